@@ -1,0 +1,378 @@
+"""Bounded reads, writes that happen or do not, and locks that end with their process.
+
+Standard library only, and little of it: every command passes through here. Nothing blocks on a
+pipe or a device, nothing follows a link that it was not asked to follow, and what was acknowledged
+as durable has been flushed by the kernel (how far the drive keeps its word is not known here).
+"""
+# (importing pathlib takes longer than all that is done here)
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from flowrail.errors import ConflictError, DocumentError, StorageError
+
+AnyPath = str | os.PathLike[str]
+
+
+class MissingFileError(DocumentError):
+    """There is no such file."""
+
+    code = "FILE_MISSING"
+
+
+class UnreadableFileError(DocumentError):
+    """The file is there, or may be, but the system does not let us read it."""
+
+    code = "FILE_UNREADABLE"
+
+
+class NotRegularFileError(DocumentError):
+    """A link, directory, pipe, socket or device stands where a file should."""
+
+    code = "FILE_NOT_REGULAR"
+
+
+class FileTooLargeError(DocumentError):
+    """The file holds more than is read here."""
+
+    code = "FILE_TOO_LARGE"
+
+
+class NotTextError(DocumentError):
+    """The bytes are no UTF-8."""
+
+    code = "FILE_NOT_TEXT"
+
+
+class WriteFailedError(StorageError):
+    """Nothing may be taken as written."""
+
+    code = "WRITE_FAILED"
+
+
+class NotPrivateError(StorageError):
+    """The directory is none, or belongs to somebody else."""
+
+    code = "DIRECTORY_NOT_PRIVATE"
+
+
+class LockTimeoutError(ConflictError):
+    """Somebody else held the lock for as long as we were ready to wait."""
+
+    code = "LOCKED"
+
+
+_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def read_bounded(path: AnyPath, *, limit: int, what: str, follow: bool = False) -> bytes:
+    """Return the bytes of a regular file that has at most *limit* of them.
+
+    Never blocks. The size is judged before anything is read, and again by what was read, so a file
+    that grows past *limit* meanwhile is refused as well. *follow* is about the last part of *path*
+    only; directories on the way may be links.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | (_OPEN & ~os.O_NOFOLLOW if follow else _OPEN))
+    except (OSError, ValueError) as error:
+        raise _unreadable(error, path, what) from None
+    try:
+        about = os.fstat(fd)
+        if not stat.S_ISREG(about.st_mode):
+            raise _not_regular(path, what, _kind(about.st_mode))
+        if about.st_size > limit:
+            raise _too_large(path, what, limit)
+        data = _read(fd, about.st_size, limit)
+    except OSError as error:
+        raise _unreadable(error, path, what) from None
+    finally:
+        os.close(fd)
+    if len(data) > limit:
+        raise _too_large(path, what, limit)
+    return data
+
+
+def decode(data: bytes, *, source: str) -> str:
+    """Return *data* as text, without the byte order mark that it may begin with."""
+    try:
+        return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise NotTextError(
+            f"byte 0x{error.object[error.start]:02X} is not UTF-8",
+            hint="save the file as UTF-8",
+            place=f"{source}:{line}",
+        ) from None
+
+
+def _read(fd: int, size: int, limit: int) -> bytes:
+    """Read *size* bytes in one go; go on only where that was not all, and never past ``limit + 1``."""
+    data = os.read(fd, size + 1)
+    if len(data) == size:
+        return data
+    while len(data) <= limit and (more := os.read(fd, limit + 1 - len(data))):
+        data += more
+    return data
+
+
+def _kind(mode: int) -> str:
+    kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def _unreadable(error: OSError | ValueError, path: AnyPath, what: str) -> DocumentError:
+    place = os.fspath(path)
+    if not isinstance(error, OSError):
+        return UnreadableFileError(f"{what} has no possible file name", hint="check the name", place=place)
+    if error.errno in {errno.ENOENT, errno.ENOTDIR}:
+        return MissingFileError(f"{what} is not there", hint="check the path and its spelling", place=place)
+    if error.errno in {errno.ELOOP, errno.EMLINK}:
+        return _not_regular(path, what, "a symbolic link")
+    if error.errno in {errno.ENXIO, errno.EOPNOTSUPP}:
+        return _not_regular(path, what, "a socket or device")
+    return UnreadableFileError(
+        f"{what} cannot be read ({_name(error)})",
+        hint="make it readable for this user" if error.errno in _DENIED else "check the path and the disk",
+        place=place,
+        errno=_name(error),
+    )
+
+
+def _not_regular(path: AnyPath, what: str, kind: str) -> NotRegularFileError:
+    return NotRegularFileError(f"{what} is {kind}", hint="put a regular file there", place=os.fspath(path))
+
+
+def _too_large(path: AnyPath, what: str, limit: int) -> FileTooLargeError:
+    return FileTooLargeError(
+        f"{what} has more than {limit} bytes", hint="make it smaller", place=os.fspath(path), limit=limit
+    )
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+_DENIED = frozenset({errno.EACCES, errno.EPERM})
+_HINTS = {
+    errno.ENOSPC: "free some space on the disk",
+    errno.EDQUOT: "free some space: the quota is used up",
+    errno.EFBIG: "raise the limit on file sizes (`ulimit -f`)",
+    errno.EROFS: "use a place that is not mounted read-only",
+    errno.EACCES: "make the directory writable for this user",
+    errno.EPERM: "make the directory writable for this user",
+    errno.ENOENT: "make the directory first",
+    errno.ENOTDIR: "make the directory first",
+}
+
+
+def write_atomic(path: AnyPath, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
+    """Put *data* at *path* so that readers see the old file or the new one, whole.
+
+    A link at *path* is replaced, not followed. The umask may take from *mode*. When this raises,
+    no temporary file is left and the old file stands, except where the very last flush, that of the
+    directory, failed: then the new one may stand, without a promise that it outlives a power cut.
+    """
+    target = os.fspath(path)
+    folder = os.path.dirname(target) or "."
+    temporary = os.path.join(folder, f".{os.urandom(8).hex()}.tmp")
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, mode)
+        try:
+            _fill(fd, data, durable=durable)
+            os.replace(temporary, target)
+        except BaseException:
+            _remove(temporary)
+            raise
+        if durable:
+            _flush_directory(folder)
+    except OSError as error:
+        raise _failed(error, target) from error
+
+
+def append_durable(fd: int, data: bytes, *, what: str) -> None:
+    """Write all of *data* to *fd* and flush it once.
+
+    After a failure a part of *data* may stand at the end of the file: whoever owns it cuts it off.
+    A failed flush is not tried again, since the kernel then reports success for pages it dropped.
+    """
+    try:
+        _write_all(fd, data)
+        os.fsync(fd)
+    except OSError as error:
+        raise _failed(error, what) from error
+
+
+def make_private_dir(path: AnyPath) -> None:
+    """Make sure that *path* is a real directory of this user; those made on the way are 0700.
+
+    One that exists keeps its mode, and directories above it may be links or somebody else's.
+    """
+    folder = os.fspath(path).rstrip("/") or "/"  # `lstat("link/")` would tell of the link's target
+    try:
+        about = _make_dir(folder)
+    except OSError as error:
+        raise _failed(error, folder, "could not be made") from error
+    if not stat.S_ISDIR(about.st_mode):
+        raise NotPrivateError(f"{folder} is no directory", hint="move it away", path=folder)
+    if about.st_uid != os.geteuid():
+        raise NotPrivateError(
+            f"{folder} belongs to another user", hint="use a directory of your own", path=folder
+        )
+
+
+def sync_dir(path: AnyPath) -> None:
+    """Flush the names in the directory *path*, where its file system knows how."""
+    try:
+        _flush_directory(os.fspath(path))
+    except OSError as error:
+        raise _failed(error, os.fspath(path)) from error
+
+
+def _fill(fd: int, data: bytes, *, durable: bool) -> None:
+    try:
+        _write_all(fd, data)
+        if durable:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def _make_dir(folder: str) -> os.stat_result:
+    with suppress(FileNotFoundError):
+        return os.lstat(folder)
+    missing = [folder]
+    while (above := os.path.dirname(missing[-1])) and not os.path.isdir(above):
+        missing.append(above)
+    for each in reversed(missing):
+        with suppress(FileExistsError):
+            os.mkdir(each, 0o700)
+    return os.lstat(folder)
+
+
+def _flush_directory(folder: str) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # some network and user file systems
+            raise
+    finally:
+        os.close(fd)
+
+
+def _failed(error: OSError, path: str, fact: str = "could not be written") -> WriteFailedError:
+    return WriteFailedError(
+        f"{path} {fact} ({_name(error)})",
+        hint=_HINTS.get(error.errno or 0, "check the disk and try again"),
+        errno=_name(error),
+        path=path,
+    )
+
+
+def _name(error: OSError) -> str:
+    return errno.errorcode.get(error.errno or 0, "unknown")
+
+
+# --- locking ------------------------------------------------------------------------------------
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
+_NOTE_SIZE = 64
+
+
+@contextmanager
+def locked(
+    path: AnyPath,
+    *,
+    wait: float,
+    what: str,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Iterator[int]:
+    """Hold the kernel's exclusive lock on the file *path*, made 0600 if need be and never deleted.
+
+    Waits up to *wait* seconds (0: only tries). The lock ends with the block or with the process,
+    however that ends, and is not re-entrant: a second `locked` in one process waits for the first.
+    What the file says about its holder is for people; only the kernel knows who holds it.
+    """
+    fd = _open_lock(os.fspath(path))
+    try:
+        if not (_try_lock(fd) or _wait_for_lock(fd, wait, clock, sleep)):
+            raise _timed_out(fd, what)
+        with suppress(OSError):  # a full disk spoils the note, not the lock
+            os.pwrite(fd, _note(), 0)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _open_lock(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | _OPEN, 0o600)
+    except OSError as error:
+        raise _failed(error, path, "could not be opened as a lock") from error
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise _failed(error, "the lock", "could not be taken") from error
+    return True
+
+
+def _wait_for_lock(
+    fd: int, wait: float, clock: Callable[[], float], sleep: Callable[[float], object]
+) -> bool:
+    deadline, pause = clock() + wait, _FIRST_PAUSE
+    while (left := deadline - clock()) > 0:
+        sleep(min(pause, left))
+        if _try_lock(fd):
+            return True
+        pause = min(2 * pause, _LONGEST_PAUSE)
+    return False
+
+
+def _note() -> bytes:
+    """Return who holds the lock since when, of one size, so that it covers any earlier note whole."""
+    year, month, day, hour, minute, second, *_ = time.gmtime()
+    since = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"
+    return f"pid {os.getpid()} since {since}".ljust(_NOTE_SIZE - 1).encode() + b"\n"
+
+
+def _timed_out(fd: int, what: str) -> LockTimeoutError:
+    pid, since = _holder(fd)
+    by = f"process {pid} since {since}" if pid else "another process"
+    return LockTimeoutError(
+        f"{what} is held by {by}", hint="wait for it to end and try again", pid=pid, since=since
+    )
+
+
+def _holder(fd: int) -> tuple[int | None, str | None]:
+    """Return what the note says, or nothing where it says anything but digits in their places."""
+    try:
+        _, pid, _, since = os.pread(fd, _NOTE_SIZE, 0).decode("ascii").split()
+    except (OSError, ValueError):
+        return None, None
+    shape = "".join("0" if each.isdigit() else each for each in since)
+    return (int(pid), since) if pid.isdigit() and shape == "0000-00-00T00:00:00Z" else (None, None)

@@ -1,0 +1,65 @@
+"""The checks, by the same names here and in CI. Run all of them: python3 bootstrap.py check."""
+
+import os
+
+import nox
+
+nox.options.default_venv_backend = "none"  # the environment that nox itself stands in
+nox.options.sessions = ["lint", "types", "imports", "tests", "bare"]
+nox.options.stop_on_first_error = False
+nox.options.error_on_missing_interpreters = False
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Formatting and lint rules."""
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Every type, the tests' too."""
+    session.run("mypy")
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    """Who may import whom."""
+    session.run("lint-imports", silent=True)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests with branch coverage, README and docs included."""
+    words = session.posargs or ["-n", "auto", "-q"]
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", *words)
+    session.run("coverage", "combine", "-q", success_codes=[0, 1])
+    session.run("coverage", "report")
+
+
+@nox.session(venv_backend="venv")
+def bare(session: nox.Session) -> None:
+    """The built wheel with its run-time needs alone: the demo runs."""
+    session.install("--disable-pip-version-check", ".")
+    session.chdir(session.create_tmp())
+    session.run("flow", "--help", silent=True)
+    session.run("flow", "check")
+    session.run("python", os.path.join(session.invoked_from, "examples", "demo.py"), silent=True)
+
+
+@nox.session(venv_backend="venv", default=False)
+def lowest(session: nox.Session) -> None:
+    """The oldest versions of everything that is declared."""
+    session.install("--disable-pip-version-check", "--upgrade", "pip>=25.1")
+    session.install(
+        "--disable-pip-version-check", "-e", ".", "--group", "test", "-c", "constraints-lowest.txt"
+    )
+    session.run("pytest", "-n", "auto", "-q", "tests/machines", "tests/cli", "tests/skills")
+
+
+@nox.session(default=False)
+def long(session: nox.Session) -> None:
+    """The long forms: thousands of kills, every system call."""
+    session.run("pytest", "-q", "-m", "long", "-n", "auto", *session.posargs)

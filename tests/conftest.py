@@ -1,0 +1,23 @@
+"""Every test runs in a home, a state folder and a project of its own."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("flowrail", deadline=None)
+settings.load_profile("flowrail")
+
+
+@pytest.fixture(autouse=True)
+def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what a test does away from the user's home, state, skills and sessions."""
+    world = tmp_path_factory.mktemp("world")
+    home, project = world / "home", world / "project"
+    home.mkdir()
+    project.mkdir()
+    (project / ".git").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "FLOW_STORE", "FLOW_ACTOR", "CLAUDE_CODE_SESSION_ID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(project)

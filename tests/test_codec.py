@@ -1,0 +1,149 @@
+"""Records to plain data and back: nothing is coerced, nothing is passed over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowrail._codec import RecordError, from_plain, to_plain
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.session import Move, Session
+
+TEXT = st.text(max_size=8)
+FACTS = st.dictionaries(TEXT, st.none() | st.booleans() | st.integers() | TEXT | st.lists(TEXT), max_size=3)
+COUNTS = st.dictionaries(TEXT, st.integers(), max_size=3)
+MOVES = st.builds(
+    Move, TEXT, TEXT, TEXT, st.none() | TEXT, FACTS, st.lists(TEXT, max_size=3).map(tuple), st.booleans(), TEXT
+)
+SESSIONS = st.builds(
+    Session,
+    id=TEXT,
+    skill=TEXT,
+    step=st.none() | TEXT,
+    source=TEXT,
+    status=TEXT,
+    revision=st.integers(),
+    params=FACTS,
+    state=FACTS,
+    visits=COUNTS,
+    started_at=TEXT,
+    moved_at=TEXT,
+    last=st.none() | MOVES,
+    graph=TEXT,
+    here=TEXT,
+    entered=COUNTS,
+    grants=FACTS,
+    dispatches=st.lists(FACTS, max_size=2).map(tuple),
+    questions=st.lists(FACTS, max_size=2).map(tuple),
+    findings=st.lists(FACTS, max_size=2).map(tuple),
+    parent=FACTS,
+)
+
+
+@given(SESSIONS)
+def test_a_session_comes_back_as_it_was(session: Session) -> None:
+    data = json.loads(json.dumps(to_plain(session)))
+
+    assert from_plain(data, Session) == session
+    assert to_plain(from_plain(data, Session)) == data
+    assert list(data) == list(Session._fields)
+
+
+def plain() -> dict[str, Any]:
+    session = Session(
+        "a-abcdef", "a", "first", visits={"first": 1}, last=Move("x", "ok", "ok", None, {}, ("y",))
+    )
+    data: dict[str, Any] = json.loads(json.dumps(to_plain(session)))
+    return data
+
+
+def put(path: str, value: object) -> Callable[[dict[str, Any]], None]:
+    def change(data: dict[str, Any]) -> None:
+        *above, last = path.split(".")
+        for name in above:
+            data = data[name]
+        data[last] = value
+
+    return change
+
+
+def drop(name: str) -> Callable[[dict[str, Any]], None]:
+    return lambda data: data.pop(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (put("colour", "red"), "unknown colour @ $"),
+        (put("last.colour", "red"), "unknown colour @ $.last"),
+        (drop("skill"), "skill is missing @ $.skill"),
+        (lambda data: data["last"].pop("step"), "step is missing @ $.last.step"),
+        (put("id", 7), "is int, not str @ $.id"),
+        (put("id", None), "is null, not str @ $.id"),
+        (put("revision", "1"), "is str, not int @ $.revision"),
+        (put("revision", True), "is bool, not int @ $.revision"),
+        (put("revision", 1.0), "is float, not int @ $.revision"),
+        (put("last.capped", 1), "is int, not bool @ $.last.capped"),
+        (put("params", []), "is list, not a mapping @ $.params"),
+        (put("visits", {"first": "1"}), "has str at 'first', not int @ $.visits"),
+        (put("visits", {"first": True}), "has bool at 'first', not int @ $.visits"),
+        (put("last.passed", "abc"), "is str, not a list of texts @ $.last.passed"),
+        (put("last.passed", [1]), "is list, not a list of texts @ $.last.passed"),
+        (put("last", []), "is list, not a mapping @ $.last"),
+        (put("step", 3), "is int, not str @ $.step"),
+        (put("dispatches", 3), "$.dispatches"),
+        (put("dispatches", ["x"]), "is str, not a mapping @ $.dispatches[0]"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_path(change: Callable[[Any], Any], expected: str) -> None:
+    data = plain()
+    change(data)
+
+    with pytest.raises(RecordError) as caught:
+        from_plain(data, Session)
+
+    assert len(caught.value.problems) == 1
+    assert expected in caught.value.problems[0]
+
+
+def test_every_place_that_does_not_fit_is_named() -> None:
+    data = plain()
+    put("revision", "x")(data)
+    put("last.at", 3)(data)
+    put("colour", 1)(data)
+
+    with pytest.raises(RecordError) as caught:
+        from_plain(data, Session)
+
+    assert [each.partition("@ ")[2] for each in caught.value.problems] == ["$.revision", "$.last.at", "$"]
+    assert str(caught.value).startswith("no session: ")
+
+
+@pytest.mark.parametrize("data", [None, [], "text", 3, {}])
+def test_what_is_no_record_at_all_is_refused(data: object) -> None:
+    with pytest.raises(RecordError):
+        from_plain(data, Session)
+
+
+def test_frozen_values_become_plain_ones() -> None:
+    session = Session("a", "a", "b", params=Frozen(deep=Frozen(list=(1, 2))))
+
+    assert json.loads(json.dumps(to_plain(session)))["params"] == {"deep": {"list": [1, 2]}}
+
+
+def test_keys_that_are_missing_take_their_defaults() -> None:
+    assert from_plain({"id": "a", "skill": "b", "step": None}, Session) == Session("a", "b", None)
+
+
+class Odd(NamedTuple):
+    of: set[int]
+
+
+def test_a_type_that_nothing_here_uses_is_named_too() -> None:
+    with pytest.raises(RecordError, match=r"@ \$\.of"):
+        from_plain({"of": 3}, Odd)
