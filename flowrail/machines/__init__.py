@@ -1,0 +1,1 @@
+"""Workflows, what they compile to, and how one runs."""

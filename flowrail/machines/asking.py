@@ -1,0 +1,219 @@
+"""Questions to the user: declared by a step, put by a sub-agent, or raised by a limit.
+
+While one is open its step cannot be reported. A declared question decides the outcome by its answer;
+one that an agent put only stands beside the step's text once it is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flowrail._codec import from_plain, to_plain
+from flowrail.errors import ConflictError, UsageError
+from flowrail.machines import wording
+from flowrail.machines.definition import Outcome, QuestionDef, StepDef
+from flowrail.machines.session import ACTIVE, WAITING, Session
+
+BY_STEP, BY_AGENT, BY_LIMIT = "step", "agent", "limit"
+LIMIT = "limit"
+ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
+LONGEST_OTHER = 4_000
+
+
+class QuestionOpenError(ConflictError):
+    """The user has to answer first."""
+
+    code = "QUESTION_OPEN"
+
+
+class BadAnswerError(UsageError):
+    """An answer that fits no open question."""
+
+    code = "BAD_ANSWER"
+
+
+class Choice(NamedTuple):
+    """One way to answer, and the outcome it stands for, if any."""
+
+    label: str
+    outcome: str | None = None
+    description: str = ""
+
+
+class Asked(NamedTuple):
+    """A question as the session knows it. ``answer`` holds labels, or a free text after ``other:``."""
+
+    id: str
+    header: str
+    text: str
+    options: tuple[Choice, ...] = ()
+    multi: bool = False
+    source: str = BY_STEP
+    other: str | None = None
+    default: str | None = None
+    due: str | None = None
+    answer: tuple[str, ...] | None = None
+    answered_at: str | None = None
+    answered_by: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for an answer."""
+        return self.answer is None
+
+    @property
+    def outcome(self) -> str | None:
+        """The outcome that the answer stands for."""
+        if not self.answer:
+            return None
+        if self.answer[0].startswith("other:"):
+            return self.other or (self.options[0].outcome if self.options else None)
+        chosen = [option.outcome for option in self.options if option.label in self.answer]
+        return next((outcome for outcome in chosen if outcome), None)
+
+    def answered(self, words: Sequence[str], *, at: str, by: str) -> Asked:
+        """Return the question with its answer; refuse one that is no option."""
+        return self._replace(answer=tuple(self._fits(word) for word in words), answered_at=at, answered_by=by)
+
+    def _fits(self, word: str) -> str:
+        if word.startswith("other:"):
+            if self.source == BY_LIMIT:
+                raise BadAnswerError(
+                    f"question `{self.id}` takes one of its options",
+                    hint=f"answer with one of {self._labels()}",
+                )
+            if len(word) > LONGEST_OTHER:
+                raise BadAnswerError(
+                    f"the answer has {len(word)} characters", hint=f"say it in {LONGEST_OTHER}"
+                )
+            return word
+        for option in self.options:
+            if word.casefold() == option.label.casefold():
+                return option.label
+        raise BadAnswerError(
+            f"`{word[:60]}` is no option of question `{self.id}`",
+            hint=wording.did_you_mean(
+                word[:60], [option.label for option in self.options], f"answer with one of {self._labels()}"
+            ),
+            question=self.id,
+            options=[option.label for option in self.options],
+        )
+
+    def _labels(self) -> str:
+        return wording.listed(option.label for option in self.options)
+
+
+class Put(NamedTuple):
+    """Questions that were put, and the session that waits for their answers."""
+
+    session: str
+    questions: tuple[Asked, ...]
+    answer: str
+    resume: str
+
+
+def asked(session: Session) -> tuple[Asked, ...]:
+    """Return the questions of the current step, open and answered."""
+    return tuple(from_plain(dict(each), Asked) for each in session.questions)
+
+
+def with_questions(session: Session, questions: Sequence[Asked]) -> Session:
+    """Return *session* with these questions; it waits while one of them is open."""
+    status = session.status
+    if session.is_open:
+        status = WAITING if any(question.is_open for question in questions) else ACTIVE
+    return session._replace(questions=tuple(to_plain(each) for each in questions), status=status)
+
+
+def entering(step: StepDef, values: Mapping[str, Any], after: str) -> tuple[Asked, ...]:
+    """Return the questions that entering *step* opens; *after* turns a deadline into a moment."""
+    return tuple(_asked(question, values, after) for question in step.questions)
+
+
+def _asked(question: QuestionDef, values: Mapping[str, Any], now: str) -> Asked:
+    return Asked(
+        id=question.id,
+        header=question.header,
+        text=wording.fill(question.text, values),
+        options=tuple(
+            Choice(
+                wording.fill(option.label, values), option.outcome, wording.fill(option.description, values)
+            )
+            for option in question.options
+        ),
+        multi=question.multi,
+        other=question.other,
+        default=question.default,
+        due=later(now, question.deadline) if question.deadline and question.default else None,
+    )
+
+
+def check_answered(session: Session, step: StepDef) -> None:
+    """Refuse a report while a question is open."""
+    waiting = [each.id for each in asked(session) if each.is_open]
+    if waiting:
+        raise QuestionOpenError(
+            f"step `{step.id}` waits for the user's answer to {wording.listed(waiting)}",
+            hint=f"ask the user, then: flow answer {session.id} {waiting[0]}=OPTION",
+            step=step.id,
+            questions=waiting,
+        )
+
+
+def overdue(session: Session, now: str) -> Session:
+    """Return *session* with the default answer to every question whose deadline has passed."""
+    questions = asked(session)
+    due = [each for each in questions if each.is_open and each.due and each.default and each.due <= now]
+    if not due:
+        return session
+    settled = [
+        each.answered([str(each.default)], at=now, by="the deadline") if each in due else each
+        for each in questions
+    ]
+    return with_questions(session, settled)
+
+
+def decided_by_answers(questions: Sequence[Asked]) -> str:
+    """Return the outcome of a step whose questions are answered: the first that is not `ok`, else `ok`."""
+    outcomes = [each.outcome for each in questions if each.source != BY_AGENT and each.outcome]
+    return next((outcome for outcome in outcomes if outcome != Outcome.OK), str(Outcome.OK))
+
+
+def limit_question(step: StepDef, *, visits: int, gate: bool, another: bool, ways: Sequence[str]) -> Asked:
+    """Return the question that a limit raises: how to go on with a step that leads back once too often."""
+    options = []
+    if another:
+        options.append(Choice("Another round", ANOTHER, "Go back once more and try again."))
+        if gate:
+            options.append(Choice("MUST only", MUST_ONLY, "One more round, judged by MUST findings alone."))
+    if Outcome.OK in ways:
+        options.append(
+            Choice("Accept the risk", ACCEPT, "Go on as if it had passed; the reason is recorded.")
+        )
+    options.append(Choice("Stop", STOP, "End the session as failed."))
+    what = "did not pass its review" if gate else "failed again"
+    return Asked(
+        id=LIMIT,
+        header="Limit",
+        text=f"{step.name}: entered {visits} times, and it {what}. How shall it go on?",
+        options=tuple(options),
+        source=BY_LIMIT,
+    )
+
+
+def the_limit(questions: Sequence[Asked]) -> Asked | None:
+    """Return the question that the step's limit raised, if it did."""
+    return next((each for each in questions if each.source == BY_LIMIT), None)
+
+
+def later(now: str, seconds: float) -> str:
+    """Return the moment *seconds* after *now*, in the same form; empty where *now* is no moment."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime.fromisoformat(now)
+    except ValueError:
+        return ""
+    text = (moment + timedelta(seconds=seconds)).astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")

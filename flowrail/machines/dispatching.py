@@ -1,0 +1,263 @@
+"""Work that a step gives to agents: what is handed out, who holds it, and when enough has come back.
+
+A step's delegation is part of its definition. Entering the step records one dispatch for each item;
+each is claimed under a lease and ended by its holder alone, known by a token. The join decides when
+the step may be reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flowrail._codec import from_plain, to_plain
+from flowrail.errors import ConflictError, UsageError
+from flowrail.machines import wording
+from flowrail.machines.definition import Delegation, Outcome, StepDef
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.session import Session
+
+PENDING, CLAIMED, DONE, CANCELLED = "pending", "claimed", "done", "cancelled"
+LEASE_SECONDS = 3_600
+MOST = 500
+_JOIN = re.compile(r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z")
+_WHOLE = re.compile(r"\$([a-z][a-z0-9_]*)\Z")
+
+
+class JoinPendingError(ConflictError):
+    """The step waits for agents that have not come back."""
+
+    code = "JOIN_PENDING"
+
+
+class DispatchGoneError(ConflictError):
+    """The dispatch is not the caller's to end: handed to another, ended, or cancelled."""
+
+    code = "DISPATCH_GONE"
+
+
+class UnknownDispatchError(UsageError):
+    """The session's step has no such dispatch."""
+
+    code = "UNKNOWN_DISPATCH"
+
+
+class TooManyDispatchesError(UsageError):
+    """The list has more items than are handed out at once."""
+
+    code = "TOO_MANY_DISPATCHES"
+
+
+class Dispatched(NamedTuple):
+    """One piece of work as the session knows it.
+
+    ``token`` proves who holds it: the child session's id, or a word given with the prompt.
+    """
+
+    id: str
+    agent: str
+    workflow: str | None = None
+    vars: Mapping[str, Any] = Frozen()
+    item: Any = None
+    model: str | None = None
+    status: str = PENDING
+    holder: str | None = None
+    expires_at: str | None = None
+    child: str | None = None
+    token: str | None = None
+    outcome: str | None = None
+    result: Mapping[str, Any] = Frozen()
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it came back well."""
+        return self.status == DONE and self.outcome == Outcome.OK
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is to come of it."""
+        return self.status in {DONE, CANCELLED}
+
+
+class Handed(NamedTuple):
+    """A free-form piece of work as its agent gets it: what to do, and how to end it."""
+
+    session: str
+    dispatch: Dispatched
+    prompt: str
+    finish: tuple[str, ...]
+
+
+class Ended(NamedTuple):
+    """A piece of work that has come back, and the lines to answer with."""
+
+    session: str
+    dispatch: Dispatched
+    lines: tuple[str, ...]
+    replayed: bool = False
+
+
+class Join(NamedTuple):
+    """How far a step's dispatches are: how many must succeed, have succeeded, can still."""
+
+    needed: int
+    succeeded: int
+    open: tuple[str, ...]
+    total: int
+
+    @property
+    def met(self) -> bool:
+        """Whether enough have succeeded."""
+        return self.succeeded >= self.needed
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether too few are left to meet it."""
+        return not self.met and self.succeeded + len(self.open) < self.needed
+
+
+def states(session: Session) -> tuple[Dispatched, ...]:
+    """Return the dispatches of the current step."""
+    return tuple(from_plain(dict(each), Dispatched) for each in session.dispatches)
+
+
+def with_states(session: Session, dispatches: Sequence[Dispatched]) -> Session:
+    """Return *session* with these dispatches."""
+    return session._replace(dispatches=tuple(to_plain(each) for each in dispatches))
+
+
+def replaced(session: Session, changed: Dispatched) -> Session:
+    """Return *session* with one dispatch as it is now."""
+    return with_states(session, [changed if each.id == changed.id else each for each in states(session)])
+
+
+def one(session: Session, dispatch_id: str) -> Dispatched:
+    """Return a dispatch of the current step by its id."""
+    known = {each.id: each for each in states(session)}
+    if dispatch_id not in known:
+        raise UnknownDispatchError(
+            f"session `{session.id}` has no dispatch `{dispatch_id[:40]}` now",
+            hint=wording.did_you_mean(
+                dispatch_id[:40], known, f"`flow status {session.id}` shows what it waits for"
+            ),
+            dispatches=list(known),
+        )
+    return known[dispatch_id]
+
+
+def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[Dispatched, ...]:
+    """Return the dispatches that entering *step* records, one for each item."""
+    work = step.work
+    if work is None:
+        return ()
+    items = _items(work, values, step)
+    return tuple(
+        Dispatched(
+            id=f"d{revision}-{number}",
+            agent=work.agent,
+            workflow=work.run,
+            vars={name: _filled(value, {**values, "item": item}) for name, value in work.vars.items()},
+            item=item,
+            model=work.model,
+        )
+        for number, item in enumerate(items, start=1)
+    )
+
+
+def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, Any]) -> str:
+    """Return what a free-form agent is told."""
+    work = step.work
+    told = work.prompt if work is not None else ()
+    known = {**values, **dispatch.vars, "item": dispatch.item}
+    return "\n\n".join(wording.fill(text, known) for text in told)
+
+
+def join_of(step: StepDef, dispatches: Sequence[Dispatched]) -> Join:
+    """Return how far the step's dispatches are."""
+    work = step.work
+    total = len(dispatches)
+    needed = total if work is None else min(total, needed_by(work.join, total))
+    return Join(
+        needed=needed,
+        succeeded=sum(each.succeeded for each in dispatches),
+        open=tuple(each.id for each in dispatches if not each.ended),
+        total=total,
+    )
+
+
+def needed_by(join: str, total: int) -> int:
+    """Return how many must succeed; `ValueError` where *join* says nothing that is known."""
+    found = _JOIN.match(join)
+    if found is None:
+        raise ValueError(f"`{join}` is no join; write all, any or at least N")
+    if join == "all":
+        return total
+    return int(found.group("least") or 1)
+
+
+def open_outcomes(join: Join, outcomes: Sequence[str]) -> list[str]:
+    """Return which of *outcomes* may be reported: all once enough succeeded, all but `ok` once hopeless."""
+    if join.met:
+        return list(outcomes)
+    if join.hopeless and not join.open:
+        return [outcome for outcome in outcomes if outcome != Outcome.OK]
+    return []
+
+
+def check_joined(step: StepDef, session: Session, outcome: str) -> None:
+    """Refuse a report that comes before enough agents have."""
+    join = join_of(step, states(session))
+    if join.total == 0 or outcome in open_outcomes(join, [outcome]):
+        return
+    failed = join.total - join.succeeded - len(join.open)
+    ended = f"{failed} of {join.total} did not" if failed else f"{join.succeeded} of {join.needed} have"
+    raise JoinPendingError(
+        f"step `{step.id}` waits for its agents: {join.needed} must succeed, {ended}",
+        hint=f"`flow status {session.id}` prints the commands of what is left"
+        if join.open
+        else "report another outcome, or claim a failed one again",
+        step=step.id,
+        needed=join.needed,
+        succeeded=join.succeeded,
+        waits_for=list(join.open),
+    )
+
+
+def claimable(dispatch: Dispatched, now: str) -> bool:
+    """Return whether *dispatch* may be handed out: never yet, its lease over, or it failed."""
+    if dispatch.status == PENDING:
+        return True
+    if dispatch.status == CLAIMED:
+        return dispatch.expires_at is not None and dispatch.expires_at <= now
+    return dispatch.status == DONE and not dispatch.succeeded
+
+
+def cancelled(dispatches: Sequence[Dispatched]) -> tuple[Dispatched, ...]:
+    """Return the dispatches with those that have not ended called off."""
+    return tuple(each if each.ended else each._replace(status=CANCELLED) for each in dispatches)
+
+
+def _items(work: Delegation, values: Mapping[str, Any], step: StepDef) -> list[Any]:
+    if work.over is None:
+        return [None]
+    items = values.get(work.over) if isinstance(work.over, str) else work.over
+    if items is None:
+        return []
+    if not isinstance(items, (list, tuple)):
+        items = [items]
+    if len(items) > MOST:
+        raise TooManyDispatchesError(
+            f"step `{step.id}` would hand out {len(items)} pieces of work; {MOST} are the most",
+            hint="report fewer items, several to a piece",
+            step=step.id,
+        )
+    return list(items)
+
+
+def _filled(value: Any, values: Mapping[str, Any]) -> Any:
+    """Return a variable's value: a placeholder alone keeps the kind of what it stands for."""
+    if not isinstance(value, str):
+        return value
+    whole = _WHOLE.match(value)
+    return values.get(whole.group(1)) if whole else wording.fill(value, values)

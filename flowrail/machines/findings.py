@@ -1,0 +1,85 @@
+"""What a check found: a code that stays, where, what is so, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from flowrail.errors import FlowError
+
+Path = tuple[str | int, ...]
+Locate = Callable[[Path], str]
+
+CODES = {
+    "FR100": "the file cannot be read as a workflow",
+    "FR101": "the entry point is no step",
+    "FR102": "a way on leads to a step that does not exist",
+    "FR103": "no step ends the workflow",
+    "FR104": "a step cannot be reached",
+    "FR105": "a handler asks for a value that nothing supplies",
+    "FR106": "two steps have one id",
+    "FR107": "an id or a name cannot be used",
+    "FR108": "no end can be reached from a step",
+    "FR109": "a loop has no bound and no way out",
+    "FR110": "an outcome that a step may decide on has no way on",
+    "FR111": "the default way on is never taken",
+    "FR112": "a step has no way on",
+    "FR113": "a way on is keyed by something that is no outcome",
+    "FR114": "the workflow has no steps",
+    "FR115": "a step has no title or nothing to tell",
+    "FR116": "a step that may not apply has no way past it",
+    "FR117": "a limit cannot work",
+    "FR118": "a rule is never tried, or none may hold",
+    "FR119": "an expression cannot be read",
+    "FR120": "an expression uses a name that nobody declares",
+    "FR121": "a text uses a placeholder that nobody declares",
+    "FR122": "a parameter or fact is declared so that no value fits",
+    "FR123": "an expression can never hold",
+    "FR124": "the outcome is decided twice",
+    "FR125": "the text of a step is missing",
+    "FR126": "a fact is read before any step reports it",
+    "FR127": "a text quotes a resource that is not there",
+    "FR130": "a key is not known, or its value is of the wrong kind",
+    "FR190": "computed, not read",
+}
+"""Every code, with what it says in general. Codes are never reused for something else."""
+
+
+class Finding(NamedTuple):
+    """One thing found, in words for the one who mends it."""
+
+    code: str
+    severity: str
+    message: str
+    remedy: str
+    place: str
+    step: str | None = None
+
+    @property
+    def line(self) -> str:
+        """The finding as one line."""
+        return f"{self.place}: {self.severity} {self.code}: {self.message}; {self.remedy}"
+
+
+class WorkflowError(FlowError):
+    """A workflow with mistakes; all of them, in ``findings``."""
+
+    code = "INVALID_WORKFLOW"
+
+    def __init__(self, name: str, findings: Sequence[Finding]) -> None:
+        count = f"{len(findings)} mistake{'s' if len(findings) != 1 else ''}"
+        lines = "\n".join(f"  {finding.line}" for finding in findings)
+        super().__init__(
+            f"workflow `{name}` has {count}\n{lines}",
+            hint="mend what is named, then check again",
+            workflow=name,
+            findings=[finding._asdict() for finding in findings],
+        )
+        self.findings = tuple(findings)
+
+
+def raise_errors(name: str, findings: Sequence[Finding]) -> None:
+    """Raise one `WorkflowError` if any finding is an error."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors:
+        raise WorkflowError(name, errors)

@@ -1,0 +1,227 @@
+"""A skill's folder: which workflows it holds, and each of them read, files and digests together.
+
+    SKILL.md                 the card
+    workflow.yaml            the entry workflow, or workflow.py with a WORKFLOW
+    steps/STEP.md            what its steps tell
+    workflows/NAME.yaml      workflows that its agents run, addressed as SKILL/NAME
+    steps/NAME/STEP.md       what their steps tell
+
+Reading YAML runs nothing. Python is read as text (`literal`) until something has to run, and then
+only the very bytes that were hashed are compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import NamedTuple
+
+from flowrail._files import decode, read_bounded
+from flowrail.errors import DocumentError
+from flowrail.machines.definition import Definition
+from flowrail.machines.findings import Finding
+from flowrail.machines.findings import raise_errors as raise_findings
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.workflow import Workflow
+
+LARGEST_WORKFLOW = 1_000_000
+LARGEST_TEXT = 65_536
+ENTRY_FILES = ("workflow.yaml", "workflow.py")
+_QUOTES = re.compile(
+    r"^ {0,3}(?:`{3,}|~{3,})[ \t]*flow:resource[ \t]*\n(.*?)^ {0,3}(?:`{3,}|~{3,})", re.DOTALL | re.MULTILINE
+)
+_INSIDE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\Z")
+
+
+class WorkflowFile(NamedTuple):
+    """Where one workflow of a folder stands; ``path`` is relative to the folder."""
+
+    address: str
+    folder: str
+    path: str
+    text_folder: str
+
+    @property
+    def is_python(self) -> bool:
+        """Whether running it means running its author's code."""
+        return self.path.endswith(".py")
+
+
+class Loaded(NamedTuple):
+    """A definition, what was found in it, and the digests of every file it came from."""
+
+    definition: Definition
+    findings: tuple[Finding, ...]
+    files: Mapping[str, str]
+    resources: Mapping[str, str] = Frozen()
+
+    def workflow(self) -> Workflow:
+        """Return the checked workflow; `WorkflowError` with every error where there are any."""
+        raise_findings(self.definition.name, self.findings)
+        definition = self.definition
+        if isinstance(definition, Workflow):
+            return definition
+        workflow = Workflow(
+            definition.name,
+            *definition.steps,
+            entry_point=definition.entry_point,
+            description=definition.description,
+            params=definition.params,
+            validate=False,
+            origin=definition.origin,
+            then=definition.then,
+            resources=self.resources,
+        )
+        workflow.derived["checked"] = True
+        return workflow
+
+
+def entry_file(folder: str, name: str) -> WorkflowFile | None:
+    """Return the entry workflow of *folder*, or `None` where it has none."""
+    for path in ENTRY_FILES:
+        if os.path.lexists(os.path.join(folder, path)):
+            return WorkflowFile(name, folder, path, "steps")
+    return None
+
+
+def named_files(folder: str, name: str) -> list[WorkflowFile]:
+    """Return the workflows beside the entry one, by name."""
+    try:
+        entries = sorted(os.listdir(os.path.join(folder, "workflows")))
+    except OSError:
+        return []
+    stems = [entry.removesuffix(".yaml") for entry in entries if entry.endswith(".yaml")]
+    return [
+        WorkflowFile(f"{name}/{stem}", folder, f"workflows/{stem}.yaml", f"steps/{stem}") for stem in stems
+    ]
+
+
+def find_file(folder: str, address: str) -> WorkflowFile | None:
+    """Return the workflow of *folder* at *address*, ``SKILL`` or ``SKILL/NAME``."""
+    name, slash, inner = address.partition("/")
+    if not slash:
+        return entry_file(folder, name)
+    return next((each for each in named_files(folder, name) if each.address == f"{name}/{inner}"), None)
+
+
+def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:
+    """Return the digest of each of *paths* as it is now; empty for one that cannot be read."""
+    now: dict[str, str] = {}
+    for path in paths:
+        try:
+            now[path] = digest(_bytes(folder, path))
+        except DocumentError:
+            now[path] = ""
+    return now
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of *data*."""
+    return sha256(data).hexdigest()
+
+
+def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loaded:
+    """Return the workflow in *file* with its findings; nothing of it is run.
+
+    With *contents*, a snapshot of the folder, nothing is read from the disk again.
+    """
+    if file.is_python:
+        from flowrail.machines.literal import read_python
+
+        data = contents[file.path] if contents is not None else _bytes(file.folder, file.path)
+        definition, findings = read_python(data, file.address, file.path)
+        return Loaded(definition, tuple(findings), {file.path: digest(data)})
+    return _read_yaml(file, contents)
+
+
+def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loaded:
+    """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
+    if not file.is_python:
+        return read(file, contents)
+    from flowrail.machines.running import run_python
+
+    data = contents[file.path] if contents is not None else _bytes(file.folder, file.path)
+    workflow = run_python(data, file.address, os.path.join(file.folder, file.path))
+    return Loaded(workflow, (), {file.path: digest(data)})
+
+
+def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Loaded:
+    from flowrail import _yaml
+    from flowrail.machines.document import parse
+
+    files: dict[str, str] = {}
+
+    def take(path: str) -> bytes:
+        if contents is None:
+            return _bytes(file.folder, path)
+        if path not in contents:
+            raise DocumentError("does not exist", hint="write it", place=path)
+        return contents[path]
+
+    def read_text(path: str) -> str:
+        data = take(path)
+        files[path] = digest(data)
+        return decode(data, source=path)
+
+    data = take(file.path)
+    files[file.path] = digest(data)
+    try:
+        document = _yaml.load(data, source=file.path)
+    except DocumentError as error:
+        finding = Finding("FR100", "error", error.fact, error.hint, error.place)
+        return Loaded(Definition(file.address, ()), (finding,), files)
+    parsed = parse(
+        document.value,
+        name=file.address,
+        place=document.place,
+        read_text=read_text,
+        text_folder=file.text_folder,
+    )
+    resources, missing = _resources(parsed.definition, read_text)
+    return Loaded(parsed.definition, (*parsed.findings, *missing), files, resources)
+
+
+def _resources(
+    definition: Definition, read_text: Callable[[str], str]
+) -> tuple[dict[str, str], list[Finding]]:
+    """Return the texts that the steps quote with a ``flow:resource`` fence, and those not to be had."""
+    resources: dict[str, str] = {}
+    findings: list[Finding] = []
+    for step in definition.steps:
+        actions = () if callable(step.actions) else step.actions
+        told = [*actions, *(text for variant in step.variants for text in variant.actions)]
+        for body in _QUOTES.findall("\n".join(str(each) for each in told)):
+            for name in filter(None, (line.strip().removeprefix("- ") for line in body.splitlines())):
+                if name in resources:
+                    continue
+                try:
+                    resources[name] = read_text(f"resources/{name}.md").strip("\n")
+                except DocumentError as error:
+                    what = f"step `{step.id}` quotes the resource `{name[:60]}`: {error.fact}"
+                    place = step.origin or definition.name
+                    findings.append(
+                        Finding("FR127", "error", what, "write it, or mend the name", place, step.id)
+                    )
+    return resources, findings
+
+
+def _bytes(folder: str, path: str) -> bytes:
+    """Return a file of the folder, which must lie inside it, links looked through."""
+    if not _INSIDE.match(path) or ".." in path.split("/"):
+        raise DocumentError(
+            f"`{path[:80]}` is no path inside the skill's folder",
+            hint="name a file below the folder, such as steps/look.md",
+            place=path[:80],
+        )
+    full = os.path.join(folder, path)
+    real, root = os.path.realpath(os.path.dirname(full)), os.path.realpath(folder)
+    if real != root and not real.startswith(root + os.sep):
+        raise DocumentError(
+            "lies outside the skill's folder, behind a link",
+            hint="put the file itself into the folder",
+            place=path,
+        )
+    limit = LARGEST_TEXT if path.endswith(".md") else LARGEST_WORKFLOW
+    return read_bounded(full, limit=limit, what=f"`{path}`")

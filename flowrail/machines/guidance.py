@@ -1,0 +1,361 @@
+"""What to tell the agent now: the step, its text, and every way on with its complete command.
+
+Pure. Where a way on leads is told only where nothing that is still to be reported could change it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.graph import resolve
+from flowrail.machines.judgement import HandlerError, actions_of, applies, in_context, names_in, title_of
+from flowrail.machines.limits import asks_user, is_capped
+from flowrail.machines.params import Arg
+from flowrail.machines.rules import RuleError, parse
+from flowrail.machines.session import Session
+from flowrail.machines.values import fact_args
+from flowrail.machines.wording import fill, in_words
+
+if TYPE_CHECKING:
+    from flowrail.machines.dispatching import Join
+    from flowrail.machines.reviewing import Recorded
+
+MOST_CASES = 12
+"""Facts with choices are spelled out into so many ways on; beyond that they are asked for."""
+
+
+class Want(NamedTuple):
+    """A value to append to a command: ``-s NAME=VALUE``, or in a file given by ``--facts``."""
+
+    name: str
+    type: str
+    example: Any
+    required: bool
+    description: str
+
+
+class Way(NamedTuple):
+    """One way on. ``to`` without ``ends`` is `None` where it is decided when reported."""
+
+    outcome: str
+    facts: Mapping[str, Any]
+    wants: tuple[Want, ...]
+    to: str | None
+    ends: bool
+    capped: bool
+    waits_for: tuple[str, ...]
+    command: str
+
+
+class StepView(NamedTuple):
+    """The current step as it reads now."""
+
+    id: str
+    title: str
+    number: int
+    total: int
+    phase: str | None
+    visit: int
+    limit: int | None
+
+
+class DispatchView(NamedTuple):
+    """One piece of work for an agent, as it stands now; ``command`` is its first command."""
+
+    id: str
+    agent: str
+    workflow: str | None
+    vars: Mapping[str, Any]
+    model: str | None
+    status: str
+    holder: str | None
+    expires_at: str | None
+    child: str | None
+    outcome: str | None
+    command: str
+    item: Any
+    result: Mapping[str, Any]
+
+
+class QuestionView(NamedTuple):
+    """A question of this session, or of an agent at work for it; ``command`` gives its answer."""
+
+    id: str
+    header: str
+    text: str
+    options: tuple[Mapping[str, Any], ...]
+    multi: bool
+    answer: tuple[str, ...] | None
+    session: str
+    source: str
+    command: str
+
+
+class Guidance(NamedTuple):
+    """Everything that is told of a session at one moment."""
+
+    session: str
+    skill: str
+    source: str
+    status: str
+    revision: int
+    head: str
+    step: StepView | None
+    actions: tuple[str, ...]
+    next: tuple[Way, ...]
+    started_at: str
+    params: Mapping[str, Any]
+    replayed: bool = False
+    resumed: bool = False
+    start_command: str | None = None
+    dispatches: tuple[DispatchView, ...] = ()
+    join: Join | None = None
+    questions: tuple[QuestionView, ...] = ()
+    findings: tuple[Recorded, ...] = ()
+    parent: Mapping[str, Any] = Frozen()
+    then_command: str | None = None
+    resources: Mapping[str, str] = Frozen()
+
+
+def guide(
+    workflow: Definition,
+    session: Session,
+    *,
+    head: str = "",
+    store: str | None = None,
+    place: str | None = None,
+    replayed: bool = False,
+    resumed: bool = False,
+    from_agents: Sequence[Session] = (),
+) -> Guidance:
+    """Return what to tell of *session*; *store* stands in the commands where one was given.
+
+    *place* is the store in any case: agents at work for others may stand in another folder, so their
+    commands always name it. *from_agents* are the sessions that do this step's work.
+    """
+    store = place if session.parent else store
+    step = workflow.get(session.step)
+    told = Guidance(
+        session=session.id,
+        skill=session.skill,
+        source=session.source,
+        status=session.status,
+        revision=session.revision,
+        head=head,
+        step=_view(workflow, session, step) if step else None,
+        actions=actions_of(step, _context(session, step)) if step else (),
+        next=(),
+        started_at=session.started_at,
+        params=session.params,
+        replayed=replayed,
+        resumed=resumed,
+        start_command=command("start", session.skill, store=store) if resumed else None,
+        parent=session.parent,
+        resources=workflow.resources,
+    )
+    if step is None or not session.is_open:
+        return farewell(told, workflow, session, store=store, place=place)
+    if session.dispatches or session.questions or step.gate is not None or from_agents:
+        from flowrail.machines.together import with_others
+
+        told = with_others(told, step, session, from_agents, store=store, place=place)
+    return told._replace(next=tuple(_ways(workflow, session, step, store, _waits(told))))
+
+
+def farewell(
+    told: Guidance, workflow: Definition, session: Session, *, store: str | None, place: str | None
+) -> Guidance:
+    """Return what is told of a run that has ended: to its user, or to be handed back word for word."""
+    if session.parent:
+        from flowrail.machines.together import handed_back
+
+        return told._replace(actions=handed_back(session, place))
+    then = workflow.then if session.status == "completed" else None
+    if not then:
+        return told._replace(actions=_farewell(session))
+    address = fill(then, {**session.params, **session.state})
+    line = command("start", address, store=store)
+    return told._replace(
+        actions=(*_farewell(session), f"It goes on with {address}: {line}"), then_command=line
+    )
+
+
+def _waits(told: Guidance) -> tuple[str, ...]:
+    """Return what has to happen before anything can be reported."""
+    asked = tuple(question.id for question in told.questions if question.answer is None)
+    if told.join is None or told.join.met:
+        return asked
+    return (*asked, *told.join.open)
+
+
+def command(verb: str, *words: str, store: str | None = None) -> str:
+    """Return one command line of ours, every word quoted for a shell where it needs it."""
+    parts = ["flow", verb, *words, *(("--store", store) if store else ())]
+    return " ".join(shlex.quote(part) for part in parts)
+
+
+def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store: str | None) -> str:
+    """Return the command that reports *outcome* of the current step and nothing else."""
+    given = [part for name, value in facts.items() for part in ("-s", f"{name}={in_words(value)}")]
+    where = ["--session", session.id, "--expect", str(session.revision)]
+    return command("step", session.skill, outcome, *given, *where, store=store)
+
+
+def _context(session: Session, step: StepDef, facts: Mapping[str, Any] | None = None) -> Any:
+    state = {**session.state, **facts} if facts else session.state
+    return in_context(step, session.params, state, session.visits.get(step.id, 0))
+
+
+def _view(workflow: Definition, session: Session, step: StepDef) -> StepView:
+    return StepView(
+        id=step.id,
+        title=title_of(step, _context(session, step)),
+        number=workflow.number(step.id),
+        total=workflow.total_steps,
+        phase=step.phase,
+        visit=session.visit,
+        limit=None if step.bound is None else session.allowed(step.id, step.bound),
+    )
+
+
+def _farewell(session: Session) -> tuple[str, ...]:
+    what = f"The procedure {session.skill}"
+    steps = f"after {session.revision} step{'s' if session.revision != 1 else ''}"
+    ends = {
+        "completed": f"{what} is complete {steps}. Nothing more is to be reported.",
+        "failed": f"{what} has ended as failed {steps}. Tell the user what failed.",
+    }
+    return (ends.get(session.status, f"Session {session.id} is {session.status}."),)
+
+
+def _ways(
+    workflow: Definition, session: Session, step: StepDef, store: str | None, waits: tuple[str, ...]
+) -> Iterator[Way]:
+    at_limit = any(question["source"] == "limit" for question in session.questions)
+    declared = {} if at_limit else fact_args(step)
+    named, wanted = _parted(declared)
+    wants = tuple(
+        Want(
+            name,
+            arg.kind,
+            arg.sample() if arg.example is None else arg.example,
+            arg.required,
+            arg.description,
+        )
+        for name, arg in wanted.items()
+    )
+    for outcome in _outcomes(step, session, at_limit=at_limit):
+        for values in product(*(arg.choices or () for arg in named.values())):
+            facts = dict(zip(named, values, strict=True))
+            decided = None if at_limit else _decided(session, step, facts, wanted, outcome)
+            to, ends, capped = _where(workflow, session, step, decided, facts, wanted)
+            line = step_command(session, outcome, facts, store)
+            yield Way(outcome, facts, wants, to, ends, capped, waits, line)
+
+
+def _outcomes(step: StepDef, session: Session, *, at_limit: bool) -> list[str]:
+    if step.decides or at_limit:
+        return [DONE]
+    outcomes = [str(outcome) for outcome in step.ways]
+    if not session.dispatches:
+        return outcomes
+    from flowrail.machines.dispatching import join_of, open_outcomes, states
+
+    join = join_of(step, states(session))
+    return open_outcomes(join, outcomes) if not join.total or join.met or not join.open else outcomes
+
+
+def _parted(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]:
+    """Part facts into those spelled out by choice and those asked for."""
+    named: dict[str, Arg] = {}
+    cases = 1
+    for name, arg in declared.items():
+        if arg.required and _sayable(arg) and cases * len(arg.choices or ()) <= MOST_CASES:
+            named[name] = arg
+            cases *= len(arg.choices or ())
+    return named, {name: arg for name, arg in declared.items() if name not in named}
+
+
+def _sayable(arg: Arg) -> bool:
+    """Return whether there are choices, each of which a command can hold on its one line."""
+    try:
+        said = {choice: in_words(choice) for choice in arg.choices or ()}
+        return bool(said) and all(
+            text.isprintable() and arg.read(text) == choice for choice, text in said.items()
+        )
+    except (TypeError, ValueError):
+        return False
+
+
+def _where(
+    workflow: Definition,
+    session: Session,
+    step: StepDef,
+    outcome: Outcome | None,
+    facts: Mapping[str, Any],
+    wanted: Mapping[str, Arg],
+) -> tuple[str | None, bool, bool]:
+    """Return where a report leads, whether it ends the run, and whether the limit turns it."""
+    if outcome is None or asks_user(workflow, step, session, outcome):
+        return None, False, False
+    capped = is_capped(step, session, outcome)
+    target = step.way(Outcome.OK if capped else outcome)
+
+    def judge(other: StepDef) -> bool:
+        source = other.when
+        if wanted and (callable(source) or parse(str(source)).names & wanted.keys()):
+            raise _UndecidedError
+        return applies(other, _context(session, other, facts))
+
+    try:
+        landed = resolve(workflow, target, judge).step
+    except (_UndecidedError, HandlerError):  # what cannot be judged is refused when it is reported
+        return None, False, capped
+    return landed, landed is None, capped
+
+
+def _decided(
+    session: Session, step: StepDef, facts: Mapping[str, Any], wanted: Mapping[str, Arg], reported: str
+) -> Outcome | None:
+    """Return the outcome that a report comes to, or `None` where that is open."""
+    if reported != DONE:
+        return Outcome(reported)
+    if step.gate is not None or step.questions:
+        return _on_record(step, session)
+    values = names_in(_context(session, step, facts))
+    for rule in step.rules:
+        if rule.when is not None and parse(rule.when).names & wanted.keys():
+            return None
+        try:
+            if rule.when is None or parse(rule.when).holds(values):
+                return Outcome(rule.outcome)
+        except RuleError:
+            return None
+    return None
+
+
+def _on_record(step: StepDef, session: Session) -> Outcome | None:
+    """Return the outcome that follows from findings or answers, if they are all there."""
+    from flowrail.machines import asking, reviewing
+
+    if step.gate is not None:
+        try:
+            return reviewing.verdict(step, session).outcome
+        except reviewing.ReviewPendingError:
+            return None
+    questions = asking.asked(session)
+    return None if any(each.is_open for each in questions) else Outcome(asking.decided_by_answers(questions))
+
+
+class _UndecidedError(Exception):
+    """Where a way leads depends on something that is still to be reported."""
+
+
+def wants_of(ways: Sequence[Way]) -> tuple[Want, ...]:
+    """Return the wants of all ways, each once."""
+    return tuple({want.name: want for way in ways for want in way.wants}.values())

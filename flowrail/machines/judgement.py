@@ -1,0 +1,191 @@
+"""What a step decides by itself: whether it applies, which text it tells, which outcome it has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from flowrail.errors import FlowError
+from flowrail.machines import rules, wording
+from flowrail.machines.definition import (
+    REPORTABLE,
+    Condition,
+    Outcome,
+    StepContext,
+    StepDef,
+    handler_signature,
+)
+from flowrail.machines.params import Arg
+
+Call = Callable[[Callable[..., Any], StepContext, Mapping[str, Any]], Any]
+"""How an author's function is called; whoever runs a command may put a time limit around it."""
+
+
+class HandlerError(FlowError):
+    """An author's function or rule did not give an answer; nothing has moved."""
+
+    code = "HANDLER_FAILED"
+
+
+class Decision(NamedTuple):
+    """The outcome of a step, and values to keep."""
+
+    outcome: Outcome
+    values: Mapping[str, Any]
+
+
+def in_context(step: StepDef, params: Mapping[str, Any], state: Mapping[str, Any], visit: int) -> StepContext:
+    """Return the context of *step*: facts shadow parameters of the same name."""
+    shadowed = {name: state.get(name, value) for name, value in params.items()}
+    return StepContext(step.id, shadowed, state, visit, step.limit)
+
+
+def names_in(context: StepContext) -> dict[str, Any]:
+    """Return every value that an expression or a placeholder may name."""
+    return {
+        **context.workflow_params,
+        **context.step_state,
+        "visit": context.visit,
+        "limit": context.limit,
+    }
+
+
+def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
+    """Return whether a condition holds; a `HandlerError` names *where* it could not tell."""
+    if callable(condition):
+        return bool(call_plainly(condition, context, {}))
+    try:
+        return rules.parse(condition).holds(names_in(context))
+    except rules.RuleError as error:
+        raise HandlerError(
+            f"{where}: {error}", hint="report values of the kind that the expression compares", place=where
+        ) from None
+
+
+def applies(step: StepDef, context: StepContext) -> bool:
+    """Return whether *step* applies where things stand."""
+    return step.when is None or holds(step.when, context, where=f"`when` of step `{step.id}`")
+
+
+def title_of(step: StepDef, context: StepContext) -> str:
+    """Return the title as it reads now."""
+    if callable(step.title):
+        return str(call_plainly(step.title, context, {}))
+    return wording.fill(step.title, names_in(context))
+
+
+def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
+    """Return what the step tells now: the first variant that holds, else its own text."""
+    for variant in step.variants:
+        if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
+            return tuple(wording.fill(text, names_in(context)) for text in variant.actions)
+    if callable(step.actions):
+        told = call_plainly(step.actions, context, {})
+        return (told,) if isinstance(told, str) else tuple(str(each) for each in told)
+    values = names_in(context)
+    return tuple(wording.fill(str(text), values) for text in step.actions)
+
+
+def by_rules(step: StepDef, values: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of the first rule that holds over *values*."""
+    for rule in step.rules:
+        try:
+            if rule.when is None or rules.parse(rule.when).holds(values):
+                return Outcome(rule.outcome)
+        except rules.RuleError as error:
+            raise HandlerError(
+                f"a rule of step `{step.id}`: {error}",
+                hint="report values of the kind that the rule compares",
+                step=step.id,
+            ) from None
+    raise HandlerError(
+        f"no rule of step `{step.id}` holds", hint="end the rules with one without `if`", step=step.id
+    )
+
+
+def decide(step: StepDef, context: StepContext, call: Call) -> Decision:
+    """Return what the step's own handler or rules make of the values in *context*."""
+    if step.rules:
+        return Decision(by_rules(step, names_in(context)), {})
+    answer = call(step.handler, context, _supplied(step, context))
+    outcome, values = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, {})  # noqa: PLR2004
+    if outcome not in REPORTABLE or not isinstance(values, Mapping):
+        raise HandlerError(
+            f"the handler of step `{step.id}` returned {str(answer)[:80]!r}",
+            hint="return an Outcome, or a pair of an Outcome and a dict",
+            step=step.id,
+        )
+    return Decision(Outcome(outcome), _kept(step, values))
+
+
+def _kept(step: StepDef, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a handler wants kept as it will be read again."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False)) if values else {}
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HandlerError(
+            f"the handler of step `{step.id}` returned values that cannot be kept: {_one_line(error)}",
+            hint="return texts, numbers, true or false, and lists and dicts of them",
+            step=step.id,
+        ) from None
+    return plain
+
+
+def _supplied(step: StepDef, context: StepContext) -> dict[str, Any]:
+    """Return the arguments that the handler declares, from facts, parameters and defaults."""
+    known = {**context.workflow_params, **context.step_state}
+    supplied: dict[str, Any] = {}
+    for name, declared in handler_signature(step.handler).items():
+        arg = declared if isinstance(declared, Arg) else None
+        if name in known:
+            value = known[name]
+            is_default = arg is not None and arg.has_default and value == arg.default
+            problem = arg.problem(value) if arg is not None and not is_default else None
+            if problem:
+                raise HandlerError(
+                    f"the handler of step `{step.id}` cannot be called: `{name}` {problem}",
+                    hint="report a value that fits",
+                    step=step.id,
+                )
+            supplied[name] = value
+        elif arg is not None and arg.has_default:
+            supplied[name] = arg.default
+        elif declared is not True:
+            raise HandlerError(
+                f"the handler of step `{step.id}` needs `{name}`, which has no value yet",
+                hint=f"give it at the start (-p {name}=…) or report it (-s {name}=…)",
+                step=step.id,
+            )
+    return supplied
+
+
+def call_plainly(function: Callable[..., Any], context: StepContext, arguments: Mapping[str, Any]) -> Any:
+    """Call an author's function; what it raises becomes one line with its file and line."""
+    try:
+        return function(context, **arguments)
+    except FlowError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise HandlerError(
+            f"{function_name(function)} raised {type(error).__name__}: {_one_line(error)} ({_place(error)})",
+            hint="nothing has moved; mend the function, then report again",
+            exception=type(error).__name__,
+        ) from error
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """Return what to call an author's function."""
+    return f"`{getattr(function, '__qualname__', type(function).__name__)}`"
+
+
+def _one_line(error: BaseException, longest: int = 200) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _place(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "unknown place"

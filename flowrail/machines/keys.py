@@ -1,0 +1,79 @@
+"""Who a session belongs to: this user's key, kept outside every project, and what they took over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+
+from flowrail import _files
+from flowrail.errors import DocumentError, StorageError
+
+KEY_BYTES = 32
+
+
+def state_folder(environ: Mapping[str, str], home: str) -> str:
+    """Return the folder of this user's own state."""
+    base = environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(home, ".local", "state")
+    return os.path.join(base, "flowrail")
+
+
+class Owner:
+    """This user, as their state folder knows them. The key is made when it is first needed."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._key = b""
+
+    def key(self) -> bytes:
+        """Return this user's key."""
+        self._key = self._key or user_key(self.folder)
+        return self._key
+
+    def adopted(self, first_hash: str) -> bool:
+        """Return whether this user took over the session that begins with that record."""
+        return os.path.exists(self._mark(first_hash))
+
+    def adopt(self, first_hash: str) -> None:
+        """Take over the session that begins with that record, and no other."""
+        _files.make_private_dir(os.path.join(self.folder, "adopted"))
+        _files.write_atomic(self._mark(first_hash), b"")
+
+    def _mark(self, first_hash: str) -> str:
+        return os.path.join(self.folder, "adopted", first_hash)
+
+
+def user_key(folder: str) -> bytes:
+    """Return the key kept in *folder*, made the first time; two makers agree on one."""
+    path = os.path.join(folder, "key")
+    try:
+        return _read(path)
+    except _files.MissingFileError:
+        pass
+    _files.make_private_dir(folder)
+    fresh = f"{path}.{os.getpid()}"
+    _files.write_atomic(fresh, os.urandom(KEY_BYTES).hex().encode() + b"\n")
+    try:
+        with suppress(FileExistsError):
+            os.link(fresh, path)
+    except OSError as error:
+        raise StorageError(f"{path} could not be made ({error.strerror})", hint="check the disk") from None
+    finally:
+        with suppress(OSError):
+            os.unlink(fresh)
+    return _read(path)
+
+
+def _read(path: str) -> bytes:
+    try:
+        data = _files.read_bounded(path, limit=4 * KEY_BYTES, what="your key")
+        key = bytes.fromhex(data.decode("ascii").strip())
+    except (ValueError, UnicodeDecodeError):
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise DocumentError(
+            "is no key", hint="move it away; sessions started with it will have to be adopted", place=path
+        )
+    return key

@@ -1,0 +1,192 @@
+"""The journal of a session: one line a record, appended, each holding the hash of the one before.
+
+A line is JSON whose last key is the hash of all the text before it, so that every changed bit shows,
+without anybody having to agree on how JSON is written. Each record holds the complete session
+after it: to go on, the first line and the last are read, however long the journal is.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from flowrail._codec import RecordError, from_plain, to_plain
+from flowrail.errors import StorageError
+from flowrail.machines.session import Session
+
+LARGEST_JOURNAL = 256 * 1024 * 1024
+LARGEST_LINE = 1024 * 1024
+_CHUNK = 65_536
+_MARK = b',"hash":"'
+_TAIL = len(_MARK) + 64 + len('"}')
+_PARTS = {"seq": int, "kind": str, "at": str, "by": str, "note": dict, "session": dict, "prev": str}
+
+
+class DamagedError(StorageError):
+    """A journal is not what was written; file and line are named."""
+
+    code = "JOURNAL_DAMAGED"
+
+    def __init__(self, path: str, line: int, what: str) -> None:
+        super().__init__(
+            f"{path}:{line}: {what}",
+            hint="nothing was changed; restore the file from a copy, or start anew",
+            place=f"{path}:{line}",
+        )
+
+
+class TooLargeError(StorageError):
+    """A record or a journal would grow past what is kept."""
+
+    code = "TOO_LARGE"
+
+
+class Record(NamedTuple):
+    """One line: what happened, when, by whom, and the session after it.
+
+    ``mac`` stands in the first record only: proof that it was written with this user's key.
+    """
+
+    seq: int
+    kind: str
+    at: str
+    by: str
+    session: Session
+    note: Mapping[str, Any]
+    prev: str
+    hash: str
+    mac: str = ""
+
+
+class Tail(NamedTuple):
+    """The last whole line of a journal, where it ends, and how many torn bytes follow it."""
+
+    line: bytes
+    end: int
+    torn: int
+
+
+def write(record: Record, key: bytes | None = None) -> tuple[bytes, Record]:
+    """Return the line of *record* and the record with its hash; with a *key*, signed."""
+    body: dict[str, Any] = {
+        "seq": record.seq,
+        "kind": record.kind,
+        "at": record.at,
+        "by": record.by,
+        "note": dict(record.note),
+        "session": to_plain(record.session),
+        "prev": record.prev,
+    }
+    if key is not None:
+        record = record._replace(mac=sign(key, _dump(body)))
+        body["mac"] = record.mac
+    text = _dump(body)[:-1]
+    digest = sha256(text).hexdigest()
+    line = text + _MARK + digest.encode() + b'"}\n'
+    if len(line) > LARGEST_LINE:
+        raise TooLargeError(
+            f"the record would have {len(line)} bytes; {LARGEST_LINE} are the most",
+            hint="put long texts into files and report their paths",
+            bytes=len(line),
+        )
+    return line, record._replace(hash=digest)
+
+
+def read(line: bytes, path: str, number: int) -> Record:
+    """Return the record of one line; `DamagedError` where it is not as it was written."""
+    text = line.removesuffix(b"\n")
+    body, digest = text[:-_TAIL], text[-(64 + 2) : -2]
+    if text != body + _MARK + digest + b'"}' or sha256(body).hexdigest().encode() != digest:
+        raise DamagedError(path, number, "the line is not as it was written")
+    try:
+        data = json.loads(body + b"}")
+        for name in {*data, *_PARTS} - {"mac"}:
+            if type(data[name]) is not _PARTS[name]:
+                raise TypeError(name)
+        return Record(
+            seq=data["seq"],
+            kind=data["kind"],
+            at=data["at"],
+            by=data["by"],
+            session=from_plain(data["session"], Session),
+            note=data["note"],
+            prev=data["prev"],
+            hash=digest.decode(),
+            mac=str(data.get("mac", "")),
+        )
+    except RecordError as error:
+        raise DamagedError(path, number, f"the record is of another form: {error}") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedError(
+            path, number, f"the record cannot be read ({type(error).__name__}: {error})"
+        ) from None
+
+
+def signed_by(line: bytes, key: bytes) -> bool:
+    """Return whether the first line of a journal carries the mark of *key*."""
+    body = line.removesuffix(b"\n")[:-_TAIL] + b"}"
+    try:
+        data = json.loads(body)
+        mac = str(data.pop("mac", ""))
+    except (ValueError, AttributeError, RecursionError):
+        return False
+    return hmac.compare_digest(mac.encode(), sign(key, _dump(data)).encode())
+
+
+def sign(key: bytes, body: bytes) -> str:
+    """Return the mark of *key* on *body*."""
+    return hmac.digest(key, body, "sha256").hex()
+
+
+def first_line(fd: int, path: str) -> bytes:
+    """Return the first line of an open journal."""
+    data = b""
+    while b"\n" not in data:
+        piece = os.pread(fd, _CHUNK, len(data))
+        if not piece or len(data) > LARGEST_LINE:
+            raise DamagedError(path, 1, "the first line is not whole")
+        data += piece
+    return data[: data.index(b"\n") + 1]
+
+
+def tail(fd: int, path: str) -> Tail:
+    """Return the last whole line of an open journal, read from its end."""
+    size = os.fstat(fd).st_size
+    data, start = b"", size
+    while start > 0 and len(data) <= 2 * LARGEST_LINE:
+        step = min(_CHUNK, start)
+        start -= step
+        data = os.pread(fd, step, start) + data
+        last = data.rfind(b"\n")
+        begin = data.rfind(b"\n", 0, last) if last >= 0 else -1
+        if begin >= 0 or (start == 0 and last >= 0):
+            line = data[begin + 1 : last + 1]
+            return Tail(line, start + last + 1, len(data) - last - 1)
+    if start == 0:
+        return Tail(b"", 0, size)
+    raise DamagedError(path, count_lines(fd), f"the last line has more than {LARGEST_LINE} bytes")
+
+
+def lines(fd: int) -> Iterator[bytes]:
+    """Yield every whole line of an open journal, in order, holding one at a time."""
+    at, rest = 0, b""
+    while True:
+        piece = os.pread(fd, _CHUNK, at)
+        if not piece:
+            return
+        at += len(piece)
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+
+
+def count_lines(fd: int) -> int:
+    """Return how many whole lines an open journal has; at least one, for naming a place."""
+    return max(1, sum(1 for _ in lines(fd)))
+
+
+def _dump(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=True).encode()

@@ -1,0 +1,358 @@
+"""A workflow written in Python, read as text: ``WORKFLOW`` as far as it is literal.
+
+Nothing is run and nothing is guessed. What only running would tell is the finding FR190; where a
+step itself is computed the graph is not whole, and its rules are not judged.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any
+
+from flowrail.machines.checks import check_workflow
+from flowrail.machines.definition import Definition, Outcome, Rule, StepContext, StepDef, Variant
+from flowrail.machines.delegation import AgentRole, Dispatch
+from flowrail.machines.findings import Finding
+from flowrail.machines.params import Arg
+
+DEEPEST = 60
+MOST_VALUES = 50_000
+LONGEST_TEXT = 1_000_000
+_SIGNATURES: Mapping[str, tuple[str, ...]] = {
+    "StepDef": (
+        "id",
+        "title",
+        "actions",
+        "handler",
+        "next",
+        "phase",
+        "when",
+        "limit",
+        "reports",
+        "rules",
+        "variants",
+    ),
+    "Arg": (
+        "description",
+        "default",
+        "min",
+        "max",
+        "choices",
+        "required",
+        "type",
+        "example",
+        "min_length",
+        "max_length",
+    ),
+    "Dispatch": ("agent", "script", "context_vars", "free_form"),
+    "Rule": ("outcome", "when"),
+    "Variant": ("when", "actions"),
+}
+
+
+class Computed:
+    """Stands where running the file would give a function."""
+
+    def __init__(self, source: str) -> None:
+        self.__qualname__ = source
+
+    def __call__(self, _context: StepContext, **_arguments: Any) -> Any:
+        """Refuse to run: what stands here was only read."""
+        raise TypeError(f"{self.__qualname__} was read, not loaded")
+
+
+class _UnreadableError(Exception):
+    def __init__(self, node: ast.AST, what: str) -> None:
+        super().__init__(what)
+        self.line = getattr(node, "lineno", 1)
+        self.what = what
+
+
+def read_python(data: bytes, address: str, source: str) -> tuple[Definition, list[Finding]]:
+    """Return the workflow that *data* defines as far as it can be read, and what was found."""
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None) or 1
+        what = getattr(error, "msg", None) or type(error).__name__
+        finding = Finding(
+            "FR100", "error", f"the file is no Python: {what}", "mend the syntax", f"{source}:{line}"
+        )
+        return Definition(address, ()), [finding]
+    return _Reader(tree, address, source).read()
+
+
+class _Reader:
+    def __init__(self, tree: ast.Module, address: str, source: str) -> None:
+        self.address = address
+        self.source = source
+        self.constants: dict[str, ast.expr] = {}
+        self.functions: set[str] = set()
+        self.findings: list[Finding] = []
+        self.workflow: ast.expr | None = None
+        self.values_left = MOST_VALUES
+        for node in tree.body:
+            self._note(node)
+        bound, looked_into = _uses(tree)
+        made = self.functions | self.constants.keys()
+        self.is_bound = "WORKFLOW" in bound
+        self.functions = {name for name in self.functions if bound[name] == 1}
+        for name, value in list(self.constants.items()):
+            if bound[name] > 1 or (isinstance(value, (ast.List, ast.Dict)) and name in looked_into):
+                del self.constants[name]
+        if bound["WORKFLOW"] > 1 or any(kind in made for kind in _OURS):
+            self.workflow = None
+
+    def _note(self, node: ast.stmt) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            self.functions.add(node.name)
+            return
+        value = getattr(node, "value", None)
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target: ast.expr = node.targets[0]
+        elif isinstance(node, ast.AnnAssign):
+            target = node.target
+        else:
+            return
+        if isinstance(target, ast.Name) and isinstance(value, ast.expr):
+            self.constants[target.id] = value
+            if target.id == "WORKFLOW":
+                self.workflow = value
+
+    def read(self) -> tuple[Definition, list[Finding]]:
+        call = self.workflow
+        if call is None and not self.is_bound:
+            self._found(
+                "FR100", 1, "the file has no `WORKFLOW`", "assign a Workflow to WORKFLOW at the top level"
+            )
+            return Definition(self.address, ()), self.findings
+        options = {word.arg for word in call.keywords} if isinstance(call, ast.Call) else {None}
+        if not isinstance(call, ast.Call) or _called(call) != "Workflow" or not options <= _OPTIONS:
+            return self._computed(call)
+        try:
+            return self._workflow(call)
+        except (TypeError, ValueError, AttributeError):  # what is odd here, running would refuse
+            return self._computed(call)
+
+    def _computed(self, node: ast.expr | None) -> tuple[Definition, list[Finding]]:
+        line = node.lineno if node is not None else 1
+        remedy = "only running it would tell"
+        self._found("FR190", line, "WORKFLOW is computed, not read", remedy, "warning")
+        return Definition(self.address, (), origin=f"{self.source}:{line}"), self.findings
+
+    def _workflow(self, call: ast.Call) -> tuple[Definition, list[Finding]]:
+        options = {word.arg: word.value for word in call.keywords if word.arg}
+        arguments = list(call.args)
+        name_node = arguments.pop(0) if arguments else options.get("name")
+        name = self._try(name_node, "the name", self.address)
+        steps = [step for step in map(self._step_or_none, arguments) if step is not None]
+        whole = len(steps) == len(arguments) and not any(isinstance(each, ast.Starred) for each in call.args)
+        definition = Definition(
+            str(name),
+            steps,
+            entry_point=self._try(options.get("entry_point"), "the entry point", None),
+            description=str(self._try(options.get("description"), "the description", "")),
+            params=self._try(options.get("params"), "the parameters", {}),
+            origin=f"{self.source}:{call.lineno}",
+            then=self._try(options.get("then"), "what comes then", None),
+        )
+        if definition.name != self.address and whole:
+            self._found(
+                "FR107",
+                call.lineno,
+                f"the file says `{definition.name}` but stands for `{self.address}`",
+                f"name the workflow `{self.address}`, or rename the folder",
+            )
+        if whole and not any(finding.code == "FR190" for finding in self.findings):
+            self.findings += check_workflow(definition)
+        return definition, self.findings
+
+    def _step_or_none(self, node: ast.expr) -> StepDef | None:
+        try:
+            if isinstance(node, ast.Name) and node.id in self.constants:
+                node = self.constants[node.id]
+            return self._step(node)
+        except _UnreadableError as error:
+            self._unread(error)
+            return None
+
+    def _step(self, call: ast.expr) -> StepDef:
+        if not isinstance(call, ast.Call) or _called(call) != "StepDef":
+            raise _UnreadableError(call, "a step")
+        given = self._arguments(call, "StepDef")
+        values: dict[str, Any] = {"origin": f"{self.source}:{call.lineno}"}
+        for name, node in given.items():
+            dispatches = isinstance(node, ast.Call) and _called(node) == "Dispatch"
+            if (name == "handler" and not dispatches) or self._is_function(node):
+                is_none = isinstance(node, ast.Constant) and node.value is None
+                values[name] = None if is_none else Computed(_source(node))
+                continue
+            try:
+                values[name] = self._value(node)
+            except _UnreadableError as error:
+                if name in {"id", "next"}:
+                    raise
+                self._unread(error)
+                values.pop(name, None)
+        if not isinstance(values.get("id"), str):
+            raise _UnreadableError(call, "the id of a step")
+        ways = values.get("next", {})
+        if not isinstance(ways, Mapping):
+            raise _UnreadableError(call, f"the ways on of step {values['id']}")
+        try:
+            return StepDef(**values)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise _UnreadableError(call, f"step {values['id']}") from error
+
+    def _is_function(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Lambda) or (isinstance(node, ast.Name) and node.id in self.functions)
+
+    def _arguments(self, call: ast.Call, kind: str) -> dict[str, ast.expr]:
+        names = _SIGNATURES[kind]
+        if len(call.args) > len(names) or any(isinstance(each, ast.Starred) for each in call.args):
+            raise _UnreadableError(call, f"the arguments of {kind}")
+        given = dict(zip(names, call.args, strict=False))
+        for word in call.keywords:
+            if word.arg is None or word.arg not in names:
+                raise _UnreadableError(call, f"the arguments of {kind}")
+            given[word.arg] = word.value
+        return given
+
+    def _value(self, node: ast.expr, depth: int = 0) -> Any:
+        self.values_left -= 1
+        if depth > DEEPEST or self.values_left < 0:
+            raise _UnreadableError(node, "a value that is too large")
+        read = _READERS.get(type(node))
+        if read is None:
+            raise _UnreadableError(node, "a value")
+        return read(self, node, depth + 1)
+
+    def _constant(self, node: Any, _depth: int) -> Any:
+        return node.value
+
+    def _list(self, node: Any, depth: int) -> Any:
+        return [self._value(each, depth) for each in node.elts]
+
+    def _tuple(self, node: Any, depth: int) -> Any:
+        return tuple(self._value(each, depth) for each in node.elts)
+
+    def _dict(self, node: Any, depth: int) -> Any:
+        if None in node.keys:
+            raise _UnreadableError(node, "a mapping")
+        keys = [self._value(key, depth) for key in node.keys]
+        if not all(isinstance(key, (str, int, float, bool, type(None))) for key in keys):
+            raise _UnreadableError(node, "a mapping")
+        return dict(zip(keys, (self._value(value, depth) for value in node.values), strict=True))
+
+    def _name(self, node: Any, depth: int) -> Any:
+        if node.id in self.constants:
+            return self._value(self.constants[node.id], depth)
+        raise _UnreadableError(node, f"`{node.id}`")
+
+    def _attribute(self, node: Any, _depth: int) -> Any:
+        enum = _ENUMS.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        if enum is not None and node.attr in enum.__members__:
+            return enum[node.attr]
+        raise _UnreadableError(node, f"`{_source(node)}`")
+
+    def _negative(self, node: Any, depth: int) -> Any:
+        value = self._value(node.operand, depth)
+        if isinstance(node.op, ast.USub) and isinstance(value, (int, float)):
+            return -value
+        raise _UnreadableError(node, "a value")
+
+    def _joined(self, node: Any, depth: int) -> Any:
+        left, right = self._value(node.left, depth), self._value(node.right, depth)
+        texts = isinstance(node.op, ast.Add) and isinstance(left, str) and isinstance(right, str)
+        if texts and len(left) + len(right) <= LONGEST_TEXT:
+            return left + right
+        raise _UnreadableError(node, "a value")
+
+    def _call(self, node: Any, depth: int) -> Any:
+        kind = _called(node)
+        if kind not in _MAKERS:
+            raise _UnreadableError(node, f"`{kind}(…)`")
+        values = {name: self._value(value, depth) for name, value in self._arguments(node, kind).items()}
+        try:
+            return _MAKERS[kind](**values)
+        except (TypeError, ValueError) as error:
+            raise _UnreadableError(node, f"`{kind}(…)`") from error
+
+    def _try(self, node: ast.expr | None, what: str, otherwise: Any) -> Any:
+        if node is None:
+            return otherwise
+        try:
+            return self._value(node)
+        except _UnreadableError as error:
+            error.what = f"{what} ({error.what})"
+            self._unread(error)
+            return otherwise
+
+    def _unread(self, error: _UnreadableError) -> None:
+        self._found(
+            "FR190",
+            error.line,
+            f"{error.what} is computed, not read",
+            "only running the file would tell",
+            "warning",
+        )
+
+    def _found(self, code: str, line: int, message: str, remedy: str, severity: str = "error") -> None:
+        self.findings.append(Finding(code, severity, message, remedy, f"{self.source}:{line}"))
+
+
+_READERS: Mapping[type[ast.expr], Callable[[_Reader, Any, int], Any]] = {
+    ast.Constant: _Reader._constant,  # noqa: SLF001 - the reader's own table
+    ast.List: _Reader._list,  # noqa: SLF001
+    ast.Tuple: _Reader._tuple,  # noqa: SLF001
+    ast.Dict: _Reader._dict,  # noqa: SLF001
+    ast.Name: _Reader._name,  # noqa: SLF001
+    ast.Attribute: _Reader._attribute,  # noqa: SLF001
+    ast.UnaryOp: _Reader._negative,  # noqa: SLF001
+    ast.BinOp: _Reader._joined,  # noqa: SLF001
+    ast.Call: _Reader._call,  # noqa: SLF001
+}
+
+
+_MAKERS: Mapping[str, Callable[..., Any]] = {
+    "Arg": Arg,
+    "Dispatch": Dispatch,
+    "Rule": Rule,
+    "Variant": Variant,
+}
+_ENUMS: Mapping[str, type[Enum]] = {"Outcome": Outcome, "AgentRole": AgentRole}
+_OURS = frozenset({"Workflow", "StepDef", *_MAKERS, *_ENUMS})
+_OPTIONS = frozenset({"name", "entry_point", "description", "params", "validate", "origin", "then"})
+
+
+def _uses(tree: ast.Module) -> tuple[Counter[str], set[str]]:
+    """Return how often each name is bound anywhere, and the names whose parts are reached."""
+    bound: Counter[str] = Counter()
+    looked_into: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound[node.id] += 1
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound[node.name] += 1
+        elif isinstance(node, ast.alias):
+            bound[(node.asname or node.name).partition(".")[0]] += 1
+        elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.value, ast.Name):
+            looked_into.add(node.value.id)
+    return bound, looked_into
+
+
+def _source(node: ast.AST, longest: int = 80) -> str:
+    try:
+        return ast.unparse(node)[:longest]
+    except RecursionError:
+        return type(node).__name__
+
+
+def _called(call: ast.Call) -> str:
+    function = call.func
+    if isinstance(function, ast.Name):
+        return function.id
+    return function.attr if isinstance(function, ast.Attribute) else ""

@@ -1,0 +1,128 @@
+"""A definition as plain data and back: what a session keeps of the workflow it runs.
+
+Functions cannot be kept. Their places are marked, and `from_plain` is given the workflow of the
+same code to take them from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowrail.machines.definition import (
+    Definition,
+    Delegation,
+    GateDef,
+    OptionDef,
+    QuestionDef,
+    Rule,
+    StepDef,
+    Variant,
+)
+from flowrail.machines.frozen import freeze
+from flowrail.machines.params import arg_to_plain
+from flowrail.machines.workflow import Workflow
+
+
+def to_plain(workflow: Definition) -> dict[str, Any]:
+    """Return *workflow* as plain data, what is empty left out."""
+    return {
+        "name": workflow.name,
+        "description": workflow.description,
+        "entry": workflow.entry_point,
+        "params": {name: arg_to_plain(arg) for name, arg in workflow.params.items()},
+        "steps": [_step_to_plain(step) for step in workflow.steps],
+        **({"then": workflow.then} if workflow.then else {}),
+        **({"resources": dict(workflow.resources)} if workflow.resources else {}),
+    }
+
+
+def from_plain(data: dict[str, Any]) -> Workflow:
+    """Return the workflow that `to_plain` made *data* of; it was checked before it was kept."""
+    workflow = Workflow(
+        data["name"],
+        *(_step_from_plain(step) for step in data["steps"]),
+        entry_point=data["entry"],
+        description=data["description"],
+        params=data["params"],
+        validate=False,
+        origin="definition.json",
+        then=data.get("then"),
+        resources=data.get("resources"),
+    )
+    workflow.derived["checked"] = True
+    return workflow
+
+
+def has_functions(workflow: Definition) -> bool:
+    """Return whether anything of *workflow* is code, which plain data cannot hold."""
+    return any(
+        callable(part)
+        for step in workflow.steps
+        for part in (
+            step.title,
+            step.actions,
+            step.handler,
+            step.when,
+            *(each.when for each in step.variants),
+        )
+    )
+
+
+def _step_to_plain(step: StepDef) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "id": step.id,
+        "title": step.name if callable(step.title) else step.title,
+        "actions": [] if callable(step.actions) else [str(each) for each in step.actions],
+        "next": {str(outcome): target for outcome, target in step.next.items()},
+        "phase": step.phase,
+        "when": None if callable(step.when) else step.when,
+        "limit": step.limit,
+        "reports": {name: arg_to_plain(arg) for name, arg in step.reports.items()},
+        "rules": [[rule.outcome, rule.when] for rule in step.rules],
+        "variants": [
+            [variant.when, list(variant.actions)] for variant in step.variants if not callable(variant.when)
+        ],
+        "dispatch": _work_to_plain(step),
+        "questions": [
+            {**question._asdict(), "options": [option._asdict() for option in question.options]}
+            for question in step.questions
+        ],
+        "gate": step.gate._asdict() if step.gate else None,
+    }
+    return {key: value for key, value in plain.items() if value not in (None, {}, [])}
+
+
+def _step_from_plain(data: dict[str, Any]) -> StepDef:
+    return StepDef(
+        id=data["id"],
+        title=data.get("title", ""),
+        actions=tuple(data.get("actions", ())),
+        next=data.get("next", {}),
+        phase=data.get("phase"),
+        when=data.get("when"),
+        limit=data.get("limit"),
+        reports=data.get("reports", {}),
+        rules=[Rule(*rule) for rule in data.get("rules", ())],
+        variants=[Variant(when, tuple(actions)) for when, actions in data.get("variants", ())],
+        dispatch=_work_from_plain(data["dispatch"]) if "dispatch" in data else None,
+        questions=[_question_from_plain(each) for each in data.get("questions", ())],
+        gate=GateDef(**data["gate"]) if "gate" in data else None,
+        origin="definition.json",
+    )
+
+
+def _work_to_plain(step: StepDef) -> dict[str, Any] | None:
+    work = step.work
+    if work is None:
+        return None
+    over = list(work.over) if isinstance(work.over, tuple) else work.over
+    return {**work._asdict(), "over": over, "vars": dict(work.vars), "prompt": list(work.prompt)}
+
+
+def _work_from_plain(data: dict[str, Any]) -> Delegation:
+    over = tuple(data["over"]) if isinstance(data["over"], list) else data["over"]
+    return Delegation(**{**data, "over": over, "vars": freeze(data["vars"]), "prompt": tuple(data["prompt"])})
+
+
+def _question_from_plain(data: dict[str, Any]) -> QuestionDef:
+    return QuestionDef(**{**data, "options": tuple(OptionDef(**option) for option in data["options"])})

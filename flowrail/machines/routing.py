@@ -1,0 +1,78 @@
+"""The types of step scripts: where a step leads by its number, and the command that takes it there.
+
+A `Workflow` says the same by outcomes and step ids, and is what to write anew. These serve scripts
+that print their own steps, and the formatters that such scripts call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class LinearRouting:
+    """On to the step with the next number."""
+
+
+@dataclass(frozen=True)
+class BranchRouting:
+    """On to one step where the work or its review passed, to another where it did not."""
+
+    if_pass: int
+    if_fail: int
+
+
+@dataclass(frozen=True)
+class TerminalRouting:
+    """Nowhere: the last step."""
+
+
+Routing: TypeAlias = LinearRouting | BranchRouting | TerminalRouting
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a script: what it is called, what it tells, where it leads."""
+
+    title: str
+    actions: Sequence[str] = ()
+    routing: Routing = field(default_factory=LinearRouting)
+    phase: str | None = None
+
+    def __post_init__(self) -> None:
+        actions = (self.actions,) if isinstance(self.actions, str) else tuple(self.actions)
+        object.__setattr__(self, "actions", actions)
+
+
+@dataclass(frozen=True)
+class FlatCommand:
+    """The one command that follows."""
+
+    command: str
+
+
+@dataclass(frozen=True)
+class BranchCommand:
+    """Two commands, one of which follows."""
+
+    if_pass: str
+    if_fail: str
+
+
+NextCommand: TypeAlias = FlatCommand | BranchCommand | None
+"""What follows a step; nothing does after the last one."""
+
+
+@dataclass(frozen=True)
+class GuidanceResult:
+    """What a script tells of one step: the values that `format_step_output` puts into XML."""
+
+    title: str
+    actions: Sequence[str] = ()
+    next_command: NextCommand = None
+
+    def __post_init__(self) -> None:
+        actions = (self.actions,) if isinstance(self.actions, str) else tuple(self.actions)
+        object.__setattr__(self, "actions", actions)

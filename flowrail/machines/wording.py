@@ -1,0 +1,69 @@
+"""Texts with placeholders, and near names for a name that is not there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_NO_FENCE = re.compile(r"^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:", re.MULTILINE)
+"""What would open one of our blocks: nothing that stands in a value does."""
+PLACEHOLDER = re.compile(r"\$(\$|[a-z][a-z0-9_]*)")
+
+
+def placeholders(text: str) -> set[str]:
+    """Return the names that *text* has a ``$name`` for."""
+    return {name for name in PLACEHOLDER.findall(text) if name != "$"}
+
+
+def fill(text: str, values: Mapping[str, Any]) -> str:
+    """Return *text* with each ``$name`` replaced by its value, once, and ``$$`` by a dollar.
+
+    A name that has no value yet leaves nothing; what a value contains is not looked at again.
+    """
+
+    def put(found: re.Match[str]) -> str:
+        name = found.group(1)
+        if name == "$":
+            return "$"
+        return _NO_FENCE.sub(r"\1flow :", in_words(values.get(name)))
+
+    return PLACEHOLDER.sub(put, text)
+
+
+def in_words(value: Any) -> str:
+    """Return a value as it reads in a sentence."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(in_words(item) for item in value)
+    return str(value)
+
+
+def shortened(text: str, longest: int = 120) -> str:
+    """Return *text* as one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def near(name: str, known: Iterable[str]) -> list[str]:
+    """Return up to three of *known* that *name* may have meant, best first."""
+    import difflib
+
+    names = sorted(set(known))
+    starts = [each for each in names if name and (each.startswith(name) or name.startswith(each))]
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    return list(dict.fromkeys([*close, *starts]))[:3]
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Return a hint that names what is near *name*, or *otherwise*."""
+    close = near(name, known)
+    return f"did you mean {', '.join(f'`{each}`' for each in close)}?" if close else otherwise
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return names in back quotes, parted by commas."""
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,554 @@
+"""Reports move a session: the engine and a plain reading of the table agree, and nothing else happens."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.workflows import (
+    MODE,
+    WORDS,
+    Refused,
+    Standing,
+    Table,
+    facts_of,
+    linear,
+    loop,
+    step,
+    unchecked,
+    workflow,
+    workflows,
+)
+
+from flowrail.errors import ConflictError, FlowError, UsageError
+from flowrail.machines.advance import advance, start
+from flowrail.machines.compile import COMPLETED, FAILED, compile_workflow, event_name, position
+from flowrail.machines.definition import Definition, Outcome, StepContext
+from flowrail.machines.frozen import Frozen, freeze_deep
+from flowrail.machines.judgement import HandlerError, function_name
+from flowrail.machines.params import Arg
+from flowrail.machines.refusals import (
+    OutcomeNotOpenError,
+    SessionEndedError,
+    StepGoneError,
+    UnknownOutcomeError,
+    ValuesError,
+)
+from flowrail.machines.session import Report, Session
+
+STEPS = 8
+
+
+def moved(session: Session) -> Standing:
+    """Return where a session stands, as the table tells it."""
+    last = session.last
+    return Standing(
+        session.step,
+        session.status,
+        session.state,
+        session.visits,
+        last.outcome if last else "",
+        last is not None and last.capped,
+        last.passed if last else (),
+    )
+
+
+def run(definition: Definition, *outcomes: str, **params: Any) -> Session:
+    session = start(definition, params)
+    for outcome in outcomes:
+        session = advance(definition, session, Report(outcome))
+    return session
+
+
+# --- the machine and the table
+
+
+@given(workflows(), MODE, st.data())
+@settings(max_examples=120)
+def test_a_session_goes_where_the_table_says(
+    definition: Definition, params: dict[str, Any], data: st.DataObject
+) -> None:
+    table = Table(definition, params)
+    session, standing = start(definition, params), table.start()
+    assert moved(session) == standing
+
+    for _ in range(STEPS):
+        here = definition.get(session.step)
+        report = Report(data.draw(WORDS), data.draw(facts_of(here)) if here else {})
+        before = repr(session)
+        after = table.after(standing, report)
+        if isinstance(after, Refused):
+            with pytest.raises(ConflictError) as caught:
+                advance(definition, session, report)
+            assert caught.value.code == after.code
+        else:
+            first, second = (advance(definition, session, report, now="12:00") for _ in range(2))
+            assert first == second
+            assert moved(first) == freeze_standing(after)
+            if after.status == "waiting":  # the limit asks the user; we go on as if nobody had reported
+                assert (first.revision, first.moved_at) == (session.revision, session.moved_at)
+                assert first.last == session.last
+            else:
+                assert (first.revision, first.moved_at) == (session.revision + 1, "12:00")
+        assert repr(session) == before
+        if not isinstance(after, Refused) and after.status != "waiting":
+            session, standing = first, after
+
+
+def freeze_standing(standing: Standing) -> Standing:
+    return Standing(
+        standing.step,
+        standing.status,
+        freeze_deep(dict(standing.facts)),
+        standing.visits,
+        standing.outcome,
+        standing.capped,
+        standing.passed,
+    )
+
+
+@given(workflows(), MODE, st.data())
+@settings(max_examples=120)
+def test_a_machine_used_by_itself_goes_where_the_table_says(
+    definition: Definition, params: dict[str, Any], data: st.DataObject
+) -> None:
+    table = Table(definition, params)
+    machine, standing = compile_workflow(definition)(), table.start()
+    machine.model.params = table.params
+
+    for _ in range(STEPS):
+        if standing.step is None:
+            break
+        here = definition.step(standing.step)
+        report = Report("done" if here.decides else data.draw(WORDS), data.draw(facts_of(here)))
+        after = table.after(standing, report)
+        if isinstance(after, Refused) or after.status == "waiting":
+            if report.outcome != "done":
+                machine.model.facts = {**standing.facts, **report.facts}
+                with pytest.raises(machine.TransitionNotAllowed):
+                    machine.send(event_name(report.outcome))
+        else:
+            machine.model.facts = after.facts
+            machine.send(event_name(after.outcome))
+            standing = after
+        assert position(machine) == standing.step
+        assert machine.model.visits == standing.visits
+        assert machine.is_terminated is (standing.step is None)
+
+
+def test_the_end_is_failed_after_fail_and_completed_after_anything_else() -> None:
+    definition = workflow(step(next={"ok": None, "fail": None, "skip": None, "iterate": None}))
+
+    ends = {outcome: run(definition, outcome).status for outcome in ("ok", "fail", "skip", "iterate")}
+
+    assert ends == {"ok": "completed", "fail": "failed", "skip": "completed", "iterate": "completed"}
+
+
+def test_an_outcome_that_a_step_does_not_name_takes_the_default_way() -> None:
+    definition = workflow(step("a", next={"ok": None, "_default": "b"}), step("b"))
+
+    assert [run(definition, outcome).step for outcome in ("fail", "skip", "iterate")] == ["b"] * 3
+    assert run(definition, "ok").status == "completed"
+
+
+def test_the_default_way_is_never_reported_itself() -> None:
+    definition = workflow(step(next={"_default": None}))
+
+    with pytest.raises(UnknownOutcomeError) as caught:
+        run(definition, "_default")
+
+    assert (caught.value.code, caught.value.exit_status) == ("UNKNOWN_OUTCOME", 2)
+
+
+def test_facts_and_visits_are_kept_and_shown_by_the_move() -> None:
+    definition = workflow(
+        step("look", next={"ok": None, "iterate": "look"}, reports={"areas": Arg(type="list")})
+    )
+
+    session = advance(definition, start(definition), Report("iterate", {"areas": ["a", "b"]}), now="noon")
+
+    assert session.state == {"areas": ("a", "b")}
+    assert session.visits == {"look": 2}
+    assert session.last is not None
+    assert (session.last.step, session.last.to, session.last.facts) == ("look", "look", session.state)
+    assert (session.last.at, session.moved_at, session.started_at) == ("noon", "noon", "")
+
+
+def test_a_session_holds_nothing_that_can_be_changed() -> None:
+    definition = workflow(
+        step("look", next={"ok": None, "iterate": "look"}, reports={"areas": Arg(type="list")}),
+        params={"topics": Arg(default=["a"])},
+    )
+    given_facts = {"areas": [["inner"]]}
+
+    session = advance(definition, start(definition), Report("iterate", given_facts))
+    given_facts["areas"][0].append("later")
+
+    assert session.state["areas"] == (("inner",),)
+    for mapping in (session.params, session.state, session.visits):
+        assert isinstance(mapping, Frozen)
+    assert session.params["topics"] == ("a",)
+
+
+def test_a_start_says_who_and_when() -> None:
+    session = start(linear("a", name="skill"), session_id="skill-abcdef", source="project", now="noon")
+
+    assert (session.id, session.skill, session.source) == ("skill-abcdef", "skill", "project")
+    assert (session.started_at, session.moved_at, session.revision, session.last) == ("noon", "noon", 0, None)
+    assert start(linear("a", name="skill")).id == "skill"
+
+
+def test_runs_of_one_workflow_in_two_threads_do_not_meet() -> None:
+    definition = loop(limit=None)
+    barrier = threading.Barrier(2)
+    seen: list[list[int]] = []
+
+    def walk(count: int) -> None:
+        session, visits = start(definition), []
+        barrier.wait(5)
+        for _ in range(count):
+            session = advance(definition, session, Report("iterate"))
+            visits.append(session.visit)
+        seen.append(visits)
+
+    threads = [threading.Thread(target=walk, args=(count,)) for count in (60, 90)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(map(len, seen)) == [60, 90]
+    assert all(visits == list(range(2, len(visits) + 2)) for visits in seen)
+
+
+def test_one_engine_serves_sessions_in_turn_and_remembers_none() -> None:
+    definition = loop(limit=3)
+    one, other = start(definition), start(definition)
+
+    one = advance(definition, one, Report("iterate"))
+    other = advance(definition, other, Report("ok"))
+    one = advance(definition, one, Report("iterate"))
+
+    assert (one.visits, other.visits) == ({"look": 3}, {"look": 1, "last": 1})
+    assert (one.step, other.step) == ("look", "last")
+
+
+# --- limits
+
+
+def test_iterate_at_the_limit_takes_the_way_of_ok_and_says_so() -> None:
+    session = run(loop(limit=2), "iterate", "iterate")
+
+    assert session.step == "last"
+    assert session.last is not None
+    assert (session.last.outcome, session.last.capped) == ("iterate", True)
+
+
+def test_below_the_limit_nothing_is_capped() -> None:
+    session = run(loop(limit=2), "iterate")
+
+    assert (session.step, session.visit) == ("look", 2)
+    assert session.last is not None
+    assert not session.last.capped
+
+
+def waits(session: Session) -> bool:
+    return session.status == "waiting" and [each["source"] for each in session.questions] == ["limit"]
+
+
+def test_fail_that_leads_back_at_the_limit_moves_nothing_and_asks_the_user() -> None:
+    definition = loop(limit=2)
+    session = run(definition, "fail")
+
+    asked = advance(definition, session, Report("fail"), now="noon")
+
+    assert waits(asked)
+    assert asked._replace(status="active", questions=()) == session
+    assert advance(definition, session, Report("ok")).step == "last"
+
+
+def test_nothing_can_be_reported_while_the_user_is_asked() -> None:
+    definition = loop(limit=1)
+    asked = run(definition, "fail")
+
+    for outcome in ("ok", "fail", "skip", "iterate", "done"):
+        with pytest.raises(ConflictError):
+            advance(definition, asked, Report(outcome))
+
+
+def test_fail_that_leads_back_by_other_steps_asks_as_well() -> None:
+    definition = workflow(
+        step("build", next={"ok": "review"}),
+        step("review", next={"ok": None, "fail": "mend"}, limit=1),
+        step("mend", next={"ok": "build"}),
+    )
+
+    assert waits(run(definition, "ok", "fail"))
+
+
+def test_fail_that_leads_away_is_not_limited() -> None:
+    definition = workflow(step("a", next={"ok": None, "fail": "b"}, limit=1), step("b"))
+
+    assert run(definition, "fail").step == "b"
+
+
+def test_a_rule_that_leads_back_at_the_limit_asks_as_well() -> None:
+    definition = workflow(
+        step("a", next={"ok": None, "fail": "a"}, limit=1, rules=[("fail", "visit > 0"), ("ok", None)])
+    )
+
+    assert waits(run(definition, "done"))
+
+
+# --- steps that do not apply
+
+
+def mode_branching(**more: Any) -> Definition:
+    return workflow(
+        step("plan", next={"ok": "design"}),
+        step("design", when="mode == 'full'", next={"ok": "gate"}),
+        step("gate", when="mode == 'full'", next={"ok": "plan", "skip": "write"}),
+        step("write", **more),
+        params={"mode": Arg(choices=("quick", "full"), default="full")},
+    )
+
+
+def test_steps_that_do_not_apply_are_passed_over_by_skip_or_else_by_ok() -> None:
+    session = run(mode_branching(), "ok", mode="quick")
+
+    assert session.step == "write"
+    assert session.last is not None
+    assert session.last.passed == ("design", "gate")
+    assert session.visits == {"plan": 1, "write": 1}
+
+
+def test_steps_that_apply_are_not_passed_over() -> None:
+    session = run(mode_branching(), "ok", mode="full")
+
+    assert session.step == "design"
+    assert session.last is not None
+    assert session.last.passed == ()
+
+
+def test_passing_over_the_last_step_completes_the_run_even_after_fail() -> None:
+    definition = workflow(
+        step("a", next={"ok": "b", "fail": "b"}), step("b", when="visit > 5", next={"ok": None})
+    )
+
+    session = run(definition, "fail")
+
+    assert (session.step, session.status) == (None, "completed")
+    assert session.last is not None
+    assert session.last.passed == ("b",)
+
+
+def test_a_condition_sees_the_facts_that_come_with_the_report() -> None:
+    definition = workflow(
+        step("a", next={"ok": "b"}, reports={"deep": Arg(type="boolean")}),
+        step("b", when="deep", next={"ok": "c"}),
+        step("c"),
+    )
+
+    answers = (True, False)
+    landed = [advance(definition, start(definition), Report("ok", {"deep": each})).step for each in answers]
+
+    assert landed == ["b", "c"]
+
+
+# --- handlers and rules
+
+
+def test_a_handler_decides_and_its_values_are_kept() -> None:
+    def look(ctx: StepContext) -> tuple[Outcome, dict[str, Any]]:
+        again = ctx.step_state.get("iteration", 1)
+        return (Outcome.OK, {}) if again >= 3 else (Outcome.ITERATE, {"iteration": again + 1})
+
+    definition = workflow(step("look", handler=look, next={"ok": None, "iterate": "look"}))
+
+    session = run(definition, "done", "done")
+
+    assert (session.step, session.state) == ("look", {"iteration": 3})
+    assert session.last is not None
+    assert (session.last.reported, session.last.outcome) == ("done", "iterate")
+    assert advance(definition, session, Report("done")).status == "completed"
+
+
+def test_a_step_that_decides_takes_done_and_nothing_else() -> None:
+    definition = workflow(step(rules=[("ok", None)]))
+
+    with pytest.raises(OutcomeNotOpenError) as caught:
+        run(definition, "ok")
+
+    assert caught.value.details == {"step": "only", "outcome": "ok", "open": ["done"]}
+    assert caught.value.hint == "report `done`"
+
+
+def test_done_is_not_open_where_the_agent_names_the_outcome() -> None:
+    with pytest.raises(OutcomeNotOpenError) as caught:
+        run(loop(), "done")
+
+    assert caught.value.hint == "report one of `ok`, `fail`, `skip`, `iterate`"
+
+
+def test_a_handler_may_not_decide_an_outcome_that_leads_nowhere() -> None:
+    definition = workflow(step(handler=lambda _: Outcome.FAIL))
+
+    with pytest.raises(OutcomeNotOpenError):
+        run(definition, "done")
+
+
+def test_a_handler_that_raises_leaves_the_session_and_the_next_report_works() -> None:
+    calls: list[str] = []
+
+    def shaky(ctx: StepContext) -> Outcome:
+        calls.append(ctx.step_id)
+        if len(calls) == 1:
+            raise RuntimeError("no\nluck " + "x" * 300)
+        return Outcome.OK
+
+    definition = workflow(step(handler=shaky))
+    session = start(definition)
+    before = repr(session)
+
+    with pytest.raises(HandlerError) as caught:
+        advance(definition, session, Report("done"))
+
+    assert repr(session) == before
+    assert "\n" not in caught.value.message
+    assert "raised RuntimeError: no luck xxx" in caught.value.message
+    assert "test_advance.py:" in caught.value.message
+    assert len(caught.value.message) < 400 + len(__file__)
+    assert caught.value.details == {"exception": "RuntimeError"}
+    assert advance(definition, session, Report("done")).status == "completed"
+
+
+def test_a_handler_that_wants_to_leave_the_process_is_refused_like_one_that_raises() -> None:
+    def leave(_: StepContext) -> Outcome:
+        raise SystemExit(3)
+
+    with pytest.raises(HandlerError, match="raised SystemExit: 3"):
+        run(workflow(step(handler=leave)), "done")
+
+
+def test_a_guard_that_raises_leaves_the_session_and_the_engine_in_order() -> None:
+    broken = [True]
+
+    def applies(_: StepContext) -> bool:
+        if broken:
+            raise ZeroDivisionError
+        return True
+
+    definition = workflow(step("a", next={"ok": "b"}), step("b", when=applies), name="guarded")
+    session = start(definition)
+    before = repr(session)
+
+    with pytest.raises(HandlerError, match="raised ZeroDivisionError"):
+        advance(definition, session, Report("ok"))
+    broken.clear()
+
+    assert repr(session) == before
+    assert advance(definition, session, Report("ok")).step == "b"
+
+
+def test_a_refusal_of_ours_goes_through_a_handler_as_it_is() -> None:
+    def refuse(_: StepContext) -> Outcome:
+        raise UsageError("not like this", hint="another way")
+
+    with pytest.raises(UsageError, match="not like this"):
+        run(workflow(step(handler=refuse)), "done")
+
+
+def test_whoever_runs_a_command_may_call_the_handler_differently() -> None:
+    calls: list[str] = []
+
+    def handler(_: StepContext) -> Outcome:
+        return Outcome.OK
+
+    def call(function: Any, context: StepContext, arguments: Any) -> Any:
+        calls.append(function_name(function))
+        return function(context, **arguments)
+
+    definition = workflow(step(handler=handler))
+    advance(definition, start(definition), Report("done"), call=call)
+
+    assert calls == [f"`{handler.__qualname__}`"]
+
+
+def test_a_handler_may_run_another_session_of_the_same_workflow() -> None:
+    inner: list[str | None] = []
+
+    def handler(ctx: StepContext) -> Outcome:
+        if not ctx.step_state.get("inner"):
+            session = advance(definition, start(definition, {}), Report("done", {"inner": True}))
+            inner.append(session.status)
+        return Outcome.OK
+
+    definition = workflow(step(handler=handler, reports={"inner": Arg(type="boolean")}))
+
+    assert run(definition, "done").status == "completed"
+    assert inner == ["completed"]
+
+
+# --- refusals
+
+
+def test_a_word_that_is_no_outcome_is_refused_with_near_ones() -> None:
+    with pytest.raises(UnknownOutcomeError) as caught:
+        run(linear("a"), "iterat")
+
+    assert caught.value.hint == "did you mean `iterate`?"
+
+
+def test_a_session_that_has_ended_takes_no_more() -> None:
+    definition = linear("a")
+
+    with pytest.raises(SessionEndedError) as caught:
+        run(definition, "ok", "ok")
+
+    assert (caught.value.code, caught.value.exit_status) == ("SESSION_ENDED", 4)
+
+
+def test_a_step_that_the_workflow_does_not_have_is_refused_and_not_taken_for_a_start() -> None:
+    session = start(linear("a", "b"))
+
+    with pytest.raises(StepGoneError) as caught:
+        advance(linear("apple", "b"), session, Report("ok"))
+    with pytest.raises(StepGoneError):
+        advance(linear("a"), Session(id="x", skill="dull", step=None), Report("ok"))
+
+    assert (caught.value.code, caught.value.exit_status) == ("DEFINITION_CHANGED", 5)
+    assert caught.value.hint == "did you mean `apple`?"
+
+
+@pytest.mark.parametrize(
+    ("facts", "problem"),
+    [
+        ({}, "`size` is missing"),
+        ({"size": "3"}, "`size` takes a whole number, not `3`"),
+        ({"size": True}, "`size` takes a whole number, not True"),
+        ({"size": 9}, "`size` is at most 5, not 9"),
+        ({"size": 3, "sise": 1}, "`sise` is not known, did you mean `size`?"),
+    ],
+)
+def test_facts_that_do_not_fit_move_nothing(facts: dict[str, Any], problem: str) -> None:
+    definition = workflow(step(reports={"size": Arg(min=1, max=5, required=True)}))
+
+    with pytest.raises(ValuesError) as caught:
+        advance(definition, start(definition), Report("ok", facts))
+
+    assert problem in caught.value.message
+    assert caught.value.exit_status == 2
+
+
+def test_a_workflow_without_checks_is_checked_before_it_runs() -> None:
+    with pytest.raises(FlowError) as caught:
+        start(unchecked(step(next={"ok": "nowhere"})))
+
+    assert caught.value.code == "INVALID_WORKFLOW"
+
+
+def test_ends_have_values_that_no_step_can_have() -> None:
+    assert (COMPLETED[0], FAILED[0]) == (":", ":")

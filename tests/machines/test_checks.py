@@ -1,0 +1,356 @@
+"""The structural rules: every mistake has its code, a place and a remedy, and all are told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from support.workflows import linear, loop, step, unchecked, workflow, workflows
+
+from flowrail.machines.checks import LARGEST_ACTIONS, check_workflow, raise_errors
+from flowrail.machines.definition import Definition, Outcome, Rule, StepContext, Variant
+from flowrail.machines.delegation import Dispatch
+from flowrail.machines.findings import CODES, Finding, WorkflowError
+from flowrail.machines.params import Arg
+from flowrail.machines.workflow import Workflow
+
+
+def asks(ctx: StepContext, topic: str) -> Outcome:
+    return Outcome.OK
+
+
+def may_fail(ctx: StepContext) -> tuple[Literal[Outcome.OK, Outcome.FAIL], dict[str, Any]]:
+    return Outcome.OK, {}
+
+
+def only_fails(ctx: StepContext) -> Literal["fail"]:
+    return "fail"
+
+
+def _of(*steps: Any, **parts: Any) -> Callable[[], Definition]:
+    return lambda: unchecked(*steps, **parts)
+
+
+def _one(**parts: Any) -> Callable[[], Definition]:
+    return lambda: unchecked(step("a", **parts))
+
+
+MODE = {"mode": Arg(choices=("quick", "full"), default="full")}
+GOOD = step("b")
+
+BROKEN: Mapping[str, Mapping[str, Callable[[], Definition]]] = {
+    "FR101": {"no such step": _of(step("a"), entry_point="b")},
+    "FR102": {
+        "no such step": _one(next={"ok": None, "fail": "c"}),
+        "a number": _one(next={"ok": None, "fail": 5}),
+        "a list": _one(next={"ok": None, "fail": ["a"]}),
+    },
+    "FR103": {"a ring": _of(step("a", next={"ok": "b"}), step("b", next={"ok": "a"}))},
+    "FR104": {
+        "nobody leads there": _of(step("a"), GOOD),
+        "only itself": _of(step("a"), step("b", next={"ok": None, "iterate": "b"})),
+    },
+    "FR105": {"no default, no declaration": _one(handler=asks)},
+    "FR106": {"twice": _of(step("a", next={"ok": "b"}), GOOD, GOOD)},
+    "FR107": {
+        "a step's id": _of(step("1a")),
+        "a step's id with a line feed": _of(step("a\n")),
+        "a long id": _of(step("a" * 65)),
+        "a number as id": lambda: unchecked(step(7, title="Seven")),  # type: ignore[arg-type]
+        "a workflow's name": _of(step("a"), name="Dull One"),
+        "an empty name": _of(step("a"), name=""),
+        "a long name": _of(step("a"), name="a" * 129),
+        "a parameter": _of(step("a"), params={"Topic": Arg()}),
+        "a fact": _one(reports={"visit": Arg()}),
+        "a word of the rules": _one(reports={"and": Arg()}),
+        "a constant of the rules": _one(reports={"true": Arg()}),
+    },
+    "FR108": {
+        "a step that stays": _of(step("a", next={"ok": "b", "fail": None}), step("b", next={"ok": "b"}))
+    },
+    "FR109": {
+        "rules that never leave": _one(next={"ok": None, "iterate": "a"}, rules=[("iterate", None)]),
+        "two steps that never leave": _of(
+            step("a", next={"ok": "b", "fail": None}, rules=[("ok", None)]), step("b", next={"ok": "a"})
+        ),
+    },
+    "FR110": {
+        "a rule": _one(rules=[("iterate", "visit > 1"), ("ok", None)]),
+        "no outcome": _one(rules=[("okay", "visit > 1"), ("ok", None)]),
+        "a handler": _one(handler=may_fail),
+        "a handler without values": _one(handler=only_fails),
+    },
+    "FR111": {"all are named": _one(next=dict.fromkeys([*Outcome], None))},
+    "FR112": {"none": _of(step("a", next={"ok": None, "fail": "b"}), step("b", next={}))},
+    "FR113": {
+        "no outcome": _one(next={"ok": None, "okay": None}),
+        "none": _one(next={"ok": None, None: None}),
+    },
+    "FR114": {"none": _of()},
+    "FR115": {
+        "no title": _one(title=""),
+        "nothing told": _one(actions=()),
+        "blanks": _one(actions=["", " \n"]),
+        "very much": _one(actions=["x" * (LARGEST_ACTIONS + 1)]),
+    },
+    "FR116": {
+        "the first": _one(when="visit > 1"),
+        "a circle": _of(
+            step("a", next={"ok": "b", "fail": None}),
+            step("b", when="visit > 1", next={"ok": "b", "fail": None}),
+        ),
+        "no way past": _of(step("a", next={"ok": "b"}), step("b", when="visit > 1", next={"fail": None})),
+    },
+    "FR117": {
+        "nought": _one(limit=0),
+        "true": _one(limit=True),
+        "a fraction": _one(limit=1.5),
+        "a text": _one(limit="5"),
+        "no way of ok": _one(next={"iterate": "a", "skip": None}, limit=2),
+    },
+    "FR118": {
+        "never tried": _one(rules=[("ok", None), ("ok", None)]),
+        "none may hold": _one(rules=[("ok", "visit > 1")]),
+    },
+    "FR119": {
+        "half an expression": _of(step("a", next={"ok": "b"}), step("b", when="visit ==")),
+        "a rule": _one(rules=[("ok", "visit = 1"), ("ok", None)]),
+        "a variant": _one(variants=[("visit >", ("Again",))]),
+        "no text": _one(variants=[(True, ("Again",))]),
+        "a number": _one(rules=[Rule("ok", 1), ("ok", None)]),  # type: ignore[arg-type]
+    },
+    "FR120": {"nobody declares it": _one(rules=[("ok", "topic == 'x'"), ("ok", None)])},
+    "FR121": {
+        "in the title": _one(title="About $topic"),
+        "in the actions": _one(actions=["About $topic"]),
+        "in a variant": _one(variants=[("visit > 1", ("About $topic",))]),
+    },
+    "FR122": {
+        "no choices": _of(step("a"), params={"mode": Arg(choices=())}),
+        "choices of two kinds": _of(step("a"), params={"mode": Arg(choices=("quick", 1))}),
+        "bounds the wrong way": _one(reports={"size": Arg(min=5, max=1)}),
+        "lengths the wrong way": _one(reports={"text": Arg(min_length=5, max_length=1)}),
+        "a default that does not fit": _of(
+            step("a"), params={"mode": Arg(choices=("quick",), default="full")}
+        ),
+        "an example that does not fit": _one(reports={"size": Arg(max=5, example=6)}),
+        "an unknown type": _one(reports={"size": Arg(type="int")}),
+        "an unknown type, compared": _of(
+            step("a", rules=[("ok", "size == 1"), ("ok", None)], reports={"size": Arg(type="int")})
+        ),
+        "bounds that are texts": _one(reports={"size": Arg(type="integer", min="1", max=3)}),  # type: ignore[arg-type]
+        "lengths that are texts": _one(reports={"text": Arg(min_length="1", example="x")}),  # type: ignore[arg-type]
+        "no whole number between": _one(reports={"size": Arg(type="integer", min=0.2, max=0.8)}),
+    },
+    "FR123": {
+        "no such choice": _of(step("a", variants=[("mode == 'fast'", ("x",))]), params=MODE),
+        "no such choice in a list": _of(
+            step("a", variants=[("mode in ['fast', 'full']", ("x",))]), params=MODE
+        ),
+        "always": _of(step("a", variants=[("'fast' != mode", ("x",))]), params=MODE),
+        "another kind": _of(step("a", variants=[("mode == 1", ("x",))]), params=MODE),
+    },
+    "FR124": {
+        "a handler": _one(handler=lambda _: Outcome.OK, rules=[("ok", None)]),
+        "an agent": _one(handler=Dispatch("explore"), rules=[("ok", None)]),
+    },
+}
+ELSEWHERE = {
+    "FR100": "test_document, test_literal",
+    "FR125": "test_document",
+    "FR130": "test_document",
+    "FR190": "test_literal",
+}
+NEVER = {"FR126"}
+CASES = [
+    pytest.param(code, make, id=f"{code} {what}")
+    for code, all_of in BROKEN.items()
+    for what, make in all_of.items()
+]
+
+
+@pytest.mark.parametrize(("code", "make"), CASES)
+def test_a_mistake_is_found_and_nothing_else(code: str, make: Callable[[], Definition]) -> None:
+    found = check_workflow(make())
+
+    assert [each.code for each in found] == [code]
+    assert found[0].message
+    assert found[0].remedy
+    assert found[0].place
+
+
+@pytest.mark.parametrize(("code", "make"), CASES)
+def test_a_workflow_with_a_mistake_is_not_made(code: str, make: Callable[[], Definition]) -> None:
+    broken = make()
+
+    with pytest.raises(WorkflowError) as caught:
+        Workflow(broken.name, *broken.steps, entry_point=broken.entry_point, params=broken.params)
+
+    assert [each.code for each in caught.value.findings] == [code]
+
+
+def test_every_code_has_a_workflow_that_yields_it() -> None:
+    assert sorted({*BROKEN, *ELSEWHERE, *NEVER}) == sorted(CODES)
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_steps() -> None:
+    with pytest.raises(WorkflowError) as caught:
+        Workflow(
+            "Not A Name",
+            step("a", title="", next={"ok": "b", "okay": "c"}, limit=0),
+            step("b", actions=["$nobody"], when="visit >", rules=[("fail", None)]),
+            step("b", next={}),
+            step("1", reports={"x": Arg(choices=())}),
+        )
+
+    error = caught.value
+    assert [each.code for each in error.findings] == [
+        *("FR107", "FR113", "FR102", "FR115", "FR117"),
+        *("FR110", "FR119", "FR121"),
+        *("FR106", "FR112"),
+        *("FR107", "FR104", "FR122"),
+    ]
+    assert (error.code, error.exit_status) == ("INVALID_WORKFLOW", 1)
+    assert error.message.startswith("workflow `Not A Name` has 13 mistakes\n")
+    assert len(error.message.splitlines()) == 14
+    assert error.details["findings"][0]["code"] == "FR107"  # type: ignore[index]
+
+
+def test_a_finding_is_one_line_with_place_severity_code_and_remedy() -> None:
+    finding = Finding("FR102", "error", "no such step", "name another", "workflow.yaml:3", "a")
+
+    assert finding.line == "workflow.yaml:3: error FR102: no such step; name another"
+
+
+def test_one_mistake_is_told_in_the_singular() -> None:
+    with pytest.raises(WorkflowError, match="has 1 mistake\n"):
+        workflow(step(title=""))
+
+
+def test_a_place_is_the_authors_line_and_a_path_inside_the_step() -> None:
+    broken = step("a", next={"ok": None, "fail": "c"})
+    here = unchecked(broken)
+
+    (finding,) = check_workflow(here)
+    (unnamed,) = check_workflow(unchecked(step("a"), name="X"))
+
+    assert finding.place == f"{broken.origin} (a.next.fail)"
+    assert "workflows.py:" in finding.place
+    assert unnamed.place.endswith("(name)")
+
+
+def test_a_place_is_where_the_reader_of_the_document_says() -> None:
+    broken = unchecked(step("a", next={"ok": None, "fail": "c"}), step("d"))
+
+    places = [each.place for each in check_workflow(broken, locate=lambda path: "/".join(map(str, path)))]
+
+    assert places == ["steps/0/next/fail", "steps/1"]
+
+
+def test_near_names_are_offered() -> None:
+    remedies = {
+        each.code: each.remedy
+        for make in (
+            _of(step("formulate", next={"ok": "formulat"})),
+            _of(step("formulate"), entry_point="formulte"),
+            _of(step("a", variants=[("mod == 'x'", ("$mdoe",))]), params=MODE),
+        )
+        for each in check_workflow(make())
+    }
+
+    assert remedies["FR102"] == "did you mean `formulate`?"
+    assert remedies["FR101"] == "did you mean `formulate`?"
+    assert remedies["FR120"] == "did you mean `mode`?"
+    assert remedies["FR121"] == "did you mean `mode`?"
+
+
+def test_a_step_with_a_handler_may_tell_nothing_but_is_warned_about() -> None:
+    definition = workflow(step("a", actions=(), handler=lambda _: Outcome.OK))
+
+    assert [(each.code, each.severity) for each in check_workflow(definition)] == [("FR115", "warning")]
+    raise_errors(definition)
+
+
+# --- what is no mistake
+
+
+@given(workflows())
+@settings(max_examples=60)
+def test_a_workflow_that_was_made_has_no_errors(definition: Definition) -> None:
+    assert [each for each in check_workflow(definition) if each.severity == "error"] == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(loop, id="a loop with a limit"),
+        pytest.param(lambda: loop(limit=None), id="a loop that the agent can leave"),
+        pytest.param(
+            lambda: workflow(
+                step("a", next={"ok": None, "iterate": "a"}, limit=2, rules=[("iterate", None)])
+            ),
+            id="a loop of rules that the limit ends",
+        ),
+        pytest.param(
+            lambda: workflow(step("a", next={"_default": None}), name="a/b", params={"a": Arg(default="")}),
+            id="a default way alone",
+        ),
+        pytest.param(
+            lambda: workflow(
+                step("a", rules=[("ok", "mode == null"), ("ok", "mode != 'full'"), ("ok", None)]), params=MODE
+            ),
+            id="comparing with null and with a choice",
+        ),
+        pytest.param(
+            lambda: workflow(step("a", handler=asks), params={"topic": Arg()}), id="a handler's parameter"
+        ),
+        pytest.param(
+            lambda: workflow(step("a", handler=asks, reports={"topic": Arg()})), id="a handler's fact"
+        ),
+        pytest.param(
+            lambda: workflow(step("a", handler=lambda ctx, topic="x": Outcome.OK)), id="a handler's default"
+        ),
+        pytest.param(
+            lambda: workflow(
+                step(
+                    "a",
+                    title="$found",
+                    handler=lambda _: Outcome.OK,
+                    variants=[Variant("found > 1", ("$found",))],
+                )
+            ),
+            id="names that a handler may return",
+        ),
+        pytest.param(lambda: workflow(step("a", actions=["$$topic"])), id="a dollar"),
+        pytest.param(
+            lambda: workflow(
+                step("a", variants=[("mode == 'other'", ("x",))]),
+                params={"mode": Arg(type="string", default="other", choices=("other",))},
+            ),
+            id="comparing with the default",
+        ),
+        pytest.param(
+            lambda: linear("a", params={"mode": {"choices": ["x"]}}), id="a parameter as plain data"
+        ),
+    ],
+)
+def test_what_is_in_order_has_no_findings(make: Callable[[], Definition]) -> None:
+    assert check_workflow(make()) == []
+
+
+def test_annotations_that_cannot_be_read_are_no_mistake() -> None:
+    def handler(ctx: Missing) -> Nowhere:  # type: ignore[name-defined]  # noqa: F821
+        return Outcome.OK
+
+    assert check_workflow(workflow(step("a", handler=handler))) == []
+
+
+def test_a_handlers_own_parameters_are_checked_like_declared_ones() -> None:
+    def handler(ctx: StepContext, size: Annotated[int, Arg(min=5, max=1)] = 3) -> Outcome:
+        return Outcome.OK
+
+    found = check_workflow(unchecked(step("a", handler=handler)))
+
+    assert {each.code for each in found} == {"FR122"}

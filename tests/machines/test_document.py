@@ -1,0 +1,353 @@
+"""A workflow written as YAML: what it stands for, and every mistake in it at once, with its line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.documents import PLAIN_DATA
+
+from flowrail import _yaml
+from flowrail.errors import DocumentError
+from flowrail.machines.definition import Definition, Outcome, Rule, Variant
+from flowrail.machines.document import Parsed, json_schema, parse
+from flowrail.machines.params import Arg
+
+TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "steps/again.md": "Again.\n"}
+
+
+def read_text(path: str) -> str:
+    if path not in TEXTS:
+        raise DocumentError("is not there", hint="write it", place=path)
+    return TEXTS[path]
+
+
+def parsed(text: str, name: str = "dull", **more: Any) -> Parsed:
+    document = _yaml.load(text, source="workflow.yaml")
+    return parse(document.value, name=name, place=document.place, read_text=read_text, **more)
+
+
+def found(text: str, name: str = "dull") -> list[tuple[str, str]]:
+    return [(each.code, each.place.removeprefix("workflow.yaml:")) for each in parsed(text, name).findings]
+
+
+# --- what a file stands for
+
+FULL = """\
+# yaml-language-server: $schema=…
+name: dull
+description: Looks at things
+entry: look
+params:
+  mode: {type: string, choices: [quick, full], default: full}
+  topic: {type: string, required: true, example: slow login, description: What it is about}
+steps:
+  - id: look
+    title: "Look ($visit of $limit)"
+    phase: evidence
+    variants:
+      - {when: "visit > 2", text: steps/again.md}
+      - {when: "visit > 1", actions: [Once more., And well.]}
+    when: null
+    reports: {confidence: {choices: [low, high], required: true}, areas: {type: list, example: [auth]}}
+    rules: [{if: "confidence == 'high'", outcome: ok}, {outcome: iterate}]
+    limit: 5
+    next: {ok: last, iterate: look}
+  - {id: last, title: Last, when: "mode == 'full'", actions: [About $topic.], next: {_default: null}}
+"""
+
+
+def test_a_file_stands_for_a_definition() -> None:
+    definition, findings = parsed(FULL)
+
+    assert findings == ()
+    assert (definition.name, definition.description, definition.entry_point) == (
+        "dull",
+        "Looks at things",
+        "look",
+    )
+    assert definition.params["mode"] == Arg(type="string", choices=("quick", "full"), default="full")
+    assert definition.params["topic"].required
+    look, last = definition.steps
+    assert (look.title, look.phase, look.limit, look.actions) == (
+        "Look ($visit of $limit)",
+        "evidence",
+        5,
+        ("Look around.",),
+    )
+    assert look.variants == (
+        Variant("visit > 2", ("Again.",)),
+        Variant("visit > 1", ("Once more.", "And well.")),
+    )
+    assert look.rules == (Rule("ok", "confidence == 'high'"), Rule("iterate"))
+    assert look.next == {Outcome.OK: "last", Outcome.ITERATE: "look"}
+    assert (last.when, last.actions, last.next) == (
+        "mode == 'full'",
+        ("About $topic.",),
+        {Outcome.DEFAULT: None},
+    )
+    assert look.origin == "workflow.yaml:9"
+
+
+def test_a_text_stands_in_a_named_file_or_in_the_folder_of_the_workflow() -> None:
+    text = "name: dull/inner\nsteps:\n  - {id: look, title: Look, text: steps/again.md, next: {ok: look2}}\n"
+    text += "  - {id: look2, title: Look, next: {ok: null}}\n"
+
+    definition, findings = parsed(text, "dull/inner", text_folder="steps/inner")
+
+    assert definition.steps[0].actions == ("Again.",)
+    assert [(each.code, each.step) for each in findings] == [("FR125", "look2")]
+    assert "steps/inner/look2.md" in str(definition.steps[1].actions)
+
+
+# --- mistakes
+
+TEN = """\
+name: dul
+entry: lok
+params: {mode: {type: string, choices: [quick, full], default: fast}}
+steps:
+  - id: look
+    titel: Look
+    title: Look at $topik
+    limit: 0
+    next: {ok: last, okay: look}
+  - id: last
+    title: Last
+    when: "mode = 'full'"
+    next: {ok: lst}
+  - id: last
+    title: 5
+    actions: [Again.]
+    next: {ok: null}
+  - id: gone
+    title: Gone
+    next: {ok: null}
+"""
+
+
+def test_ten_mistakes_are_told_at_once_each_with_place_code_and_remedy() -> None:
+    definition, findings = parsed(TEN)
+
+    assert sorted((each.code, each.place) for each in findings) == [
+        ("FR101", "workflow.yaml:2"),
+        ("FR102", "workflow.yaml:13"),
+        ("FR106", "workflow.yaml:14"),
+        ("FR107", "workflow.yaml:1"),
+        ("FR113", "workflow.yaml:9"),
+        ("FR115", "workflow.yaml:14"),
+        ("FR117", "workflow.yaml:8"),
+        ("FR119", "workflow.yaml:12"),
+        ("FR121", "workflow.yaml:7"),
+        ("FR122", "workflow.yaml:3"),
+        ("FR125", "workflow.yaml:18"),
+        ("FR130", "workflow.yaml:15"),
+        ("FR130", "workflow.yaml:6"),
+    ]
+    assert len({each.code for each in findings}) >= 10
+    assert all(each.severity == "error" and each.message and each.remedy for each in findings)
+    assert len(definition.steps) == 4
+
+
+def one(step: str, head: str = "") -> str:
+    return f"name: dull\n{head}steps:\n  - {{id: look, title: Look, {step}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("[]", [("FR100", "1")], id="a list"),
+        pytest.param("", [("FR100", "1")], id="nothing"),
+        pytest.param("name: dull\nsteps: []\n", [("FR130", "2"), ("FR114", "2")], id="no steps"),
+        pytest.param("name: dull\n", [("FR130", "1"), ("FR114", "1")], id="no key `steps`"),
+        pytest.param(
+            "steps:\n  - {id: look, title: Look, next: {ok: null}}\n", [("FR130", "1")], id="no name"
+        ),
+        pytest.param(one("next: {ok: null}, nxt: {}"), [("FR130", "3")], id="an unknown key"),
+        pytest.param(one("next: {ok: 5, fail: null}"), [("FR130", "3")], id="a target that is no text"),
+        pytest.param(one("next: [ok]"), [("FR130", "3"), ("FR103", "2")], id="ways that are no mapping"),
+        pytest.param(one("limit: 3"), [("FR130", "3"), ("FR103", "2")], id="no ways"),
+        pytest.param(one("next: {}"), [("FR103", "2"), ("FR112", "3")], id="empty ways"),
+        pytest.param(one("limit: '5', next: {ok: null}"), [("FR130", "3")], id="a limit that is a text"),
+        pytest.param(one("limit: true, next: {ok: null}"), [("FR130", "3")], id="a limit that is true"),
+        pytest.param(one("when: 5, next: {ok: null}"), [("FR130", "3")], id="a condition that is a number"),
+        pytest.param(one("phase: [a], next: {ok: null}"), [("FR130", "3")], id="a phase that is a list"),
+        pytest.param(one("actions: Do., next: {ok: null}"), [("FR130", "3")], id="actions that are a text"),
+        pytest.param(
+            one("actions: [5], next: {ok: null}"), [("FR130", "3"), ("FR115", "3")], id="actions of a number"
+        ),
+        pytest.param(one("rules: [ok], next: {ok: null}"), [("FR130", "3")], id="a rule that is a word"),
+        pytest.param(
+            one("rules: [{if: a}], next: {ok: null}"), [("FR130", "3")], id="a rule without outcome"
+        ),
+        pytest.param(
+            one("reports: {x: {type: text}}, next: {ok: null}"), [("FR130", "3")], id="an unknown type"
+        ),
+        pytest.param(
+            one("reports: {x: text}, next: {ok: null}"), [("FR130", "3")], id="a fact that is a word"
+        ),
+        pytest.param(
+            one("reports: {x: {required: 1}}, next: {ok: null}"), [("FR130", "3")], id="one for true"
+        ),
+        pytest.param(
+            one("reports: {x: {min: a}}, next: {ok: null}"), [("FR130", "3")], id="a bound that is a text"
+        ),
+        pytest.param(
+            one("reports: {x: {min_length: -1}}, next: {ok: null}"), [("FR130", "3")], id="a negative length"
+        ),
+        pytest.param(
+            one("reports: {x: {default: {}}}, next: {ok: null}"), [("FR130", "3")], id="a mapping as default"
+        ),
+        pytest.param(
+            one("reports: {x: {choices: [[a]]}}, next: {ok: null}"), [("FR130", "3")], id="lists as choices"
+        ),
+        pytest.param(
+            one("variants: [{text: steps/again.md}], next: {ok: null}"), [("FR130", "3")], id="no condition"
+        ),
+        pytest.param(
+            one("variants: [{when: visit > 1, text: steps/no.md}], next: {ok: null}"),
+            [("FR125", "3")],
+            id="no file",
+        ),
+        pytest.param(one("text: ../x.md, next: {ok: null}"), [("FR125", "3")], id="a text that is not there"),
+        pytest.param(
+            one("next: {ok: null}", "description: [a]\n"), [("FR130", "2")], id="a description in a list"
+        ),
+        pytest.param(one("next: {ok: null}", "entry: 5\n"), [("FR130", "2")], id="an entry that is a number"),
+        pytest.param(one("next: {ok: null}", "params: [a]\n"), [("FR130", "2")], id="parameters in a list"),
+        pytest.param(
+            "name: other\nsteps:\n  - {id: look, title: A, next: {ok: null}}\n", [("FR107", "1")], id="name"
+        ),
+        pytest.param(
+            "name: dull\nsteps:\n  - look\n", [("FR130", "3"), ("FR114", "2")], id="a step that is a word"
+        ),
+        pytest.param(
+            "name: dull\nsteps:\n  - {title: A, next: {ok: null}}\n",
+            [("FR130", "3"), ("FR114", "2")],
+            id="no id",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(text: str, expected: list[tuple[str, str]]) -> None:
+    assert found(text) == expected
+
+
+def test_two_mistakes_on_one_line_are_both_told() -> None:
+    text = one("next: {ok: null, skip: b}") + "  - {id: b, title: B, next: {}}\n"
+
+    assert found(text) == [("FR125", "4"), ("FR112", "4")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "remedy"),
+    [
+        (one("next: {ok: null}, nxt: {}"), "`steps.0.nxt` is no key here", "did you mean `next`?"),
+        (
+            one("next: {ok: null}, zzz: {}"),
+            "`steps.0.zzz` is no key here",
+            "the keys here are id, title, phase",
+        ),
+        (one("next: {ok: null}", "nam: x\n"), "`nam` is no key here", "did you mean `name`?"),
+        (
+            one("rules: [{iff: x, outcome: ok}], next: {ok: null}"),
+            "`steps.0.rules.0.iff`",
+            "did you mean `if`?",
+        ),
+        (
+            one("reports: {x: {typ: list}}, next: {ok: null}"),
+            "`steps.0.reports.x.typ`",
+            "did you mean `type`?",
+        ),
+        (one("limit: '5', next: {ok: null}"), "`steps.0.limit` is no whole number", "write a whole number"),
+        (
+            one("title: 1, next: {ok: null}").replace("title: Look, ", ""),
+            "`steps.0.title` is no text",
+            "quote it",
+        ),
+        (
+            one("reports: {x: {type: int}}, next: {ok: null}"),
+            "`steps.0.reports.x.type` is input should be 'string'",
+            "use one of them",
+        ),
+        (one("reports: {x: {min: a}}, next: {ok: null}"), "`steps.0.reports.x.min`", "write a whole number"),
+        (
+            one("reports: {x: {min_length: -1}}, next: {ok: null}"),
+            "does not fit: Input should be greater than or equal to 0",
+            "see `flow schema workflow`",
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_words_with_a_remedy(text: str, message: str, remedy: str) -> None:
+    finding = parsed(text).findings[0]
+
+    assert message in finding.message
+    assert remedy in finding.remedy
+
+
+def test_places_are_those_of_the_steps_as_written_even_where_one_is_left_out() -> None:
+    text = "name: dull\nsteps:\n  - 5\n  - {id: look, title: Look, next: {ok: null, fail: nowhere}}\n"
+
+    assert found(text) == [("FR130", "3"), ("FR102", "4")]
+
+
+@given(PLAIN_DATA)
+@settings(max_examples=150)
+def test_whatever_a_file_holds_is_read_or_told(data: object) -> None:
+    result = parse(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
+
+    assert isinstance(result.definition, Definition)
+    assert all(each.severity == "error" for each in result.findings)
+    assert result.findings
+
+
+KEYS = ("id", "title", "next", "when", "limit", "rules", "reports", "variants", "actions", "text", "phase")
+PARTS = st.one_of(
+    PLAIN_DATA,
+    st.sampled_from(["look", "visit > 1", None, 0, 3, {"ok": None}, {"ok": "look", "fail": 1}, [], [{}], {}]),
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["if", "outcome", "when", "text", "actions"]), PLAIN_DATA, max_size=3
+        ),
+        max_size=2,
+    ),
+    st.dictionaries(
+        st.sampled_from(["x", "visit"]),
+        st.dictionaries(
+            st.sampled_from(["type", "choices", "default", "min", "max", "example"]), PLAIN_DATA, max_size=3
+        ),
+        max_size=2,
+    ),
+)
+STEPS = st.lists(st.dictionaries(st.sampled_from(KEYS), PARTS), max_size=3)
+
+
+@given(STEPS, st.dictionaries(st.sampled_from(["entry", "params", "description", "name"]), PARTS))
+@settings(max_examples=200)
+def test_whatever_steps_hold_is_read_or_told(steps: list[Any], head: dict[str, Any]) -> None:
+    data = {"name": "dull", **head, "steps": steps}
+
+    result = parse(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
+
+    assert isinstance(result.definition, Definition)
+
+
+# --- the schema
+
+
+def test_the_schema_knows_every_key_and_refuses_others() -> None:
+    schema = json_schema()
+
+    json.dumps(schema)
+    assert schema["$schema"].startswith("https://json-schema.org/")
+    assert schema["additionalProperties"] is False
+    assert {"name", "description", "entry", "params", "steps"} <= set(schema["properties"])
+    assert set(schema["required"]) == {"name", "steps"}
+    here = schema["$defs"]["StepSpec"]
+    assert set(KEYS) <= set(here["properties"])
+    assert here["required"] == ["id", "next"]
+    assert set(here["properties"]["next"]["properties"]) == {"ok", "fail", "skip", "iterate", "_default"}
+    assert schema["$defs"]["RuleSpec"]["properties"]["outcome"]["enum"] == ["ok", "fail", "skip", "iterate"]
+    assert "if" in schema["$defs"]["RuleSpec"]["properties"]

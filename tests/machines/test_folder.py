@@ -1,0 +1,266 @@
+"""A skill's folder: its workflows, with their texts and digests; nothing outside of it, and nothing run."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from support.folders import YAML, folder
+
+from flowrail.errors import DocumentError
+from flowrail.machines.advance import start
+from flowrail.machines.findings import WorkflowError
+from flowrail.machines.folder import (
+    LARGEST_TEXT,
+    Loaded,
+    WorkflowFile,
+    digest,
+    digests,
+    entry_file,
+    find_file,
+    named_files,
+    read,
+    run,
+)
+from flowrail.machines.running import NotLoadedError
+from flowrail.machines.workflow import Workflow
+
+PYTHON = """\
+from flowrail import StepDef, Workflow
+
+WORKFLOW = Workflow("a-skill", StepDef("look", title="Look", actions=["Look."], next={"ok": None}))
+"""
+
+
+def entry(made: Path, name: str = "a-skill") -> WorkflowFile:
+    file = entry_file(str(made), name)
+    assert file is not None
+    return file
+
+
+def loaded(made: Path) -> Loaded:
+    return read(entry(made))
+
+
+# --- which workflows there are
+
+
+def test_the_entry_workflow_is_yaml_or_python(tmp_path: Path) -> None:
+    yaml = folder(tmp_path, name="one")
+    python = tmp_path / "two"
+    python.mkdir()
+    (python / "workflow.py").write_text(PYTHON)
+
+    assert (entry(yaml).path, entry(yaml).is_python) == ("workflow.yaml", False)
+    assert (entry(python).path, entry(python).is_python) == ("workflow.py", True)
+    assert entry_file(str(tmp_path), "none") is None
+
+
+def test_yaml_comes_before_python_where_there_are_both(tmp_path: Path) -> None:
+    assert entry(folder(tmp_path, {"workflow.py": PYTHON})).path == "workflow.yaml"
+
+
+def test_named_workflows_stand_beside_the_entry_one(tmp_path: Path) -> None:
+    made = folder(
+        tmp_path, {"workflows/look.yaml": YAML, "workflows/ask.yaml": YAML, "workflows/notes.txt": ""}
+    )
+
+    files = named_files(str(made), "a-skill")
+
+    assert [(each.address, each.path, each.text_folder) for each in files] == [
+        ("a-skill/ask", "workflows/ask.yaml", "steps/ask"),
+        ("a-skill/look", "workflows/look.yaml", "steps/look"),
+    ]
+    assert named_files(str(tmp_path), "a-skill") == []
+    assert find_file(str(made), "a-skill") == entry(made)
+    assert find_file(str(made), "a-skill/look") == files[1]
+    assert find_file(str(made), "a-skill/none") is None
+
+
+# --- reading
+
+
+def test_a_folder_is_read_with_the_digests_of_its_files(tmp_path: Path) -> None:
+    made = folder(tmp_path)
+
+    got = loaded(made)
+
+    assert got.findings == ()
+    assert [step.actions for step in got.definition.steps] == [("Look around.",), ("Say it.",)]
+    assert got.files == {
+        path: sha256((made / path).read_bytes()).hexdigest()
+        for path in ("workflow.yaml", "steps/look.md", "steps/last.md")
+    }
+    assert digests(str(made), got.files) == got.files
+
+
+def test_a_changed_or_missing_file_has_another_digest(tmp_path: Path) -> None:
+    made = folder(tmp_path)
+    before = loaded(made).files
+    (made / "steps/look.md").write_text("Other.")
+    (made / "steps/last.md").unlink()
+
+    now = digests(str(made), before)
+
+    assert now["workflow.yaml"] == before["workflow.yaml"]
+    assert now["steps/look.md"] == digest(b"Other.")
+    assert now["steps/last.md"] == ""
+
+
+def test_what_is_loaded_is_a_workflow_that_runs(tmp_path: Path) -> None:
+    got = loaded(folder(tmp_path))
+
+    workflow = got.workflow()
+
+    assert isinstance(workflow, Workflow)
+    assert start(workflow).step == "look"
+    assert workflow.origin == "workflow.yaml:1"
+
+
+def test_a_workflow_with_mistakes_is_refused_with_all_of_them(tmp_path: Path) -> None:
+    broken = YAML.replace("ok: last", "ok: lst").replace("ok: null", "okay: null")
+
+    with pytest.raises(WorkflowError) as caught:
+        loaded(folder(tmp_path, {"workflow.yaml": broken})).workflow()
+
+    assert [(each.code, each.place) for each in caught.value.findings] == [
+        ("FR103", "workflow.yaml:2"),
+        ("FR102", "workflow.yaml:3"),
+        ("FR113", "workflow.yaml:4"),
+        ("FR104", "workflow.yaml:4"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [(b"a: b: c", "workflow.yaml:1"), (b"\xff", "workflow.yaml:1"), (b"a: 1\nb: &x 1", "workflow.yaml:2")],
+)
+def test_a_file_that_is_no_yaml_is_told(tmp_path: Path, data: bytes, place: str) -> None:
+    got = loaded(folder(tmp_path, {"workflow.yaml": data}))
+
+    assert [(each.code, each.severity, each.place) for each in got.findings] == [("FR100", "error", place)]
+    assert got.files == {"workflow.yaml": digest(data)}
+
+
+def test_a_snapshot_is_read_without_looking_at_the_disk_again(tmp_path: Path) -> None:
+    made = folder(tmp_path)
+    contents = {"workflow.yaml": YAML.encode(), "steps/look.md": b"Snapshot."}
+
+    got = read(entry(made), contents)
+
+    assert got.definition.steps[0].actions == ("Snapshot.",)
+    assert [(each.code, each.step) for each in got.findings] == [("FR125", "last")]
+    assert "does not exist" in got.findings[0].message
+
+
+# --- nothing outside
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "../other.md",
+        "steps/../../other.md",
+        "steps//look.md",
+        ".hidden.md",
+        "a\\b.md",
+        "steps/",
+        "~/x",
+    ],
+)
+def test_a_text_outside_the_folder_is_refused(tmp_path: Path, path: str) -> None:
+    (tmp_path / "other.md").write_text("secret")
+    text = YAML.replace("title: Look", f"title: Look, text: '{path}'")
+
+    (finding,) = loaded(folder(tmp_path, {"workflow.yaml": text})).findings
+
+    assert (finding.code, finding.place) == ("FR125", "workflow.yaml:3")
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "look.md").write_text("secret")
+    one, other = folder(tmp_path, name="one"), folder(tmp_path, name="other")
+    (one / "steps/look.md").unlink()
+    (one / "steps/look.md").symlink_to(outside / "look.md")
+    for path in ("look.md", "last.md"):
+        (other / "steps" / path).unlink()
+    (other / "steps").rmdir()
+    (other / "steps").symlink_to(outside)
+
+    found = [
+        [
+            (each.code, each.step)
+            for each in read(WorkflowFile("a-skill", str(made), "workflow.yaml", "steps")).findings
+        ]
+        for made in (one, other)
+    ]
+
+    assert found == [[("FR125", "look")], [("FR125", "look"), ("FR125", "last")]]
+
+
+def test_a_link_to_the_folder_itself_is_fine(tmp_path: Path) -> None:
+    made = folder(tmp_path)
+    (tmp_path / "link").symlink_to(made)
+
+    assert read(WorkflowFile("a-skill", str(tmp_path / "link"), "workflow.yaml", "steps")).findings == ()
+
+
+def test_texts_are_bounded(tmp_path: Path) -> None:
+    (finding,) = loaded(folder(tmp_path, {"steps/look.md": "x" * (LARGEST_TEXT + 1)})).findings
+
+    assert finding.code == "FR125"
+    assert str(LARGEST_TEXT) in finding.message
+
+
+def test_a_text_that_is_no_text_is_told(tmp_path: Path) -> None:
+    (finding,) = loaded(folder(tmp_path, {"steps/look.md": b"\xff"})).findings
+
+    assert (finding.code, finding.step) == ("FR125", "look")
+
+
+def test_a_missing_entry_file_is_the_callers_mistake(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError):
+        read(WorkflowFile("a-skill", str(tmp_path), "workflow.yaml", "steps"))
+
+
+# --- Python
+
+
+def test_python_is_read_as_text_and_run_only_when_asked(tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    made = tmp_path / "a-skill"
+    made.mkdir()
+    (made / "workflow.py").write_text(f"open({str(canary)!r}, 'w').close()\n{PYTHON}")
+
+    got = loaded(made)
+    assert (got.findings, got.definition.total_steps, canary.exists()) == ((), 1, False)
+    assert not isinstance(got.definition, Workflow)
+
+    ran = run(entry(made))
+    assert canary.exists()
+    assert ran.workflow() is ran.definition
+    assert ran.files == got.files
+    assert os.listdir(made) == ["workflow.py"]
+
+
+def test_the_bytes_that_were_looked_at_are_run_and_not_those_on_the_disk(tmp_path: Path) -> None:
+    made = tmp_path / "a-skill"
+    made.mkdir()
+    (made / "workflow.py").write_text("raise SystemExit")
+    contents = {"workflow.py": PYTHON.encode()}
+
+    assert run(entry(made), contents).definition.total_steps == 1
+    assert read(entry(made), contents).definition.total_steps == 1
+    with pytest.raises(NotLoadedError):
+        run(entry(made))
+
+
+def test_running_yaml_is_reading_it(tmp_path: Path) -> None:
+    made = folder(tmp_path)
+
+    assert run(entry(made)).files == read(entry(made)).files

@@ -1,0 +1,448 @@
+"""What is told of a step: its text, its ways on, and where they lead; never what then turns out otherwise."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.workflows import FACTS, MODE, REPORTED, linear, loop, step, workflow, workflows
+
+from flowrail.errors import ConflictError, FlowError
+from flowrail.machines.advance import advance, start
+from flowrail.machines.definition import Definition, Outcome, StepContext
+from flowrail.machines.guidance import Guidance, Way, guide, wants_of
+from flowrail.machines.judgement import HandlerError
+from flowrail.machines.params import Arg
+from flowrail.machines.session import Report, Session
+from flowrail.machines.values import fact_args, read_assignments
+
+STEPS = 6
+
+
+def ways(definition: Definition, session: Session | None = None) -> dict[tuple[str, ...], Way]:
+    """Return the ways on by what they report."""
+    told = guide(definition, session or start(definition))
+    return {(way.outcome, *map(str, way.facts.values())): way for way in told.next}
+
+
+def wanted(way: Way) -> st.SearchStrategy[dict[str, Any]]:
+    """Return values for what a way still wants."""
+    must = {want.name: FACTS[want.name][1] for want in way.wants if want.required}
+    may = {want.name: FACTS[want.name][1] for want in way.wants if not want.required}
+    return st.fixed_dictionaries(must, optional=may)
+
+
+# --- what is told holds
+
+
+@given(workflows(), MODE, st.data())
+@settings(max_examples=150)
+def test_every_way_offered_is_open_and_leads_where_it_says(
+    definition: Definition, params: dict[str, Any], data: st.DataObject
+) -> None:
+    session = start(definition, params)
+    for _ in range(STEPS):
+        told = guide(definition, session)
+        if not told.next:
+            break
+        reached: list[Session] = []
+        for way in told.next:
+            report = Report(way.outcome, {**way.facts, **data.draw(wanted(way))})
+            after = advance(definition, session, report)
+            if after.status == "waiting":  # the limit asks the user
+                assert (way.to, way.ends) == (None, False)
+                continue
+            assert after.last is not None
+            if way.to is not None or way.ends:
+                assert (way.to, way.ends) == (after.step, not after.is_open)
+                assert way.capped == after.last.capped
+            reached.append(after)
+        if not reached:
+            break
+        session = data.draw(st.sampled_from(reached))
+
+
+@given(workflows(), MODE, st.data())
+@settings(max_examples=100)
+def test_every_outcome_that_is_not_offered_is_refused(
+    definition: Definition, params: dict[str, Any], data: st.DataObject
+) -> None:
+    session = start(definition, params)
+    for _ in range(STEPS):
+        offered = {way.outcome for way in guide(definition, session).next}
+        here = definition.get(session.step)
+        facts = {name: data.draw(FACTS[name][1]) for name in here.reports} if here else {}
+        reached: list[Session] = []
+        for outcome in (*REPORTED, "done"):
+            if outcome in offered:
+                reached.append(advance(definition, session, Report(outcome, facts)))
+            else:
+                with pytest.raises(ConflictError):
+                    advance(definition, session, Report(outcome, facts))
+        if not reached:
+            break
+        session = data.draw(
+            st.sampled_from([each for each in reached if each.status != "waiting"] or reached)
+        )
+
+
+CHOICES = st.one_of(
+    st.lists(st.text(max_size=8), min_size=1, max_size=3, unique=True),
+    st.lists(
+        st.sampled_from(["a b", "it's", '"', "$HOME", "`x`", "-s", "--", "a=b", "", "#", "\\", "\n"]),
+        min_size=1,
+    ),
+    st.lists(st.integers(-99, 99), min_size=1, max_size=3, unique=True),
+    st.lists(st.floats(-9, 9), min_size=1, max_size=3, unique=True),
+    st.just([True, False]),
+)
+
+
+@given(CHOICES)
+def test_every_command_is_one_line_that_reads_back_as_what_it_reports(choices: list[Any]) -> None:
+    fact = Arg(choices=tuple(choices), required=True)
+    definition = workflow(step("a", next={"ok": "b"}, reports={"fact": fact}), step("b"))
+    session = start(definition, session_id="dull-abc234")
+
+    for way in guide(definition, session, store="/a b/$x").next:
+        assert way.command.startswith("flow step dull ok ")
+        assert len(way.command.splitlines()) == 1
+        words = shlex.split(way.command)
+        given_facts = [
+            words[at + 1] for at, word in enumerate(words[:-6]) if word == "-s" and at > 3 and at % 2 == 0
+        ]
+        assert words[-6:] == ["--session", "dull-abc234", "--expect", "0", "--store", "/a b/$x"]
+        facts = read_assignments(given_facts, fact_args(definition.step("a")), "-s")
+        assert facts == way.facts
+        if not way.wants:
+            assert advance(definition, session, Report(way.outcome, facts)).step == "b"
+
+
+# --- ways on
+
+
+def test_a_required_fact_with_choices_gives_one_way_per_value() -> None:
+    confidence = Arg(choices=("low", "high"), required=True)
+    definition = workflow(
+        step(
+            "look",
+            next={"ok": "write", "iterate": "look"},
+            reports={"confidence": confidence},
+            rules=[("ok", "confidence == 'high'"), ("iterate", None)],
+        ),
+        step("write"),
+    )
+
+    told = ways(definition)
+
+    assert [(key, way.to) for key, way in told.items()] == [
+        (("done", "low"), "look"),
+        (("done", "high"), "write"),
+    ]
+    assert told["done", "high"].command == "flow step dull done -s confidence=high --session dull --expect 0"
+
+
+def test_more_combinations_than_can_be_read_are_asked_for() -> None:
+    five = Arg(choices=("a", "b", "c", "d", "e"), required=True)
+    three = Arg(choices=(1, 2, 3), required=True)
+    definition = workflow(
+        step(reports={"five": five, "three": three, "two": Arg(choices=("x", "y"), required=True)})
+    )
+
+    told = guide(definition, start(definition)).next
+
+    assert len(told) == 10
+    assert {want.name for way in told for want in way.wants} == {"three"}
+
+
+def test_other_facts_are_wanted_with_their_kind_and_an_example() -> None:
+    reports = {
+        "topic": Arg(description="What it is about", required=True, example="slow login"),
+        "areas": Arg(type="list"),
+        "size": Arg(min=2, max=9),
+    }
+
+    told = guide(workflow(step(reports=reports)), start(workflow(step(reports=reports))))
+
+    (way,) = told.next
+    assert [tuple(want) for want in way.wants] == [
+        ("topic", "string", "slow login", True, "What it is about"),
+        ("areas", "list", ["x"], False, ""),
+        ("size", "integer", 2, False, ""),
+    ]
+    assert wants_of(told.next) == way.wants
+
+
+def test_where_a_way_leads_is_open_as_long_as_a_wanted_fact_may_change_it() -> None:
+    definition = workflow(
+        step("a", next={"ok": "b", "skip": "c"}, reports={"deep": Arg(type="boolean")}),
+        step("b", when="deep", next={"ok": "c"}),
+        step("c", next={"ok": None}),
+    )
+
+    told = ways(definition)
+
+    assert (told["ok",].to, told["ok",].ends) == (None, False)
+    assert told["skip",].to == "c"
+
+
+def test_a_condition_that_is_a_function_is_open_where_anything_is_wanted() -> None:
+    def told_by(**parts: Any) -> Way:
+        return ways(
+            workflow(step("a", next={"ok": "b"}, **parts), step("b", when=lambda _: True, next={"ok": None}))
+        )["ok",]
+
+    assert told_by().to == "b"
+    assert told_by(reports={"x": Arg()}).to is None
+
+
+def test_what_a_handler_decides_is_open() -> None:
+    told = ways(workflow(step(handler=lambda _: Outcome.OK)))
+
+    assert list(told) == [("done",)]
+    assert (told["done",].to, told["done",].ends) == (None, False)
+
+
+def test_what_a_handler_takes_is_asked_for() -> None:
+    from typing import Annotated
+
+    def handler(ctx: StepContext, mode: Annotated[str, Arg(choices=("quick", "full"))] = "full") -> Outcome:
+        return Outcome.OK
+
+    globals()["Annotated"] = Annotated
+    told = guide(workflow(step(handler=handler)), start(workflow(step(handler=handler))))
+
+    assert [want.name for want in told.next[0].wants] == ["mode"]
+
+
+def test_rules_over_wanted_facts_are_open_and_earlier_ones_that_hold_are_not() -> None:
+    def told_by(*rules: tuple[str, str | None]) -> Way:
+        again = {"ok": None, "iterate": "only"}
+        return ways(workflow(step(next=again, reports={"count": Arg(type="integer")}, rules=rules)))["done",]
+
+    assert (told_by(("ok", "count > 1"), ("iterate", None)).to, told_by(("ok", None)).ends) == (None, True)
+    assert told_by(("iterate", "visit == 1"), ("ok", "count > 1"), ("ok", None)).to == "only"
+
+
+def test_the_limit_shows_in_the_ways_on() -> None:
+    definition = loop(limit=1)
+
+    told = ways(definition)
+
+    assert (told["fail",].to, told["fail",].ends) == (None, False)
+    assert (told["iterate",].to, told["iterate",].capped) == ("last", True)
+    assert (told["skip",].to, told["skip",].ends) == (None, True)
+
+
+def test_where_the_user_would_be_asked_nothing_is_promised() -> None:
+    verdict = Arg(choices=("good", "bad"), required=True)
+    definition = workflow(
+        step(
+            next={"ok": None, "fail": "only"},
+            limit=1,
+            reports={"verdict": verdict},
+            rules=[("fail", "verdict == 'bad'"), ("ok", None)],
+        )
+    )
+
+    told = ways(definition)
+
+    assert [(key, way.to, way.ends) for key, way in told.items()] == [
+        (("done", "good"), None, True),
+        (("done", "bad"), None, False),
+    ]
+    asked = advance(definition, start(definition), Report("done", {"verdict": "bad"}))
+    assert asked.status == "waiting"
+    assert [
+        (way.outcome, way.to, way.ends, bool(way.waits_for)) for way in guide(definition, asked).next
+    ] == [("done", None, False, True)]
+
+
+def test_what_cannot_be_judged_yet_is_told_as_open_and_refused_when_reported() -> None:
+    definition = workflow(
+        step("a", next={"ok": "b", "skip": "c"}, rules=[("skip", "topic > 3"), ("ok", None)]),
+        step("b", when="topic > 3", next={"ok": "c"}),
+        step("c", next={"ok": "d"}),
+        step("d", when="topic > 3"),
+        params={"topic": Arg(default="x")},
+    )
+    session = start(definition)
+
+    told = guide(definition, session)
+
+    assert (told.next[0].to, told.next[0].ends) == (None, False)
+    with pytest.raises(HandlerError, match="cannot tell whether 'x' > 3"):
+        advance(definition, session, Report("done"))
+
+
+def test_a_way_to_a_condition_that_cannot_be_judged_is_open() -> None:
+    definition = workflow(
+        step("a", next={"ok": "b", "skip": None}),
+        step("b", when="topic > 3", next={"ok": None}),
+        params={"topic": Arg(default="x")},
+    )
+
+    assert {key[0]: (way.to, way.ends) for key, way in ways(definition).items()} == {
+        "ok": (None, False),
+        "skip": (None, True),
+    }
+
+
+def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
+    definition = workflow(step(next={"ok": None, "fail": None}))
+
+    told = {
+        outcome: guide(definition, advance(definition, start(definition), Report(outcome)))
+        for outcome in ("ok", "fail")
+    }
+
+    assert told["ok"].actions == (
+        "The procedure dull is complete after 1 step. Nothing more is to be reported.",
+    )
+    assert told["fail"].actions == (
+        "The procedure dull has ended as failed after 1 step. Tell the user what failed.",
+    )
+    assert all(each.next == () and each.step is None for each in told.values())
+
+
+def test_an_abandoned_session_is_told_as_such_with_no_way_on() -> None:
+    definition = linear("a", "b")
+    session = Session(id="dull-x", skill="dull", step="a", status="abandoned")
+
+    told = guide(definition, session)
+
+    assert (told.next, told.status) == ((), "abandoned")
+    gone = Session(id="dull-x", skill="dull", step=None, status="abandoned")
+    assert guide(definition, gone).actions == ("Session dull-x is abandoned.",)
+
+
+# --- the step as it reads
+
+
+def test_a_step_reads_with_its_values() -> None:
+    definition = workflow(
+        step(
+            "look",
+            title="Look ($visit of $limit)",
+            actions=["About $topic.", "It costs $$5 in $mode mode, $unsaid."],
+            phase="evidence",
+            next={"ok": None, "iterate": "look"},
+            limit=4,
+            reports={"unsaid": Arg(), "topic": Arg()},
+        ),
+        params={"topic": Arg(default="logins"), "mode": Arg(default="full")},
+    )
+    session = start(definition)
+
+    first = guide(definition, session)
+    later = guide(definition, advance(definition, session, Report("iterate", {"topic": "$mode"})))
+
+    assert first.step is not None
+    assert first.step == ("look", "Look (1 of 4)", 1, 1, "evidence", 1, 4)
+    assert first.actions == ("About logins.", "It costs $5 in full mode, .")
+    assert later.step is not None
+    assert later.step.title == "Look (2 of 4)"
+    assert later.actions[0] == "About $mode."
+
+
+def test_the_first_variant_that_holds_is_told_instead() -> None:
+    definition = workflow(
+        step(
+            "look",
+            next={"ok": None, "iterate": "look"},
+            variants=[
+                ("visit > 2", "Again and again, $visit."),
+                (lambda ctx: ctx.visit > 1, ["Again", "and so on"]),
+            ],
+        )
+    )
+    session = start(definition)
+    told = [guide(definition, session).actions]
+    for _ in range(2):
+        session = advance(definition, session, Report("iterate"))
+        told.append(guide(definition, session).actions)
+
+    assert told == [("Do look.",), ("Again", "and so on"), ("Again and again, 3.",)]
+
+
+def test_title_and_actions_may_be_functions_of_the_context() -> None:
+    def actions(ctx: StepContext) -> Any:
+        return ["one", 2] if ctx.step_state.get("two") else "all in one"
+
+    definition = workflow(
+        step(
+            title=lambda ctx: f"Visit {ctx.visit} of {ctx.step_id}",
+            actions=actions,
+            next={"ok": None, "iterate": "only"},
+            reports={"two": Arg(type="boolean")},
+        )
+    )
+    session = start(definition)
+    later = advance(definition, session, Report("iterate", {"two": True}))
+
+    first, second = guide(definition, session), guide(definition, later)
+
+    assert first.step is not None
+    assert second.step is not None
+    assert (first.step.title, first.actions) == ("Visit 1 of only", ("all in one",))
+    assert (second.step.title, second.actions) == ("Visit 2 of only", ("one", "2"))
+
+
+def test_what_is_told_is_text_whatever_the_author_wrote() -> None:
+    definition = workflow(step(actions=["one", 2]))
+
+    assert guide(definition, start(definition)).actions == ("one", "2")
+
+
+def test_a_text_function_that_raises_is_told_in_one_line_with_its_place() -> None:
+    def title(_: StepContext) -> str:
+        raise KeyError("mode")
+
+    definition = workflow(step(title=title))
+
+    with pytest.raises(FlowError) as caught:
+        guide(definition, start(definition))
+
+    assert caught.value.code == "HANDLER_FAILED"
+    assert "raised KeyError: 'mode'" in caught.value.message
+
+
+def test_printing_a_step_changes_nothing() -> None:
+    definition = loop()
+    session = start(definition)
+    before = repr(session)
+
+    first, second = guide(definition, session), guide(definition, session)
+
+    assert first == second
+    assert repr(session) == before
+
+
+def test_a_resumed_session_says_how_to_begin_another() -> None:
+    definition = linear("a", params={"topic": Arg(default="it's")})
+    session = start(definition, now="noon")
+
+    told: Guidance = guide(definition, session, head="abc", store="/x", resumed=True, replayed=True)
+
+    assert (told.resumed, told.replayed, told.head, told.started_at) == (True, True, "abc", "noon")
+    assert told.params == {"topic": "it's"}
+    assert told.start_command == "flow start dull --store /x"
+    assert guide(definition, session).start_command is None
+
+
+def test_an_example_is_told_as_declared_or_made_up_to_fit() -> None:
+    def example(arg: Arg) -> Any:
+        definition = workflow(step(reports={"x": arg}))
+        return guide(definition, start(definition)).next[0].wants[0].example
+
+    told: Mapping[str, Any] = {
+        "declared": example(Arg(example="so")),
+        "default": example(Arg(default=7)),
+        "made up": example(Arg(type="boolean")),
+    }
+
+    assert told == {"declared": "so", "default": 7, "made up": True}

@@ -1,0 +1,186 @@
+"""What a step decides by itself, and how an author's function that fails is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+from support.workflows import step
+
+from flowrail.machines.definition import Outcome, StepContext, StepDef
+from flowrail.machines.judgement import (
+    Decision,
+    HandlerError,
+    actions_of,
+    applies,
+    by_rules,
+    call_plainly,
+    decide,
+    function_name,
+    holds,
+    in_context,
+    names_in,
+)
+from flowrail.machines.params import Arg
+
+
+def context(step_def: StepDef | None = None, **state: Any) -> StepContext:
+    return in_context(step_def or step(), {"mode": "full"}, state, 2)
+
+
+def decided(handler: Callable[..., Any], **state: Any) -> Decision:
+    here = step(handler=handler)
+    return decide(here, context(here, **state), call_plainly)
+
+
+# --- what is known
+
+
+def test_facts_shadow_parameters_of_the_same_name() -> None:
+    seen = in_context(step(limit=5), {"mode": "full", "topic": "x"}, {"mode": "quick", "size": 1}, 3)
+
+    assert seen.workflow_params == {"mode": "quick", "topic": "x"}
+    assert seen.step_state == {"mode": "quick", "size": 1}
+    assert names_in(seen) == {"mode": "quick", "topic": "x", "size": 1, "visit": 3, "limit": 5}
+
+
+def test_a_condition_is_an_expression_or_a_function_or_none() -> None:
+    assert applies(step(), context())
+    assert applies(step(when="mode == 'full' and visit == 2"), context())
+    assert not applies(step(when=lambda ctx: ctx.visit > 2), context())
+
+
+def test_an_expression_that_cannot_tell_names_where_it_stands() -> None:
+    with pytest.raises(HandlerError) as caught:
+        applies(step("look", when="mode > 3"), context())
+    with pytest.raises(HandlerError, match="a variant of step `look`: cannot tell"):
+        actions_of(step("look", variants=[("mode > 3", ("x",))]), context())
+    with pytest.raises(HandlerError, match="a rule of step `look`: cannot tell"):
+        by_rules(step("look", rules=[("ok", "mode > 3"), ("ok", None)]), {"mode": "full"})
+
+    assert caught.value.message.startswith("`when` of step `look`: cannot tell whether 'full' > 3")
+    assert caught.value.details == {"place": "`when` of step `look`"}
+    assert not holds("size > 3", context(), where="here")
+
+
+def test_the_first_rule_that_holds_decides() -> None:
+    here = step(rules=[("fail", "size > 3"), ("iterate", "size > 1"), ("ok", None)])
+
+    assert [by_rules(here, {"size": size}) for size in (5, 2, 0)] == ["fail", "iterate", "ok"]
+    with pytest.raises(HandlerError, match="no rule of step `only` holds"):
+        by_rules(step(rules=[("ok", "false")]), {})
+
+
+# --- what a handler returns
+
+
+@pytest.mark.parametrize(
+    ("answer", "decision"),
+    [
+        (Outcome.OK, Decision(Outcome.OK, {})),
+        ("iterate", Decision(Outcome.ITERATE, {})),
+        ((Outcome.FAIL, {"a": [1]}), Decision(Outcome.FAIL, {"a": [1]})),
+        (("skip", {}), Decision(Outcome.SKIP, {})),
+    ],
+)
+def test_a_handler_returns_an_outcome_with_values_or_without(answer: Any, decision: Decision) -> None:
+    assert decided(lambda _: answer) == decision
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        True,
+        "okay",
+        "done",
+        Outcome.DEFAULT,
+        (Outcome.OK,),
+        (Outcome.OK, None),
+        (Outcome.OK, {}, 1),
+        [Outcome.OK, {}],
+    ],
+)
+def test_anything_else_is_refused(answer: Any) -> None:
+    with pytest.raises(HandlerError, match="the handler of step `only` returned"):
+        decided(lambda _: answer)
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), float("nan"), b"x", lambda: 1])
+def test_values_that_could_not_be_kept_are_refused(value: object) -> None:
+    with pytest.raises(HandlerError, match="values that cannot be kept"):
+        decided(lambda _: (Outcome.OK, {"a": value}))
+
+
+# --- what a handler is given
+
+
+def wants(
+    ctx: StepContext, size: Annotated[int, Arg(max=3)], other: str = "x"
+) -> tuple[Outcome, dict[str, Any]]:
+    return Outcome.OK, {"size": size, "other": other}
+
+
+def test_arguments_come_from_facts_parameters_and_defaults() -> None:
+    assert decided(wants, size=2).values == {"size": 2, "other": "x"}
+    assert decided(wants, size=2, other="y").values == {"size": 2, "other": "y"}
+
+
+def test_an_argument_that_does_not_fit_or_is_missing_is_told() -> None:
+    with pytest.raises(HandlerError, match="cannot be called: `size` is at most 3, not 4"):
+        decided(wants, size=4)
+    with pytest.raises(HandlerError, match="needs `size`, which has no value yet") as caught:
+        decided(wants)
+    assert caught.value.hint == "give it at the start (-p size=…) or report it (-s size=…)"
+
+
+def test_a_default_is_passed_even_where_it_would_not_be_taken() -> None:
+    def handler(
+        ctx: StepContext, size: Annotated[int | None, Arg(max=3)] = None
+    ) -> tuple[Outcome, dict[str, Any]]:
+        return Outcome.OK, {"size": size}
+
+    assert decided(handler).values == {"size": None}
+    assert decided(handler, size=None).values == {"size": None}
+
+
+# --- functions that fail
+
+
+def test_what_a_function_raises_is_one_line_with_its_place() -> None:
+    def deep() -> None:
+        raise LookupError("no\n  such   thing")
+
+    def handler(_: StepContext) -> None:
+        deep()
+
+    with pytest.raises(HandlerError) as caught:
+        call_plainly(handler, context(), {})
+
+    line = deep.__code__.co_firstlineno + 1
+    assert caught.value.message == (
+        f"`{handler.__qualname__}` raised LookupError: no such thing ({__file__}:{line})"
+    )
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
+def test_a_function_that_is_called_wrongly_is_told_too() -> None:
+    with pytest.raises(HandlerError, match="raised TypeError"):
+        call_plainly(lambda: Outcome.OK, context(), {})
+
+
+def test_stopping_the_program_by_hand_is_no_failure() -> None:
+    def handler(_: StepContext) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        call_plainly(handler, context(), {})
+
+
+def test_a_callable_object_is_named_by_its_class() -> None:
+    class Handler:
+        def __call__(self, _: StepContext) -> Outcome:
+            return Outcome.OK
+
+    assert function_name(Handler()) == "`Handler`"

@@ -1,0 +1,200 @@
+"""A journal line holds the hash of the line before it, and of all its own text."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowrail.machines import ledger
+from flowrail.machines.ledger import DamagedError, Record, Tail, TooLargeError
+from flowrail.machines.session import Move, Session
+
+KEY = b"k" * 32
+SESSION = Session(
+    "a-abcdef",
+    "a",
+    "second",
+    revision=1,
+    params={"topic": "x"},
+    visits={"first": 1, "second": 1},
+    last=Move("first", "ok", "ok", "second", {"sure": "low"}, ("passed",), at="then"),
+)
+RECORD = Record(1, "move", "now", "me", SESSION, {"why": ["so"]}, "0" * 64, "")
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@contextmanager
+def opened(path: Path, content: bytes) -> Iterator[int]:
+    path.write_bytes(content)
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@given(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), st.text(max_size=20))
+def test_what_was_written_is_read(state: dict[str, object], by: str) -> None:
+    record = RECORD._replace(session=SESSION._replace(state=state), by=by, note=state)
+
+    line, written = ledger.write(record, KEY)
+
+    assert ledger.read(line, "journal", 1) == written
+    assert ledger.read(line.removesuffix(b"\n"), "journal", 1) == written
+    assert ledger.signed_by(line, KEY)
+    assert line.count(b"\n") == 1
+    assert line.isascii()
+
+
+def test_the_hash_stands_last_and_is_that_of_all_text_before_it() -> None:
+    line, written = ledger.write(RECORD)
+
+    before, _, after = line.rpartition(b',"hash":"')
+    assert after == written.hash.encode() + b'"}\n'
+    assert sha256(before).hexdigest() == written.hash
+    assert list(json.loads(line))[-1] == "hash"
+
+
+def test_every_bit_of_a_line_counts() -> None:
+    line, _ = ledger.write(RECORD)
+
+    for bit in range(8 * (len(line) - 1)):
+        flipped = bytearray(line)
+        flipped[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(DamagedError, match=r"^journal:7: "):
+            ledger.read(bytes(flipped), "journal", 7)
+
+
+@pytest.mark.parametrize("line", [b"", b"\n", b"{}\n", b"x" * 200, b'{"hash":"' + b"0" * 64 + b'"}\n'])
+def test_what_is_no_line_at_all_is_refused(line: bytes) -> None:
+    with pytest.raises(DamagedError) as caught:
+        ledger.read(line, "journal", 1)
+
+    assert (caught.value.code, caught.value.exit_status) == ("JOURNAL_DAMAGED", 3)
+
+
+def hashed(body: object) -> bytes:
+    """Return a line with the right hash, whatever it says."""
+    text = json.dumps(body, separators=(",", ":")).encode()[:-1]
+    return text + b',"hash":"' + sha256(text).hexdigest().encode() + b'"}\n'
+
+
+def test_a_record_of_another_form_is_refused_with_the_place_in_it() -> None:
+    body = json.loads(ledger.write(RECORD)[0])
+    del body["hash"]
+    body["session"]["last"]["colour"] = "red"
+
+    with pytest.raises(
+        DamagedError, match=r"^journal:3: the record is of another form: .*unknown colour @ \$\.last"
+    ):
+        ledger.read(hashed(body), "journal", 3)
+
+
+def test_a_record_without_its_parts_is_refused() -> None:
+    with pytest.raises(DamagedError, match=r"cannot be read \(KeyError: "):
+        ledger.read(hashed({"seq": 1}), "journal", 1)
+
+
+@pytest.mark.parametrize("part", ["seq", "kind", "at", "by", "note", "prev", "session", "colour"])
+def test_a_part_of_the_wrong_type_is_refused(part: str) -> None:
+    body = json.loads(ledger.write(RECORD)[0])
+    del body["hash"]
+    body[part] = True if part == "seq" else 7
+
+    with pytest.raises(DamagedError):
+        ledger.read(hashed(body), "journal", 1)
+
+
+def test_only_the_key_that_signed_is_recognised() -> None:
+    line, record = ledger.write(RECORD, KEY)
+    other, _ = ledger.write(RECORD)
+
+    assert record.mac
+    assert ledger.signed_by(line, KEY)
+    assert not ledger.signed_by(line, b"l" * 32)
+    assert not ledger.signed_by(other, KEY)
+    assert not ledger.signed_by(b"nonsense", KEY)
+    assert not ledger.signed_by(hashed([1]), KEY)
+
+
+def test_a_mark_is_that_of_its_own_text_only() -> None:
+    line, _ = ledger.write(RECORD, KEY)
+    body = json.loads(line)
+    del body["hash"]
+    body["by"] = "somebody else"
+
+    assert not ledger.signed_by(hashed(body), KEY)
+
+
+def test_a_line_that_would_be_too_long_is_not_written() -> None:
+    with pytest.raises(TooLargeError) as caught:
+        ledger.write(RECORD._replace(note={"long": "x" * ledger.LARGEST_LINE}))
+
+    assert caught.value.exit_status == 3
+    assert caught.value.details["bytes"] > ledger.LARGEST_LINE  # type: ignore[operator]
+
+
+LINES = st.lists(st.binary(max_size=30).map(lambda data: data.replace(b"\n", b"")), max_size=6)
+
+
+@given(LINES, st.binary(max_size=30).map(lambda data: data.replace(b"\n", b"")), st.integers(1, 40))
+def test_the_tail_is_the_last_whole_line(
+    tmp_path_factory: pytest.TempPathFactory, whole: list[bytes], torn: bytes, chunk: int
+) -> None:
+    content = b"".join(line + b"\n" for line in whole) + torn
+    expected = (
+        Tail(whole[-1] + b"\n", len(content) - len(torn), len(torn)) if whole else Tail(b"", 0, len(torn))
+    )
+
+    with pytest.MonkeyPatch.context() as patch, opened(tmp_path_factory.mktemp("j") / "j", content) as fd:
+        patch.setattr(ledger, "_CHUNK", chunk)
+        assert ledger.tail(fd, "journal") == expected
+        assert list(ledger.lines(fd)) == [line + b"\n" for line in whole]
+        assert ledger.count_lines(fd) == max(1, len(whole))
+        if whole:
+            assert ledger.first_line(fd, "journal") == whole[0] + b"\n"
+        else:
+            with pytest.raises(DamagedError, match="the first line is not whole"):
+                ledger.first_line(fd, "journal")
+
+
+def test_reading_the_tail_does_not_read_what_is_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+    real = os.pread
+    monkeypatch.setattr(os, "pread", lambda *args: read.append(args[1]) or real(*args))
+
+    with opened(tmp_path / "j", b"x" * 999 + b"\n" + b"y" * 999 + b"\n" + 5_000 * (b"z" * 999 + b"\n")) as fd:
+        assert ledger.tail(fd, "j").line == b"z" * 999 + b"\n"
+        assert ledger.first_line(fd, "j") == b"x" * 999 + b"\n"
+
+    assert sum(read) <= 2 * 65_536
+
+
+def test_lines_longer_than_any_record_are_refused(tmp_path: Path) -> None:
+    endless = b"x" * (2 * ledger.LARGEST_LINE + 70_000)
+
+    with (
+        opened(tmp_path / "j", b"first\n" + endless + b"\n") as fd,
+        pytest.raises(DamagedError, match="j:2: the last line"),
+    ):
+        ledger.tail(fd, "j")
+    with (
+        opened(tmp_path / "j", endless + b"\n") as fd,
+        pytest.raises(DamagedError, match="j:1: the first line"),
+    ):
+        ledger.first_line(fd, "j")

@@ -1,0 +1,452 @@
+"""Python is read as text: what is read is what running it gives, and nothing is run or guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.workflows import step, workflow, workflows
+
+from flowrail.machines.definition import Definition, Outcome, StepDef
+from flowrail.machines.delegation import AgentRole, Dispatch
+from flowrail.machines.findings import Finding
+from flowrail.machines.literal import MOST_VALUES, read_python
+from flowrail.machines.params import Arg
+from flowrail.machines.plain import to_plain
+from flowrail.machines.running import NotLoadedError, run_python
+from flowrail.machines.workflow import Workflow
+
+HEAD = "from flowrail import AgentRole, Arg, Dispatch, Outcome, Rule, StepDef, Variant, Workflow\n"
+ONE = "StepDef('a', title='A', actions=['Do.'], next={'ok': None})"
+
+
+def read(text: str, address: str = "dull") -> tuple[Definition, list[Finding]]:
+    return read_python(text.encode(), address, "workflow.py")
+
+
+def codes(text: str) -> list[str]:
+    return [each.code for each in read(text)[1]]
+
+
+def running(text: str, address: str = "dull") -> Workflow:
+    return run_python(text.encode(), address, "/nowhere/workflow.py")
+
+
+# --- what is read is what running gives
+
+
+def written(definition: Definition, draw: Any) -> str:
+    """Return a file that defines *definition*, spelled in one of many ways."""
+    constants: list[str] = []
+
+    def spelled(value: Any) -> str:
+        code = repr(value) if not isinstance(value, Outcome) else f"Outcome.{value.name}"
+        if isinstance(value, str) and value and not isinstance(value, Outcome) and draw(st.booleans()):
+            code = f"{value[:1]!r} + {value[1:]!r}"
+        if draw(st.booleans()):
+            constants.append(f"C{len(constants)} = {code}")
+            return f"C{len(constants) - 1}"
+        return code
+
+    def arg(each: Arg) -> str:
+        bounds = f"required={each.required}, min={each.min}, max={each.max}"
+        return f"Arg(type={each.kind!r}, choices={each.choices!r}, {bounds})"
+
+    def step_def(each: StepDef) -> str:
+        ways = ", ".join(f"{spelled(outcome)}: {spelled(target)}" for outcome, target in each.next.items())
+        rules = ", ".join(f"Rule({rule.outcome!r}, {spelled(rule.when)})" for rule in each.rules)
+        reports = ", ".join(f"{name!r}: {arg(fact)}" for name, fact in each.reports.items())
+        parts = [spelled(each.id), f"title={spelled(each.title)}", f"actions=[{spelled(each.actions[0])}]"]  # type: ignore[index]
+        parts += [f"next={{{ways}}}", f"when={spelled(each.when)}", f"limit={spelled(each.limit)}"]
+        return f"StepDef({', '.join(parts)}, rules=[{rules}], reports={{{reports}}})"
+
+    steps = ",\n    ".join(step_def(each) for each in definition.steps)
+    params = "{'mode': Arg(choices=('quick', 'full'), default='full')}"
+    call = f"WORKFLOW = Workflow({spelled(definition.name)}, {steps}, description='D', params={params})"
+    return HEAD + "\n".join([*constants, call])
+
+
+@given(workflows(functions=False), st.data())
+@settings(max_examples=60)
+def test_what_is_read_is_what_running_the_file_gives(definition: Definition, data: st.DataObject) -> None:
+    text = written(definition, data.draw)
+
+    got, findings = read(text, definition.name)
+
+    assert findings == []
+    assert to_plain(got) == to_plain(running(text, definition.name))
+    assert to_plain(got) == {**to_plain(definition), "description": "D"}
+
+
+def test_everything_that_is_literal_is_read() -> None:
+    text = f"""{HEAD}
+import os
+\"\"\"Docs.\"\"\"
+LIMIT: int = 5
+WAYS = {{Outcome.OK: "b", "iterate": "a"}}
+FIRST = StepDef(
+    "a", "A " + "title", ("one", "two"), None, WAYS, "phase",
+    limit=LIMIT, reports={{"size": Arg("How big", min=-1, max=3, example=None), "x": {{"type": "list"}}}},
+    rules=[{{"if": "size > 1", "outcome": "ok"}}, ("iterate", None)],
+    variants=[Variant("visit > 1", "again"), ("visit > 2", ["and", "again"])],
+)
+def helper():
+    return os.getcwd()
+WORKFLOW = Workflow("dull", FIRST, {ONE.replace("'a'", "'b'")}, entry_point="a", then="other")
+"""
+    got, findings = read(text)
+    ran = running(text)
+
+    assert findings == []
+    assert [replace_origin(each) for each in got.steps] == [replace_origin(each) for each in ran.steps]
+    assert got.steps == ran.steps
+    assert (got.entry_point, got.name, got.params, got.then) == (
+        ran.entry_point,
+        ran.name,
+        ran.params,
+        "other",
+    )
+    assert got.origin == "workflow.py:15"
+    assert got.steps[0].origin == "workflow.py:7"
+
+
+def replace_origin(each: StepDef) -> dict[str, Any]:
+    return {name: getattr(each, name) for name in StepDef.__dataclass_fields__ if name != "origin"}
+
+
+def test_a_step_given_to_an_agent_is_read_as_one() -> None:
+    text = f"""{HEAD}
+WORKFLOW = Workflow(
+    "dull",
+    StepDef("a", title="A", handler=Dispatch(agent=AgentRole.QUALITY_REVIEWER, script="x/y"), actions=["Do."],
+            next={{"ok": None, "fail": "a"}}),
+)
+"""
+    got, findings = read(text)
+
+    assert findings == []
+    assert got.steps == running(text).steps
+    assert got.steps[0].handler == Dispatch(AgentRole.QUALITY_REVIEWER, "x/y")
+    assert not got.steps[0].decides
+
+
+def test_a_dispatch_that_is_computed_is_not_guessed() -> None:
+    for role in ("AgentRole.NOBODY", "role()", "'nobody'"):
+        found = codes(f"WORKFLOW = Workflow('dull', {ONE[:-1]}, handler=Dispatch({role})))")
+        assert found == ["FR190"]
+
+
+def test_functions_are_marked_and_never_called() -> None:
+    text = f"""{HEAD}
+def look(ctx):
+    raise SystemExit
+def title(ctx):
+    raise SystemExit
+WORKFLOW = Workflow(
+    "dull",
+    StepDef("a", title=title, actions=lambda ctx: 1 / 0, handler=look, when=None, next={{"ok": None}}),
+)
+"""
+    got, findings = read(text)
+
+    here = got.steps[0]
+    assert findings == []
+    assert all(callable(part) for part in (here.title, here.actions, here.handler))
+    assert here.decides
+    assert here.handler.__qualname__ == "look"
+    with pytest.raises(TypeError, match="look was read, not loaded"):
+        here.handler(None)
+
+
+def test_no_handler_is_no_handler() -> None:
+    assert not read(f"WORKFLOW = Workflow('dull', {ONE[:-1]}, handler=None))")[0].steps[0].decides
+
+
+# --- nothing runs
+
+
+def test_reading_runs_nothing(tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    touch = f"open({str(canary)!r}, 'w').close()"
+    text = f"""{HEAD}
+{touch}
+class Meta(type):
+    {touch}
+@(lambda f: {touch})
+def handler(ctx, x={touch}): ...
+STEP = StepDef(
+    "a", title=f"{{{touch}}}", actions=["Do."], next={{"ok": None}}, handler=handler, when=[{touch}][0]
+)
+WORKFLOW = Workflow("dull", STEP, description={touch})
+"""
+    read(text)
+    assert not canary.exists()
+
+    running(text.replace(", when=", ", phase="))
+    assert canary.exists()
+
+
+# --- nothing is guessed
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("WORKFLOW = make()", 1, id="the whole"),
+        pytest.param("W = 1\nWORKFLOW = W", 2, id="a name"),
+        pytest.param(f"if True:\n    WORKFLOW = Workflow('dull', {ONE})", 1, id="in a branch"),
+        pytest.param(f"WORKFLOW = Workflow('dull', {ONE})\nif x:\n    WORKFLOW = None", 1, id="bound twice"),
+        pytest.param(f"WORKFLOW = Workflow('dull', {ONE})\ndef WORKFLOW(): ...", 1, id="bound by a function"),
+        pytest.param(f"class StepDef: ...\nWORKFLOW = Workflow('dull', {ONE})", 1, id="another StepDef"),
+        pytest.param(f"Workflow = make\nWORKFLOW = Workflow('dull', {ONE})", 1, id="another Workflow"),
+        pytest.param(f"WORKFLOW = Workflow('dull', {ONE}, **more)", 1, id="options"),
+        pytest.param(f"WORKFLOW = Workflow('dull', {ONE}, of_tomorrow=1)", 1, id="an unknown option"),
+        pytest.param(f"WORKFLOW = Workflow('dull', {ONE}, params=[1])", 1, id="odd parameters"),
+        pytest.param(f"WORKFLOW = Workflow('dull', {ONE}, params={{'a': 1}})", 1, id="an odd parameter"),
+        pytest.param(f"\nWORKFLOW = Workflow(\n  name(), {ONE})", 3, id="the name"),
+        pytest.param(f"WORKFLOW = Workflow('dull', {ONE},\n params=dict(a=1))", 2, id="the parameters"),
+        pytest.param(f"WORKFLOW = Workflow('dull',\n {ONE}, *more)", 2, id="more steps"),
+        pytest.param(f"WORKFLOW = Workflow('dull', {ONE},\n make('b'))", 2, id="a step"),
+        pytest.param("WORKFLOW = Workflow('dull',\n StepDef(**parts))", 2, id="all of a step"),
+        pytest.param("WORKFLOW = Workflow('dull',\n StepDef(*parts))", 2, id="all of a step in order"),
+        pytest.param("WORKFLOW = Workflow('dull',\n StepDef('a', of_tomorrow=1))", 2, id="an unknown part"),
+        pytest.param("WORKFLOW = Workflow('dull',\n StepDef(name()))", 2, id="the id"),
+        pytest.param("WORKFLOW = Workflow('dull',\n StepDef(5))", 2, id="an id that is no text"),
+        pytest.param("WORKFLOW = Workflow('dull',\n StepDef('a', next=ways()))", 2, id="the ways"),
+        pytest.param("WORKFLOW = Workflow('dull',\n StepDef('a', next=[1]))", 2, id="ways that are none"),
+        pytest.param(
+            "WORKFLOW = Workflow('dull',\n StepDef('a', next={'ok': None, **more}))", 2, id="more ways"
+        ),
+        pytest.param("WORKFLOW = Workflow('dull',\n StepDef('a', next={('ok',): None}))", 2, id="an odd key"),
+        pytest.param(
+            "WORKFLOW = Workflow('dull',\n StepDef('a', reports=[1], next={'ok': None}))", 2, id="odd facts"
+        ),
+        pytest.param(
+            "WORKFLOW = Workflow('dull',\n StepDef('a', title=f'{x}', next={'ok': None}))", 2, id="a text"
+        ),
+        pytest.param(
+            "WORKFLOW = Workflow('dull',\n StepDef('a', title=a.b, next={'ok': None}))", 2, id="an attribute"
+        ),
+        pytest.param(
+            "WORKFLOW = Workflow('dull',\n StepDef('a', title='a' * 3, next={'ok': None}))", 2, id="a product"
+        ),
+        pytest.param(
+            "WORKFLOW = Workflow('dull',\n StepDef('a', limit=~3, next={'ok': None}))", 2, id="a complement"
+        ),
+        pytest.param(
+            "WORKFLOW = Workflow('dull',\n StepDef('a', limit=-'x', next={'ok': None}))", 2, id="minus a text"
+        ),
+        pytest.param(
+            "WORKFLOW = Workflow('dull',\n StepDef('a', when=Arg(5, 5, choices=5), next={}))",
+            2,
+            id="an odd Arg",
+        ),
+        pytest.param(
+            "WORKFLOW = Workflow('dull',\n StepDef('a', title=Outcome.MAYBE, next={'ok': None}))",
+            2,
+            id="no outcome",
+        ),
+        pytest.param(
+            "A = B\nB = A\nWORKFLOW = Workflow('dull',\n StepDef('a', title=A, next={'ok': None}))",
+            1,
+            id="a ring",
+        ),
+    ],
+)
+def test_what_only_running_would_tell_is_named_with_its_line(text: str, line: int) -> None:
+    _, findings = read(text)
+
+    (finding,) = findings
+    assert (finding.code, finding.severity, finding.place) == ("FR190", "warning", f"workflow.py:{line}")
+    assert finding.message.endswith("computed, not read")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "TITLE = 'B'",
+        "TITLE += 'B'",
+        "if x:\n    TITLE = 'B'",
+        "for TITLE in x: ...",
+        "del TITLE",
+        "import a as TITLE",
+        "from a import TITLE",
+        "def TITLE(): ...",
+        "def other():\n    global TITLE\n    TITLE = 'B'",
+        "(TITLE := 'B')",
+    ],
+)
+def test_a_name_that_is_bound_more_than_once_is_not_read(more: str) -> None:
+    text = (
+        f"TITLE = 'A'\n{more}\nWORKFLOW = Workflow('dull', StepDef('a', TITLE, 'Do.', next={{'ok': None}}))"
+    )
+
+    got, findings = read(text)
+
+    assert [each.code for each in findings] == ["FR190"]
+    assert got.steps[0].title == ""
+
+
+@pytest.mark.parametrize("more", ["TOLD.append('more')", "TOLD[0] = 'other'", "def f():\n    TOLD.clear()"])
+def test_a_list_whose_parts_are_reached_is_not_read(more: str) -> None:
+    text = (
+        f"TOLD = ['Do.']\n{more}\nWORKFLOW = Workflow('dull', StepDef('a', 'A', TOLD, next={{'ok': None}}))"
+    )
+
+    assert codes(text) == ["FR190"]
+
+
+def test_the_rest_is_read_where_something_is_computed() -> None:
+    last = "StepDef('c', title=t(), next={'ok': None})"
+
+    got, findings = read(f"WORKFLOW = Workflow('dull', {ONE}, make('b'), {last}, description=d())")
+
+    assert [each.id for each in got.steps] == ["a", "c"]
+    assert {each.code for each in findings} == {"FR190"}
+    assert len(findings) == 3
+
+
+# --- mistakes
+
+
+def test_a_file_that_is_no_python_is_told_with_its_line() -> None:
+    _, findings = read("a = 1\nb = = 2")
+
+    assert [(each.code, each.severity, each.place) for each in findings] == [
+        ("FR100", "error", "workflow.py:2")
+    ]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x00",
+        b"\xff",
+        b"(" * 5000,
+        b"-" * 200_000 + b"1",
+        b"# -*- coding: nonsense -*-",
+        b"a" * 10 + b"\n  b",
+    ],
+)
+def test_bytes_that_are_no_python_are_told(data: bytes) -> None:
+    _, findings = read_python(data, "dull", "workflow.py")
+
+    assert [each.code for each in findings] == ["FR100"]
+
+
+def test_a_file_without_a_workflow_is_told() -> None:
+    assert codes("x = 1") == ["FR100"]
+
+
+def test_the_rules_are_judged_in_a_file_too() -> None:
+    text = f"WORKFLOW = Workflow(\n 'dull',\n StepDef('a', '', next={{'ok': None, 'okay': 'b'}}),\n {ONE})"
+
+    _, findings = read(text)
+
+    assert [(each.code, each.place.partition(" ")[0]) for each in findings] == [
+        ("FR113", "workflow.py:3"),
+        ("FR102", "workflow.py:3"),
+        ("FR115", "workflow.py:3"),
+        ("FR115", "workflow.py:3"),
+        ("FR106", "workflow.py:4"),
+    ]
+
+
+def test_a_name_other_than_the_folders_is_told() -> None:
+    assert codes(f"WORKFLOW = Workflow('other', {ONE})") == ["FR107"]
+
+
+# --- files made to hurt
+
+
+DOUBLING = "\n".join(f"A{at} = [A{at + 1}, A{at + 1}]" for at in range(40)) + "\nA40 = ['x']"
+TEXTS = "\n".join(f"A{at} = A{at + 1} + A{at + 1}" for at in range(14)) + f"\nA14 = {'x' * 200_000!r}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            f"{DOUBLING}\nWORKFLOW = Workflow('dull', StepDef('a', 'A', A0))", id="lists that double"
+        ),
+        pytest.param(
+            f"{TEXTS}\nWORKFLOW = Workflow('dull', StepDef('a', A0, ['x']))", id="texts that double"
+        ),
+        pytest.param(
+            f"WORKFLOW = Workflow('dull', StepDef('a', handler={'+'.join('1' * 2900)}))", id="a deep handler"
+        ),
+        pytest.param(
+            f"WORKFLOW = Workflow('dull', StepDef('a', title={'+'.join('1' * 2900)}))", id="a deep value"
+        ),
+        pytest.param(
+            f"WORKFLOW = Workflow('dull', StepDef('a', title=({'a.' * 900}b)))", id="a deep attribute"
+        ),
+        pytest.param(
+            f"WORKFLOW = Workflow('dull', StepDef('a', actions={['x'] * MOST_VALUES}))", id="a long list"
+        ),
+    ],
+)
+def test_a_file_made_to_hurt_is_answered(text: str) -> None:
+    _, findings = read(text)
+
+    assert {each.code for each in findings} <= {"FR190", "FR100", "FR103", "FR112", "FR115"}
+    assert findings
+
+
+LITERALS = st.recursive(
+    st.sampled_from(
+        ["None", "True", "-1", "0", "1.5", "''", "'a'", "'ok'", "b'x'", "...", "1j", "x", "Outcome.OK", "f()"]
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]"),
+        st.lists(inner, max_size=3).map(lambda items: f"({''.join(f'{each}, ' for each in items)})"),
+        st.lists(st.tuples(inner, inner), max_size=3).map(
+            lambda items: "{" + ", ".join(f"{key}: {value}" for key, value in items) + "}"
+        ),
+        st.tuples(st.sampled_from(["Arg", "Rule", "Variant", "Dispatch"]), inner, inner).map(
+            lambda parts: f"{parts[0]}({parts[1]}, {parts[2]})"
+        ),
+    ),
+    max_leaves=6,
+)
+PARTS = st.sampled_from(
+    ["title", "actions", "handler", "next", "phase", "when", "limit", "reports", "rules", "variants"]
+)
+OPTIONS = st.sampled_from(["entry_point", "description", "params", "name"])
+
+
+@given(
+    st.dictionaries(PARTS, LITERALS, max_size=4),
+    st.dictionaries(OPTIONS, LITERALS, max_size=2),
+    LITERALS,
+)
+@settings(max_examples=300)
+def test_whatever_stands_in_a_file_is_read_or_named(
+    parts: dict[str, str], options: dict[str, str], name: str
+) -> None:
+    one = "".join(f", {key}={value}" for key, value in parts.items())
+    more = "".join(f", {key}={value}" for key, value in options.items())
+    text = f"{HEAD}\nWORKFLOW = Workflow({name}, StepDef('a'{one}){more})"
+
+    got, findings = read(text)
+
+    assert isinstance(got, Definition)
+    for finding in findings:
+        assert finding.place
+    if not findings:
+        try:
+            ran = running(text)
+        except NotLoadedError:
+            return
+        assert got.steps == ran.steps
+
+
+def test_the_makers_of_tests_agree_with_a_file() -> None:
+    got, _ = read(
+        f"{HEAD}WORKFLOW = Workflow('dull', StepDef('only', 'Only', ['Do only.'], next={{'ok': None}}))"
+    )
+
+    assert got.steps == workflow(step()).steps

@@ -1,0 +1,262 @@
+"""Workflows in Python: run from the bytes that were looked at, or found in a package without importing it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from support.workflows import linear
+
+from flowrail import UsageError, discover_workflows, skill
+from flowrail.machines import loading
+from flowrail.machines.decorator import linear_workflow
+from flowrail.machines.findings import WorkflowError
+from flowrail.machines.loading import BrokenModuleError, Place, register_workflow, registered
+from flowrail.machines.running import NotLoadedError, run_python
+from flowrail.machines.workflow import Workflow
+
+HEAD = "from flowrail import Outcome, StepDef, Workflow\n"
+ONE = "StepDef('a', title='A', actions=['Do.'], next={'ok': None})"
+
+
+def running(text: str, address: str = "a-skill", path: str = "/nowhere/workflow.py") -> Workflow:
+    return run_python(dedent(text).encode(), address, path)
+
+
+# --- running a file
+
+
+def test_a_file_is_run_and_its_functions_know_their_module() -> None:
+    workflow = running(
+        f"""\
+{HEAD}
+def handler(ctx):
+    return Outcome.OK
+WORKFLOW = Workflow("a-skill/inner", {ONE[:-1]}, handler=handler))
+""",
+        "a-skill/inner",
+    )
+
+    handler = workflow.steps[0].handler
+    assert handler.__module__ == "flowrail_skill_a_skill__inner"
+    assert sys.modules[handler.__module__].__file__ == "/nowhere/workflow.py"
+    assert workflow.steps[0].origin == "/nowhere/workflow.py:5"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\nraise ValueError('no\\nluck')", "raised ValueError: no luck (/nowhere/workflow.py:2)"),
+        ("def f():\n    1 / 0\nf()", "raised ZeroDivisionError: division by zero (/nowhere/workflow.py:2)"),
+        ("import json\njson.loads('')", "(/nowhere/workflow.py:2)"),
+        ("x = = 1", "raised SyntaxError: invalid syntax"),
+        ("raise SystemExit(0)", "raised SystemExit: 0"),
+        ("import no_such_module_at_all", "raised ModuleNotFoundError"),
+        ("x = 1", "has no `WORKFLOW` that is a Workflow"),
+        ("WORKFLOW = 5", "has no `WORKFLOW` that is a Workflow"),
+        (f"{HEAD}WORKFLOW = Workflow('other', {ONE})", "defines `other` but stands for `a-skill`"),
+    ],
+)
+def test_a_file_that_leaves_no_workflow_is_told_in_one_line(text: str, message: str) -> None:
+    with pytest.raises(NotLoadedError) as caught:
+        running(text)
+
+    assert message in caught.value.message
+    assert "\n" not in caught.value.message
+    assert (caught.value.code, caught.value.exit_status) == ("NOT_LOADED", 1)
+
+
+def test_a_refusal_of_ours_comes_through_as_it_is() -> None:
+    with pytest.raises(WorkflowError):
+        running(f"{HEAD}WORKFLOW = Workflow('a-skill', StepDef('a'))")
+
+
+# --- a package
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the folder of a package called `the_skills`, forgotten afterwards."""
+    made = tmp_path / "path" / "the_skills"
+    made.mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(made.parent))
+    monkeypatch.setattr(loading, "_registered", {})
+    yield made
+    for name in [each for each in sys.modules if each.partition(".")[0] == "the_skills"]:
+        del sys.modules[name]
+
+
+def put(package: Path, path: str, text: str) -> Path:
+    file = package / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def imported(name: str) -> bool:
+    return f"the_skills.{name}" in sys.modules
+
+
+def test_workflows_are_listed_without_importing_and_imported_one_by_one(package: Path) -> None:
+    put(package, "__init__.py", "")
+    put(package, "one.py", f"{HEAD}WORKFLOW = Workflow('first', {ONE})")
+    put(package, "deep/__init__.py", f"{HEAD}WORKFLOW: Workflow = Workflow('second', {ONE})")
+    put(package, "deep/er/three.py", f"{HEAD}NAME = 'third'\nWORKFLOW = Workflow(NAME, {ONE})")
+    put(
+        package, "broken.py", f"{HEAD}WORKFLOW = Workflow('broken', {ONE})\nraise RuntimeError('not\\ntoday')"
+    )
+    put(package, "none.py", "x = 1")
+    put(package, "mention.py", "# WORKFLOW is nowhere assigned\n")
+    put(package, "not-a-module/x.py", f"{HEAD}WORKFLOW = Workflow('hidden', {ONE})")
+    put(package, "__pycache__/x.py", f"{HEAD}WORKFLOW = Workflow('cached', {ONE})")
+
+    found = discover_workflows("the_skills")
+
+    assert list(found) == ["broken", "first", "second", "third"]
+    assert len(found) == 4
+    assert found.skipped == {}
+    assert found.place("third") == Place("the_skills.deep.er.three", str(package / "deep/er/three.py"))
+    assert not any(imported(each) for each in ("one", "deep", "broken"))
+    assert found["first"].name == "first"
+    assert imported("one")
+    assert not imported("deep")
+
+
+def test_one_broken_module_never_hides_another(package: Path) -> None:
+    put(
+        package, "broken.py", f"{HEAD}WORKFLOW = Workflow('broken', {ONE})\nraise RuntimeError('not\\ntoday')"
+    )
+    put(package, "leaving.py", f"{HEAD}WORKFLOW = Workflow('leaving', {ONE})\nraise SystemExit")
+    put(package, "changing.py", f"{HEAD}WORKFLOW = Workflow('changing', {ONE})\nWORKFLOW = 5")
+    put(package, "renamed.py", f"{HEAD}NAME = 'a' + 'b' * 2\nWORKFLOW = Workflow(NAME, {ONE})")
+    put(package, "syntax.py", "WORKFLOW = = 5")
+    put(package, "fine.py", f"{HEAD}WORKFLOW = Workflow('fine', {ONE})")
+    put(package, "large.py", "#" * (loading.LARGEST + 1))
+
+    found = discover_workflows("the_skills")
+
+    assert found["fine"].total_steps == 1
+    assert set(found.skipped) == {str(package / "syntax.py"), str(package / "large.py")}
+    assert "is no Python" in found.skipped[str(package / "syntax.py")]
+    for name, message in {
+        "broken": "raised RuntimeError: not today",
+        "leaving": "raised SystemExit",
+        "changing": "is no Workflow",
+    }.items():
+        with pytest.raises(BrokenModuleError, match=message):
+            found[name]
+
+
+def test_a_module_that_holds_another_workflow_than_it_said_is_told(package: Path) -> None:
+    put(package, "renamed.py", f"{HEAD}NAME = 'a' * 2\nWORKFLOW = Workflow(NAME, {ONE})")
+
+    found = discover_workflows("the_skills")
+
+    assert list(found) == ["renamed"]
+    with pytest.raises(BrokenModuleError, match="defines `aa`, not `renamed`"):
+        found["renamed"]
+
+
+def test_mistakes_of_a_workflow_are_told_as_such(package: Path) -> None:
+    put(package, "wrong.py", f"{HEAD}WORKFLOW = Workflow('wrong', StepDef('a', next={{'ok': 'b'}}))")
+
+    with pytest.raises(WorkflowError):
+        discover_workflows("the_skills")["wrong"]
+
+
+def test_the_second_of_one_name_is_skipped_with_the_place_of_the_first(package: Path) -> None:
+    first = put(package, "one.py", f"{HEAD}WORKFLOW = Workflow('same', {ONE})")
+    second = put(package, "two.py", f"{HEAD}WORKFLOW = Workflow('same', {ONE})")
+
+    found = discover_workflows("the_skills")
+
+    assert found.place("same").path == str(first)
+    assert found.skipped == {str(second): f"defines `same`, which {first} defines already"}
+
+
+def test_there_is_an_end_to_looking(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "MOST_FILES", 2)
+    for name in ("a", "b", "c"):
+        put(package, f"{name}.py", f"{HEAD}WORKFLOW = Workflow('{name}', {ONE})")
+
+    assert list(discover_workflows("the_skills")) == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["no_such_package", "no.such.package", "json.decoder", "", ".x"])
+def test_what_is_no_package_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="there is no package"):
+        discover_workflows(name)
+
+
+def test_registered_workflows_are_found_with_the_discovered_ones(package: Path) -> None:
+    put(package, "one.py", f"{HEAD}WORKFLOW = Workflow('first', {ONE})")
+    mine = linear("a", name="mine")
+
+    assert register_workflow(mine) is register_workflow(mine)
+    found = discover_workflows("the_skills")
+
+    assert list(found) == ["first", "mine"]
+    assert len(found) == 2
+    assert found["mine"] is registered("mine") is mine
+    with pytest.raises(UsageError, match="another workflow `mine` is registered"):
+        register_workflow(linear("a", name="mine"))
+    with pytest.raises(UsageError) as caught:
+        registered("mime")
+    assert caught.value.hint == "did you mean `mine`?"
+    with pytest.raises(KeyError):
+        found["nobody"]
+
+
+# --- old scripts
+
+
+STEPS: dict[int, dict[str, Any]] = {
+    1: {"title": "First", "actions": ["Do this."]},
+    2: {"title": "Second", "actions": ["Do that."]},
+}
+
+
+def test_an_old_script_becomes_a_linear_workflow() -> None:
+    with pytest.warns(DeprecationWarning, match="write a Workflow instead"):
+
+        @skill(name="my-skill", total_steps=2)  # type: ignore[untyped-decorator]
+        def main(step: int | None = None, total_steps: int | None = None) -> int:
+            return 5
+
+    workflow = main.workflow
+    assert [(each.id, each.title, each.actions, dict(each.next)) for each in workflow.steps] == [
+        ("step1", "First", ("Do this.",), {"ok": "step2"}),
+        ("step2", "Second", ("Do that.",), {"ok": None}),
+    ]
+    assert main() == 5
+
+
+def test_an_old_script_that_counts_wrong_is_told() -> None:
+    with (
+        pytest.warns(DeprecationWarning, match="@skill"),
+        pytest.raises(ValueError, match="says 5 steps, STEPS has 2"),
+    ):
+        skill(name="my-skill", total_steps=5)(lambda: None)
+
+
+def test_a_table_is_taken_in_the_order_of_its_numbers() -> None:
+    with pytest.warns(DeprecationWarning, match="@skill"):
+        decorate = skill(
+            "my-skill", steps={10: {"actions": ["b"]}, 3: {"actions": ["a"], "title": 7}}, description="D"
+        )
+
+    workflow = decorate(lambda: None).workflow
+
+    assert [(each.id, each.title) for each in workflow.steps] == [("step3", "7"), ("step10", "Step 10")]
+    assert workflow.description == "D"
+
+
+def test_a_table_without_texts_has_mistakes_like_any_workflow() -> None:
+    with pytest.raises(WorkflowError, match="FR115"):
+        linear_workflow("my-skill", {1: {"title": "First"}})
+    with pytest.raises(WorkflowError, match="FR114"):
+        linear_workflow("my-skill", {})

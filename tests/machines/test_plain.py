@@ -1,0 +1,254 @@
+"""A workflow kept as plain data behaves as the one it was made of; prints tell what makes another machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.workflows import MODE, facts_of, linear, loop, step, workflow, workflows
+
+from flowrail.errors import FlowError
+from flowrail.machines.advance import advance, start
+from flowrail.machines.compile import compile_workflow
+from flowrail.machines.definition import Definition, Outcome
+from flowrail.machines.delegation import Dispatch
+from flowrail.machines.fingerprint import LENGTH, graph_print, step_print
+from flowrail.machines.guidance import guide
+from flowrail.machines.params import Arg
+from flowrail.machines.plain import from_plain, has_functions, to_plain
+from flowrail.machines.session import Report
+from flowrail.machines.workflow import Workflow
+
+
+def kept(definition: Definition) -> Workflow:
+    return from_plain(json.loads(json.dumps(to_plain(definition))))
+
+
+# --- plain data
+
+
+@given(workflows(functions=False), MODE, st.data())
+@settings(max_examples=60)
+def test_a_kept_workflow_behaves_as_the_one_it_was_made_of(
+    definition: Definition, params: dict[str, Any], data: st.DataObject
+) -> None:
+    again = kept(definition)
+    assert graph_print(again) == graph_print(definition)
+    assert to_plain(again) == to_plain(definition)
+
+    one, other = start(definition, params), start(again, params)
+    for _ in range(5):
+        assert one == other
+        assert guide(definition, one) == guide(again, other)
+        here = definition.get(one.step)
+        if here is None:
+            break
+        report = Report(
+            data.draw(st.sampled_from(["ok", "fail", "skip", "iterate", "done"])), data.draw(facts_of(here))
+        )
+        after = [attempt(each, session, report) for each, session in ((definition, one), (again, other))]
+        assert after[0] == after[1]
+        if not isinstance(after[0], str):
+            one, other = after
+
+
+def attempt(definition: Definition, session: Any, report: Report) -> Any:
+    try:
+        return advance(definition, session, report)
+    except FlowError as error:
+        return error.code
+
+
+def test_what_is_told_is_kept_too() -> None:
+    definition = workflow(
+        step(
+            title="Look ($visit)",
+            actions=["one", "two"],
+            phase="first",
+            variants=[("visit > 1", ("again", "and again"))],
+            reports={"x": Arg("About x", example=["a"], type="list")},
+        ),
+        description="A dull one",
+        params={"topic": Arg(default=["a"], required=True)},
+    )
+
+    again = kept(definition)
+
+    assert (again.description, again.steps[0].title, again.steps[0].phase) == (
+        "A dull one",
+        "Look ($visit)",
+        "first",
+    )
+    assert again.steps[0].variants == definition.steps[0].variants
+    assert again.steps[0].actions == ("one", "two")
+    assert again.steps[0].reports["x"].description == "About x"
+    assert again.origin == again.steps[0].origin == "definition.json"
+
+
+def test_what_is_empty_is_left_out() -> None:
+    assert to_plain(linear("a"))["steps"] == [
+        {"id": "a", "title": "A", "actions": ["Do a."], "next": {"ok": None}}
+    ]
+
+
+def test_a_kept_workflow_is_not_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = to_plain(loop())
+    monkeypatch.setattr("flowrail.machines.checks.check_workflow", None)
+
+    assert compile_workflow(from_plain(data))().current_state_value == "look"
+
+
+@pytest.mark.parametrize(
+    ("parts", "functions"),
+    [
+        ({}, False),
+        ({"handler": Dispatch("explore", "a/b")}, False),
+        ({"handler": lambda _: Outcome.OK}, True),
+        ({"title": lambda _: "A"}, True),
+        ({"actions": lambda _: ["A"]}, True),
+        ({"variants": [(lambda _: True, ("x",))]}, True),
+    ],
+)
+def test_functions_are_noticed(parts: dict[str, Any], *, functions: bool) -> None:
+    assert has_functions(workflow(step(**parts))) is functions
+
+
+def test_functions_leave_no_trace_in_plain_data() -> None:
+    definition = workflow(
+        step(
+            "a",
+            title=lambda _: "x",
+            actions=lambda _: "x",
+            variants=[(lambda _: True, ("x",))],
+            next={"ok": "b"},
+        ),
+        step("b", when=lambda _: True),
+    )
+
+    plain = json.dumps(to_plain(definition))
+
+    assert "function" not in plain
+    assert kept(definition).steps[0].title == "a"
+
+
+def test_work_for_an_agent_prints_the_same_when_it_was_kept() -> None:
+    definition = workflow(step(handler=Dispatch("explore", "a/b", {"x": 1})))
+
+    assert graph_print(kept(definition)) == graph_print(definition)
+    assert step_print(kept(definition), "only") == step_print(definition, "only")
+
+
+# --- prints
+
+
+def base(**parts: Any) -> Definition:
+    reports = {"size": Arg("How big", min=1, max=3, example=2)}
+    dull: dict[str, Any] = {
+        "next": {"ok": "b", "iterate": "a"},
+        "limit": 3,
+        "reports": reports,
+        "rules": [("ok", None)],
+    }
+    first = step("a", **{**dull, **parts})
+    return workflow(first, step("b", when="visit < 9"), params={"mode": Arg("Which", choices=("x", "y"))})
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"title": "Other"},
+        {"actions": ["Other."]},
+        {"phase": "other"},
+        {"variants": [("visit > 1", ("x",))]},
+        {"reports": {"size": Arg("Another text", min=1, max=3, example=3)}},
+        {"title": lambda _: "Other"},
+        {"next": {"iterate": "a", "ok": "b"}},
+    ],
+    ids=[
+        "title",
+        "actions",
+        "phase",
+        "variants",
+        "a fact's texts",
+        "title by a function",
+        "order of the ways",
+    ],
+)
+def test_other_texts_are_the_same_machine(parts: dict[str, Any]) -> None:
+    assert graph_print(base(**parts)) == graph_print(base())
+    assert step_print(base(**parts), "a") == step_print(base(), "a")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"next": {"ok": "b", "iterate": "b"}},
+        {"next": {"ok": "b", "iterate": "a", "fail": None}},
+        {"limit": 4},
+        {"limit": None},
+        {"reports": {"size": Arg("How big", min=1, max=4, example=2)}},
+        {"reports": {"size": Arg("How big", min=1, max=3, example=2, required=True)}},
+        {"reports": {}},
+        {"rules": [("iterate", "visit > 1"), ("ok", None)]},
+        {"rules": ()},
+        {"rules": (), "handler": lambda _: Outcome.OK},
+        {"rules": (), "handler": Dispatch("explore", "a/b")},
+    ],
+    ids=lambda changes: ",".join(f"{name} {type(value).__name__}" for name, value in changes.items()),
+)
+def test_another_structure_is_another_machine(parts: dict[str, Any]) -> None:
+    assert graph_print(base(**parts)) != graph_print(base())
+    assert step_print(base(**parts), "a") != step_print(base(), "a")
+    assert step_print(base(**parts), "b") == step_print(base(), "b")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda: linear("b", "a"), id="the order"),
+        pytest.param(lambda: linear("a", "c"), id="the names"),
+        pytest.param(lambda: linear("a", "b", "c"), id="the number"),
+        pytest.param(
+            lambda: workflow(step("b"), step("a", next={"ok": "b"}), entry_point="a"), id="the places"
+        ),
+        pytest.param(lambda: linear("a", "b", params={"x": Arg()}), id="the parameters"),
+        pytest.param(
+            lambda: workflow(step("a", next={"ok": "b"}), step("b", when="visit < 9")), id="a condition"
+        ),
+        pytest.param(
+            lambda: workflow(step("a", next={"ok": "b"}), step("b", when=lambda _: True)),
+            id="a condition in code",
+        ),
+    ],
+)
+def test_every_part_of_the_structure_counts(make: Callable[[], Definition]) -> None:
+    assert graph_print(make()) != graph_print(linear("a", "b"))
+
+
+def test_texts_of_a_parameter_do_not_count_and_its_values_do() -> None:
+    prints = [
+        graph_print(linear("a", params={"mode": arg}))
+        for arg in (
+            Arg("One"),
+            Arg("Other", example="x"),
+            Arg("One", default="x"),
+            Arg("One", choices=("x",)),
+        )
+    ]
+
+    assert prints[0] == prints[1]
+    assert len(set(prints)) == 3
+
+
+def test_a_print_is_short_and_the_end_has_none() -> None:
+    definition = linear("a")
+
+    assert len(graph_print(definition)) == len(step_print(definition, "a")) == LENGTH == 16
+    assert step_print(definition, None) == ""
+    assert start(definition).graph == graph_print(definition)
+    ended = advance(definition, start(definition), Report("ok"))
+    assert (ended.graph, ended.here) == (graph_print(definition), "")

@@ -1,0 +1,493 @@
+"""Questions: read strictly, written so that they come back, told to agents in words that parse."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowrail.formatters.escape import visible
+from flowrail.machines.markup import Markup
+from flowrail.machines.questions import problems_in
+from flowrail.machines.relay import (
+    QUESTION_RELAY_HANDLER,
+    SUB_AGENT_QUESTION_FORMAT,
+    Option,
+    Question,
+    QuestionsError,
+    as_host_questions,
+    as_xml,
+    parse_questions,
+)
+
+YES, NO = Option("Yes", "Go on"), Option("No", "Stop here")
+GO = Question("go", "Approve", "Go on?", (YES, NO))
+BLOCK = """\
+<needs_user_input>
+<question id="go" header="Approve">
+<text>Go on?</text>
+<option label="Yes">Go on</option>
+<option label="No">Stop here</option>
+</question>
+</needs_user_input>
+"""
+
+
+def question(**parts: Any) -> Question:
+    """Return a dull question but for *parts*."""
+    return Question(**{"id": "go", "header": "Approve", "text": "Go on?", "options": (YES, NO), **parts})
+
+
+def refused(text: str) -> list[str]:
+    """Return every mistake that is named, each with its place."""
+    with pytest.raises(QuestionsError) as caught:
+        parse_questions(text, source="ask.xml")
+    problems = caught.value.details["problems"]
+    assert isinstance(problems, list)
+    return [f"{each['place']}: {each['message']}" for each in problems]
+
+
+def wrong(*questions: Question) -> list[str]:
+    """Return what is wrong with *questions*, each path as one text."""
+    return [f"{'.'.join(map(str, path))} {message}" for path, message in problems_in(questions)]
+
+
+# --- round trips
+
+SIGNS = st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"))
+ODD = st.sampled_from(["]]>", "&amp;", "<b>", '"', "'", "\u200b", "\u202e", "\xa0", "\u3164", "\U0001f600"])
+LINES = st.lists(ODD | st.text(SIGNS, max_size=4), min_size=1, max_size=3).map("".join)
+
+
+def one_line(longest: int) -> st.SearchStrategy[str]:
+    """Return texts of one line that a question may hold."""
+    return LINES.map(lambda text: text.strip()[:longest].strip()).filter(bool)
+
+
+LABELS = one_line(60).filter(lambda label: not label.casefold().startswith("other:"))
+OPTIONS = st.builds(
+    lambda labels, about: tuple(map(Option, labels, about)),
+    st.lists(LABELS, min_size=2, max_size=3, unique_by=str.casefold),
+    st.lists(one_line(500) | st.just("") | st.just("a\n\tb"), min_size=3, max_size=3),
+)
+
+
+@st.composite
+def _questions(draw: st.DrawFn) -> Question:
+    options = draw(OPTIONS)
+    default = draw(st.none() | st.sampled_from([option.label for option in options]))
+    deadline = draw(st.integers(1, 2_592_000)) if default and draw(st.booleans()) else None
+    text = draw(st.lists(one_line(100), min_size=1, max_size=3).map("\n\t".join))
+    return Question(
+        draw(st.from_regex(r"[a-z][a-z0-9_]{0,31}", fullmatch=True)),
+        draw(one_line(12)),
+        text,
+        options,
+        draw(st.booleans()),
+        default,
+        deadline,
+    )
+
+
+ASKED = st.lists(
+    _questions(), min_size=1, max_size=3, unique_by=(lambda each: each.id, lambda each: each.text)
+).map(tuple)
+
+
+@settings(max_examples=60)
+@given(ASKED, st.sampled_from(["", "\n\n  "]))
+def test_a_block_gives_back_the_questions_that_it_was_made_of(
+    questions: tuple[Question, ...], around: str
+) -> None:
+    block = as_xml(questions)
+
+    assert parse_questions(f"{around}{block}{around}", source="x") == questions
+    assert visible(block) == block
+
+
+@settings(max_examples=60)
+@given(ASKED, st.booleans())
+def test_json_gives_back_the_questions_that_it_was_made_of(
+    questions: tuple[Question, ...], bare: bool
+) -> None:
+    items = [
+        {
+            "id": each.id,
+            "header": each.header,
+            "text": each.text,
+            "options": [
+                {"label": option.label, "description": option.description} for option in each.options
+            ],
+            "multi_select": each.multi_select,
+            **({} if each.default is None else {"default": each.default}),
+            **({} if each.deadline is None else {"deadline": each.deadline}),
+        }
+        for each in questions
+    ]
+    text = json.dumps(items if bare else {"questions": items})
+
+    assert parse_questions(text, source="x") == questions
+
+
+def test_every_character_comes_back_from_a_block_or_is_no_xml() -> None:
+    for first in range(0x20, 0x20000, 0x1000):
+        signs = [chr(code) for code in range(first, first + 0x1000)]
+        text = f"a{''.join(sign for sign in signs if not problems_in([question(text=f'a{sign}b')]))}b"
+
+        found = ET.fromstring(as_xml([question(text=text)])).findtext("question/text")  # noqa: S314
+
+        assert found == text
+
+
+def test_what_xml_cannot_hold_is_shown_instead() -> None:
+    block = as_xml([question(text="a\x00b\ud800c\rd")])
+
+    found = ET.fromstring(block).findtext("question/text")  # noqa: S314 - our own output
+    assert found == "a⟨U+0000⟩b⟨U+D800⟩c\rd"
+
+
+# --- what agents are told
+
+
+@pytest.mark.parametrize("text", [SUB_AGENT_QUESTION_FORMAT, QUESTION_RELAY_HANDLER])
+def test_what_agents_are_told_is_a_block_without_placeholders(text: str) -> None:
+    assert isinstance(text, Markup)
+    assert ET.fromstring(text) is not None  # noqa: S314 - our own text
+    assert visible(text) == text
+    assert "$" not in text
+
+
+def test_the_format_shows_a_block_that_would_be_taken() -> None:
+    start, end = (
+        SUB_AGENT_QUESTION_FORMAT.index(f"<{each}>") for each in ("needs_user_input", "/question_format")
+    )
+
+    (asked,) = parse_questions(SUB_AGENT_QUESTION_FORMAT[start:end], source="format")
+
+    assert asked.id == "cache"
+    assert [option.label for option in asked.options] == ["In memory", "Redis"]
+
+
+def test_the_texts_are_appended_to_actions_as_the_seed_shows() -> None:
+    actions: list[str] = []
+    step_info = {"supports_questions": True}
+
+    if step_info.get("supports_questions"):
+        actions.append(QUESTION_RELAY_HANDLER)
+    actions.append(SUB_AGENT_QUESTION_FORMAT)
+
+    assert len(actions) == 2
+
+
+def test_the_host_s_tool_is_given_its_own_names() -> None:
+    assert as_host_questions([GO]) == {
+        "questions": [
+            {
+                "question": "Go on?",
+                "header": "Approve",
+                "options": [
+                    {"label": "Yes", "description": "Go on"},
+                    {"label": "No", "description": "Stop here"},
+                ],
+                "multiSelect": False,
+            }
+        ]
+    }
+
+
+# --- one question and its bounds
+
+
+def test_white_space_around_is_no_part_of_a_question() -> None:
+    assert question(header=" Approve ", text="\r\nGo on?\n", options=[Option(" Yes", "Go on\n"), NO]) == GO
+    assert hash(GO) == hash(question())
+
+
+def test_a_question_that_can_be_asked_has_no_problems() -> None:
+    assert wrong(GO, question(id="b", text="b", default="No", deadline=60)) == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        ({"id": ""}, "0.id is missing: a lower-case letter, then up to 31 of a-z, 0-9 and _"),
+        ({"id": "Go"}, "0.id is no id:"),
+        ({"id": "a" * 33}, "0.id is no id:"),
+        ({"id": "go\n"}, "0.id is no id:"),
+        ({"header": ""}, "0.header is missing"),
+        ({"header": "a" * 13}, "0.header has 13 characters; at most 12"),
+        ({"header": "a\nb"}, "0.header is not one line"),
+        ({"text": " "}, "0.text is missing"),
+        ({"text": "a" * 2001}, "0.text has 2001 characters; at most 2000"),
+        ({"text": "a\x1bb"}, "0.text holds U+001B, a character that cannot be shown"),
+        ({"options": ()}, "0.options are 0; 2 or 3 are to choose from"),
+        ({"options": [Option(each) for each in "abcd"]}, "0.options are 4; 2 or 3 are to choose from"),
+        ({"options": [YES, Option("")]}, "0.options.1.label is missing"),
+        ({"options": [YES, Option("a" * 61)]}, "0.options.1.label has 61 characters; at most 60"),
+        ({"options": [YES, Option("a\tb")]}, "0.options.1.label is not one line"),
+        ({"options": [YES, Option("YES")]}, "0.options.1.label is the label of one before it, too"),
+        ({"options": [YES, Option("Other: me")]}, "0.options.1.label begins with `other:`"),
+        (
+            {"options": [YES, Option("a", "b" * 501)]},
+            "0.options.1.description has 501 characters; at most 500",
+        ),
+        ({"default": "Maybe"}, "0.default is not the label of an option"),
+        ({"default": "Yes", "deadline": 0}, "0.deadline is not from 1 to 2592000 seconds"),
+        ({"deadline": 60}, "0.deadline needs a default"),
+    ],
+)
+def test_what_cannot_be_asked_is_named(parts: dict[str, Any], found: str) -> None:
+    (message,) = wrong(question(**parts))
+
+    assert message.startswith(found)
+
+
+@pytest.mark.parametrize(
+    ("count", "found"), [(0, [" there is no question"]), (4, [" there are 4 questions; at most 3"])]
+)
+def test_one_to_three_questions_are_asked_at_once(count: int, found: Sequence[str]) -> None:
+    assert wrong(*(question(id=f"q{number}", text=f"{number}?") for number in range(count))) == found
+
+
+def test_questions_asked_together_differ_in_id_and_text() -> None:
+    assert wrong(GO, GO) == [
+        "1.id is the id of one before it, too",
+        "1.text is the text of one before it, too",
+    ]
+
+
+# --- the block, read
+
+
+def test_a_block_is_read() -> None:
+    assert parse_questions(BLOCK, source="ask.xml") == (GO,)
+    assert parse_questions(BLOCK.replace('"Approve"', '"Approve" multi="true"'), source="x")[0].multi_select
+
+
+def test_a_block_carries_the_command_that_records_its_answers() -> None:
+    block = as_xml([GO], answer="flow answer plan-4k2m9a 'go=<OPTION>'")
+
+    assert ET.fromstring(block).get("answer") == "flow answer plan-4k2m9a 'go=<OPTION>'"  # noqa: S314
+    assert parse_questions(block, source="x") == (GO,)
+
+
+def test_text_may_stand_in_a_cdata_section() -> None:
+    (asked,) = parse_questions(BLOCK.replace("Go on?", "<![CDATA[a < b && c?]]>"), source="x")
+
+    assert asked.text == "a < b && c?"
+
+
+def test_everything_wrong_with_a_block_is_named_at_once_with_its_line() -> None:
+    text = """
+<needs_user_input version="2">
+please
+<question id="Go" header="A header too long" multi="yes" deadline="soon" colour="red">
+<text>Which <b>one</b>?</text>
+<text>Or?</text>
+<option label="Yes"/>
+<option name="No">No</option>
+stray
+</question>
+<note/>
+</needs_user_input>
+"""
+
+    assert refused(text) == [
+        "ask.xml:2: attribute `version` is not known",
+        "ask.xml:11: element `note` has no place in needs_user_input",
+        "ask.xml:2: text between the elements of needs_user_input",
+        "ask.xml:4: question 1, attribute `colour` is not known",
+        "ask.xml:4: question 1, text between the elements of question",
+        "ask.xml:5: question 1, text, element `b` has no place in text",
+        "ask.xml:6: question 1, text stands twice",
+        "ask.xml:4: question 1, multi is neither true nor false",
+        "ask.xml:4: question 1, deadline is no number of seconds",
+        "ask.xml:8: question 1, option 2, attribute `name` is not known",
+        "ask.xml:4: question 1, id is no id: a lower-case letter, then up to 31 of a-z, 0-9 and _",
+        "ask.xml:4: question 1, header has 17 characters; at most 12",
+        "ask.xml:8: question 1, option 2, label is missing",
+    ]
+
+
+def test_what_is_missing_altogether_is_named_by_the_line_of_its_question() -> None:
+    assert refused("<needs_user_input>\n<question/>\n</needs_user_input>")[2:] == [
+        "ask.xml:2: question 1, text is missing",
+        "ask.xml:2: question 1, options are 0; 2 or 3 are to choose from",
+    ]
+
+
+def test_an_outcome_is_nothing_that_a_sub_agent_may_put_in() -> None:
+    assert refused(BLOCK.replace('label="Yes"', 'label="Yes" outcome="ok"')) == [
+        "ask.xml:4: question 1, option 1, attribute `outcome` is not known"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", "ask.xml: neither a needs_user_input block nor JSON"),
+        (f"Sure!\n{BLOCK}", "ask.xml: neither a needs_user_input block nor JSON"),
+        (f"```xml\n{BLOCK}```", "ask.xml: neither a needs_user_input block nor JSON"),
+        (f"\ufeff{BLOCK}", "ask.xml: neither a needs_user_input block nor JSON"),
+        (f"{BLOCK}Thanks", "ask.xml:8: no well-formed XML: junk after document element"),
+        (f"{BLOCK}<b/>", "ask.xml:8: no well-formed XML: junk after document element"),
+        ("\n\n<needs_user_input>", "ask.xml:3: no well-formed XML: no element found"),
+        (BLOCK.replace("Go on?", "a & b"), "ask.xml:3: no well-formed XML: not well-formed (invalid token)"),
+        (BLOCK.replace("Go on?", "a\x00b"), "ask.xml:3: no well-formed XML: not well-formed (invalid token)"),
+        (BLOCK.replace("Go on?", "\ud800"), "ask.xml:3: no well-formed XML: not well-formed (invalid token)"),
+        (BLOCK.replace("Go on?", "&nbsp;"), "ask.xml:3: no well-formed XML: undefined entity"),
+        (BLOCK.replace('id="go"', 'id="go" id="b"'), "ask.xml:2: no well-formed XML: duplicate attribute"),
+        (
+            BLOCK.replace("needs_user_input", "questions"),
+            "ask.xml:1: `questions` stands for needs_user_input",
+        ),
+        (f"<?xml version='1.0'?>{BLOCK}", "ask.xml:1: an XML declaration is not taken here"),
+        (BLOCK.replace("Go on?", "<?php ?>"), "ask.xml:3: a processing instruction is not taken here"),
+        (BLOCK.replace("Go on?", "<!-- x -->"), "ask.xml:3: a comment is not taken here"),
+        (f"\n<!DOCTYPE x>{BLOCK}", "ask.xml:2: a document type is not taken here"),
+        (f"{BLOCK}{' ' * 65_536}", "ask.xml: more than 65536 bytes"),
+    ],
+)
+def test_a_block_is_taken_alone_and_plain_or_not_at_all(text: str, found: str) -> None:
+    assert refused(text) == [found]
+
+
+def test_entities_are_never_expanded_and_nothing_outside_is_read() -> None:
+    bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 9))
+
+    for declared in (f'<!ENTITY e0 "lol">{bomb}', '<!ENTITY e8 SYSTEM "file:///etc/hostname">'):
+        text = f"<!DOCTYPE x [{declared}]>{BLOCK.replace('Go on?', '&e8;')}"
+        assert refused(text) == ["ask.xml:1: a document type is not taken here"]
+
+
+HOSTILE = {
+    "nested elements": "<a>" * 21_000,
+    "nested and closed": "<a>" * 9_000 + "</a>" * 9_000,
+    "nested in a text": BLOCK.replace("Go on?", "<a>" * 9_000 + "</a>" * 9_000),
+    "many questions": f"<needs_user_input>{'<question/>' * 5_900}</needs_user_input>",
+    "many wrong questions": "<needs_user_input>" + "<question a=''/>" * 4_000 + "</needs_user_input>",
+    "many attributes": f"<needs_user_input {' '.join(f'a{n}=' + chr(39) * 2 for n in range(6_000))}/>",
+    "many wrong options": BLOCK.replace("</question>", "<option a='1'/>" * 4_000 + "</question>"),
+    "nested lists": "[" * 65_000,
+    "nested objects": '{"a":' * 13_000,
+    "many keys": '{"questions": [{' + ",".join(f'"k{n}": 1' for n in range(6_000)) + "}]}",
+    "one key many times": "[{" + ",".join(['"k": 1'] * 9_000) + "}]",
+    "many objects": "[" + ",".join(["{}"] * 21_000) + "]",
+    "a long number": f"[{'9' * 60_000}]",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_texts_are_refused_soon_and_shortly(name: str) -> None:
+    before = time.perf_counter()
+
+    with pytest.raises(QuestionsError) as caught:
+        parse_questions(HOSTILE[name], source="ask")
+
+    assert time.perf_counter() - before < 2
+    assert len(str(caught.value)) < 5_000
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *(
+                    "<needs_user_input>",
+                    "</needs_user_input>",
+                    '<question id="go" header="A">',
+                    "</question>",
+                ),
+                *(
+                    "<text>",
+                    "</text>",
+                    '<option label="Yes">',
+                    "</option>",
+                    "<!--",
+                    "-->",
+                    "<![CDATA[",
+                    "]]>",
+                ),
+                *("&amp;", "&x;", '{"questions": [', '{"id": "a"', "]", "}", ", ", "[", "1", "null", "\x00"),
+            ]
+        )
+        | st.text(max_size=3),
+        max_size=12,
+    ).map("".join)
+)
+def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
+    with suppress(QuestionsError):
+        assert problems_in(parse_questions(text, source="ask")) == []
+
+
+# --- JSON, read
+
+
+def test_json_is_read_with_its_dull_parts_left_out() -> None:
+    text = """{"questions": [{"id": "go", "header": "Approve", "text": "Go on?", "options": [
+        {"label": "Yes", "description": "Go on"}, {"label": "No", "description": "Stop here"}]}]}"""
+
+    assert parse_questions(text, source="ask.json") == (GO,)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[]", ["ask.xml: there is no question"]),
+        ("{", ["ask.xml:1: no JSON: Expecting property name enclosed in double quotes"]),
+        ('{"question": []}', ["ask.xml: the object has other keys than the one `questions`"]),
+        ('{"questions": {}}', ["ask.xml: `questions` is no list"]),
+        ('{"questions": [], "questions": []}', ["ask.xml: the key `questions` stands twice in one object"]),
+        ("[1]", ["ask.xml: question 1 is no object"]),
+        (
+            """[{"id": 1, "header": null, "text": [], "options": [1, {"lable": "x"}],
+                "multi_select": "no", "deadline": true}]""",
+            [
+                "ask.xml: question 1, id is not a text",
+                "ask.xml: question 1, header is not a text",
+                "ask.xml: question 1, text is not a text",
+                "ask.xml: question 1, multi_select is not true or false",
+                "ask.xml: question 1, deadline is not a number of seconds",
+                "ask.xml: question 1, option 1 is no object",
+                "ask.xml: question 1, option 2, key `lable` is not known",
+                "ask.xml: question 1, option 2, label is missing",
+            ],
+        ),
+        (
+            '[{"id": "a", "header": "a", "text": "\\ud800", "options": 1, "\\u001b": 1}]',
+            [
+                "ask.xml: question 1, options is not a list",
+                "ask.xml: question 1, key `'\\x1b'` is not known",
+                "ask.xml: question 1, text holds U+D800, a character that cannot be shown",
+            ],
+        ),
+    ],
+)
+def test_everything_wrong_with_json_is_named_at_once(text: str, found: list[str]) -> None:
+    assert refused(text) == found
+
+
+# --- the refusal
+
+
+def test_one_mistake_is_told_in_one_line_and_many_in_a_list() -> None:
+    with pytest.raises(QuestionsError) as one:
+        parse_questions(BLOCK.replace("go", "Go"), source="ask.xml")
+    with pytest.raises(QuestionsError) as many:
+        parse_questions("[" + ",".join(["1"] * 30) + "]", source="ask.json")
+
+    assert str(one.value).startswith("ask.xml:2: question 1, id is no id:")
+    assert (one.value.code, one.value.exit_status) == ("BAD_QUESTIONS", 2)
+    assert str(many.value).startswith(
+        "ask.json: 31 mistakes in the questions\n  ask.json: question 1 is no object\n"
+    )
+    assert str(many.value).endswith("\n  and 11 more")
+    assert many.value.details["count"] == 31

@@ -1,0 +1,199 @@
+"""Expressions of rules and conditions: they compare, and can do nothing else."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowrail.machines.rules import DEEPEST, LONGEST, RuleError, parse, same
+
+VALUES = {
+    "mode": "full",
+    "count": 3,
+    "ratio": 0.5,
+    "deep": True,
+    "areas": ("auth", 1),
+    "text": "a b",
+    "none": None,
+}
+
+
+def holds(source: str, **values: Any) -> bool:
+    return parse(source).holds({**VALUES, **values})
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("mode == 'full'", True),
+        ('mode != "full"', False),
+        ("count > 2 and count <= 3", True),
+        ("count < 3 or ratio >= 0.5", True),
+        ("not deep", False),
+        ("not not deep", True),
+        ("'auth' in areas", True),
+        ("'db' not in areas", True),
+        ("mode in ['quick', 'full']", True),
+        ("mode in []", False),
+        ("'a' in text", True),
+        ("1 in text", False),
+        ("1 in areas", True),
+        ("true in areas", False),
+        ("'x' in none", False),
+        ("count == 3.0", True),
+        ("deep == 1", False),
+        ("deep == true and deep == True", True),
+        ("none == null and none == None", True),
+        ("unknown == null", True),
+        ("unknown > 1 or unknown < 1 or unknown", False),
+        ("not (mode == 'full' and count == 3)", False),
+        ("mode == 'full' or mode == 'x' and false", True),
+        ("(mode == 'full' or mode == 'x') and false", False),
+        ("-1 < count", True),
+        ("count>-1", True),
+        ("'b' > 'a'", True),
+        ("areas == ['auth', 1]", False),
+        ("['auth'] == ['auth']", True),
+        ("  count\n==\t3 ", True),
+        ("text", True),
+        ("'it is' == \"it is\"", True),
+    ],
+)
+def test_an_expression_means_what_it_says(source: str, expected: bool) -> None:
+    assert holds(source) is expected
+
+
+def test_an_expression_has_a_value_and_names() -> None:
+    expression = parse("mode == 'x' or areas and not [count, 2]")
+
+    assert expression.names == {"mode", "areas", "count"}
+    assert parse("text").value(VALUES) == "a b"
+    assert parse("[count, 'x', null]").value(VALUES) == [3, "x", None]
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("", "expected a value, found the end at character 1 of ``"),
+        ("   ", "expected a value, found the end"),
+        ("mode ==", "expected a value, found the end at character 8"),
+        ("== 1", "expected a value, found `==` at character 1"),
+        ("mode = 1", "cannot read `=` at character 6"),
+        ("mode == full'", "cannot read `'` at character 13"),
+        ("mode.upper() == 1", "cannot read `.` at character 5"),
+        ("mode(1)", "expected the end, found `(`"),
+        ("areas[0]", "expected the end, found `[`"),
+        ("__import__('os')", "expected the end, found `(`"),
+        ("a == b == c", "expected the end, found `==`"),
+        ("a not b", "expected `in`, found `b`"),
+        ("(a", "expected `)`, found `the end`"),
+        ("[a b]", "expected `,` or `]`, found `b`"),
+        ("[a,", "expected a value"),
+        ("a; b", "cannot read `;`"),
+        ("1.2.3", "cannot read `1`"),
+        ("1234567890123456789", "cannot read `1`"),
+        ("1e9", "cannot read `1`"),
+        ("a and", "expected a value"),
+        ("lambda", ""),
+        ("a + 1", "cannot read `+`"),
+        ("\x00", "cannot read"),
+    ],
+)
+def test_what_is_no_expression_is_refused_with_its_place(source: str, problem: str) -> None:
+    if not problem:  # a word is a name, whatever it means elsewhere
+        assert parse(source).names == {source}
+        return
+
+    with pytest.raises(RuleError) as caught:
+        parse(source)
+
+    assert problem in str(caught.value)
+
+
+def test_length_and_depth_are_bounded() -> None:
+    parse("a" + " or a" * 99)
+    parse("(" * DEEPEST + "a" + ")" * DEEPEST)
+    parse("not " * DEEPEST + "a")
+
+    for source in (
+        "a" * (LONGEST + 1),
+        "(" * (DEEPEST + 1) + "a" + ")" * (DEEPEST + 1),
+        "not " * (DEEPEST + 2) + "a",
+        "[" * (DEEPEST + 2) + "]" * (DEEPEST + 2),
+    ):
+        with pytest.raises(RuleError):
+            parse(source)
+
+
+@pytest.mark.parametrize(
+    "source", ["mode > 1", "1 < mode", "deep > 0", "areas < 1", "'x' in count", "1 >= true"]
+)
+def test_what_has_no_order_is_refused_when_it_is_compared(source: str) -> None:
+    with pytest.raises(RuleError, match="cannot"):
+        holds(source)
+
+
+def test_the_right_side_is_looked_at_only_where_it_matters() -> None:
+    assert not holds("false and mode > 1")
+    assert holds("true or mode > 1")
+
+
+def test_comparisons_with_literals_are_told_apart() -> None:
+    expression = parse("mode == 'a' and not (1 < count) or 'x' != mode or mode in ['b', count] and a == b")
+
+    assert expression.comparisons() == [("mode", "==", "a"), ("mode", "!=", "x"), ("mode", "==", "b")]
+    assert parse("count < 3").comparisons() == [("count", "<", 3)]
+
+
+def test_true_is_not_one() -> None:
+    assert not same(True, 1)
+    assert not same(0, False)
+    assert same(1, 1.0)
+    assert same(True, True)
+
+
+# --- the same as Python where both have a meaning
+
+NAMES = ("mode", "count", "ratio", "deep")
+NUMBERS = st.one_of(
+    st.sampled_from(["count", "ratio"]), st.integers(-5, 5).map(str), st.sampled_from(["0.5", "-1.5"])
+)
+TEXTS = st.sampled_from(["mode", "text", "'full'", '"a"', "''", "'it'"])
+ATOMS = st.one_of(
+    st.tuples(NUMBERS, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), NUMBERS).map(" ".join),
+    st.tuples(TEXTS, st.sampled_from(["==", "!=", "<", "<=", ">", ">=", "in", "not in"]), TEXTS).map(
+        " ".join
+    ),
+    st.tuples(TEXTS, st.lists(TEXTS, max_size=3)).map(lambda pair: f"{pair[0]} in [{', '.join(pair[1])}]"),
+    st.sampled_from(["deep", "True", "False", "mode", "count"]),
+)
+EXPRESSIONS = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(
+        inner.map(lambda each: f"not {each}"),
+        inner.map(lambda each: f"({each})"),
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(" ".join),
+    ),
+    max_leaves=6,
+)
+
+
+@given(EXPRESSIONS.filter(lambda source: len(source) <= LONGEST))
+@settings(max_examples=150)
+def test_an_expression_means_what_it_would_in_python(source: str) -> None:
+    expected = bool(eval(source, {}, dict(VALUES)))  # noqa: S307 - our own expressions
+
+    assert holds(source) is expected
+
+
+@given(st.text(st.sampled_from("ab01.'\"()[]=!<>, notandri-_"), max_size=30) | st.text(max_size=30))
+@settings(max_examples=200)
+def test_whatever_comes_is_an_expression_or_refused(source: str) -> None:
+    with suppress(RuleError):
+        expression = parse(source)
+        assert expression.source == source
+        expression.value({})

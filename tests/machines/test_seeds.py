@@ -1,0 +1,298 @@
+"""The calls that the documents of the project show run as written, imports aside."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pytest
+
+import flowrail
+from flowrail import (
+    AgentRole,
+    Arg,
+    Confidence,
+    Dispatch,
+    Outcome,
+    Report,
+    StepContext,
+    StepDef,
+    Workflow,
+    advance,
+    check_workflow,
+    register_workflow,
+    start,
+)
+from flowrail.machines import loading
+from flowrail.machines.params import Arg as ParamArg
+
+MAX_ITERATIONS = 5
+
+
+def step_handler(ctx: StepContext) -> tuple[Outcome, dict]:  # type: ignore[type-arg]
+    return Outcome.OK, {}
+
+
+def step_investigate(ctx: StepContext) -> tuple[Outcome, dict]:  # type: ignore[type-arg]
+    iteration = ctx.step_state.get("iteration", 1)
+    confidence = ctx.workflow_params.get("confidence", "exploring")
+
+    if confidence == "high":
+        return Outcome.OK, {"confidence": confidence}
+    elif iteration >= MAX_ITERATIONS:  # noqa: RET505 - as written there
+        return Outcome.OK, {"confidence": "capped"}
+    else:
+        return Outcome.ITERATE, {"iteration": iteration + 1}
+
+
+def step_planning(ctx: StepContext) -> tuple[Outcome, dict]:  # type: ignore[type-arg]
+    mode = ctx.workflow_params.get("mode", "full")
+    if mode == "quick":
+        return Outcome.SKIP, {}
+    return Outcome.OK, {}
+
+
+def walk(workflow: Workflow, *outcomes: str, **params: Any) -> list[str | None]:
+    session = start(workflow, params)
+    steps = [session.step]
+    for outcome in outcomes:
+        session = advance(workflow, session, Report(outcome))
+        steps.append(session.step)
+    return steps
+
+
+def confidence_loop(**more: Any) -> Workflow:
+    return Workflow(
+        "problem-analysis",
+        StepDef(id="investigate", handler=step_investigate, title="Investigate", actions=["Look around."],
+                next={
+                    Outcome.OK: "formulate",       # exit loop
+                    Outcome.ITERATE: "investigate"  # continue loop
+                }),
+        StepDef(id="formulate", title="Formulate", actions=["Write."], next={Outcome.OK: None}),
+        params={"confidence": Arg(choices=tuple(Confidence), default="exploring")},
+        **more,
+    )  # fmt: skip
+
+
+def test_the_workflow_example_is_a_skeleton_that_works() -> None:
+    WORKFLOW = Workflow(  # noqa: N806 - as written there
+        "decision-critic",
+        StepDef(
+            id="extract_structure",
+            title="Extract Structure",
+            actions=["List the claims."],
+            handler=step_handler,
+            next={Outcome.OK: "classify_verifiability"},
+        ),
+        StepDef(
+            id="classify_verifiability",
+            title="Classify Verifiability",
+            actions=["Sort them."],
+            handler=step_handler,
+            next={Outcome.OK: "generate_questions"},
+        ),
+        StepDef(
+            id="generate_questions", title="Generate Questions", actions=["Ask."], next={Outcome.OK: None}
+        ),
+        description="Structured decision criticism workflow",
+    )  # fmt: skip
+
+    assert WORKFLOW.total_steps == 3
+    assert walk(WORKFLOW, "done", "done", "ok") == [
+        "extract_structure",
+        "classify_verifiability",
+        "generate_questions",
+        None,
+    ]
+
+
+def test_the_confidence_loop_iterates_until_it_is_capped() -> None:
+    steps = walk(confidence_loop(), *["done"] * 5)
+
+    assert steps == ["investigate"] * 5 + ["formulate"]
+
+
+def test_the_confidence_loop_is_left_as_soon_as_confidence_is_high() -> None:
+    assert walk(confidence_loop(), "done", confidence="high") == ["investigate", "formulate"]
+
+
+def test_confidence_may_be_reported_while_the_loop_runs() -> None:
+    workflow = Workflow(
+        "problem-analysis",
+        StepDef(
+            id="investigate",
+            handler=step_investigate,
+            title="Investigate",
+            actions=["Look around."],
+            reports={"confidence": Arg(choices=("exploring", "high"))},
+            next={Outcome.OK: "formulate", Outcome.ITERATE: "investigate"},
+        ),
+        StepDef(id="formulate", title="Formulate", actions=["Write."], next={Outcome.OK: None}),
+        params={"confidence": Arg(choices=("exploring", "high"), default="exploring")},
+    )
+
+    session = advance(workflow, start(workflow), Report("done", {"confidence": "exploring"}))
+    session = advance(workflow, session, Report("done", {"confidence": "high"}))
+
+    assert (session.step, session.state) == ("formulate", {"confidence": "high", "iteration": 2})
+
+
+def test_the_short_form_of_the_confidence_loop_needs_the_parameter() -> None:
+    def step_investigate(ctx):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        if ctx.workflow_params["confidence"] == "high":
+            return Outcome.OK, {}
+        return Outcome.ITERATE, {"iteration": ctx.step_state.get("iteration", 1) + 1}
+
+    workflow = Workflow(
+        "short",
+        StepDef(id="investigate", title="Look", actions=["Look."], handler=step_investigate,
+                next={Outcome.OK: "formulate", Outcome.ITERATE: "investigate"}),
+        StepDef(id="formulate", title="Formulate", actions=["Write."], next={Outcome.OK: None}),
+        params={"confidence": Arg(default="low")},
+    )  # fmt: skip
+
+    assert walk(workflow, "done") == ["investigate", "investigate"]
+    assert walk(workflow, "done", confidence="high") == ["investigate", "formulate"]
+
+
+def mode_branching() -> Workflow:
+    return Workflow(
+        "deepthink",
+        StepDef(id="planning", title="Planning", actions=["Plan."], handler=step_planning,
+                next={
+                    Outcome.OK: "subagent_design",      # full mode
+                    Outcome.SKIP: "initial_synthesis",  # quick mode
+                }),
+        StepDef(id="subagent_design", title="Design", actions=["Design."],
+                next={Outcome.OK: "initial_synthesis"}),
+        StepDef(id="initial_synthesis", title="Synthesis", actions=["Write."], next={Outcome.OK: None}),
+        params={"mode": Arg(choices=("quick", "full"), default="full")},
+    )  # fmt: skip
+
+
+def test_mode_branching_skips_in_quick_mode() -> None:
+    assert walk(mode_branching(), "done", "ok", mode="full") == [
+        "planning",
+        "subagent_design",
+        "initial_synthesis",
+    ]
+    assert walk(mode_branching(), "done", "ok", mode="quick") == ["planning", "initial_synthesis", None]
+
+
+def test_a_handler_may_return_the_outcome_alone() -> None:
+    def step_planning(ctx):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        return Outcome.SKIP if ctx.workflow_params["mode"] == "quick" else Outcome.OK
+
+    workflow = Workflow(
+        "short",
+        StepDef(id="planning", title="Plan", actions=["Plan."], handler=step_planning,
+                next={Outcome.OK: "subagent_design", Outcome.SKIP: "synthesis"}),
+        StepDef(id="subagent_design", title="Design", actions=["Design."], next={Outcome.OK: "synthesis"}),
+        StepDef(id="synthesis", title="Synthesis", actions=["Write."], next={Outcome.OK: None}),
+        params={"mode": Arg(default="quick")},
+    )  # fmt: skip
+
+    assert walk(workflow, "done") == ["planning", "synthesis"]
+
+
+def test_the_gate_with_a_dispatch_is_checked_as_written() -> None:
+    workflow = Workflow(
+        "planner",
+        StepDef(id="plan", title="Plan", actions=["Plan."], next={Outcome.OK: "qr_completeness"}),
+        StepDef(
+            id="qr_completeness",
+            title="QR: Plan Completeness",
+            actions=["Have it reviewed."],
+            handler=Dispatch(
+                agent=AgentRole.QUALITY_REVIEWER,
+                script="skills.planner.qr.plan_completeness",
+            ),
+            next={
+                Outcome.OK: "implementation",   # QRStatus.PASS -> Outcome.OK
+                Outcome.FAIL: "revise_plan",    # QRStatus.FAIL -> Outcome.FAIL
+            },
+        ),
+        StepDef(id="revise_plan", title="Revise", actions=["Mend."], next={Outcome.OK: "qr_completeness"}),
+        StepDef(id="implementation", title="Implement", actions=["Do."], next={Outcome.OK: None}),
+    )  # fmt: skip
+
+    assert check_workflow(workflow) == []
+    assert not workflow.step("qr_completeness").decides
+    assert walk(workflow, "ok")[-1] == "qr_completeness"
+
+
+def test_an_annotated_argument_is_passed_by_name_after_checking() -> None:
+    calls: list[str] = []
+
+    def step_handler(
+        ctx: StepContext,
+        mode: Annotated[str, Arg(description="Workflow mode", choices=("quick", "full"))] = "full",
+    ) -> tuple[Outcome, dict]:  # type: ignore[type-arg]
+        calls.append(mode)
+        return Outcome.OK, {}
+
+    workflow = Workflow(
+        "args",
+        StepDef(
+            id="a", title="A", actions=["Do."], handler=step_handler, next={Outcome.OK: "b"},
+        ),
+        StepDef(id="b", title="B", actions=["Do."], handler=step_handler, next={Outcome.OK: None}),
+    )  # fmt: skip
+
+    assert workflow.params["mode"].description == "Workflow mode"
+    walk(workflow, "done", "done")
+    walk(workflow, "done", mode="quick")
+    with pytest.raises(flowrail.UsageError):
+        walk(workflow, mode="fast")
+    session = advance(workflow, start(workflow), Report("done", {"mode": "quick"}))
+    advance(workflow, session, Report("done"))
+
+    assert calls == ["full", "full", "quick", "quick", "quick"]
+
+
+def test_an_optional_argument_without_a_value_is_passed_as_none() -> None:
+    calls: list[object] = []
+
+    def handler(ctx: StepContext, topic: Annotated[str | None, Arg()] = None) -> Outcome:
+        calls.append(topic)
+        return Outcome.OK
+
+    walk(
+        Workflow("args", StepDef("a", title="A", actions=["Do."], handler=handler, next={"ok": None})), "done"
+    )
+
+    assert calls == [None]
+
+
+def test_an_argument_that_nothing_supplies_is_told_when_the_workflow_is_made() -> None:
+    def handler(ctx: StepContext, topic: str) -> Outcome:
+        return Outcome.OK
+
+    with pytest.raises(flowrail.WorkflowError, match="FR105"):
+        Workflow("args", StepDef("a", title="A", actions=["Do."], handler=handler, next={"ok": None}))
+
+
+def test_a_registered_workflow_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_registered", {})
+    WORKFLOW = Workflow(  # noqa: N806 - as written there
+        "my-skill",
+        StepDef(id="step1", title="...", actions=["..."], handler=step_handler,
+                next={Outcome.OK: "step2"}),
+        StepDef(id="step2", title="...", actions=["..."],
+                next={Outcome.OK: None}),  # terminal
+    )  # fmt: skip
+
+    assert register_workflow(WORKFLOW) is WORKFLOW
+
+
+def test_the_arg_of_the_seed_is_ours() -> None:
+    assert Arg is ParamArg
+    assert (Arg().description, Arg().required, Arg().has_default) == ("", False, False)
+
+
+def test_public_names_are_found_and_others_are_not() -> None:
+    assert {"Workflow", "StepDef", "advance", "skill"} <= set(dir(flowrail))
+    for name in flowrail.__all__:
+        assert getattr(flowrail, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'Workfow'"):
+        flowrail.Workfow  # noqa: B018

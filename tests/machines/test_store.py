@@ -1,0 +1,758 @@
+"""Sessions on disk: nothing that was acknowledged is lost, nothing else is believed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowrail import _files
+from flowrail._files import LockTimeoutError, NotPrivateError, WriteFailedError
+from flowrail.errors import FlowError, StorageError
+from flowrail.machines import ledger
+from flowrail.machines.keys import Owner
+from flowrail.machines.ledger import DamagedError, TooLargeError
+from flowrail.machines.session import Session
+from flowrail.machines.store import (
+    LARGEST_STATE,
+    ForeignSessionError,
+    Kept,
+    LinesLostError,
+    Store,
+    UnknownSessionError,
+)
+
+ID = "skill-abcdef"
+
+
+def session(session_id: str = ID, **values: Any) -> Session:
+    return Session(**{"id": session_id, "skill": "skill", "step": "first", "visits": {"first": 1}, **values})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    (tmp_path / "here").mkdir()
+    return Store(str(tmp_path / "here" / ".flow"), Owner(str(tmp_path / "state")))
+
+
+def create(store: Store, session_id: str = ID) -> Kept:
+    return store.create(session(session_id), {"name": "skill"}, at="then", by="me")
+
+
+def move(store: Store, revision: int, **values: Any) -> Kept:
+    with store.change(ID) as change:
+        moved = session(revision=revision, **values)
+        return change.commit(moved, kind="move", at="later", by="me")
+
+
+def journal(store: Store) -> Path:
+    return Path(store.folder(ID)) / "journal.jsonl"
+
+
+def copy(store: Store) -> Path:
+    return Path(store.folder(ID)) / "session.json"
+
+
+def test_what_was_created_is_read(store: Store) -> None:
+    made = create(store)
+
+    assert store.read(ID) == made
+    assert made.session == session()
+    assert (made.seq, made.torn, made.foreign) == (0, 0, False)
+    assert made.head == made.hash[:16]
+    assert store.definition(ID) == {"name": "skill"}
+    assert store.ids() == [ID]
+
+
+def test_what_was_committed_is_read(store: Store) -> None:
+    create(store)
+
+    kept = move(store, 1, state={"sure": "low"})
+
+    assert store.read(ID) == kept
+    assert (kept.seq, kept.session.revision, kept.session.state) == (1, 1, {"sure": "low"})
+    assert [record.kind for record in store.records(ID)] == ["start", "move"]
+
+
+def test_several_records_can_be_added_under_one_lock(store: Store) -> None:
+    create(store)
+
+    with store.change(ID) as change:
+        for revision in (1, 2, 3):
+            change.commit(session(revision=revision), kind="move", at="", by="")
+
+    assert [record.seq for record in store.records(ID)] == [0, 1, 2, 3]
+    assert store.read(ID).session.revision == 3
+
+
+def test_each_record_holds_the_hash_of_the_one_before(store: Store) -> None:
+    create(store)
+    move(store, 1)
+    move(store, 2)
+
+    records = list(store.records(ID))
+
+    assert [record.prev for record in records] == ["", records[0].hash, records[1].hash]
+    assert records[0].mac
+    assert not records[1].mac
+
+
+def test_the_copy_is_readable_and_names_the_newest_record(store: Store) -> None:
+    create(store)
+    kept = move(store, 1, state={"note": "schön"})
+
+    data = json.loads(copy(store).read_text())
+
+    assert (data["seq"], data["hash"], data["session"]["revision"]) == (1, kept.hash, 1)
+    assert "schön" in copy(store).read_text()
+
+
+def test_files_are_for_their_user_only(store: Store) -> None:
+    before = os.umask(0)
+    try:
+        create(store)
+        move(store, 1)
+    finally:
+        os.umask(before)
+
+    for path in Path(store.path).rglob("*"):
+        expected = 0o700 if path.is_dir() else 0o600
+        assert stat.S_IMODE(path.stat().st_mode) == expected, path
+    assert stat.S_IMODE(os.stat(store.path).st_mode) == 0o700
+
+
+def test_git_is_told_to_look_away(store: Store) -> None:
+    create(store)
+    assert Path(store.path, ".gitignore").read_text() == "*\n"
+
+    Path(store.path, ".gitignore").write_text("mine\n")
+    create(store, "other-abcdef")
+    assert Path(store.path, ".gitignore").read_text() == "mine\n"
+
+
+def test_a_session_is_never_made_over_another(store: Store) -> None:
+    made = create(store)
+
+    with pytest.raises(StorageError, match="already"):
+        create(store)
+
+    assert store.read(ID) == made
+
+
+def test_new_ids_are_ours_and_not_taken(store: Store) -> None:
+    create(store, "a-b-aaaaaa")
+    bytes_ = iter([b"\0" * 6, b"\0" * 5 + b"\1"])
+
+    assert store.new_id("a/b", lambda _: next(bytes_)) == "a-b-aaaaab"
+    assert len({store.new_id("skill") for _ in range(100)}) == 100
+    store.folder(store.new_id("x" * 64 + "/" + "y" * 64))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "../x-abcdef",
+        "/etc/x-abcdef",
+        "a/../../x-abcdef",
+        "x-abcdef\n",
+        "x-abcdef/",
+        "x-abcde",
+        "X-abcdef",
+        "-abcdef",
+        "x--abcdef",
+        "x\0-abcdef",
+        "é-abcdef",
+        f"{'x' * 200}-abcdef",
+        "~-abcdef",
+    ],
+)
+def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_path: Path) -> None:
+    create(store)
+    shutil.copytree(store.folder(ID), tmp_path / "here" / "x-abcdef")
+
+    for use in (store.read, store.definition, lambda each: list(store.records(each)), store.folder):
+        with pytest.raises(UnknownSessionError) as caught:
+            use(name)
+        assert caught.value.exit_status == 2
+    with pytest.raises(UnknownSessionError), store.change(name):
+        pass  # pragma: no cover
+    with pytest.raises(UnknownSessionError):
+        store.create(session(name), {}, at="", by="")
+
+
+def test_an_unknown_id_is_refused_with_near_ones(store: Store) -> None:
+    create(store)
+
+    with pytest.raises(UnknownSessionError) as caught:
+        store.read("skill-abcdeg")
+
+    assert caught.value.hint == f"did you mean `{ID}`?"
+    assert caught.value.code == "UNKNOWN_SESSION"
+    assert Store("/nowhere", store.owner).ids() == []
+
+
+def test_odd_names_among_the_sessions_are_passed_over(store: Store) -> None:
+    create(store)
+    Path(store.sessions, "Notes").mkdir()
+    Path(store.sessions, ".DS_Store").touch()
+
+    assert store.ids() == [ID]
+
+
+# --- damage -------------------------------------------------------------------------------------
+
+
+def test_every_single_bit_of_a_journal_counts(store: Store) -> None:
+    create(store)
+    move(store, 1)
+    whole = journal(store).read_bytes()
+
+    for bit in range(8 * len(whole)):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        journal(store).write_bytes(flipped)
+        with pytest.raises(StorageError):
+            list(store.records(ID))
+
+    journal(store).write_bytes(whole)
+    assert len(list(store.records(ID))) == 2
+
+
+def test_a_damaged_last_line_is_refused_with_its_number(store: Store) -> None:
+    create(store)
+    move(store, 1)
+    journal(store).write_bytes(journal(store).read_bytes().replace(b'"later"', b'"lat3r"'))
+    before = journal(store).read_bytes()
+
+    for use in (store.read, lambda each: store.change(each).__enter__()):
+        with pytest.raises(DamagedError, match=r"journal\.jsonl:2: the line is not as it was written"):
+            use(ID)
+
+    assert journal(store).read_bytes() == before
+
+
+def lines_of(store: Store, count: int = 3) -> list[bytes]:
+    create(store)
+    for revision in range(1, count):
+        move(store, revision)
+    copy(store).unlink()
+    return journal(store).read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("order", "line"),
+    [([1, 2], 1), ([0, 2], 2), ([0, 2, 1], 2), ([0, 1, 1], 3), ([0, 0, 1], 2), ([1, 0, 2], 1)],
+)
+def test_lines_that_are_missing_or_moved_are_noticed(store: Store, order: list[int], line: int) -> None:
+    lines = lines_of(store)
+    journal(store).write_bytes(b"".join(lines[number] for number in order))
+
+    with pytest.raises(DamagedError, match=rf"journal\.jsonl:{line}: the record does not follow"):
+        list(store.records(ID))
+
+
+def test_a_line_that_was_never_finished_is_not_there_yet(store: Store) -> None:
+    create(store)
+    seen = copy(store).read_bytes()
+    move(store, 1)
+    first, last = journal(store).read_bytes().splitlines(keepends=True)
+    copy(store).write_bytes(seen)
+
+    for cut in range(1, len(last)):
+        journal(store).write_bytes(first + last[:cut])
+        kept = store.read(ID)
+        assert (kept.session.revision, kept.torn) == (0, cut)
+        assert [record.seq for record in store.records(ID)] == [0]
+
+
+@pytest.mark.parametrize("cut", [1, 100, -1])
+def test_the_next_record_takes_the_place_of_a_torn_one(store: Store, cut: int) -> None:
+    create(store)
+    seen = copy(store).read_bytes()
+    move(store, 1)
+    first, last = journal(store).read_bytes().splitlines(keepends=True)
+    copy(store).write_bytes(seen)
+    journal(store).write_bytes(first + last[:cut])
+
+    kept = move(store, 1, state={"again": True})
+
+    assert kept.torn == 0
+    assert store.read(ID).torn == 0
+    assert journal(store).read_bytes().startswith(first + b'{"seq":1,')
+    assert [record.session.state for record in store.records(ID)] == [{}, {"again": True}]
+
+
+def test_looking_does_not_cut_what_is_torn(store: Store) -> None:
+    create(store)
+    with journal(store).open("ab") as file:
+        file.write(b"torn")
+
+    store.read(ID)
+    with store.change(ID):
+        pass
+
+    assert journal(store).read_bytes().endswith(b"\ntorn")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"seq":0,"kind":"start"'])
+def test_a_session_without_a_whole_record_never_began(store: Store, content: bytes) -> None:
+    create(store)
+    copy(store).unlink()
+    journal(store).write_bytes(content)
+
+    with pytest.raises(UnknownSessionError, match="was never started"):
+        store.read(ID)
+
+
+def test_a_journal_behind_its_copy_is_refused_and_not_written_over(store: Store) -> None:
+    create(store)
+    first = journal(store).read_bytes()
+    move(store, 1)
+    newest = copy(store).read_bytes()
+    journal(store).write_bytes(first)
+
+    for use in (
+        store.read,
+        lambda each: store.change(each).__enter__(),
+        lambda each: list(store.records(each)),
+    ):
+        with pytest.raises(LinesLostError) as caught:
+            use(ID)
+        assert (caught.value.code, caught.value.exit_status) == ("LINES_LOST", 3)
+        assert caught.value.message.endswith("has seen record 1, the journal ends with record 0")
+
+    assert copy(store).read_bytes() == newest
+    assert journal(store).read_bytes() == first
+
+
+def test_a_journal_with_another_record_than_its_copy_is_refused(store: Store) -> None:
+    create(store)
+    first = journal(store).read_bytes()
+    move(store, 1)
+    newest = copy(store).read_bytes()
+    journal(store).write_bytes(first)
+    copy(store).unlink()
+    move(store, 1, state={"other": 1})
+    copy(store).write_bytes(newest)
+
+    with pytest.raises(LinesLostError, match="ends with another record 1"):
+        store.read(ID)
+
+
+@pytest.mark.parametrize(
+    "spoil", [Path.unlink, lambda path: os.truncate(path, 0), lambda path: os.truncate(path, 9)]
+)
+def test_a_journal_that_lost_everything_is_not_a_session_that_never_began(
+    store: Store, spoil: Callable[[Path], object]
+) -> None:
+    create(store)
+    spoil(journal(store))
+
+    for use in (
+        store.read,
+        lambda each: store.change(each).__enter__(),
+        lambda each: list(store.records(each)),
+    ):
+        with pytest.raises(LinesLostError, match="has seen record 0, the journal has none"):
+            use(ID)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"seq": "x", "hash": ""}', b"[" * 9999, b"\xff"])
+def test_a_spoilt_copy_tells_nothing_and_is_made_again(store: Store, content: bytes) -> None:
+    create(store)
+    copy(store).write_bytes(content)
+
+    assert store.read(ID).seq == 0
+    kept = move(store, 1)
+
+    assert json.loads(copy(store).read_text())["hash"] == kept.hash
+
+
+def test_a_copy_that_cannot_be_written_does_not_undo_the_record(store: Store) -> None:
+    create(store)
+    copy(store).unlink()
+    copy(store).mkdir()
+
+    move(store, 1)
+
+    assert store.read(ID).session.revision == 1
+
+
+def test_a_journal_of_another_session_is_refused(store: Store) -> None:
+    create(store)
+    shutil.copytree(store.folder(ID), store.folder("other-abcdef"))
+
+    with pytest.raises(DamagedError, match=rf"the journal is that of `{ID}`"):
+        store.read("other-abcdef")
+
+
+def test_a_record_of_a_later_form_is_refused_with_the_place(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(store)
+    real = ledger.to_plain
+    monkeypatch.setattr(ledger, "to_plain", lambda value: {**real(value), "tomorrow": 1})
+    move(store, 1)
+
+    with pytest.raises(DamagedError, match=r":2: the record is of another form: .*unknown tomorrow @ \$"):
+        store.read(ID)
+
+
+# --- whose it is --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stranger(store: Store, tmp_path: Path) -> Store:
+    create(store)
+    return Store(store.path, Owner(str(tmp_path / "another")))
+
+
+def test_a_session_of_another_key_is_foreign(store: Store, stranger: Store) -> None:
+    for use in (stranger.read, lambda each: stranger.change(each).__enter__()):
+        with pytest.raises(ForeignSessionError) as caught:
+            use(ID)
+        assert caught.value.exit_status == 7
+        assert f"flow adopt {ID}" in caught.value.hint
+
+    assert stranger.read(ID, adopt=True).foreign
+    assert [record.kind for record in stranger.records(ID)] == ["start"]
+    assert not store.read(ID).foreign
+
+
+def test_a_foreign_session_can_be_taken_over_and_only_that_one(store: Store, stranger: Store) -> None:
+    create(store, "other-abcdef")
+
+    stranger.owner.adopt(next(stranger.records(ID)).hash)
+
+    assert not stranger.read(ID).foreign
+    move(stranger, 1)
+    assert store.read(ID).session.revision == 1
+    with pytest.raises(ForeignSessionError):
+        stranger.read("other-abcdef")
+
+
+def test_a_first_record_that_was_changed_and_hashed_again_is_foreign(store: Store) -> None:
+    create(store)
+    record = next(store.records(ID))
+    line, _ = ledger.write(record._replace(by="somebody", mac=""), b"another key")
+    copy(store).unlink()
+    journal(store).write_bytes(line)
+
+    with pytest.raises(ForeignSessionError):
+        store.read(ID)
+
+
+# --- odd files ----------------------------------------------------------------------------------
+
+
+def linked(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+def piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def folded(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def swollen(path: Path) -> None:
+    os.truncate(path, ledger.LARGEST_JOURNAL + 1)
+
+
+@pytest.mark.parametrize("spoil", [linked, piped, folded, swollen])
+def test_a_journal_that_is_no_plain_file_is_refused(store: Store, spoil: Callable[[Path], None]) -> None:
+    create(store)
+    spoil(journal(store))
+
+    for use in (
+        store.read,
+        lambda each: store.change(each).__enter__(),
+        lambda each: list(store.records(each)),
+    ):
+        with pytest.raises(StorageError) as caught:
+            use(ID)
+        assert caught.value.exit_status == 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_journal_of_another_user_is_refused(store: Store) -> None:
+    create(store)
+    os.chown(journal(store), 12345, 12345)
+
+    with pytest.raises(StorageError, match="belongs to another user"):
+        store.read(ID)
+
+
+def test_a_linked_lock_is_not_followed(store: Store, tmp_path: Path) -> None:
+    create(store)
+    Path(store.folder(ID), "lock").symlink_to(tmp_path / "target")
+
+    with pytest.raises(WriteFailedError):
+        move(store, 1)
+    assert not (tmp_path / "target").exists()
+
+
+def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    Path(store.path).symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(NotPrivateError):
+        create(store)
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
+def test_a_store_that_cannot_be_made_is_told(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.mkdir
+
+    def mkdir(path: str, mode: int = 0o777) -> None:
+        if path.endswith(ID):
+            raise PermissionError(13, "Permission denied")
+        real(path, mode)
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
+
+    with pytest.raises(StorageError, match=r"could not be made \(Permission denied\)"):
+        create(store)
+
+
+# --- definition ---------------------------------------------------------------------------------
+
+
+def test_a_definition_can_be_replaced(store: Store) -> None:
+    create(store)
+
+    store.keep_definition(ID, {"text": "ö \ud800"})
+
+    assert store.definition(ID) == {"text": "ö \ud800"}
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{", b"[" * 9999, b"\xff", None])
+def test_a_spoilt_definition_is_told(store: Store, content: bytes | None) -> None:
+    create(store)
+    path = Path(store.folder(ID), "definition.json")
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+
+    with pytest.raises(StorageError) as caught:
+        store.definition(ID)
+    assert caught.value.exit_status == 3
+
+
+# --- bounds -------------------------------------------------------------------------------------
+
+
+def test_a_state_that_is_too_large_is_refused_before_anything_is_written(store: Store) -> None:
+    create(store)
+    before = journal(store).read_bytes()
+    large = {"text": "x" * LARGEST_STATE}
+
+    with pytest.raises(TooLargeError, match="are the most"):
+        move(store, 1, state=large)
+    with pytest.raises(TooLargeError):
+        store.create(session("other-abcdef", state=large), {}, at="", by="")
+
+    assert journal(store).read_bytes() == before
+    assert store.ids() == [ID]
+
+
+def test_a_journal_does_not_grow_past_its_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(store)
+    before = journal(store).read_bytes()
+    monkeypatch.setattr(ledger, "LARGEST_JOURNAL", len(before) + 100)
+
+    with pytest.raises(TooLargeError, match="the journal of"):
+        move(store, 1)
+
+    assert journal(store).read_bytes() == before
+    assert store.read(ID).seq == 0
+
+
+# --- the disk -----------------------------------------------------------------------------------
+
+
+def failing_writes(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """Let *after* bytes of each write arrive, then no more."""
+    real = os.write
+
+    def write(fd: int, data: bytes) -> int:
+        if len(data) <= after:
+            return real(fd, data)
+        real(fd, bytes(data)[:after])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", write)
+
+
+@pytest.mark.parametrize("after", [0, 1, 60])
+def test_a_full_disk_leaves_the_session_as_it_was(
+    store: Store, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    create(store)
+    before = {path.name: path.read_bytes() for path in Path(store.folder(ID)).iterdir()}
+
+    with monkeypatch.context() as patch:
+        failing_writes(patch, after)
+        with pytest.raises(WriteFailedError):
+            move(store, 1)
+
+    after_it = {path.name: path.read_bytes() for path in Path(store.folder(ID)).iterdir()}
+    after_it.pop("lock")
+    assert after_it == before
+    assert move(store, 1).seq == 1
+
+
+def test_a_flush_that_fails_is_no_commit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(store)
+    before = journal(store).read_bytes()
+
+    def fsync(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fsync)
+        with pytest.raises(WriteFailedError):
+            move(store, 1)
+
+    assert journal(store).read_bytes() == before
+    assert store.read(ID).seq == 0
+
+
+def test_what_cannot_even_be_cut_off_is_torn_and_cut_by_the_next(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(store)
+
+    def ftruncate(*_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        failing_writes(patch, 20)
+        patch.setattr(os, "ftruncate", ftruncate)
+        with pytest.raises(WriteFailedError):
+            move(store, 1)
+
+    assert store.read(ID).torn == 20
+    assert move(store, 1).seq == 1
+    assert len(list(store.records(ID))) == 2
+
+
+@pytest.fixture
+def flushed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    names: list[str] = []
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        names.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    return names  # type: ignore[return-value]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="descriptors have no names here")
+def test_a_commit_flushes_the_journal_once_and_nothing_else(store: Store, flushed: list[str]) -> None:
+    create(store)
+    assert flushed.count("journal.jsonl") == 1
+    assert flushed[-2:] == [ID, "sessions"]
+    flushed.clear()
+
+    move(store, 1)
+
+    assert flushed == ["journal.jsonl"]
+
+
+def test_the_cost_of_a_record_does_not_grow_with_history(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(store)
+    with store.change(ID) as change:
+        for revision in range(1, 400):
+            change.commit(session(revision=revision, state={"text": "x" * 1000}), kind="move", at="", by="")
+    read: list[int] = []
+    real = os.pread
+    monkeypatch.setattr(os, "pread", lambda fd, size, at: read.append(size) or real(fd, size, at))
+
+    move(store, 400)
+
+    assert journal(store).stat().st_size > 400_000
+    assert sum(read) <= 3 * 65_536
+
+
+# --- together -----------------------------------------------------------------------------------
+
+
+def test_reading_waits_for_nobody(store: Store) -> None:
+    create(store)
+
+    with store.change(ID):
+        assert store.read(ID).seq == 0
+        assert len(list(store.records(ID))) == 1
+
+
+def test_changing_waits_for_its_turn_and_not_for_ever(store: Store) -> None:
+    create(store)
+
+    with store.change(ID), pytest.raises(LockTimeoutError) as caught, store.change(ID, wait=0.01):
+        pass  # pragma: no cover
+    assert caught.value.exit_status == 4
+    assert f"session `{ID}` is held by process {os.getpid()}" in caught.value.message
+
+
+def test_records_of_many_threads_follow_one_another(store: Store) -> None:
+    create(store)
+
+    def add(_: int) -> None:
+        with store.change(ID) as change:
+            revision = change.kept.session.revision + 1
+            change.commit(session(revision=revision), kind="move", at="", by="")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(40)))
+
+    assert [record.session.revision for record in store.records(ID)] == list(range(41))
+    assert store.read(ID).session.revision == 40
+
+
+def test_a_failure_under_the_lock_frees_it(store: Store) -> None:
+    create(store)
+
+    with pytest.raises(FlowError, match="no"), store.change(ID):
+        raise FlowError("no", hint="")
+
+    assert move(store, 1).seq == 1
+
+
+def test_a_reader_between_record_and_copy_sees_the_record(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(store)
+    seen: list[int] = []
+    real = _files.write_atomic
+
+    def write_atomic(path: str, data: bytes, **options: Any) -> None:
+        if path.endswith("session.json"):
+            seen.append(store.read(ID).seq)
+        real(path, data, **options)
+
+    monkeypatch.setattr(_files, "write_atomic", write_atomic)
+    move(store, 1)
+
+    assert seen == [1]

@@ -1,0 +1,377 @@
+"""Declared values: their kinds and bounds, read from a command line, and what they are made of."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.workflows import linear, step, unchecked, workflow
+
+from flowrail.errors import UsageError
+from flowrail.machines.checks import check_workflow
+from flowrail.machines.definition import Outcome
+from flowrail.machines.domains import BoundedInt, ChoiceSet, Constant
+from flowrail.machines.frozen import Frozen, freeze, freeze_deep
+from flowrail.machines.params import Arg, arg_from, arg_to_plain, kind_of
+from flowrail.machines.refusals import ValuesError
+from flowrail.machines.values import check_facts, check_params, fact_args, how_to_give, read_assignments
+from flowrail.machines.wording import did_you_mean, fill, in_words, listed, near, placeholders
+
+# --- kinds
+
+
+@pytest.mark.parametrize(
+    ("arg", "kind"),
+    [
+        (Arg(), "string"),
+        (Arg(type="list"), "list"),
+        (Arg(choices=("a", "b")), "string"),
+        (Arg(choices=(1, 2)), "integer"),
+        (Arg(default=True), "boolean"),
+        (Arg(default=1.5), "number"),
+        (Arg(default=[]), "list"),
+        (Arg(default=None), "string"),
+        (Arg(default=object()), "string"),
+        (Arg(min=1), "integer"),
+        (Arg(min=1, max=2.5), "number"),
+        (Arg(type="number", min=1), "number"),
+        (Arg(min_length=1), "string"),
+    ],
+)
+def test_a_kind_follows_from_what_is_declared(arg: Arg, kind: str) -> None:
+    assert arg.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(True, "boolean"), (1, "integer"), (1.0, "number"), ((), "list"), ("", "string"), (None, "string")],
+)
+def test_a_value_is_of_one_kind(value: Any, kind: str) -> None:
+    assert kind_of(value) == kind
+
+
+@pytest.mark.parametrize(
+    ("arg", "value", "problem"),
+    [
+        (Arg(), "x", None),
+        (Arg(), 1, "takes text, not 1"),
+        (Arg(type="integer"), 1, None),
+        (Arg(type="integer"), True, "takes a whole number, not True"),
+        (Arg(type="integer"), 1.0, "takes a whole number, not 1.0"),
+        (Arg(type="number"), 1, None),
+        (Arg(type="number"), False, "takes a number, not False"),
+        (Arg(type="boolean"), 1, "takes true or false, not 1"),
+        (Arg(type="boolean"), False, None),
+        (Arg(type="list"), "a", "takes a list, not `a`"),
+        (Arg(type="list"), ("a",), None),
+        (Arg(choices=("a", "b")), "c", "takes one of `a`, `b`, not `c`"),
+        (Arg(choices=(1, 2)), True, "takes a whole number, not True"),
+        (Arg(min=2), 1, "is at least 2, not 1"),
+        (Arg(max=2), 3, "is at most 2, not 3"),
+        (Arg(min_length=2), "a", "has at least 2 characters, not 1"),
+        (Arg(type="list", max_length=1), ["a", "b"], "has at most 1 items, not 2"),
+        (Arg(), 10**80, f"takes text, not {'1' + '0' * 58}…"),
+    ],
+)
+def test_a_value_is_judged_and_never_coerced(arg: Arg, value: Any, problem: str | None) -> None:
+    assert arg.problem(value) == problem
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("string", " a,b ", " a,b "),
+        ("integer", "-12", -12),
+        ("number", "12", 12),
+        ("number", "1.5", 1.5),
+        ("number", "1e3", 1000.0),
+        ("boolean", "Yes", True),
+        ("boolean", "off", False),
+        ("list", "a, b,,c", ["a", "b", "c"]),
+        ("list", "", []),
+        ("list", ' ["a, b", 1, null]', ["a, b", 1, None]),
+    ],
+)
+def test_a_text_is_read_as_its_kind(kind: str, text: str, value: Any) -> None:
+    read = Arg(type=kind).read(text)
+
+    assert (read, type(read)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("arg", "text", "problem"),
+    [
+        (Arg(type="integer"), "1.5", "takes a whole number, not `1.5`"),
+        (Arg(type="integer"), "", "takes a whole number, not ``"),
+        (Arg(type="integer"), "1" * 41, "takes a whole number of a sensible length"),
+        (Arg(type="number"), "x", "takes a number, not `x`"),
+        (Arg(type="number"), "nan", "takes a number, not `nan`"),
+        (Arg(type="number"), "-inf", "takes a number, not `-inf`"),
+        (Arg(type="number"), "1e999", "takes a number, not `1e999`"),
+        (Arg(type="boolean"), "maybe", "takes true or false, not `maybe`"),
+        (Arg(type="list"), "[a", "takes a list as JSON"),
+        (Arg(type="list"), "[" * 100_000, "takes a list as JSON"),
+        (Arg(choices=("a",)), "b" * 100, f"takes one of `a`, not `{'b' * 58}…"),
+        (Arg(max=3), "4", "is at most 3, not 4"),
+    ],
+)
+def test_a_text_that_does_not_fit_is_refused(arg: Arg, text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=r"takes|is at most") as caught:
+        arg.read(text)
+
+    assert problem in str(caught.value)
+
+
+KINDS = st.sampled_from(["string", "integer", "number", "boolean", "list"])
+ARGS = st.builds(
+    Arg,
+    type=st.none() | KINDS,
+    min=st.none() | st.integers(-3, 3) | st.sampled_from([0.5, -0.5]),
+    max=st.none() | st.integers(-3, 9),
+    min_length=st.none() | st.integers(0, 3),
+    max_length=st.none() | st.integers(0, 3),
+    choices=st.none() | st.lists(st.integers(0, 2), min_size=1, max_size=3).map(tuple) | st.just(("a", "b")),
+    default=st.sampled_from(["a", 1, True, 0.5, ["x"], None]),
+    example=st.sampled_from(["a", 1, None, ["x"]]),
+)
+
+
+@given(ARGS)
+@settings(max_examples=150)
+def test_a_sample_fits_wherever_the_declaration_is_in_order(arg: Arg) -> None:
+    assume(not check_workflow(unchecked(step(reports={"fact": arg}))))
+
+    assert arg.problem(arg.sample()) is None
+
+
+@given(ARGS)
+def test_a_declaration_comes_back_from_plain_data(arg: Arg) -> None:
+    plain = json.loads(json.dumps(arg_to_plain(arg)))
+    again = arg_from(plain)
+
+    assert json.loads(json.dumps(arg_to_plain(again))) == plain
+    for value in (None, "a", "b", 0, 1, 3.5, True, ["x"], [], "xxxx"):
+        assert again.problem(value) == arg.problem(value)
+
+
+def test_plain_data_says_what_was_said() -> None:
+    arg = Arg("About", default="a", choices=("a", "b"), required=True, example="b", min_length=0)
+
+    assert arg_to_plain(arg) == {
+        "type": "string",
+        "default": "a",
+        "choices": ["a", "b"],
+        "required": True,
+        "description": "About",
+        "example": "b",
+        "min_length": 0,
+    }
+    assert arg_to_plain(Arg()) == {"type": "string"}
+    assert arg_to_plain(Arg(example=(("a",), ["b"])))["example"] == (("a",), ["b"])
+    assert arg_from(arg) is arg
+    assert arg_from({"choices": ["a"], "of_tomorrow": 1}) == Arg(choices=("a",))
+
+
+# --- domains
+
+
+@pytest.mark.parametrize(
+    ("arg", "domain"),
+    [
+        (Arg(choices=("full", "quick")), ChoiceSet(("full", "quick"))),
+        (Arg(type="boolean"), ChoiceSet((False, True))),
+        (Arg(min=1, max=5), BoundedInt(1, 5)),
+        (Arg(min=1, max=1_000_000), None),
+        (Arg(min=1), None),
+        (Arg(example=["a", ["b"]]), Constant(("a", ("b",)))),
+        (Arg(default=""), Constant("")),
+        (Arg(), None),
+    ],
+)
+def test_values_worth_trying_are_a_domain(arg: Arg, domain: Any) -> None:
+    assert arg.domain == domain
+
+
+def test_domains_are_what_the_seed_says() -> None:
+    assert list(BoundedInt(1, 5)) == [1, 2, 3, 4, 5]
+    assert list(ChoiceSet(("full", "quick"))) == ["full", "quick"]
+    assert list(Constant(42)) == [42]
+    assert [len(BoundedInt(1, 5)), len(BoundedInt(5, 1)), len(ChoiceSet(("a",))), len(Constant(0))] == [
+        5,
+        0,
+        1,
+        1,
+    ]
+    assert len({BoundedInt(1, 5), BoundedInt(1, 5), ChoiceSet(("a",)), Constant(42)}) == 3
+
+
+# --- parameters and facts
+
+
+def test_parameters_have_their_defaults_and_what_was_given() -> None:
+    definition = linear(
+        "a", params={"mode": Arg(default="full"), "topic": Arg(), "areas": Arg(default=["x"])}
+    )
+
+    params = check_params(definition, {"topic": "it"})
+
+    assert params == {"mode": "full", "areas": ("x",), "topic": "it"}
+    assert isinstance(params, Frozen)
+
+
+def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
+    definition = linear("a", params={"mode": Arg(choices=("quick",)), "topic": Arg(required=True)})
+
+    with pytest.raises(ValuesError) as caught:
+        check_params(definition, {"mode": "full", "topics": "x"})
+
+    error = caught.value
+    assert (error.code, error.exit_status) == ("BAD_VALUES", 2)
+    assert error.details["problems"] == [
+        "`mode` takes one of `quick`, not `full`",
+        "`topics` is not known, did you mean `topic`?",
+        "`topic` is missing (-p topic=…)",
+    ]
+    assert error.details["names"] == ["mode", "topic"]
+    assert error.hint == "`flow show dull` lists its parameters"
+
+
+def test_facts_that_nobody_declared_are_refused_where_there_are_none() -> None:
+    with pytest.raises(ValuesError) as caught:
+        check_facts(step(), {"a": 1})
+    assert caught.value.hint == "leave the facts out; this step takes none"
+    assert check_facts(step(), {}) == {}
+
+
+def test_the_hint_says_what_a_step_takes() -> None:
+    reports = {"mode": Arg(choices=("a", "b"), required=True), "size": Arg(min=1)}
+
+    with pytest.raises(ValuesError) as caught:
+        check_facts(step(reports=reports), {})
+
+    assert caught.value.hint == "report `mode=a|b`, `size=INTEGER` (optional)"
+    assert how_to_give("x", None) == "`x`"
+
+
+def test_the_facts_of_a_step_with_a_handler_are_what_it_takes_too() -> None:
+    from typing import Annotated
+
+    def handler(ctx: Any, size: "Annotated[int, Arg(max=3)]" = 1, other: int = 2) -> Outcome:  # noqa: UP037
+        return Outcome.OK
+
+    handler.__annotations__["size"] = Annotated[int, Arg(max=3)]
+    definition = workflow(step(handler=handler, reports={"topic": Arg()}))
+
+    assert list(fact_args(definition.step("only"))) == ["size", "topic"]
+    assert definition.params["size"].kind == "integer"
+    assert definition.params["size"].default == 1
+
+
+def test_assignments_are_read_as_declared() -> None:
+    declared = {"size": Arg(type="integer"), "text": Arg()}
+
+    assert read_assignments(["size=3", "text=a=b", "other="], declared, "-s") == {
+        "size": 3,
+        "text": "a=b",
+        "other": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["size"], "`-s size` is not NAME=VALUE"),
+        (["=3"], "`-s =3` is not NAME=VALUE"),
+        (["size=1", "size=2"], "`size` is given twice"),
+        (["size=x"], "`-s size=…`: it takes a whole number, not `x`"),
+    ],
+)
+def test_assignments_that_cannot_be_read_are_refused(texts: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_assignments(texts, {"size": Arg(type="integer")}, "-s")
+
+    assert caught.value.message == message
+    assert caught.value.exit_status == 2
+
+
+# --- mappings that cannot change
+
+
+def test_a_frozen_mapping_refuses_every_change() -> None:
+    frozen = Frozen({"a": 1})
+
+    changes: list[Callable[[], Any]] = [
+        lambda: frozen.update(b=2),
+        lambda: frozen.pop("a"),
+        frozen.popitem,
+        frozen.clear,
+        lambda: frozen.setdefault("b", 2),
+        lambda: frozen.__setitem__("a", 2),
+        lambda: frozen.__delitem__("a"),
+        lambda: frozen.__ior__({"b": 2}),
+    ]
+    for change in changes:
+        with pytest.raises(TypeError, match="read-only"):
+            change()
+    assert frozen == {"a": 1}
+
+
+def test_a_frozen_mapping_is_a_dict_to_everyone_else() -> None:
+    frozen = Frozen({"a": Frozen({"b": 1})})
+
+    assert json.dumps(frozen) == '{"a": {"b": 1}}'
+    assert hash(frozen) == hash(Frozen({"a": Frozen({"b": 1})}))
+    assert copy.copy(frozen) is frozen
+    assert copy.deepcopy(frozen) is frozen
+    assert pickle.loads(pickle.dumps(frozen)) == frozen  # noqa: S301 - our own
+    assert type(pickle.loads(pickle.dumps(frozen))) is Frozen  # noqa: S301
+    assert frozen | {"c": 1} == {"a": {"b": 1}, "c": 1}
+    with pytest.raises(TypeError):
+        hash(Frozen({"a": []}))
+
+
+def test_freezing_goes_all_the_way_down_and_only_once() -> None:
+    frozen = freeze_deep({"a": [{"b": [1]}]})
+
+    assert frozen == {"a": ({"b": (1,)},)}
+    assert isinstance(frozen["a"][0], Frozen)
+    assert freeze(frozen) is frozen
+    assert freeze(None) == {}
+
+
+# --- words
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b"]), st.text(st.sampled_from("$ab{}%\\1"), max_size=6)))
+def test_a_value_is_put_in_once_and_not_looked_at_again(values: dict[str, str]) -> None:
+    assert fill("$a|$b|$$a|$A|$", values) == f"{values.get('a', '')}|{values.get('b', '')}|$a|$A|$"
+
+
+def test_placeholders_are_lower_case_words_after_a_dollar() -> None:
+    assert placeholders("$a_1, ${b}, $$c, $D, $$$e, cost $5") == {"a_1", "e"}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(None, ""), (True, "true"), (1.5, "1.5"), (["a", 1, [False]], "a, 1, false"), ((), "")],
+)
+def test_a_value_reads_as_in_a_sentence(value: Any, words: str) -> None:
+    assert in_words(value) == words
+
+
+def test_near_names_are_few_and_best_first() -> None:
+    known = ["investigate", "formulate", "gate", "iterate", "go", "good", "goods", "goody"]
+
+    assert near("iterat", known)[0] == "iterate"
+    assert len(near("go", known)) == 3
+    assert near("", known) == []
+    assert near("zzz", known) == []
+    assert near("form", known) == ["formulate"]
+    assert did_you_mean("zzz", known, "look around") == "look around"
+    assert listed(["a", Outcome.OK]) == "`a`, `ok`"
