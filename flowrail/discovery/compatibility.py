@@ -1,0 +1,59 @@
+"""Which version of the handoff schema may talk to which."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+#: The versions that are known, oldest first.
+VERSIONS = ("1.0", "1.2", "2.0", "3.0")
+
+
+class Verdict(StrEnum):
+    """What becomes of a payload of one version at a target of another."""
+
+    YES = "yes"
+    PARTIAL = "partial"
+    ADAPTER = "adapter"
+    NO = "no"
+
+
+class Compatibility(NamedTuple):
+    """Whether a target understands a source, and what that costs."""
+
+    verdict: Verdict
+    reason: str
+
+    @property
+    def possible(self) -> bool:
+        """Whether a payload can be handed over at all."""
+        return self.verdict is not Verdict.NO
+
+
+_MATRIX = {
+    ("3.0", "2.0"): (Verdict.PARTIAL, "downgrade: tracing and tiered context are lost"),
+    ("3.0", "1.2"): (Verdict.NO, "an internal schema of programming-pm"),
+    ("2.0", "3.0"): (Verdict.YES, "upgraded on the way"),
+    ("1.2", "3.0"): (Verdict.ADAPTER, "an adapter reads what both have in common"),
+    ("1.0", "2.0"): (Verdict.ADAPTER, "an adapter adds what 1.0 does not have"),
+    ("1.0", "3.0"): (Verdict.ADAPTER, "two adapters, by way of 2.0"),
+}
+
+
+def compatibility(source: str, target: str) -> Compatibility:
+    """Return whether a payload of version *source* can be handed to a target of version *target*.
+
+    A version that is not known is compatible with itself only.
+    """
+    sent, read = normal_version(source), normal_version(target)
+    if sent == read:
+        return Compatibility(Verdict.YES, "same version")
+    unlisted = (Verdict.NO, f"no way from {sent} to {read}")
+    return Compatibility(*_MATRIX.get((sent, read), unlisted))
+
+
+def normal_version(version: str) -> str:
+    """Return *version* as the tables have it: ``v3``, ``3`` and ``3.0.1`` are all ``3.0``."""
+    parts = version.strip().lower().removeprefix("v").split(".")
+    major, minor = parts[0], parts[1] if len(parts) > 1 else "0"
+    return f"{major}.{minor}" if major.isdecimal() and minor.isdecimal() else version.strip()

@@ -1,0 +1,51 @@
+"""The one question that only git can answer: is this folder a submodule of that repository?
+
+`locations` reads it off the files wherever it can. What is left is a repository with a `.git` folder
+of its own that lies inside another one: an old submodule, or merely a clone. The answer stands in the
+outer repository's index, so git is started once, with a time limit and without the hooks that the
+repository itself may have configured.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+
+LIMIT = 5.0  # seconds
+_SUBMODULE = b"160000 "
+
+
+#: Starts a process and waits for it, as `subprocess.run` does.
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+class AskGit:
+    """Asks git, with the environment it is to have; see `locations.AskGit`."""
+
+    def __init__(
+        self, environ: Mapping[str, str], *, limit: float = LIMIT, run: Run = subprocess.run
+    ) -> None:
+        own = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+        self._environ = {**own, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
+        self._limit = limit
+        self._run = run
+
+    def __call__(self, inner: str, outer: str) -> tuple[bool, str]:
+        """Return whether *inner* is a submodule of *outer*, and what kept git from saying so."""
+        command = ["git", "-c", "core.fsmonitor=false", "-C", outer, "ls-files", "--stage", "-z", "--"]
+        try:
+            done = self._run(
+                [*command, os.path.relpath(inner, outer)],
+                capture_output=True,
+                timeout=self._limit,
+                env=self._environ,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False, f"git did not answer within {self._limit:g} seconds"
+        except OSError as error:
+            return False, f"git cannot be started: {error.strerror}"
+        if done.returncode:
+            return False, f"git refused: {done.stderr.decode('utf-8', 'replace').strip()[:200]}"
+        return done.stdout.startswith(_SUBMODULE), ""

@@ -1,0 +1,257 @@
+"""Where skills can live, nearest first.
+
+The folder one stands in, each folder above it up to the git root, home, then what was asked for by
+name. The git root is found by walking up, and inside a submodule it is the superproject's, so that
+the outer repository's skills are found too. No process is started here: where the files cannot tell
+a submodule from a clone that merely lies inside another repository, `ask_git` is asked, if given.
+
+`flow step` comes through here each time, so it is `os` and a few stats, nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+#: Where a project keeps its skills: one client's place, and the one that clients share.
+FOLDERS = (".claude/skills", ".agents/skills")
+_POINTER_LIMIT = 4096
+
+#: Answers whether the first folder is a submodule of the second, and what went wrong if nothing can be said.
+AskGit = Callable[[str, str], tuple[bool, str]]
+
+
+class Scope(StrEnum):
+    """Whose a place is; the nearer one compares as the smaller."""
+
+    PROJECT = "project"
+    GIT_ROOT = "git-root"
+    GLOBAL = "global"
+    EXTRA = "extra"
+    REGISTRY = "registry"
+
+    @property
+    def priority(self) -> int:
+        """1 for the nearest, as the menu and the cache show it."""
+        return _PRIORITY[self.value]
+
+    def __lt__(self, other: str) -> bool:
+        return self.priority < Scope(other).priority
+
+    def __le__(self, other: str) -> bool:
+        return self.priority <= Scope(other).priority
+
+    def __gt__(self, other: str) -> bool:
+        return self.priority > Scope(other).priority
+
+    def __ge__(self, other: str) -> bool:
+        return self.priority >= Scope(other).priority
+
+
+_PRIORITY = {scope.value: number for number, scope in enumerate(Scope, 1)}
+
+
+class Root(NamedTuple):
+    """A folder whose subfolders are skills.
+
+    ``problem`` says why nothing can be found there and is empty for a usable one. ``personal`` holds
+    for the user's own folder, also where that is found first as the project's (cwd is home). ``identity``
+    is its device and inode.
+    """
+
+    path: str
+    scope: Scope
+    origin: str
+    problem: str = ""
+    personal: bool = False
+    identity: tuple[int, int] = (0, 0)
+
+
+class Places(NamedTuple):
+    """Every place looked at, in order, usable or not, and what git had to do with it."""
+
+    roots: tuple[Root, ...]
+    git_root: str | None = None
+    superproject: str | None = None
+    problem: str = ""
+
+    @property
+    def usable(self) -> tuple[Root, ...]:
+        """The places where skills can be found: there, a folder, and not the same as an earlier one."""
+        return tuple(root for root in self.roots if not root.problem)
+
+
+def skill_roots(
+    cwd: str,
+    home: str,
+    environ: Mapping[str, str],
+    extra: Iterable[str] = (),
+    *,
+    ask_git: AskGit | None = None,
+) -> tuple[Root, ...]:
+    """Return the folders that hold skills, nearest first, each real folder once."""
+    return look(cwd, home, environ, extra, ask_git=ask_git).usable
+
+
+def look(
+    cwd: str,
+    home: str,
+    environ: Mapping[str, str],
+    extra: Iterable[str] = (),
+    *,
+    ask_git: AskGit | None = None,
+) -> Places:
+    """Return every place where skills could be, with what is wrong with those that cannot be used.
+
+    Outside a git repository only *cwd* counts as the project: a folder above it may be anyone's.
+    """
+    here = os.path.realpath(cwd)
+    work_tree = _repository(here)
+    superproject, problem = _superproject(work_tree, ask_git) if work_tree else (None, "")
+    top = superproject or work_tree
+    project = [
+        (os.path.join(folder, name), *_standing(folder, here, top, superproject))
+        for folder in _up_to(here, top)
+        for name in FOLDERS
+    ]
+    personal = [(path, Scope.GLOBAL, origin) for path, origin in _home_folders(home, environ)]
+    asked = [(os.path.join(here, expand(path, home)), Scope.EXTRA, "--root") for path in extra]
+    return Places(_judge([*project, *personal, *asked]), top, superproject, problem)
+
+
+def find_project_root(cwd: str) -> str:
+    """Return the nearest folder, from *cwd* upwards, that holds `.flow` or `.git`; else *cwd* itself."""
+    here = os.path.realpath(cwd)
+    for folder in _ancestors(here):
+        if _exists(os.path.join(folder, ".flow")) or _is_repository(folder):
+            return folder
+    return here
+
+
+def config_folder(home: str, environ: Mapping[str, str]) -> str:
+    """Return the user's own configuration folder: `~/.claude`, or where ``CLAUDE_CONFIG_DIR`` says."""
+    moved = environ.get("CLAUDE_CONFIG_DIR", "")
+    return os.path.join(home, expand(moved, home)) if moved else os.path.join(home, ".claude")
+
+
+def _home_folders(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    origin = "CLAUDE_CONFIG_DIR" if environ.get("CLAUDE_CONFIG_DIR") else "home"
+    yield os.path.join(config_folder(home, environ), "skills"), origin
+    yield os.path.join(home, FOLDERS[1]), "home"
+
+
+def _standing(folder: str, here: str, top: str | None, superproject: str | None) -> tuple[Scope, str]:
+    if folder == here:
+        return Scope.PROJECT, "cwd"
+    if folder == top:
+        return Scope.GIT_ROOT, "superproject" if superproject else "git root"
+    return Scope.PROJECT, "parent"
+
+
+def _judge(wanted: list[tuple[str, Scope, str]]) -> tuple[Root, ...]:
+    looked = [(*place, _stat(place[0])) for place in wanted]
+    own = {_identity(found) for _, scope, _, found in looked if scope is Scope.GLOBAL}
+    first: dict[tuple[int, int], str] = {}
+    roots: list[Root] = []
+    for path, scope, origin, found in looked:
+        if isinstance(found, str):
+            roots.append(Root(path, scope, origin, found, scope is Scope.GLOBAL))
+            continue
+        key = _identity(found)
+        problem = f"same folder as {first[key]}" if key in first else ""
+        first.setdefault(key, path)
+        roots.append(Root(path, scope, origin, problem, key in own, key))
+    return tuple(roots)
+
+
+def _stat(path: str) -> os.stat_result | str:
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing"
+    except (OSError, ValueError) as error:
+        return f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    return found if stat.S_ISDIR(found.st_mode) else "not a folder"
+
+
+def _identity(found: os.stat_result | str) -> tuple[int, int]:
+    return (0, 0) if isinstance(found, str) else (found.st_dev, found.st_ino)
+
+
+def _repository(start: str) -> str | None:
+    """Return the nearest folder that holds `.git`, be it a folder or a worktree's or submodule's pointer."""
+    return next((folder for folder in _ancestors(start) if _is_repository(folder)), None)
+
+
+def _superproject(work_tree: str, ask_git: AskGit | None) -> tuple[str | None, str]:
+    """Return the working tree that *work_tree* is a submodule of, and what kept git from answering."""
+    git_folder = _git_folder(work_tree)
+    linked = git_folder != os.path.join(work_tree, ".git")
+    if linked and _exists(os.path.join(git_folder, "commondir")):
+        return None, ""  # a linked worktree is nobody's submodule
+    if not linked and ask_git is None:
+        return None, ""
+    parent = os.path.dirname(work_tree)
+    outer = _repository(parent) if parent != work_tree else None
+    if outer is None:
+        return None, ""
+    modules = os.path.join(os.path.realpath(_git_folder(outer)), "modules", "")
+    if linked and os.path.realpath(git_folder).startswith(modules):
+        return outer, ""
+    answer, problem = ask_git(work_tree, outer) if ask_git else (False, "")
+    return (outer if answer else None), problem
+
+
+def _git_folder(work_tree: str) -> str:
+    """Return where the repository's data are: `.git`, or the folder that a `.git` file points to."""
+    path = os.path.join(work_tree, ".git")
+    try:
+        with open(path, "rb", buffering=0) as file:
+            pointer = file.read(_POINTER_LIMIT) or b""
+    except OSError:
+        return path
+    if not pointer.startswith(b"gitdir:"):
+        return path
+    return os.path.normpath(os.path.join(work_tree, os.fsdecode(pointer[7:].strip())))
+
+
+def _is_repository(folder: str) -> bool:
+    try:
+        mode = os.stat(os.path.join(folder, ".git")).st_mode
+    except OSError:
+        return False
+    return stat.S_ISDIR(mode) or stat.S_ISREG(mode)
+
+
+def _exists(path: str) -> bool:
+    try:
+        os.stat(path)
+    except OSError:
+        return False
+    return True
+
+
+def _ancestors(folder: str) -> Iterator[str]:
+    while True:
+        yield folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return
+        folder = parent
+
+
+def _up_to(here: str, top: str | None) -> list[str]:
+    folders = [here]
+    while top and folders[-1] != top:
+        folders.append(os.path.dirname(folders[-1]))
+    return folders
+
+
+def expand(path: str, home: str) -> str:
+    """Return *path* with *home* for the `~` that it may begin with."""
+    if path == "~":
+        return home
+    return os.path.join(home, path[2:]) if path.startswith("~/") else path

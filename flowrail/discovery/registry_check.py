@@ -1,0 +1,85 @@
+"""What is wrong with the registry: mistakes in it, and where it tells otherwise than the skills do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flowrail import _files, _yaml
+from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.declared import Entry
+from flowrail.discovery.index import Discovery
+from flowrail.discovery.notes import Note
+from flowrail.discovery.registry import LIMIT
+from flowrail.discovery.registry_document import mistakes
+from flowrail.errors import DocumentError
+
+_COMPARED = (
+    "categories",
+    "accepts_from",
+    "provides_to",
+    "schema_version",
+    "input_requirements",
+    "output_types",
+)
+
+
+def check(discovery: Discovery) -> list[Note]:
+    """Return all there is to mend about the registry of *discovery*; nothing where there is none."""
+    registry = discovery.registry
+    if not registry.exists:
+        return []
+    try:
+        data = _files.read_bounded(registry.path, limit=LIMIT, what="the registry", follow=True)
+        document = _yaml.load(data, source=registry.path)
+    except DocumentError:
+        return list(registry.notes)  # they say why it cannot be read
+    wrong = mistakes(document)
+    told = [note for note in registry.notes if note.code == "REGISTRY_DUPLICATE"]
+    return [*wrong, *told, *_stale(discovery), *_differences(discovery), *_count(document, discovery)]
+
+
+def _stale(discovery: Discovery) -> Iterator[Note]:
+    for each in discovery.skipped:
+        if each.code == "REGISTRY_STALE":
+            yield Note(each.code, f"`{each.skill}`: {each.reason}", discovery.registry.path, each.line)
+
+
+def _differences(discovery: Discovery) -> Iterator[Note]:
+    path = discovery.registry.path
+    personal = {root.path for root in discovery.places.roots if root.personal}
+    entries = {entry.folder: entry for entry in discovery.registry.entries if not entry.remote}
+    for candidate in (*discovery.candidates, *discovery.hidden):
+        if candidate.root not in personal:
+            continue
+        entry = entries.get(candidate.skill)
+        if entry is None:
+            yield Note("REGISTRY_MISSES", f"`{candidate.skill}` is not in the registry", path)
+        elif fields := _differing(candidate, entry):
+            reason = f"`{candidate.skill}` declares otherwise: {', '.join(fields)}"
+            yield Note("REGISTRY_DIFFERS", reason, path, entry.line)
+
+
+def _differing(candidate: Candidate, entry: Entry) -> list[str]:
+    """Return the fields that both declare, and differently; the skill's word counts."""
+    said = entry.reading.declared._asdict()
+    return [
+        field
+        for field in _COMPARED
+        if said[field] is not None
+        and candidate.origins.get(field) not in {None, "registry", "default"}
+        and _comparable(said[field]) != _comparable(getattr(candidate, field))
+    ]
+
+
+def _comparable(value: object) -> object:
+    return frozenset(value) if isinstance(value, tuple) else value
+
+
+def _count(document: _yaml.Document, discovery: Discovery) -> Iterator[Note]:
+    meta = document.value.get("meta") if isinstance(document.value, dict) else None
+    said = meta.get("total_workflows") if isinstance(meta, dict) else None
+    items = document.value.get("workflows") if isinstance(document.value, dict) else None
+    if isinstance(said, int) and isinstance(items, list) and said != len(items):
+        reason = f"`total_workflows` is {said}, there are {len(items)}"
+        line = document.line(("meta", "total_workflows"))
+        yield Note("REGISTRY_COUNT", reason, discovery.registry.path, line)

@@ -1,0 +1,182 @@
+"""One discovery kept for a session, as a file that people read."""
+
+import os
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from support.skills import candidate, put
+
+from flowrail.discovery import cache
+from flowrail.discovery.locations import Root, Scope, skill_roots
+
+NOW = datetime(2026, 2, 7, 18, 30, tzinfo=UTC)
+SOME = [
+    candidate(
+        "lit-pm",
+        categories=("research", "literature"),
+        description="Comprehensive literature review (4-24 hours)",
+        trigger="--handoff {payload_path}",
+    ),
+    candidate("programming-pm", scope=Scope.PROJECT, categories=("implementation",), description="Yes: no"),
+]
+
+
+def test_the_file_has_the_form_of_the_document() -> None:
+    assert cache.document(SOME, NOW, {"lit-pm": 7}) == (
+        "discovery:\n"
+        '  timestamp: "2026-02-07T18:30:00.000Z"\n'
+        "  ttl_minutes: 30\n"
+        "workflows:\n"
+        "  - skill: lit-pm\n"
+        "    scope: global\n"
+        "    priority: 3\n"
+        "    categories:\n"
+        "      - research\n"
+        "      - literature\n"
+        "    description: Comprehensive literature review (4-24 hours)\n"
+        '    trigger: "--handoff {payload_path}"\n'
+        "    relevance_score: 7\n"
+        "  - skill: programming-pm\n"
+        "    scope: project\n"
+        "    priority: 1\n"
+        "    categories:\n"
+        "      - implementation\n"
+        '    description: "Yes: no"\n'
+        '    trigger: "{payload_path}"\n'
+        "    relevance_score: null\n"
+    )
+
+
+def test_what_is_written_is_read_back(tree: Path) -> None:
+    path = cache.write(str(tree), SOME, NOW, {"lit-pm": 7})
+
+    kept = cache.read(str(tree))
+
+    assert path == str(tree / "available-workflows.yaml")
+    assert kept
+    assert (kept.timestamp, kept.ttl_minutes) == (NOW, 30)
+    assert kept.workflows[0] == cache.Available(
+        "lit-pm",
+        "global",
+        3,
+        ("research", "literature"),
+        "Comprehensive literature review (4-24 hours)",
+        "--handoff {payload_path}",
+        7,
+    )
+
+
+def test_the_example_of_the_document_is_read(tree: Path) -> None:
+    (tree / cache.FILE).write_text(
+        "discovery:\n  timestamp: 2026-02-07T18:30:00+01:00\n  ttl_minutes: 30   # Cache valid\n\n"
+        "workflows:\n  - skill: lit-pm\n    scope: global\n    priority: 3\n    categories: [research]\n"
+        '    description: "x"\n    trigger: "--handoff {payload_path}"\n    relevance_score: null\n'
+    )
+
+    kept = cache.read(str(tree))
+
+    assert kept
+    assert kept.timestamp == NOW - timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "discovery: [",
+        "workflows: []\n",
+        "discovery: {timestamp: soon, ttl_minutes: 30}\nworkflows: []\n",
+        "discovery: {timestamp: 2026-02-07T18:30:00Z, ttl_minutes: many}\nworkflows: []\n",
+        "discovery: {timestamp: 2026-02-07T18:30:00Z, ttl_minutes: 30}\nworkflows: [{skill: x}]\n",
+        "discovery: {timestamp: 2026-02-07T18:30:00Z, ttl_minutes: 30}\nworkflows: 3\n",
+        "discovery: {timestamp: 2026-02-07T18:30:00Z, ttl_minutes: 30}\nworkflows: [x]\n",
+    ],
+)
+def test_a_cache_that_makes_no_sense_is_none(tree: Path, text: str) -> None:
+    (tree / cache.FILE).write_text(text)
+
+    assert cache.read(str(tree)) is None
+
+
+def test_where_there_is_no_cache_there_is_none(tree: Path) -> None:
+    assert cache.read(str(tree)) is None
+
+
+def kept(**changes: object) -> cache.Cached:
+    return cache.Cached(NOW, 30, ())._replace(**changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("now", "reason"),
+    [
+        (NOW, ""),
+        (NOW + timedelta(minutes=30), ""),
+        (NOW + timedelta(minutes=30, seconds=1), "it is older than 30 minutes"),
+        (NOW - timedelta(minutes=5), ""),
+        (NOW - timedelta(minutes=6), "it is from the future"),
+        ((NOW + timedelta(minutes=10)).astimezone(timezone(timedelta(hours=5))), ""),
+    ],
+)
+def test_a_cache_is_good_for_thirty_minutes(now: datetime, reason: str) -> None:
+    assert kept().stale(now) == reason
+
+
+def test_a_resumed_session_discovers_again() -> None:
+    assert kept().stale(NOW, resumed=True) == "the session was resumed"
+
+
+def test_a_file_that_is_newer_makes_it_stale() -> None:
+    assert kept().stale(NOW, changed=NOW - timedelta(minutes=1)) == ""
+    assert kept().stale(NOW, changed=NOW - timedelta(seconds=1)) == "a skill has changed since"
+    assert kept().stale(NOW, changed=NOW + timedelta(seconds=1)) == "a skill has changed since"
+
+
+def test_what_is_good_is_used_and_else_it_says_why_not(tree: Path) -> None:
+    put(tree / ".claude/skills", "one")
+    roots = skill_roots(str(tree), str(tree), {})
+    later = datetime.now(UTC) + timedelta(minutes=5)
+
+    assert cache.current(str(tree), later, roots=roots) == (None, "there is no cache that can be read")
+    cache.write(str(tree), SOME, later)
+    found, reason = cache.current(str(tree), later, roots=roots)
+    assert (found, reason) == (cache.read(str(tree)), "")
+    assert cache.current(str(tree), later, roots=roots, rescan=True) == (None, "a new scan was asked for")
+    assert cache.current(str(tree), later, roots=roots, resumed=True) == (None, "the session was resumed")
+    os.utime(tree / ".claude/skills/one/SKILL.md", (later.timestamp(), later.timestamp()))
+    assert cache.current(str(tree), later, roots=roots) == (None, "a skill has changed since")
+
+
+def test_a_longer_life_than_thirty_minutes_is_not_granted(tree: Path) -> None:
+    (tree / cache.FILE).write_text(
+        "discovery: {timestamp: 2026-02-07T18:30:00, ttl_minutes: 9999}\nworkflows: []\n"
+    )
+
+    found = cache.read(str(tree))
+
+    assert found
+    assert found.ttl_minutes == 30
+    assert found.timestamp == NOW
+
+
+def test_the_newest_change_is_that_of_any_file_that_counts(tree: Path) -> None:
+    path = put(tree / ".claude/skills", "one")
+    put(tree / ".claude/skills", ".hidden")
+    registry = tree / "registry.yaml"
+    registry.write_text("x")
+    roots = skill_roots(str(tree), str(tree), {})
+    now = datetime.now(UTC)
+    for place in (path, path.parent, path.parent.parent):
+        os.utime(place, (0, 0))
+
+    changed = cache.newest_change(roots)
+
+    assert changed
+    assert abs(now - changed) < timedelta(minutes=1)
+    os.utime(path, (2e9, 2e9))
+    assert cache.newest_change(roots, [str(registry)]) == datetime.fromtimestamp(2e9, UTC)
+
+
+def test_where_nothing_is_there_nothing_has_changed(tree: Path) -> None:
+    assert cache.newest_change([]) is None
+    assert cache.newest_change([Root(str(tree / "gone"), Scope.EXTRA, "--root")]) is None

@@ -1,0 +1,78 @@
+"""How far a SKILL.md keeps to the open skill specification."""
+
+import pytest
+
+from flowrail.discovery.conformance import check
+from flowrail.discovery.frontmatter import read_frontmatter
+
+FULL = """\
+name: pdf-processing
+description: Extracts text from PDFs. Use it for PDFs.
+license: Apache-2.0
+compatibility: Requires git and jq
+metadata:
+  author: example-org
+  version: "1.0"
+  handoff: |
+    accepts_from: ["*"]
+allowed-tools: Bash(git:*) Read
+"""
+
+
+def found(inside: str, folder: str = "pdf-processing") -> list[tuple[str, int]]:
+    front = read_frontmatter(f"---\n{inside}---\n".encode(), "SKILL.md")
+    return [(note.code, note.line) for note in check(front, folder=folder, file="SKILL.md")]
+
+
+def test_all_six_fields_as_specified_conform() -> None:
+    assert found(FULL) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("PDF-Processing", ["SPEC_NAME_CHARACTERS", "SPEC_NAME_FOLDER"]),
+        ("-pdf", ["SPEC_NAME_CHARACTERS", "SPEC_NAME_FOLDER"]),
+        ("pdf--processing", ["SPEC_NAME_CHARACTERS", "SPEC_NAME_FOLDER"]),
+        ("pdf_processing", ["SPEC_NAME_CHARACTERS", "SPEC_NAME_FOLDER"]),
+        ("other", ["SPEC_NAME_FOLDER"]),
+        ("a" * 65, ["SPEC_NAME_LENGTH", "SPEC_NAME_FOLDER"]),
+        ("[a]", ["SPEC_NAME_MISSING"]),
+        ("' '", ["SPEC_NAME_MISSING"]),
+    ],
+)
+def test_names_have_their_rules(name: str, codes: list[str]) -> None:
+    assert found(f"name: {name}\ndescription: x\n") == [(code, 2) for code in codes]
+
+
+def test_a_name_of_sixty_four_characters_conforms() -> None:
+    assert found(f"name: {'a' * 64}\ndescription: x\n", "a" * 64) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("description: ''", "SPEC_DESCRIPTION_MISSING"),
+        ("description: [a]", "SPEC_DESCRIPTION_MISSING"),
+        (f"description: {'a' * 1025}", "SPEC_DESCRIPTION_LENGTH"),
+        ("description: x\nlicense: [MIT]", "SPEC_LICENSE"),
+        ("description: x\ncompatibility:", "SPEC_COMPATIBILITY"),
+        (f"description: x\ncompatibility: {'a' * 501}", "SPEC_COMPATIBILITY"),
+        ("description: x\nmetadata: text", "SPEC_METADATA"),
+        ("description: x\nmetadata: {a: {b: c}}", "SPEC_METADATA"),
+        ("description: x\nallowed-tools: [Read, Bash]", "SPEC_ALLOWED_TOOLS"),
+        ("description: x\nhandoff: {a: b}", "SPEC_UNKNOWN_FIELD"),
+    ],
+)
+def test_every_departure_has_its_code_and_line(line: str, code: str) -> None:
+    assert found(f"name: pdf-processing\n{line}\n") == [(code, 3 + line.count("\n"))]
+
+
+def test_a_missing_description_is_told() -> None:
+    assert found("name: pdf-processing\n") == [("SPEC_DESCRIPTION_MISSING", 0)]
+
+
+def test_what_has_no_frontmatter_has_that_one_finding() -> None:
+    front = read_frontmatter(b"nothing", "SKILL.md")
+
+    assert [note.code for note in check(front, folder="x", file="SKILL.md")] == ["NO_FRONTMATTER"]

@@ -1,0 +1,214 @@
+"""Scan and registry as one: who can take over work, who is hidden, why the others cannot."""
+
+import os
+from pathlib import Path
+
+import pytest
+from support.skills import ACCEPTING, candidate, head, put
+
+import flowrail.discovery
+from flowrail.discovery import discover_handoff_targets, find_workflows, score_relevance
+from flowrail.discovery.index import AmbiguousSkillError, Discovery, UnknownSkillError, discover
+from flowrail.discovery.locations import Scope
+
+
+@pytest.fixture
+def home(tree: Path) -> Path:
+    return tree / "home"
+
+
+@pytest.fixture
+def project(tree: Path) -> Path:
+    (tree / "project/.git").mkdir(parents=True)
+    return tree / "project"
+
+
+def skills(discovery: Discovery) -> list[str]:
+    return [each.skill for each in discovery.candidates]
+
+
+def codes(discovery: Discovery) -> list[str]:
+    return [note.code for note in discovery.notes]
+
+
+def test_candidates_come_in_order_of_scope_then_name(home: Path, project: Path) -> None:
+    put(home / ".claude/skills", "beta")
+    put(home / ".agents/skills", "alpha")
+    put(project / ".claude/skills", "zeta")
+    (project / "inner").mkdir()
+    put(project / "inner/.agents/skills", "eta")
+
+    found = discover(str(project / "inner"), str(home), {})
+
+    assert skills(found) == ["eta", "zeta", "alpha", "beta"]
+    assert [each.scope for each in found.candidates] == [
+        Scope.PROJECT,
+        Scope.GIT_ROOT,
+        Scope.GLOBAL,
+        Scope.GLOBAL,
+    ]
+    assert found.skills == 4
+
+
+def test_the_nearest_folder_of_a_name_hides_the_others(home: Path, project: Path) -> None:
+    near = put(project / ".claude/skills", "both")
+    far = put(home / ".claude/skills", "both")
+
+    found = discover(str(project), str(home), {})
+
+    assert [each.path for each in found.candidates] == [str(near)]
+    assert found.candidates[0].hides == (str(far),)
+    assert [(each.path, each.hidden_by) for each in found.hidden] == [(str(far), str(near))]
+    assert [(each.code, each.path) for each in found.skipped] == [("SHADOWED", str(far))]
+    assert codes(found) == ["HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"]
+
+
+def test_a_folder_that_accepts_nothing_hides_one_that_would_and_that_is_told(
+    home: Path, project: Path
+) -> None:
+    put(project / ".claude/skills", "both", head("both"))
+    far = put(home / ".claude/skills", "both")
+
+    found = discover(str(project), str(home), {})
+
+    assert found.candidates == ()
+    assert [each.path for each in found.hidden] == [str(far)]
+    assert [each.code for each in found.skipped] == ["NO_HANDOFF", "SHADOWED"]
+    assert codes(found) == ["HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"]
+
+
+def test_the_same_skill_beside_itself_is_no_quarrel_with_the_client(home: Path, project: Path) -> None:
+    put(home / ".claude/skills", "both", head("both"))
+    put(home / ".agents/skills", "both", head("both"))
+
+    assert codes(discover(str(project), str(home), {})) == []
+
+
+def test_a_name_that_several_go_by_is_told(home: Path, project: Path) -> None:
+    put(home / ".claude/skills", "one", head("shared", ACCEPTING))
+    put(home / ".claude/skills", "two", head("shared", ACCEPTING))
+    put(home / ".claude/skills", "three", head("one", ACCEPTING))
+
+    found = discover(str(project), str(home), {})
+
+    assert codes(found) == ["SAME_NAME", "SAME_NAME"]
+    assert {note.reason for note in found.notes} == {
+        "`one` is what these go by: `one`, `three`",
+        "`shared` is what these go by: `one`, `two`",
+    }
+
+
+def test_a_skill_is_found_by_its_folder_first_then_by_its_name() -> None:
+    found = Discovery(
+        (
+            candidate("one", name="shared"),
+            candidate("two", name="shared"),
+            candidate("three", name="one"),
+            candidate("four", name="alone"),
+        )
+    )
+
+    assert found.find("one").skill == "one"
+    assert found.find("alone").skill == "four"
+    with pytest.raises(AmbiguousSkillError, match="2 skills call themselves `shared`") as ambiguous:
+        found.find("shared")
+    with pytest.raises(UnknownSkillError) as unknown:
+        found.find("five")
+    assert ambiguous.value.details["skills"] == ["one", "two"]
+    assert unknown.value.hint == "choose one of: four, one, three, two"
+    with pytest.raises(UnknownSkillError, match="five"):
+        Discovery().find("five")
+
+
+def test_what_kept_git_from_answering_is_told(home: Path, project: Path) -> None:
+    (project / "inner/.git").mkdir(parents=True)
+
+    found = discover(str(project / "inner"), str(home), {}, ask_git=lambda *_: (False, "git is gone"))
+
+    assert [(note.code, note.reason) for note in found.notes] == [("GIT_SILENT", "git is gone")]
+
+
+def test_more_roots_and_deeper_levels_are_looked_at_when_asked(home: Path, project: Path) -> None:
+    put(project / "vendor", "group/one")
+
+    assert skills(discover(str(project), str(home), {}, extra=["vendor"])) == []
+    assert skills(discover(str(project), str(home), {}, extra=["vendor"], recursive=True)) == ["one"]
+
+
+# --- nothing found --------------------------------------------------------------------------------
+
+
+def test_without_any_skill_it_says_that_none_is_installed(home: Path, project: Path) -> None:
+    nothing = discover(str(project), str(home), {}).nothing(0)
+
+    assert nothing
+    assert nothing.code == "NONE_INSTALLED"
+    assert nothing.message == "No skills installed."
+    assert nothing.hint == "Install skills to enable handoffs."
+
+
+def test_without_any_that_accepts_it_says_how_many_there_are(home: Path, project: Path) -> None:
+    put(home / ".claude/skills", "one", head("one"))
+    put(home / ".claude/skills", "two", head("two"))
+    put(home / ".claude/skills", "no", "---\nhandoff: {accepts_handoff: false}\n---\n")
+    (home / ".claude/skills/empty").mkdir()
+
+    nothing = discover(str(project), str(home), {}).nothing(0)
+
+    assert nothing
+    assert (nothing.code, nothing.skills, nothing.accepting) == ("NONE_ACCEPTS", 3, 0)
+    assert nothing.message == "3 skills found, none accept handoffs."
+    assert nothing.codes == {"NO_HANDOFF": 2, "NOT_ACCEPTING": 1}
+
+
+def test_without_any_that_fits_it_says_how_many_accept(home: Path, project: Path) -> None:
+    put(home / ".claude/skills", "one")
+
+    found = discover(str(project), str(home), {})
+    nothing = found.nothing(len(find_workflows(category="cooking", discovery=found)))
+
+    assert nothing
+    assert (nothing.code, nothing.skills, nothing.accepting) == ("NONE_FITS", 1, 1)
+    assert nothing.message == "1 skill accepts handoffs, none fits what was asked."
+    assert found.nothing(1) is None
+
+
+# --- the public names, as the documents call them -------------------------------------------------
+
+
+def test_the_documents_calls_run_from_where_one_stands() -> None:
+    path = put(Path(os.environ["HOME"]) / ".claude/skills", "lit-pm")
+    put(Path.cwd() / ".claude/skills", "local")
+
+    candidates = discover_handoff_targets()
+    answer = find_workflows(category="research", accepts_from="skill-editor")
+
+    assert [each.skill for each in candidates] == ["local", "lit-pm"]
+    assert candidates[1].path == str(path)
+    assert [each.candidate.skill for each in answer] == ["local", "lit-pm"]
+    assert score_relevance({"problem_type": "strategic"}, candidates[0]) == 4
+
+
+def test_where_one_stands_can_be_given(home: Path, project: Path) -> None:
+    put(project / ".claude/skills", "local")
+
+    assert [each.skill for each in discover_handoff_targets(str(project), str(home), {})] == ["local"]
+    assert len(find_workflows(cwd=str(project), home=str(home), environ={}, input=["x"])) == 0
+
+
+def test_every_public_name_is_there() -> None:
+    for name in flowrail.discovery.__all__:
+        assert getattr(flowrail.discovery, name).__name__ == name
+    with pytest.raises(AttributeError, match="nothing_such"):
+        flowrail.discovery.nothing_such  # noqa: B018
+
+
+def test_a_discovery_is_plain_data_too(home: Path, project: Path) -> None:
+    put(project / ".claude/skills", "both")
+    put(home / ".claude/skills", "both")
+
+    found = discover(str(project), str(home), {})
+
+    assert set(found.data()) == {"candidates", "skipped", "notes"}
+    assert len(found.data()["candidates"]) == 1  # type: ignore[arg-type]
+    assert len(found.data(everything=True)["candidates"]) == 2  # type: ignore[arg-type]

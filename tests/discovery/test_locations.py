@@ -1,0 +1,251 @@
+"""Where skills can live."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from support.skills import git, repository
+
+from flowrail.discovery.git import AskGit
+from flowrail.discovery.locations import Root, Scope, find_project_root, look, skill_roots
+
+
+def folders(*paths: Path) -> None:
+    for path in paths:
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def test_cwd_comes_first_then_what_lies_above_then_home(tree: Path) -> None:
+    home, project = tree / "home", tree / "project"
+    cwd = project / "a" / "b"
+    roots = [at / ".claude/skills" for at in (cwd, project / "a", project, home)]
+    folders(*roots, project / ".git")
+
+    found = skill_roots(str(cwd), str(home), {})
+
+    assert [root.path for root in found] == [str(each) for each in roots]
+    assert [root.scope for root in found] == [Scope.PROJECT, Scope.PROJECT, Scope.GIT_ROOT, Scope.GLOBAL]
+    assert [root.origin for root in found] == ["cwd", "parent", "git root", "home"]
+
+
+def test_the_shared_folder_comes_right_after_the_clients_own(tree: Path) -> None:
+    home, project = tree / "home", tree / "project"
+    roots = [at / name for at in (project, home) for name in (".claude/skills", ".agents/skills")]
+    folders(*roots)
+
+    found = skill_roots(str(project), str(home), {})
+
+    assert [root.path for root in found] == [str(each) for each in roots]
+
+
+def test_outside_a_repository_nothing_above_cwd_counts(tree: Path) -> None:
+    folders(tree / ".claude/skills", tree / "a")
+
+    assert skill_roots(str(tree / "a"), str(tree / "home"), {}) == ()
+
+
+def test_cwd_that_is_the_git_root_is_listed_once_as_the_project(tree: Path) -> None:
+    folders(tree / ".git", tree / ".claude/skills")
+
+    (only,) = skill_roots(str(tree), str(tree / "home"), {})
+
+    assert (only.scope, only.origin, only.personal) == (Scope.PROJECT, "cwd", False)
+
+
+def test_a_place_reached_by_a_symlink_too_is_listed_once_and_said_to_be_the_same(tree: Path) -> None:
+    home, project = tree / "home", tree / "project"
+    folders(home / ".claude/skills", project / ".claude")
+    (project / ".claude/skills").symlink_to(home / ".claude/skills")
+
+    places = look(str(project), str(home), {})
+
+    assert [root.path for root in places.usable] == [str(project / ".claude/skills")]
+    assert places.roots[2].problem == f"same folder as {project / '.claude/skills'}"
+
+
+def test_a_cwd_behind_a_symlink_is_where_it_really_is(tree: Path) -> None:
+    folders(tree / "real/.git", tree / "real/.claude/skills", tree / "real/sub")
+    (tree / "link").symlink_to(tree / "real/sub")
+
+    found = skill_roots(str(tree / "link"), str(tree / "home"), {})
+
+    assert [root.path for root in found] == [str(tree / "real/.claude/skills")]
+
+
+def test_standing_in_home_its_skills_are_the_projects_and_still_the_users_own(tree: Path) -> None:
+    folders(tree / ".claude/skills")
+
+    (only,) = skill_roots(str(tree), str(tree), {})
+
+    assert (only.scope, only.personal) == (Scope.PROJECT, True)
+
+
+@pytest.mark.parametrize("moved", ["~/conf", "conf", "{home}/conf"])
+def test_the_config_dir_moves_the_clients_place_and_not_the_shared_one(tree: Path, moved: str) -> None:
+    home = tree / "home"
+    folders(home / "conf/skills", home / ".claude/skills", home / ".agents/skills")
+
+    found = skill_roots(str(tree), str(home), {"CLAUDE_CONFIG_DIR": moved.format(home=home)})
+
+    assert [(root.path, root.origin) for root in found] == [
+        (str(home / "conf/skills"), "CLAUDE_CONFIG_DIR"),
+        (str(home / ".agents/skills"), "home"),
+    ]
+
+
+def test_an_empty_config_dir_is_none(tree: Path) -> None:
+    folders(tree / "home/.claude/skills")
+
+    found = skill_roots(str(tree), str(tree / "home"), {"CLAUDE_CONFIG_DIR": ""})
+
+    assert [root.origin for root in found] == ["home"]
+
+
+def test_roots_asked_for_come_last(tree: Path) -> None:
+    home, cwd = tree / "home", tree / "cwd"
+    folders(cwd / "one", home / "two", home / ".claude/skills", home)
+
+    found = skill_roots(str(cwd), str(home), {}, ["one", "~/two", "~", "missing"])
+
+    assert [root.path for root in found] == [
+        str(home / ".claude/skills"),
+        str(cwd / "one"),
+        str(home / "two"),
+        str(home),
+    ]
+    assert {root.scope for root in found[1:]} == {Scope.EXTRA}
+
+
+def test_what_cannot_be_used_is_told_with_its_reason(tree: Path) -> None:
+    (tree / ".claude").write_text("a file")
+    (tree / "file").write_text("")
+    (tree / "loop").symlink_to(tree / "loop")
+
+    places = look(str(tree), str(tree / "home"), {}, ["file", "loop", "a\0b"])
+
+    assert places.usable == ()
+    assert [root.problem for root in places.roots] == [
+        "missing",
+        "missing",
+        "missing",
+        "missing",
+        "not a folder",
+        f"cannot be read: {os.strerror(errno.ELOOP)}",
+        "cannot be read: embedded null byte",
+    ]
+
+
+def test_inside_a_submodule_the_superproject_is_the_git_root(tree: Path) -> None:
+    outer, inner = repository(tree / "outer"), repository(tree / "inner")
+    git(outer, "submodule", "add", "-q", str(inner), "libs/inner")
+    cwd = outer / "libs/inner"
+    folders(outer / ".claude/skills", cwd / ".claude/skills", outer / "libs/.claude/skills")
+
+    places = look(str(cwd), str(tree / "home"), {})
+
+    assert git(cwd, "rev-parse", "--show-superproject-working-tree") == str(outer)
+    assert (places.git_root, places.superproject) == (str(outer), str(outer))
+    assert [(root.scope.value, root.origin) for root in places.usable] == [
+        ("project", "cwd"),
+        ("project", "parent"),
+        ("git-root", "superproject"),
+    ]
+
+
+def test_of_nested_submodules_the_one_right_outside_counts_as_git_says(tree: Path) -> None:
+    top, middle, inner = (repository(tree / name) for name in ("top", "middle", "inner"))
+    git(middle, "submodule", "add", "-q", str(inner), "inner")
+    git(middle, "commit", "-qm", "inner")
+    git(top, "submodule", "add", "-q", str(middle), "middle")
+    git(top, "submodule", "update", "-q", "--init", "--recursive")
+    cwd = top / "middle/inner"
+
+    assert look(str(cwd), "/nowhere", {}).superproject == str(top / "middle")
+    assert git(cwd, "rev-parse", "--show-superproject-working-tree") == str(top / "middle")
+
+
+def test_a_worktree_is_a_root_of_its_own_even_inside_another_repository(tree: Path) -> None:
+    outer, main = repository(tree / "outer"), repository(tree / "main")
+    git(main, "worktree", "add", "-q", str(outer / "tree"))
+
+    places = look(str(outer / "tree"), "/nowhere", {}, ask_git=lambda *_: pytest.fail("git was asked"))
+
+    assert (places.git_root, places.superproject) == (str(outer / "tree"), None)
+
+
+def test_a_submodule_in_a_worktree_of_the_superproject_is_found_too(tree: Path) -> None:
+    outer, inner = repository(tree / "outer"), repository(tree / "inner")
+    git(outer, "submodule", "add", "-q", str(inner), "inner")
+    git(outer, "commit", "-qm", "inner")
+    git(outer, "worktree", "add", "-q", str(tree / "tree"))
+    git(tree / "tree", "submodule", "update", "-q", "--init")
+
+    assert look(str(tree / "tree/inner"), "/nowhere", {}).superproject == str(tree / "tree")
+
+
+def test_only_git_can_tell_a_submodule_with_a_git_folder_of_its_own(tree: Path) -> None:
+    outer = repository(tree / "outer")
+    inner, clone = repository(outer / "inner"), repository(outer / "clone")
+    git(outer, "submodule", "add", "-q", "./inner")
+    ask = AskGit(os.environ)
+
+    assert (inner / ".git").is_dir()
+    assert look(str(inner), "/nowhere", {}, ask_git=ask).superproject == str(outer)
+    assert look(str(clone), "/nowhere", {}, ask_git=ask).superproject is None
+    assert look(str(inner), "/nowhere", {}).superproject is None
+
+
+def test_git_is_not_asked_where_no_repository_lies_outside(tree: Path) -> None:
+    repository(tree / "alone")
+
+    places = look(str(tree / "alone"), "/nowhere", {}, ask_git=lambda *_: pytest.fail("git was asked"))
+
+    assert places.git_root == str(tree / "alone")
+
+
+def test_what_keeps_git_from_answering_is_kept(tree: Path) -> None:
+    repository(tree)
+    repository(tree / "inner")
+
+    places = look(str(tree / "inner"), "/nowhere", {}, ask_git=lambda *_: (False, "git is gone"))
+
+    assert (places.git_root, places.problem) == (str(tree / "inner"), "git is gone")
+
+
+def test_a_git_file_that_points_nowhere_still_marks_the_root(tree: Path) -> None:
+    folders(tree / "outer/.git", tree / "outer/inner/.claude/skills")
+    pointer = tree / "outer/inner/.git"
+
+    for text in ("gitdir: ../nowhere", "not a pointer", ""):
+        pointer.write_text(text)
+
+        places = look(str(tree / "outer/inner"), "/nowhere", {})
+
+        assert (places.git_root, places.superproject) == (str(tree / "outer/inner"), None)
+
+
+def test_a_pipe_called_git_is_no_repository(tree: Path) -> None:
+    os.mkfifo(tree / ".git")
+
+    assert look(str(tree), "/nowhere", {}).git_root is None
+
+
+def test_the_project_root_is_the_nearest_folder_with_a_store_or_a_repository(tree: Path) -> None:
+    folders(tree / "project/.git", tree / "project/part/.flow", tree / "project/part/deep")
+    folders(tree / "project/other", tree / "bare/deep")
+
+    assert find_project_root(str(tree / "project/part/deep")) == str(tree / "project/part")
+    assert find_project_root(str(tree / "project/other")) == str(tree / "project")
+    assert find_project_root(str(tree / "bare/deep")) == str(tree / "bare/deep")
+
+
+def test_the_nearer_scope_is_the_smaller_one() -> None:
+    assert sorted([Scope.REGISTRY, Scope.GLOBAL, Scope.EXTRA, Scope.PROJECT, Scope.GIT_ROOT]) == list(Scope)
+    assert [scope.priority for scope in Scope] == [1, 2, 3, 4, 5]
+    assert Scope.PROJECT <= Scope.PROJECT < Scope.GLOBAL > Scope.GIT_ROOT >= Scope.GIT_ROOT
+    assert str(Scope.PROJECT) == "project"
+
+
+def test_a_root_needs_only_a_path_a_scope_and_where_it_comes_from() -> None:
+    assert Root("/x", Scope.EXTRA, "--root").problem == ""

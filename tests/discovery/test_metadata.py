@@ -1,0 +1,393 @@
+"""What a frontmatter declares about taking over work, in both dialects."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowrail.discovery.candidate import Candidate, Skipped
+from flowrail.discovery.declared import Declared, Reading, SkillFile
+from flowrail.discovery.eligibility import judge, merge
+from flowrail.discovery.frontmatter import read_frontmatter
+from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.metadata import read_metadata
+from flowrail.discovery.scan import Found
+
+V2 = """\
+handoff:
+  accepts_handoff: true
+  handoff_categories: [research, analysis]
+  handoff_description: "Brief description"
+  handoff_trigger: "--handoff {payload_path}"
+  protocol_version: "2.0"
+  health_check: "skill-name --health"
+  requires:
+    - context.original_prompt
+  optional_consumes:
+    - insights.uncertainties
+"""
+V3 = """\
+handoff:
+  accepts_from: ["*"]
+  provides_to: [senior-developer]
+  schema_version: "3.0"
+  schema_type: universal
+categories: [implementation, architecture]
+input_requirements: [specification]
+output_types: [code]
+meta:
+  estimated_duration: hours
+  complexity: high
+  autonomous: false
+"""
+
+
+def reading(lines: str, *, name: str = "a-skill", description: str = "Does things") -> Reading:
+    text = f"---\nname: {name}\ndescription: {description}\n{lines}---\n"
+    return read_metadata(read_frontmatter(text.encode(), "SKILL.md"), "SKILL.md")
+
+
+def verdict(lines: str, *, description: str = "Does things") -> Candidate | Skipped:
+    root = Root("/skills", Scope.GLOBAL, "home")
+    file = SkillFile(reading(lines, description=description))
+    return judge(Found("a-skill", "/skills/a-skill/SKILL.md", root, file))
+
+
+def candidate(lines: str) -> Candidate:
+    found = verdict(lines)
+    assert isinstance(found, Candidate)
+    return found
+
+
+def skipped(lines: str, *, description: str = "Does things") -> Skipped:
+    found = verdict(lines, description=description)
+    assert isinstance(found, Skipped)
+    return found
+
+
+def codes(lines: str) -> set[str]:
+    return {note.code for note in candidate(lines).notes}
+
+
+def test_the_older_dialect_is_read_and_marked_legacy() -> None:
+    found = candidate(V2)
+
+    assert found.categories == ("research", "analysis")
+    assert found.description == "Brief description"
+    assert found.trigger == "--handoff {payload_path}"
+    assert found.protocol_version == found.schema_version == "2.0"
+    assert found.health_check == "skill-name --health"
+    assert found.requires == ("context.original_prompt",)
+    assert found.optional_consumes == ("insights.uncertainties",)
+    assert found.accepts_from == ("*",)
+    assert (found.dialect, found.legacy) == ("v2", True)
+    assert codes(V2) == {"LEGACY_DIALECT"}
+
+
+def test_the_newer_dialect_is_read() -> None:
+    found = candidate(V3)
+
+    assert found.categories == ("implementation", "architecture")
+    assert found.provides_to == ("senior-developer",)
+    assert (found.schema_version, found.schema_type) == ("3.0", "universal")
+    assert found.input_requirements == ("specification",)
+    assert found.output_types == ("code",)
+    assert (found.duration, found.complexity, found.autonomous) == ("hours", "high", False)
+    assert found.description == "Does things"
+    assert (found.dialect, found.legacy) == ("v3", False)
+    assert found.notes == ()
+
+
+def test_where_both_dialects_speak_the_newer_wins_field_by_field() -> None:
+    both = V3.replace("  schema_type: universal\n", "") + "x: y\n"
+    block = "".join(f"{line}\n" for line in V2.splitlines()[1:])
+
+    found = candidate(both.replace('  accepts_from: ["*"]\n', f'  accepts_from: ["*"]\n{block}'))
+
+    assert found.dialect == "v2+v3"
+    assert not found.legacy
+    assert found.categories == ("implementation", "architecture")
+    assert found.schema_version == "3.0"
+    assert found.trigger == "--handoff {payload_path}"
+    assert found.description == "Brief description"
+    assert [note.code for note in found.notes] == ["DIALECTS_DISAGREE", "DIALECTS_DISAGREE"]
+
+
+def test_every_field_says_where_it_was_read() -> None:
+    assert candidate(V2).origins == {
+        "name": "name",
+        "summary": "description",
+        "accepts_from": "handoff.accepts_handoff",
+        "categories": "handoff.handoff_categories",
+        "description": "handoff.handoff_description",
+        "trigger": "handoff.handoff_trigger",
+        "schema_version": "handoff.protocol_version",
+        "requires": "handoff.requires",
+        "optional_consumes": "handoff.optional_consumes",
+        "health_check": "handoff.health_check",
+    }
+    assert candidate(V3).origins["description"] == "description"
+    assert candidate(V3).origins["trigger"] == "default"
+    assert candidate(V3).origins["duration"] == "meta.estimated_duration"
+
+
+MINIMAL = "handoff:\n  accepts_handoff: true\n  handoff_categories: [research]\n"
+
+
+def test_what_is_optional_has_its_default() -> None:
+    found = candidate(MINIMAL)
+
+    assert found.trigger == "{payload_path}"
+    assert found.protocol_version == "2.0"
+    assert found.health_check is None
+    assert found.requires == ()
+    assert found.optional_consumes == ()
+    assert found.description == "Does things"
+    assert codes(MINIMAL) == {"LEGACY_DIALECT", "DESCRIPTION_BORROWED"}
+
+
+def test_the_newer_dialect_without_a_version_is_taken_for_the_newest() -> None:
+    text = "handoff:\n  accepts_from: ['*']\ncategories: [research]\n"
+
+    assert candidate(text).schema_version == "3.0"
+    assert codes(text) == {"VERSION_ASSUMED"}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "metadata:\n  handoff:\n    accepts_handoff: true\n    handoff_categories: [research]\n",
+        "metadata:\n  handoff: |\n    accepts_handoff: true\n    handoff_categories: [research]\n",
+        'metadata:\n  handoff: "{accepts_handoff: true, handoff_categories: [research]}"\n',
+        'metadata:\n  handoff: "accepts_handoff: true"\n  categories: "[research]"\n',
+        "metadata:\n  handoff:\n    accepts_from: ['*']\n    categories: [research]\n",
+    ],
+)
+def test_the_block_may_stand_under_metadata(block: str) -> None:
+    found = candidate(block)
+
+    assert found.categories == ("research",)
+    assert found.origins["accepts_from"].startswith("metadata.handoff.")
+
+
+def test_the_block_at_the_top_goes_before_the_one_under_metadata() -> None:
+    text = (
+        MINIMAL
+        + "metadata:\n  version: '1.4'\n  handoff:\n    handoff_categories: [other]\n    requires: [x]\n"
+    )
+
+    found = candidate(text)
+
+    assert found.categories == ("research",)
+    assert found.origins["requires"] == "metadata.handoff.requires"
+    assert found.version == "1.4"
+
+
+@pytest.mark.parametrize("value", ["yes please", "[a, b]", "true", "", "'accepts_handoff: true'"])
+def test_a_handoff_that_is_no_mapping_is_told_and_passed_over(value: str) -> None:
+    found = skipped(f"handoff: {value}\n")
+
+    assert (found.code, found.line) == ("NO_HANDOFF", 0)
+    assert [(note.code, note.line) for note in found.notes] == [("HANDOFF_NOT_MAPPING", 4)]
+    assert candidate(f"handoff: {value}\nmetadata:\n  {MINIMAL.replace(chr(10), chr(10) + '  ')}\n").skill
+
+
+def test_text_under_metadata_that_is_no_mapping_is_told() -> None:
+    found = skipped("metadata:\n  handoff: just words\n")
+
+    assert [note.code for note in found.notes] == ["STRAY_LINE", "HANDOFF_NOT_MAPPING"]
+
+
+@pytest.mark.parametrize(
+    ("block", "code", "line"),
+    [
+        ("", "NO_HANDOFF", 0),
+        ("categories: [research]\n", "NO_HANDOFF", 0),
+        ("handoff: {}\n", "NOT_ACCEPTING", 4),
+        ("handoff:\n  handoff_categories: [a]\n", "NOT_ACCEPTING", 4),
+        ("handoff:\n  accepts_handoff: false\n", "NOT_ACCEPTING", 4),
+        ("handoff:\n  accepts_handoff: maybe\n", "NOT_ACCEPTING", 4),
+        ("handoff:\n  accepts_handoff: [true]\n", "NOT_ACCEPTING", 4),
+        ("handoff:\n  accepts_from: []\n  accepts_handoff: true\n", "NOT_ACCEPTING", 4),
+        ("handoff:\n  accepts_from: none\n", "NOT_ACCEPTING", 4),
+        ("handoff:\n  accepts_handoff: true\n", "NO_CATEGORIES", 4),
+        ("handoff:\n  accepts_handoff: true\n  handoff_categories: []\n", "NO_CATEGORIES", 4),
+        ("handoff:\n  accepts_handoff: true\n  handoff_categories: {a: b}\n", "NO_CATEGORIES", 4),
+        ("handoff:\n  accepts_handoff: true\n  handoff_categories: [[a]]\n", "NO_CATEGORIES", 4),
+    ],
+)
+def test_what_is_required_and_missing_is_named(block: str, code: str, line: int) -> None:
+    found = skipped(block)
+
+    assert (found.code, found.line) == (code, line)
+    assert found.hint
+
+
+def test_without_any_description_there_is_nothing_to_show() -> None:
+    assert skipped(MINIMAL, description="").code == "NO_DESCRIPTION"
+
+
+@pytest.mark.parametrize(
+    ("block", "code", "categories"),
+    [
+        ("handoff:\n  accepts_handoff: true\n  handoff_categories: research\n", "NOT_A_LIST", ("research",)),
+        ("handoff:\n  accepts_handoff: true\n  handoff_categories: 'a, b'\n", "NOT_A_LIST", ("a, b",)),
+        ("handoff:\n  accepts_handoff: true\n  handoff_categories: [a: b: c]\n", "NOT_A_LIST", ("a: b: c",)),
+        (
+            "handoff:\n  accepts_handoff: true\n  handoff_categories: [a, a, '', {b: c}]\n",
+            "INVALID_FIELD",
+            ("a",),
+        ),
+        (
+            "handoff:\n  accepts_handoff: true\n  handoff_categories: \"[a, 'b',, c\"\n",
+            "NOT_A_LIST",
+            ("a", "b", "c"),
+        ),
+        ("handoff:\n  accepts_handoff: yes\n  handoff_categories: [a]\n", "LOOSE_BOOLEAN", ("a",)),
+        ("handoff:\n  accepts_handoff: 'True'\n  handoff_categories: [a]\n", "LEGACY_DIALECT", ("a",)),
+        ("handoff:\n  accepts_from: true\ncategories: [a]\n", "NOT_A_LIST", ("a",)),
+        ("handoff:\n  accepts_from: '*'\ncategories: [a]\n", "NOT_A_LIST", ("a",)),
+        ("handoff:\n  accepts_from: [*]\ncategories: [a]\n", "NOT_QUOTED", ("a",)),
+        ("handoff:\n  accepts_from: *\ncategories: [a]\n", "NOT_QUOTED", ("a",)),
+        ("handoff:\n  accepts_from: ['*']\n  accept_handoff: true\ncategories: [a]\n", "UNKNOWN_KEY", ("a",)),
+        ("handoff:\n  accepts_from: ['*']\n  health_check: [a]\ncategories: [a]\n", "INVALID_FIELD", ("a",)),
+        (
+            "handoff:\n  accepts_from: ['*']\n  schema_version: 9.1\ncategories: [a]\n",
+            "UNKNOWN_VERSION",
+            ("a",),
+        ),
+        (
+            "handoff:\n  accepts_from: ['*']\n  handoff_trigger: go\ncategories: [a]\n",
+            "TRIGGER_WITHOUT_PAYLOAD",
+            ("a",),
+        ),
+        (
+            "handoff:\n  accepts_from: ['*']\n  accepts_handoff: false\ncategories: [a]\n",
+            "DIALECTS_DISAGREE",
+            ("a",),
+        ),
+        (
+            "handoff:\n  accepts_from: [x]\n  accepts_handoff: true\ncategories: [a]\n",
+            "VERSION_ASSUMED",
+            ("a",),
+        ),
+    ],
+)
+def test_what_is_loosely_written_is_read_and_told(block: str, code: str, categories: tuple[str, ...]) -> None:
+    found = candidate(block)
+
+    assert found.categories == categories
+    assert code in {note.code for note in found.notes}
+
+
+def test_a_contradiction_within_the_newer_dialect_is_none() -> None:
+    assert "DIALECTS_DISAGREE" not in codes(
+        "handoff:\n  accepts_from: [x]\n  accepts_handoff: true\ncategories: [a]\n"
+    )
+
+
+@pytest.mark.parametrize("nothing", ["null", "~", "", "''", "Null"])
+def test_a_field_that_says_nothing_is_not_declared(nothing: str) -> None:
+    found = candidate(f"{MINIMAL}  health_check: {nothing}\n  handoff_trigger: {nothing}\n")
+
+    assert found.health_check is None
+    assert found.origins["trigger"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"), [("3", "3.0"), ("v3.0", "3.0"), ("3.0.1", "3.0"), ("next", "next")]
+)
+def test_versions_are_compared_as_the_tables_have_them(written: str, read: str) -> None:
+    assert (
+        candidate(
+            f"handoff:\n  accepts_from: ['*']\n  schema_version: {written}\ncategories: [a]\n"
+        ).schema_version
+        == read
+    )
+
+
+def test_a_name_unlike_the_folder_is_told_and_the_folder_counts() -> None:
+    root = Root("/skills", Scope.GLOBAL, "home")
+    file = SkillFile(reading(MINIMAL, name="Other Name"))
+
+    found = judge(Found("a-skill", "/skills/a-skill/SKILL.md", root, file))
+
+    assert (found.skill, found.name) == ("a-skill", "Other Name")
+    assert "NAME_DIFFERS" in {note.code for note in found.notes}
+
+
+def test_the_registry_adds_what_the_frontmatter_does_not_say() -> None:
+    own = Reading(Declared(name="x", categories=("a",)), {"categories": "categories"}, "v3", 4)
+    entry = Reading(
+        Declared(categories=("b",), tags=("t",)), {"categories": "registry", "tags": "registry"}, "v3"
+    )
+
+    merged = merge(own, entry)
+
+    assert merged.declared.categories == ("a",)
+    assert merged.declared.tags == ("t",)
+    assert merged.origins == {"categories": "categories", "tags": "registry"}
+
+
+def test_a_candidate_admits_whom_it_names_and_never_itself() -> None:
+    anyone, one = candidate(V3), candidate("handoff:\n  accepts_from: [x]\ncategories: [a]\n")
+
+    assert anyone.admits("whoever")
+    assert not anyone.admits("a-skill")
+    assert one.admits("x")
+    assert not one.admits("y")
+
+
+def test_both_kinds_turn_into_plain_data() -> None:
+    assert candidate(V2).data()["legacy"] is True
+    assert candidate(V2).data()["scope"] == "global"
+    assert skipped("handoff: x\n").data()["hint"]
+
+
+KNOWN = st.sampled_from(
+    [
+        *(
+            "name",
+            "description",
+            "handoff",
+            "metadata",
+            "meta",
+            "categories",
+            "input_requirements",
+            "output_types",
+        ),
+        *("accepts_handoff", "accepts_from", "handoff_categories", "handoff_description", "handoff_trigger"),
+        *("protocol_version", "schema_version", "schema_type", "requires", "health_check", "provides_to"),
+        *("estimated_duration", "autonomous", "version", "other"),
+    ]
+)
+TEXTS = st.sampled_from(
+    ["", "x", "true", "no", "*", "null", "[a, b]", "{payload_path}", "accepts_from: ['*']", "3.0"]
+)
+ANYTHING = st.recursive(
+    TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KNOWN, inner, max_size=6),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(KNOWN, ANYTHING, max_size=8), st.dictionaries(KNOWN, ANYTHING, max_size=8))
+def test_whatever_is_declared_has_one_of_two_outcomes(
+    document: dict[str, Any], block: dict[str, Any]
+) -> None:
+    text = yaml.safe_dump({**document, "handoff": block})
+    file = SkillFile(read_metadata(read_frontmatter(f"---\n{text}---\n".encode(), "SKILL.md"), "SKILL.md"))
+
+    found = judge(Found("a-skill", "/skills/a-skill/SKILL.md", Root("/skills", Scope.GLOBAL, "home"), file))
+
+    json.dumps(found.data())
+    if isinstance(found, Candidate):
+        assert found.categories
+        assert found.description
+        assert found.accepts_from
+    else:
+        assert found.code in {"NOT_ACCEPTING", "NO_CATEGORIES", "NO_DESCRIPTION"}
+        assert found.reason

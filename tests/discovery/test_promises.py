@@ -1,0 +1,99 @@
+"""What the room promises of itself: which modules are loaded when, and which codes there are."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.skills import put
+
+import flowrail
+from flowrail.discovery.notes import HINTS, Note
+
+ROOM = Path(flowrail.__file__).parent / "discovery"
+HEAVY = {
+    "cattrs",
+    "click",
+    "dataclasses",
+    "inspect",
+    "pathlib",
+    "pydantic",
+    "ruamel",
+    "statemachine",
+    "subprocess",
+    "yaml",
+}
+
+
+def loaded_after(code: str, cwd: Path) -> set[str]:
+    """Return the heavy modules that a fresh interpreter has loaded after running *code*."""
+    command = [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules)"]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=True)
+    return HEAVY & set(done.stdout.split())
+
+
+def test_looking_for_places_loads_next_to_nothing(tree: Path) -> None:
+    code = "from flowrail.discovery.locations import skill_roots; skill_roots('.', '/x', {})"
+
+    assert loaded_after(code, tree) == set()
+
+
+@pytest.mark.parametrize("registry", [False, True])
+def test_discovering_loads_neither_pydantic_nor_ruamel(tree: Path, registry: bool) -> None:
+    put(tree / ".claude/skills", "one")
+    if registry:
+        (tree / ".claude/handoff-registry.yaml").write_text("workflows: []\n")
+    code = f"from flowrail.discovery.index import discover; discover('.', {str(tree)!r}, {{}})"
+
+    assert loaded_after(code, tree) == {"yaml"}
+
+
+def test_an_untouched_tree_is_discovered_without_yaml(tree: Path) -> None:
+    put(tree / ".claude/skills", "one")
+    code = (
+        "import time\n"
+        "from flowrail.discovery.index import discover\n"
+        "from flowrail.discovery.statcache import StatCache\n"
+        "cache = StatCache('cache', now_ns=lambda: time.time_ns() + 10**10)\n"
+        f"found = discover('.', {str(tree)!r}, {{}}, memory=cache)\n"
+        "assert len(found.candidates) == 1 and cache.save()"
+    )
+
+    assert loaded_after(code, tree) == {"yaml"}
+    assert loaded_after(code, tree) == set()
+
+
+def test_every_code_has_its_hint_and_every_hint_its_code() -> None:
+    text = "".join(path.read_text() for path in ROOM.glob("*.py") if path.name != "notes.py")
+    used = set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+|TABS|UTF16|NOT_UTF8|SHADOWED|UNREADABLE|SURROGATES)"', text))
+
+    assert used - set(HINTS) == {
+        *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CACHE_HOME", "LC_ALL"),
+        *("GIT_OPTIONAL_LOCKS", "GIT_LITERAL_PATHSPECS"),
+        *("NONE_INSTALLED", "NONE_ACCEPTS", "NONE_FITS"),
+        *("UNKNOWN_SKILL", "AMBIGUOUS_SKILL", "REGISTRY_CHANGED", "REGISTRY_INVALID"),
+    }
+    assert set(HINTS) <= used
+
+
+def test_a_note_says_where_and_what_to_do() -> None:
+    note = Note("TABS", "a tab", "SKILL.md", 3)
+
+    assert note.place == "SKILL.md:3"
+    assert Note("TABS", "a tab", "SKILL.md").place == "SKILL.md"
+    assert note.data() == {
+        "code": "TABS",
+        "reason": "a tab",
+        "file": "SKILL.md",
+        "line": 3,
+        "hint": note.hint,
+    }
+
+
+def test_no_other_room_is_known_here() -> None:
+    text = "".join(path.read_text() for path in ROOM.glob("*.py"))
+
+    assert not re.search(r"flowrail\.(machines|cli|handoff|formatters|skills)\b", text)

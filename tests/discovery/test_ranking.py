@@ -1,0 +1,423 @@
+"""Order of fit, and the reasons for it."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.skills import candidate
+
+from flowrail.discovery.compatibility import VERSIONS, Verdict, compatibility, normal_version
+from flowrail.discovery.locations import Scope
+from flowrail.discovery.ranking import (
+    CATEGORIES,
+    Query,
+    Ranked,
+    Score,
+    Synthesis,
+    answers,
+    rank,
+    rank_for,
+    read_synthesis,
+    score_query,
+    score_relevance,
+    shortlist,
+)
+
+
+def points(score: Score) -> dict[str, int]:
+    return {part.rule: part.points for part in score.parts}
+
+
+# --- the first scorer -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("problem_type", "categories"), CATEGORIES.items())
+def test_each_problem_type_wants_any_of_its_categories(
+    problem_type: str, categories: tuple[str, ...]
+) -> None:
+    synthesis = Synthesis(problem_type)
+
+    for category in categories:
+        assert points(score_relevance(synthesis, candidate(categories=(category,))))["problem type"] == 3
+    assert points(score_relevance(synthesis, candidate(categories=("other",))))["problem type"] == 0
+
+
+def test_there_are_seven_problem_types() -> None:
+    assert CATEGORIES == {
+        "strategic": ("research", "analysis", "architecture"),
+        "analytical": ("analysis", "research", "verification"),
+        "creative": ("creative", "research", "analysis"),
+        "decision": ("research", "analysis", "verification"),
+        "implementation": ("implementation", "architecture"),
+        "research": ("research", "analysis"),
+        "verification": ("verification", "analysis"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("problem_type", "reason"),
+    [("cooking", "there is no problem type `cooking`"), ("", "no problem type is given")],
+)
+def test_a_problem_type_that_is_unknown_scores_nothing_and_says_so(problem_type: str, reason: str) -> None:
+    part = score_relevance(Synthesis(problem_type), candidate()).parts[0]
+
+    assert (part.points, part.reason) == (0, reason)
+
+
+@pytest.mark.parametrize(
+    ("open_points", "categories", "expected"),
+    [
+        (("a", "b", "c"), ("research",), 2),
+        (("a", "b"), ("research",), 0),
+        (("a", "b", "c"), ("analysis",), 0),
+    ],
+)
+def test_three_uncertainties_call_for_research(
+    open_points: tuple[str, ...], categories: tuple[str, ...], expected: int
+) -> None:
+    score = score_relevance(Synthesis(key_uncertainties=open_points), candidate(categories=categories))
+
+    assert points(score)["uncertainties"] == expected
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected"),
+    [
+        ("We should build it", 2),
+        ("CODE first, then talk", 2),
+        ("software-based", 2),
+        ("decode the barcode", 0),
+        ("the builder implemented creatively", 0),
+        ("", 0),
+    ],
+)
+def test_words_of_building_count_as_whole_words(summary: str, expected: int) -> None:
+    able, unable = candidate(categories=("implementation",)), candidate(categories=("research",))
+    synthesis = Synthesis(synthesis_summary=summary)
+
+    assert points(score_relevance(synthesis, able))["implementation"] == expected
+    assert points(score_relevance(synthesis, unable))["implementation"] == 0
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"), [("low", 2), ("none", 2), ("medium", 0), ("high", 0), ("", 0)]
+)
+def test_low_convergence_calls_for_research(level: str, expected: int) -> None:
+    synthesis = Synthesis(convergence_level=level)
+
+    assert points(score_relevance(synthesis, candidate(categories=("research",))))["convergence"] == expected
+    assert points(score_relevance(synthesis, candidate(categories=("analysis",))))["convergence"] == 0
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_only_the_projects_own_skills_get_the_point_for_nearness(scope: Scope) -> None:
+    score = score_relevance(Synthesis(), candidate(scope=scope))
+
+    assert points(score)["scope"] == (1 if scope is Scope.PROJECT else 0)
+
+
+def test_all_that_can_be_reached_is_ten() -> None:
+    synthesis = Synthesis("strategic", "build software", ("a", "b", "c"), "none")
+
+    score = score_relevance(
+        synthesis, candidate(categories=("research", "implementation"), scope=Scope.PROJECT)
+    )
+
+    assert score == 10
+    assert sum(part.most for part in score.parts) == 10
+
+
+FLAT = {
+    "problem_type": "Strategic",
+    "synthesis_summary": "build",
+    "key_uncertainties": ["a", "b", "c"],
+    "convergence_level": "low",
+}
+V1 = {
+    "handoff": {
+        "payload": {
+            "problem_type": "strategic",
+            "synthesis_summary": "build",
+            "key_uncertainties": ["a", "b", "c"],
+        },
+        "context": {"convergence_level": "low"},
+    }
+}
+V2 = {
+    "handoff": {
+        "context": {"problem_type": "strategic", "synthesis_summary": "build"},
+        "insights": {"uncertainties": ["a", "b", "c"]},
+        "meta": {"convergence_level": "low"},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        FLAT,
+        V1,
+        V2,
+        V2["handoff"],
+        SimpleNamespace(**FLAT),
+        Synthesis("strategic", "build", ("a", "b", "c"), "low"),
+    ],
+)
+def test_a_synthesis_is_understood_however_it_is_written(written: object) -> None:
+    assert read_synthesis(written) == Synthesis("strategic", "build", ("a", "b", "c"), "low")
+
+
+def test_uncertainties_of_both_names_are_read_together() -> None:
+    found = read_synthesis({"key_uncertainties": ["a", "b"], "insights": {"uncertainties": ("b", "c", "")}})
+
+    assert found.key_uncertainties == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    "odd", [None, {}, {"problem_type": 3, "key_uncertainties": "abc", "context": []}, object()]
+)
+def test_a_synthesis_that_says_nothing_scores_nearness_only(odd: object) -> None:
+    assert score_relevance(odd, candidate(scope=Scope.PROJECT)) == 1
+
+
+# --- the second scorer ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "offered", "expected"),
+    [
+        (("a",), ("a", "b"), 40),
+        (("a", "b"), ("b", "a"), 40),
+        (("a", "b"), ("b", "c"), 20),
+        (("a",), ("b",), 0),
+        ((), ("a",), 0),
+    ],
+)
+def test_categories_give_forty_for_all_and_twenty_for_some(
+    wanted: tuple[str, ...], offered: tuple[str, ...], expected: int
+) -> None:
+    assert points(score_query(Query(wanted), candidate(categories=offered)))["category"] == expected
+
+
+@pytest.mark.parametrize(
+    ("sent", "version", "schema_type", "expected"),
+    [
+        ("", "3.0", "", 20),
+        ("3.0", "3.0", "universal", 20),
+        ("3.0", "2.0", "universal", 10),
+        ("3.0", "2.0", "", 0),
+        ("3.0", "1.2", "", 0),
+        ("2.0", "3.0", "", 20),
+        ("2.0", "2.0", "", 20),
+        ("1.2", "3.0", "", 0),
+    ],
+)
+def test_schemas_give_twenty_where_nothing_is_lost(
+    sent: str, version: str, schema_type: str, expected: int
+) -> None:
+    score = score_query(
+        Query(schema_version=sent), candidate(schema_version=version, schema_type=schema_type)
+    )
+
+    assert points(score)["schema"] == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"), [(("specification",), 20), (("specification", "x"), 10), (("x",), 0), ((), 0)]
+)
+def test_inputs_give_twenty_for_all_and_ten_for_some(wanted: tuple[str, ...], expected: int) -> None:
+    score = score_query(Query(inputs=wanted), candidate(input_requirements=("specification",)))
+
+    assert points(score)["input"] == expected
+
+
+@pytest.mark.parametrize(("history", "expected"), [({"a-skill"}, 10), ({"other"}, 0), ((), 0)])
+def test_history_counts_for_those_that_took_over_before(history: set[str], expected: int) -> None:
+    assert points(score_query(Query(history=history), candidate("a-skill")))["history"] == expected
+
+
+@pytest.mark.parametrize(
+    ("supervised", "autonomous", "expected"),
+    [
+        (True, False, 10),
+        (True, True, 0),
+        (False, True, 10),
+        (False, False, 0),
+        (True, None, 0),
+        (False, None, 0),
+    ],
+)
+def test_autonomy_counts_where_it_is_as_wished(
+    supervised: bool, autonomous: bool | None, expected: int
+) -> None:
+    score = score_query(Query(supervised=supervised), candidate(autonomous=autonomous))
+
+    assert points(score)["autonomy"] == expected
+
+
+def test_a_loop_costs_thirty_and_never_more_than_there_is() -> None:
+    looped = Query(("research",), chain=("a-skill",))
+
+    assert score_query(looped, candidate(schema_version="3.0")) == 40 + 20 - 30
+    assert points(score_query(Query(chain=("a-skill",)), candidate(schema_version="1.2")))["floor"] == 30
+
+
+def test_all_that_can_be_reached_is_a_hundred() -> None:
+    query = Query(("research",), inputs=("x",), history={"a-skill"})
+
+    assert score_query(query, candidate(input_requirements=("x",), autonomous=False)) == 100
+
+
+QUERIES = st.builds(
+    Query,
+    st.lists(st.sampled_from("abc"), max_size=3).map(tuple),
+    schema_version=st.sampled_from(["", *VERSIONS, "next"]),
+    inputs=st.lists(st.sampled_from("abc"), max_size=3).map(tuple),
+    supervised=st.booleans(),
+    history=st.lists(st.sampled_from(["a-skill", "b"]), max_size=2),
+    chain=st.lists(st.sampled_from(["a-skill", "b"]), max_size=2),
+)
+
+
+@given(
+    QUERIES,
+    st.sampled_from(VERSIONS),
+    st.sampled_from(["", "universal"]),
+    st.sampled_from([True, False, None]),
+)
+def test_the_parts_add_up_and_the_whole_stays_within_bounds(
+    query: Query, version: str, schema_type: str, autonomous: bool | None
+) -> None:
+    score = score_query(
+        query,
+        candidate(
+            categories=("a",),
+            input_requirements=("b",),
+            schema_version=version,
+            schema_type=schema_type,
+            autonomous=autonomous,
+        ),
+    )
+
+    assert score == sum(part.points for part in score.parts)
+    assert 0 <= score <= 100
+    assert all(part.reason for part in score.parts)
+    assert json.loads(json.dumps(score.data()))["score"] == score
+
+
+# --- order and queries ----------------------------------------------------------------------------
+
+
+def skills(ranked: list[Ranked]) -> list[str]:
+    return [each.candidate.skill for each in ranked]
+
+
+def test_the_nearer_scope_wins_a_tie_then_the_name() -> None:
+    some = [
+        candidate("beta", scope=Scope.GLOBAL),
+        candidate("alpha", scope=Scope.GLOBAL),
+        candidate("zeta", scope=Scope.GIT_ROOT),
+        candidate("eta", scope=Scope.EXTRA),
+    ]
+
+    assert skills(rank(some, synthesis=Synthesis("strategic"))) == ["zeta", "alpha", "beta", "eta"]
+
+
+def test_the_score_goes_before_the_scope() -> None:
+    some = [candidate("near", scope=Scope.GIT_ROOT, categories=("x",)), candidate("fit", scope=Scope.GLOBAL)]
+
+    assert skills(rank(some, synthesis={"problem_type": "research"})) == ["fit", "near"]
+
+
+def test_a_priority_of_the_registrys_settles_ties_first() -> None:
+    some = [candidate("near", scope=Scope.PROJECT), candidate("first", scope=Scope.GLOBAL, priority=0)]
+
+    assert skills(rank_for(some, Query())) == ["first", "near"]
+
+
+def test_a_shortlist_has_three_and_two_more_if_they_score() -> None:
+    ranked = [Ranked(candidate(str(number)), Score(())) for number in range(7)]
+    scoring = [Ranked(each.candidate, score_query(Query(("research",)), each.candidate)) for each in ranked]
+
+    assert len(shortlist(ranked)) == 3
+    assert len(shortlist(scoring)) == 5
+    assert len(shortlist(scoring[:2])) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (Query(), True),
+        (Query(("research",)), True),
+        (Query(("research", "x")), True),
+        (Query(("x",)), False),
+        (Query(source="friend"), True),
+        (Query(source="stranger"), False),
+        (Query(source="a-skill"), False),
+        (Query(inputs=("specification",)), True),
+        (Query(inputs=("x",)), False),
+        (Query(schema_version="2.0"), True),
+        (Query(schema_version="v2"), True),
+        (Query(schema_version="3.0"), False),
+        (Query(text="DIGS deeper"), True),
+        (Query(text="dig"), False),
+        (Query(text="tagged research"), True),
+    ],
+)
+def test_a_query_is_answered_by_what_it_asks_for(query: Query, expected: bool) -> None:
+    one = candidate(
+        accepts_from=("friend", "a-skill"),
+        input_requirements=("specification",),
+        schema_version="2.0",
+        description="Digs deeper",
+        tags=("tagged",),
+    )
+
+    assert answers(one, query) is expected
+    assert len(rank_for([one], query)) == int(expected)
+
+
+# --- versions of the schema -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "verdict"),
+    [
+        ("3.0", "3.0", Verdict.YES),
+        ("3.0", "2.0", Verdict.PARTIAL),
+        ("3.0", "1.2", Verdict.NO),
+        ("2.0", "3.0", Verdict.YES),
+        ("1.2", "3.0", Verdict.ADAPTER),
+        ("2.0", "2.0", Verdict.YES),
+        ("1.0", "2.0", Verdict.ADAPTER),
+        ("1.0", "3.0", Verdict.ADAPTER),
+        ("3.0", "1.0", Verdict.NO),
+        ("2.0", "1.2", Verdict.NO),
+        ("9.0", "9.0", Verdict.YES),
+        ("9.0", "3.0", Verdict.NO),
+    ],
+)
+def test_which_version_may_talk_to_which(source: str, target: str, verdict: Verdict) -> None:
+    found = compatibility(source, target)
+
+    assert found.verdict is verdict
+    assert found.reason
+    assert found.possible is (verdict is not Verdict.NO)
+
+
+@pytest.mark.parametrize(
+    ("written", "normal"),
+    [
+        ("3.0", "3.0"),
+        ("3", "3.0"),
+        ("v2", "2.0"),
+        (" V1.2 ", "1.2"),
+        ("2.0.0", "2.0"),
+        ("x.y", "x.y"),
+        ("", ""),
+    ],
+)
+def test_versions_have_one_form(written: str, normal: str) -> None:
+    assert normal_version(written) == normal

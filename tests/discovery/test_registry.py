@@ -1,0 +1,400 @@
+"""The optional registry: read leniently, merged with what the skills declare, checked strictly."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.skills import ACCEPTING, REGISTRY, head, put
+
+from flowrail.discovery import find_workflows
+from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.declared import Registry
+from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.locations import Scope
+from flowrail.discovery.registry import read_registry, registry_path
+from flowrail.discovery.registry_check import check
+
+REMOTE = """\
+version: "1.0"
+workflows:
+  - name: far-away
+    description: Lives elsewhere
+    skill_path: https://example.org/far-away/SKILL.md
+    handoff: {accepts_from: ["*"], schema_version: "3.0"}
+    categories: [research]
+    priority: 1
+    tags: [remote, slow]
+    notes: Ask first
+"""
+
+
+@pytest.fixture
+def home(tree: Path) -> Path:
+    (tree / ".claude/skills").mkdir(parents=True)
+    return tree
+
+
+def registry(home: Path, text: str) -> Path:
+    path = home / ".claude/handoff-registry.yaml"
+    path.write_text(text)
+    return path
+
+
+def found(home: Path) -> Discovery:
+    return discover(str(home / "nowhere"), str(home), {})
+
+
+def read(home: Path, text: str) -> Registry:
+    return read_registry(str(registry(home, text)), str(home))
+
+
+def codes(told: Registry) -> list[tuple[str, int]]:
+    return [(note.code, note.line) for note in told.notes]
+
+
+def test_that_there_is_no_registry_is_nothing_to_tell(home: Path) -> None:
+    discovery = found(home)
+
+    assert discovery.registry == Registry(str(home / ".claude/handoff-registry.yaml"))
+    assert discovery.notes == ()
+    assert check(discovery) == []
+    assert read_registry(str(home / "none.yaml"), str(home)) == Registry(str(home / "none.yaml"))
+
+
+def test_the_registry_moves_with_the_config_dir() -> None:
+    assert registry_path("/home/u", {}) == "/home/u/.claude/handoff-registry.yaml"
+    assert registry_path("/home/u", {"CLAUDE_CONFIG_DIR": "/conf"}) == "/conf/handoff-registry.yaml"
+
+
+def test_the_example_of_the_document_is_read(home: Path) -> None:
+    told = read(home, REGISTRY)
+
+    first, second = told.entries
+    assert told.notes == ()
+    assert (first.name, first.path, first.line) == (
+        "programming-pm",
+        str(home / ".claude/skills/programming-pm/SKILL.md"),
+        5,
+    )
+    assert first.reading.declared.provides_to == ("senior-developer", "junior-developer", "systems-architect")
+    assert first.reading.declared.duration == "days-to-weeks"
+    assert first.reading.declared.autonomous is False
+    assert second.reading.declared.autonomous is True
+    assert set(first.reading.origins.values()) == {"registry"}
+    assert not first.present
+
+
+def test_the_example_query_of_the_document_finds_what_its_table_gives(home: Path) -> None:
+    put(home / ".claude/skills", "programming-pm", head("programming-pm"))
+    put(home / ".claude/skills", "skill-editor", head("skill-editor"))
+    registry(home, REGISTRY)
+
+    answer = find_workflows(category="implementation", accepts_from="skill-editor", discovery=found(home))
+
+    assert [(each.candidate.skill, each.score) for each in answer] == [("programming-pm", 70)]
+    assert answer[0].candidate.duration == "days-to-weeks"
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, ["programming-pm", "skill-editor"]),
+        ({"category": ["skill-development", "x"]}, ["skill-editor"]),
+        ({"input": "specification"}, ["programming-pm", "skill-editor"]),
+        ({"input": "requirements"}, ["programming-pm"]),
+        ({"accepts_from": "programming-pm"}, ["skill-editor"]),
+        ({"schema_version": "3.0"}, ["programming-pm", "skill-editor"]),
+        ({"schema_version": "1.2"}, []),
+        ({"text": "software project"}, ["programming-pm"]),
+    ],
+)
+def test_the_index_is_asked_in_each_of_the_ways(
+    home: Path, asked: dict[str, str], expected: list[str]
+) -> None:
+    put(home / ".claude/skills", "programming-pm", "---\nname: programming-pm\n---\n")
+    put(home / ".claude/skills", "skill-editor", "---\nname: skill-editor\n---\n")
+    registry(home, REGISTRY)
+
+    answer = find_workflows(**asked, discovery=found(home))  # type: ignore[arg-type]
+
+    assert [each.candidate.skill for each in answer] == expected
+
+
+def test_the_frontmatter_wins_and_the_registry_adds(home: Path) -> None:
+    put(home / ".claude/skills", "programming-pm", head("programming-pm", ACCEPTING))
+    registry(
+        home, REGISTRY.replace('    version: "1.2"', '    version: "1.2"\n    priority: 7\n    tags: [big]')
+    )
+
+    (candidate,) = found(home).candidates
+
+    assert candidate.categories == ("research",)
+    assert candidate.description == "Digs deeper"
+    assert (candidate.priority, candidate.tags, candidate.duration) == (7, ("big",), "days-to-weeks")
+    assert candidate.origins["categories"] == "handoff.handoff_categories"
+    assert candidate.origins["priority"] == candidate.origins["provides_to"] == "registry"
+
+
+def test_a_skill_that_says_no_is_not_overruled(home: Path) -> None:
+    put(
+        home / ".claude/skills", "programming-pm", head("programming-pm", "handoff: {accepts_handoff: false}")
+    )
+    registry(home, REGISTRY)
+
+    assert found(home).candidates == ()
+
+
+def test_the_entry_of_a_home_skill_is_not_about_a_projects_of_the_same_name(home: Path) -> None:
+    project = home / "project"
+    put(project / ".claude/skills", "programming-pm", head("programming-pm"))
+    put(home / ".claude/skills", "programming-pm", head("programming-pm"))
+    registry(home, REGISTRY)
+
+    discovery = discover(str(project), str(home), {})
+
+    assert discovery.candidates == ()
+    assert [each.hidden_by for each in discovery.hidden] == [
+        str(project / ".claude/skills/programming-pm/SKILL.md")
+    ]
+
+
+def test_remote_workflows_are_offered_last(home: Path) -> None:
+    put(home / ".claude/skills", "near")
+    registry(home, REMOTE)
+
+    near, far = found(home).candidates
+
+    assert near.skill == "near"
+    assert (far.skill, far.scope, far.remote) == ("far-away", Scope.REGISTRY, True)
+    assert far.path == "https://example.org/far-away/SKILL.md"
+    assert (far.priority, far.tags, far.remarks) == (1, ("remote", "slow"), ("Ask first",))
+
+
+@pytest.mark.parametrize(
+    ("path", "remote"),
+    [
+        ("", True),
+        ("git@host:x/y", True),
+        ("ssh://host/x", True),
+        ("/x/y/SKILL.md", False),
+        ("x/y/SKILL.md", False),
+    ],
+)
+def test_what_has_no_path_here_is_remote(home: Path, path: str, remote: bool) -> None:
+    (entry,) = read(home, REMOTE.replace("https://example.org/far-away/SKILL.md", path)).entries
+
+    assert entry.remote is remote
+
+
+def test_a_remote_workflow_is_hidden_by_a_local_one_of_its_name(home: Path) -> None:
+    put(home / ".claude/skills", "far-away")
+    registry(home, REMOTE)
+
+    discovery = found(home)
+
+    assert [each.remote for each in discovery.candidates] == [False]
+    assert discovery.candidates[0].tags == ()
+    assert [each.code for each in discovery.skipped] == ["SHADOWED"]
+
+
+def test_a_remote_workflow_that_accepts_nothing_is_skipped(home: Path) -> None:
+    registry(home, REMOTE.replace('["*"]', "[]"))
+
+    assert [each.code for each in found(home).skipped] == ["NOT_ACCEPTING"]
+
+
+def test_an_entry_without_a_path_is_about_the_local_skill_of_its_name(home: Path) -> None:
+    put(home / ".agents/skills", "far-away", head("far-away"))
+    registry(home, "\n".join(line for line in REMOTE.splitlines() if "skill_path" not in line))
+
+    (candidate,) = found(home).candidates
+
+    assert not candidate.remote
+    assert candidate.tags == ("remote", "slow")
+
+
+def test_a_skill_outside_of_all_places_is_read_where_the_registry_says(home: Path) -> None:
+    path = put(home / "aside", "programming-pm", head("programming-pm", ACCEPTING))
+    registry(home, REGISTRY.replace("~/.claude/skills/programming-pm/SKILL.md", str(path)))
+
+    (candidate,) = found(home).candidates
+
+    assert (candidate.scope, candidate.remote, candidate.path) == (Scope.REGISTRY, False, str(path))
+    assert candidate.categories == ("research",)
+
+
+def test_an_entry_whose_skill_is_gone_is_told(home: Path) -> None:
+    registry(home, REGISTRY)
+
+    assert [(each.skill, each.code, each.line) for each in found(home).skipped] == [
+        ("programming-pm", "REGISTRY_STALE", 5),
+        ("skill-editor", "REGISTRY_STALE", 32),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("version: 1\nworkflows: [\n", 3),
+        ("workflows: &a []\n", 1),
+        ("- a list\n", 1),
+        ("version: 1\n", 1),
+        ("version: 1\nworkflows: {}\n", 2),
+        ("", 1),
+    ],
+)
+def test_a_registry_that_cannot_be_read_costs_nothing_but_itself(home: Path, text: str, line: int) -> None:
+    put(home / ".claude/skills", "a-skill")
+    registry(home, text)
+
+    discovery = found(home)
+
+    assert [each.skill for each in discovery.candidates] == ["a-skill"]
+    assert [(note.code, note.line) for note in discovery.notes if note.line == line] != []
+    assert {note.code for note in check(discovery)} & {"REGISTRY_UNREADABLE", "REGISTRY_ENTRY_INVALID"}
+
+
+def test_a_registry_that_is_no_file_is_told(home: Path) -> None:
+    (home / ".claude/handoff-registry.yaml").mkdir()
+
+    assert [note.code for note in found(home).notes] == ["REGISTRY_UNREADABLE"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ("just text", "REGISTRY_ENTRY_INVALID"),
+        ("{description: no name}", "REGISTRY_ENTRY_INVALID"),
+        ("{name: x, priority: high}", "REGISTRY_ENTRY_INVALID"),
+        ("{name: x, priority: 12345678}", "REGISTRY_ENTRY_INVALID"),
+        ("{name: x, handoff: {accept: a}}", "UNKNOWN_KEY"),
+        ("{name: far-away, remote: [x], skill_path: [y]}", "REGISTRY_DUPLICATE"),
+    ],
+)
+def test_a_bad_entry_costs_nothing_but_itself(home: Path, entry: str, code: str) -> None:
+    told = read(home, f"{REMOTE}  - {entry}\n")
+
+    assert told.entries[0].name == "far-away"
+    assert codes(told) == [(code, 11)]
+
+
+def test_a_registry_is_plain_data_too(home: Path) -> None:
+    data: Any = read(home, f"{REMOTE}  - just text\n").data()
+
+    (workflow,) = data["workflows"]
+    assert (workflow["skill"], workflow["remote"], workflow["tags"]) == ("far-away", True, ("remote", "slow"))
+    assert "duration" not in workflow
+    assert data["exists"] is True
+    assert len(data["notes"]) == 1
+
+
+def test_a_file_of_another_name_in_the_skills_folder_names_the_skill(home: Path) -> None:
+    put(home / "aside", "programming-pm", head("programming-pm", ACCEPTING), file="skill.md")
+    registry(
+        home,
+        REGISTRY.replace("~/.claude/skills/programming-pm/SKILL.md", f"{home}/aside/programming-pm/skill.md"),
+    )
+
+    (candidate,) = found(home).candidates
+
+    assert (candidate.scope, candidate.duration) == (Scope.REGISTRY, "days-to-weeks")
+
+
+def test_an_entry_whose_folder_holds_no_skill_is_told_once(home: Path) -> None:
+    (home / "aside/programming-pm").mkdir(parents=True)
+    (home / "aside/programming-pm/README.md").write_text("x")
+    text = REGISTRY.split('  - name: "skill-editor"')[0]
+    registry(
+        home,
+        text.replace("~/.claude/skills/programming-pm/SKILL.md", f"{home}/aside/programming-pm/README.md"),
+    )
+
+    assert [(each.skill, each.code) for each in found(home).skipped] == [("programming-pm", "NO_SKILL_FILE")]
+
+
+def test_tags_that_are_no_texts_are_passed_over(home: Path) -> None:
+    (entry,) = read(home, REMOTE.replace("[remote, slow]", "{a: b}").replace("Ask first", "[[x]]")).entries
+
+    assert (entry.reading.declared.tags, entry.reading.declared.remarks) == (None, None)
+
+
+# --- the strict reading ---------------------------------------------------------------------------
+
+
+def checked(home: Path) -> list[tuple[str, int]]:
+    return [(note.code, note.line) for note in check(found(home))]
+
+
+def install(home: Path) -> None:
+    for name in ("programming-pm", "skill-editor"):
+        put(home / ".claude/skills", name, head(name))
+
+
+def test_the_example_of_the_document_is_in_order(home: Path) -> None:
+    install(home)
+    registry(home, REGISTRY)
+
+    assert checked(home) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ('version: "1.0"', "version: 1.0", 1),
+        ('version: "1.0"', 'version: "2.0"', 1),
+        ('updated_at: "2026-02-07T18:30:00Z"', "updated_at: yesterday", 2),
+        ('accepts_from: ["*"]', 'accepts_from: "*"', 10),
+        ('schema_version: "3.0"', 'schema_version: "7.0"', 15),
+        ('description: "Multi-phase', 'summary: "Multi-phase', 5),
+        ("autonomous: false", "autonomous: sometimes", 30),
+        ('name: "programming-pm"', 'name: ""', 5),
+    ],
+)
+def test_every_mistake_is_named_with_its_line(home: Path, old: str, new: str, line: int) -> None:
+    install(home)
+    registry(home, REGISTRY.replace(old, new, 1))
+
+    assert ("REGISTRY_ENTRY_INVALID", line) in checked(home)
+
+
+def test_all_mistakes_are_named_at_once_and_a_persons_own_keys_are_none(home: Path) -> None:
+    install(home)
+    text = REGISTRY.replace('accepts_from: ["*"]', "accepts_from: x").replace(
+        "autonomous: true", "autonomous: 1"
+    )
+
+    registry(home, f"{text}mine: {{anything: goes}}\n")
+
+    assert [code for code, _ in checked(home)] == ["REGISTRY_ENTRY_INVALID"] * 3
+
+
+def test_what_differs_from_the_skills_is_told(home: Path) -> None:
+    put(home / ".claude/skills", "programming-pm", head("programming-pm", ACCEPTING))
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    put(home / "project/.claude/skills", "local", head("local", ACCEPTING))
+    text = REGISTRY.replace("total_workflows: 2", "total_workflows: 5")
+    registry(home, text)
+
+    told = check(discover(str(home / "project"), str(home), {}))
+
+    assert [(note.code, note.line) for note in told] == [
+        ("REGISTRY_STALE", 32),
+        ("REGISTRY_MISSES", 0),
+        ("REGISTRY_DIFFERS", 5),
+        ("REGISTRY_COUNT", 58),
+    ]
+    assert told[2].reason == "`programming-pm` declares otherwise: categories"
+
+
+def test_a_duplicate_is_told_by_the_check_too(home: Path) -> None:
+    registry(home, REMOTE + REMOTE.split("workflows:\n")[1])
+
+    assert ("REGISTRY_DUPLICATE", 11) in checked(home)
+
+
+def test_a_candidate_of_the_registry_is_plain_data_too(home: Path) -> None:
+    registry(home, REMOTE)
+    (candidate,) = found(home).candidates
+
+    assert isinstance(candidate, Candidate)
+    assert candidate.data()["scope"] == "registry"

@@ -1,0 +1,319 @@
+"""Bringing the registry up to date without losing what a person wrote."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from support.skills import ACCEPTING, REGISTRY, head, put
+
+from flowrail import _files
+from flowrail.discovery.index import discover
+from flowrail.discovery.registry_check import check
+from flowrail.discovery.registry_sync import RegistryChangedError, RegistryInvalidError, Sync, apply, plan
+from flowrail.errors import DocumentError
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+PM = """\
+handoff:
+  accepts_from: ["*"]
+  provides_to: [senior-developer, tester]
+  schema_version: "3.0"
+categories: [implementation, architecture]
+meta:
+  estimated_duration: days
+"""
+
+
+@pytest.fixture
+def home(tree: Path) -> Path:
+    (tree / ".claude/skills").mkdir(parents=True)
+    return tree
+
+
+def file_of(home: Path) -> Path:
+    return home / ".claude/handoff-registry.yaml"
+
+
+def sync(home: Path, cwd: Path | None = None) -> Sync:
+    found = discover(str(cwd or home / "nowhere"), str(home), {})
+    return plan(str(file_of(home)), found, home=str(home), now=NOW)
+
+
+def synced(home: Path) -> str:
+    apply(sync(home))
+    return file_of(home).read_text()
+
+
+def changed_lines(planned: Sync) -> list[str]:
+    lines = planned.difference.splitlines()[2:]
+    return [line for line in lines if line.startswith(("+", "-"))]
+
+
+def test_where_there_is_none_a_registry_is_made_of_the_skills_in_home(home: Path) -> None:
+    put(home / ".claude/skills", "programming-pm", head("programming-pm", PM))
+    put(home / "project/.claude/skills", "local", head("local", ACCEPTING))
+
+    planned = sync(home, home / "project")
+    apply(planned)
+
+    assert planned.added == ("programming-pm",)
+    assert file_of(home).read_text() == (
+        'version: "1.0"\n'
+        'updated_at: "2026-03-01T12:00:00Z"\n'
+        "\n"
+        "workflows:\n"
+        '  - name: "programming-pm"\n'
+        '    description: "Does things. Use it for things."\n'
+        '    skill_path: "~/.claude/skills/programming-pm/SKILL.md"\n'
+        "    handoff:\n"
+        "      accepts_from:\n"
+        '        - "*"\n'
+        "      provides_to:\n"
+        '        - "senior-developer"\n'
+        '        - "tester"\n'
+        '      schema_version: "3.0"\n'
+        "    categories:\n"
+        '      - "implementation"\n'
+        '      - "architecture"\n'
+        "    meta:\n"
+        '      estimated_duration: "days"\n'
+        "\n"
+        "meta:\n"
+        "  total_workflows: 1\n"
+        '  last_scan: "2026-03-01T12:00:00Z"\n'
+        '  discovery_mode: "hybrid"\n'
+    )
+    assert file_of(home).stat().st_mode & 0o777 == 0o600
+    assert check(discover(str(home), str(home), {})) == []
+
+
+def test_a_second_sync_changes_nothing(home: Path) -> None:
+    put(home / ".claude/skills", "programming-pm", head("programming-pm", PM))
+    first = synced(home)
+
+    planned = sync(home)
+    apply(planned)
+
+    assert not planned.changes
+    assert planned.difference == ""
+    assert file_of(home).read_text() == first
+
+
+def test_without_any_skill_no_registry_is_made(home: Path) -> None:
+    planned = sync(home)
+    apply(planned)
+
+    assert not planned.changes
+    assert not file_of(home).exists()
+
+
+def test_planning_writes_nothing(home: Path) -> None:
+    put(home / ".claude/skills", "programming-pm", head("programming-pm", PM))
+
+    assert sync(home).changes
+    assert not file_of(home).exists()
+
+
+EDITED = (
+    REGISTRY.replace("workflows:\n", "# what I use\nworkflows:\n")
+    .replace(
+        '    version: "1.2"',
+        "    version: '1.2'   # keep the quotes\n    priority: 1\n    notes: mine, not yours",
+    )
+    .replace('        - "junior-developer"\n', '        - "junior-developer"  # Jo\n')
+    .replace(
+        "\nmeta:\n",
+        "\n  - name: far-away  # a friend's\n"
+        "    description: Lives elsewhere\n"
+        "    skill_path: https://example.org/x\n"
+        '    handoff: {accepts_from: ["*"]}\n'
+        "    categories: [research]\n"
+        "\nmeta:\n",
+    )
+    + "# the end\n"
+)
+
+
+def test_only_what_a_skill_declares_otherwise_is_changed(home: Path) -> None:
+    put(home / ".claude/skills", "programming-pm", head("programming-pm", PM))
+    same = "Multi-agent workflow for creating and modifying Claude Code skills"
+    put(home / ".claude/skills", "skill-editor", head("skill-editor", description=same))
+    file_of(home).write_text(EDITED)
+
+    planned = sync(home)
+
+    assert (planned.added, planned.updated, planned.stale) == ((), ("programming-pm",), ())
+    assert changed_lines(planned) == [
+        '-updated_at: "2026-02-07T18:30:00Z"',
+        '+updated_at: "2026-03-01T12:00:00Z"',
+        '-    description: "Multi-phase project management workflow for software development"',
+        '+    description: "Does things. Use it for things."',
+        '-        - "junior-developer"  # Jo',
+        '-        - "systems-architect"',
+        '+        - "tester"',
+        '-      estimated_duration: "days-to-weeks"',
+        '+      estimated_duration: "days"',
+        "-  total_workflows: 2",
+        '-  last_scan: "2026-02-07T18:30:00Z"',
+        "+  total_workflows: 3",
+        '+  last_scan: "2026-03-01T12:00:00Z"',
+    ]
+
+
+def test_a_new_skill_is_added_after_the_others(home: Path) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    file_of(home).write_text(REGISTRY)
+
+    planned = sync(home)
+
+    assert planned.added == ("new",)
+    assert planned.stale == ("programming-pm", "skill-editor")
+    assert [line for line in changed_lines(planned) if line.startswith("-") and "Z" not in line] == [
+        "-  total_workflows: 2"
+    ]
+
+
+def test_the_order_of_a_list_is_a_persons_own(home: Path) -> None:
+    lines = PM.replace("[implementation, architecture]", "[architecture, implementation]")
+    put(home / ".claude/skills", "programming-pm", head("programming-pm", PM))
+    synced(home)
+    put(home / ".claude/skills", "programming-pm", head("programming-pm", lines))
+
+    assert not sync(home).changes
+
+
+@pytest.mark.parametrize("dash", ["", "  ", "    "])
+def test_the_indentation_stays_as_it_is(home: Path, dash: str) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    text = (
+        f"version: '1.0'\nworkflows:\n{dash}- name: far\n{dash}  description: x\n{dash}  skill_path: https://x\n"
+        f"{dash}  handoff: {{accepts_from: [a]}}\n{dash}  categories: [b]\n"
+    )
+    file_of(home).write_text(text)
+
+    after = synced(home)
+
+    assert after.startswith(text)
+    assert f'\n{dash}- name: "new"\n' in after
+
+
+def test_line_ends_and_permissions_stay_as_they_are(home: Path) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    file_of(home).write_bytes(REGISTRY.replace("\n", "\r\n").encode())
+    file_of(home).chmod(0o644)
+
+    apply(sync(home))
+
+    data = file_of(home).read_bytes()
+    assert data.count(b"\n") == data.count(b"\r\n") > 60
+    assert file_of(home).stat().st_mode & 0o777 == 0o644
+
+
+def test_a_linked_registry_is_written_where_it_lies(home: Path) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    real = home / "dotfiles.yaml"
+    real.write_text(REGISTRY)
+    file_of(home).symlink_to(real)
+
+    apply(sync(home))
+
+    assert file_of(home).is_symlink()
+    assert '"new"' in real.read_text()
+
+
+def test_a_document_mark_stays(home: Path) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    file_of(home).write_text(f"---\n{REGISTRY}")
+
+    assert synced(home).startswith('---\nversion: "1.0"\n')
+
+
+def test_a_skill_that_a_projects_hides_is_kept_up_to_date(home: Path) -> None:
+    put(home / ".claude/skills", "both", head("both", ACCEPTING))
+    put(home / "project/.claude/skills", "both", head("both"))
+
+    assert sync(home, home / "project").added == ("both",)
+
+
+def test_entries_without_a_path_or_elsewhere_are_left_alone(home: Path) -> None:
+    put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
+    entry = "    description: x\n    handoff: {accepts_from: ['*']}\n    categories: [a]\n"
+    file_of(home).write_text(
+        f"version: '1.0'\nworkflows:\n  - name: a-skill\n{entry}"
+        f"  - name: a-skill\n    remote: true\n    skill_path: /there/a-skill/SKILL.md\n{entry}"
+        f"  - name: other\n    skill_path: alone\n{entry}"
+    )
+
+    planned = sync(home)
+
+    assert planned.updated == ("a-skill",)
+    assert (planned.after or b"").count(b"description: x") == 2
+
+
+def test_a_new_meta_is_put_in_where_a_skill_declares_one(home: Path) -> None:
+    put(home / ".claude/skills", "far", head("far", PM))
+    file_of(home).write_text(
+        "version: '1.0'\nworkflows:\n- name: far\n  description: x\n"
+        "  handoff: {accepts_from: ['*']}\n  categories: [b]\n"
+    )
+
+    assert '  meta:\n    estimated_duration: "days"\n' in synced(home)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "workflows: [\n",
+        "version: '1.0'\n",
+        "version: '1.0'\nworkflows: &a []\n",
+        "\xff",
+        "a: b\nworkflows: []\n",
+        "version: '1.0'\nworkflows: []\nx: >#:",
+    ],
+)
+def test_a_registry_with_mistakes_is_not_touched(home: Path, text: str) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    file_of(home).write_bytes(text.encode("latin-1"))
+
+    with pytest.raises(DocumentError) as refused:
+        sync(home)
+
+    assert refused.value.place.startswith(str(file_of(home)))
+    assert file_of(home).read_bytes() == text.encode("latin-1")
+
+
+def test_all_mistakes_are_named(home: Path) -> None:
+    file_of(home).write_text(REGISTRY.replace('accepts_from: ["*"]', "accepts_from: x"))
+
+    with pytest.raises(RegistryInvalidError, match="and 1 more") as refused:
+        sync(home)
+
+    assert len(refused.value.details["notes"]) == 2  # type: ignore[arg-type]
+
+
+def test_a_registry_that_was_written_meanwhile_is_not_overwritten(home: Path) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    planned = sync(home)
+    file_of(home).write_text(REGISTRY)
+
+    with pytest.raises(RegistryChangedError):
+        apply(planned)
+
+    assert file_of(home).read_text() == REGISTRY
+
+
+def test_a_disk_that_says_no_leaves_the_old_registry(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    file_of(home).write_text(REGISTRY)
+    planned = sync(home)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+
+    with pytest.raises(_files.WriteFailedError):
+        apply(planned)
+
+    assert file_of(home).read_text() == REGISTRY

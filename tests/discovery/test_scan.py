@@ -1,0 +1,216 @@
+"""From locations to the skills that lie there."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from support.skills import head, put
+
+from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.scan import Limits, Scanned, scan, visit
+
+
+def root_at(path: Path, scope: Scope = Scope.PROJECT) -> Root:
+    about = path.stat()
+    return Root(str(path), scope, "cwd", identity=(about.st_dev, about.st_ino))
+
+
+def scanned(*paths: Path, recursive: bool = False, limits: Limits | None = None) -> Scanned:
+    return scan([root_at(path) for path in paths], recursive=recursive, limits=limits or Limits())
+
+
+def names(found: Scanned) -> list[str]:
+    return [each.skill for each in found.found]
+
+
+def codes(found: Scanned) -> dict[str, str]:
+    return {each.skill: each.code for each in found.skipped}
+
+
+def test_each_folder_with_a_skill_file_is_found_by_name(tree: Path) -> None:
+    put(tree, "zeta")
+    put(tree, "alpha")
+
+    found = scanned(tree)
+
+    assert names(found) == ["alpha", "zeta"]
+    assert found.found[0].path == str(tree / "alpha/SKILL.md")
+    assert found.found[0].file.reading.declared.categories == ("research",)
+    assert found.skipped == ()
+
+
+def test_what_is_no_skill_is_passed_over_with_its_reason(tree: Path) -> None:
+    put(tree, ".hidden")
+    put(tree, "grouped/inner")
+    (tree / "empty").mkdir()
+    for name in ("loose.md", "SKILL.md", "README.md", "notes.txt", ".hidden.md"):
+        (tree / name).write_text("x")
+
+    found = scanned(tree)
+
+    assert names(found) == []
+    assert codes(found) == {
+        ".hidden": "HIDDEN_FOLDER",
+        "grouped": "NO_SKILL_FILE",
+        "empty": "NO_SKILL_FILE",
+        "loose.md": "NOT_A_FOLDER",
+        "SKILL.md": "NOT_A_FOLDER",
+    }
+    assert not any(each.is_skill for each in found.skipped)
+
+
+def test_a_skill_file_in_another_case_is_read_with_a_note(tree: Path) -> None:
+    put(tree, "lower", file="skill.md")
+    put(tree, "mixed", file="Skill.MD")
+    if (tree / "lower/SKILL.md").exists():
+        pytest.skip("this file system does not tell the cases apart")
+
+    found = scanned(tree)
+
+    assert names(found) == ["lower", "mixed"]
+    assert [each.file.reading.notes[0].code for each in found.found] == ["LOWER_CASE_FILE"] * 2
+    assert found.found[0].path.endswith("lower/skill.md")
+
+
+def test_links_are_followed_once_and_a_folder_is_known_by_its_own_name(tree: Path) -> None:
+    put(tree, "real")
+    put(tree / "elsewhere", "outside")
+    (tree / "alias").symlink_to("real")
+    (tree / "linked").symlink_to(tree / "elsewhere/outside")
+
+    found = scanned(tree)
+
+    assert names(found) == ["real", "linked"]
+    assert codes(found) == {"alias": "SAME_FOLDER", "elsewhere": "NO_SKILL_FILE"}
+
+
+def test_a_folder_that_two_roots_lead_to_is_found_once(tree: Path) -> None:
+    put(tree / "shared", "skill")
+    (tree / "client").mkdir()
+    (tree / "client/skill").symlink_to(tree / "shared/skill")
+
+    found = scanned(tree / "client", tree / "shared")
+
+    assert [each.path for each in found.found] == [str(tree / "client/skill/SKILL.md")]
+    assert codes(found) == {"skill": "SAME_FOLDER"}
+
+
+def test_links_that_lead_nowhere_or_back_are_told(tree: Path) -> None:
+    (tree / "gone").symlink_to("nothing")
+    (tree / "loop").symlink_to("loop")
+    (tree / "up").symlink_to(".")
+    (tree / "file").symlink_to("/dev/null")
+    (tree / "dead").mkdir()
+    (tree / "dead/SKILL.md").symlink_to("nothing")
+    (tree / "round").mkdir()
+    (tree / "round/SKILL.md").symlink_to("SKILL.md")
+    (tree / "long").mkdir()
+    (tree / "long/SKILL.md").symlink_to("x" * 300)
+
+    assert codes(scanned(tree)) == {
+        "gone": "DANGLING_LINK",
+        "loop": "LINK_LOOP",
+        "up": "SAME_FOLDER",
+        "dead": "DANGLING_LINK",
+        "round": "LINK_LOOP",
+        "long": "UNREADABLE",
+    }
+
+
+def test_what_only_is_called_skill_file_is_never_waited_for(tree: Path) -> None:
+    for name in ("pipe", "folder", "device", "socket"):
+        (tree / name).mkdir()
+    os.mkfifo(tree / "pipe/SKILL.md")
+    (tree / "folder/SKILL.md").mkdir()
+    (tree / "device/SKILL.md").symlink_to("/dev/zero")
+    here = Path.cwd()
+    os.chdir(tree / "socket")
+    try:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind("SKILL.md")
+    finally:
+        os.chdir(here)
+
+    found = scanned(tree)
+
+    assert codes(found) == dict.fromkeys(("pipe", "folder", "device", "socket"), "NOT_A_FILE")
+    assert all(each.is_skill for each in found.skipped)
+
+
+def test_a_root_that_vanished_is_told(tree: Path) -> None:
+    found = scan([Root(str(tree / "gone"), Scope.EXTRA, "--root", identity=(1, 1))])
+
+    assert codes(found) == {"gone": "DANGLING_LINK"}
+
+
+def test_a_linked_skill_file_is_read(tree: Path) -> None:
+    real = put(tree, ".store", file="card.md")
+    (tree / "skill").mkdir()
+    (tree / "skill/SKILL.md").symlink_to(real)
+
+    assert names(scanned(tree)) == ["skill"]
+
+
+def test_deeper_levels_are_looked_at_only_when_asked_and_never_inside_a_skill(tree: Path) -> None:
+    put(tree, "top")
+    put(tree, "top/inner")
+    put(tree, "group/one")
+    put(tree, "group/sub/two")
+    (tree / "group/sub/back").symlink_to(tree)
+    put(tree, "a/b/c/deep")
+    put(tree, "a/b/c/d/deeper")
+
+    found = scanned(tree, recursive=True)
+
+    assert names(found) == ["top", "deep", "one", "two"]
+    assert codes(found)["back"] == "SAME_FOLDER"
+    assert codes(found)["d"] == "NO_SKILL_FILE"
+
+
+def test_a_scan_ends_after_so_many_folders(tree: Path) -> None:
+    for number in range(4):
+        put(tree, f"skill-{number}")
+
+    found = scanned(tree, limits=Limits(folders=3))
+
+    assert len(found.found) == 3
+    assert [note.code for note in found.notes] == ["TOO_MANY_FOLDERS"]
+
+
+def test_only_the_head_of_a_large_file_is_read(tree: Path) -> None:
+    put(tree, "large", head("large") + "x" * 1_000_000)
+    put(tree, "late", f"---\nname: late\n# {'x' * 20_000}\nlicense: MIT\nversion: 2\n---\n")
+    put(tree, "dashes", f"---\nname: dashes\n# a rule:\n----: x\n# {'x' * 20_000}\nversion: 3\n---\n")
+    put(tree, "endless", "---\nname: endless\n" + "x" * 1_000_000)
+
+    found = {each.skill: each.file for each in scanned(tree).found}
+
+    assert found["large"].problem is None
+    assert found["late"].reading.declared.version == "2"
+    assert found["dashes"].reading.declared.version == "3"
+    assert found["endless"].reading.notes[0].code == "FRONTMATTER_TOO_LONG"
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9", b"line\nbreak", b"\xf0\x9f\x9a\x80"])
+def test_folders_of_any_name_are_found(tree: Path, name: bytes) -> None:
+    folder = os.path.join(os.fsencode(tree), name)
+    try:
+        os.mkdir(folder)
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    with open(os.path.join(folder, b"SKILL.md"), "wb") as file:
+        file.write(head().encode())
+
+    assert [os.fsencode(each.skill) for each in scanned(tree).found] == [name]
+
+
+def test_a_file_named_from_outside_is_visited(tree: Path) -> None:
+    path = put(tree, "elsewhere")
+
+    (tree / "empty").mkdir()
+
+    found = visit([str(path), str(tree / "gone/SKILL.md"), str(tree / "empty/README.md")])
+
+    assert [(each.skill, each.root.scope) for each in found.found] == [("elsewhere", Scope.REGISTRY)]
+    assert codes(found) == {"gone": "DANGLING_LINK", "empty": "NO_SKILL_FILE"}

@@ -1,0 +1,89 @@
+"""Why a skill is offered or not."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.skills import ACCEPTING, head, put
+
+from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.ranking import Query, Synthesis
+from flowrail.discovery.why import why
+
+
+@pytest.fixture
+def found(tree: Path) -> Discovery:
+    (tree / "project/.git").mkdir(parents=True)
+    put(tree / "project/.claude/skills", "both")
+    put(tree / "home/.claude/skills", "both")
+    put(tree / "home/.claude/skills", "closed", head("closed", "handoff: {accepts_handoff: false}"))
+    put(tree / "home/.claude/skills", "one", head("shared", ACCEPTING))
+    put(tree / "home/.claude/skills", "two", head("shared", ACCEPTING))
+    return discover(str(tree / "project"), str(tree / "home"), {})
+
+
+def test_each_place_is_named_with_what_was_seen_there(found: Discovery, tree: Path) -> None:
+    told = why(found, "both")
+
+    assert [(each.root.origin, each.root.problem, each.paths) for each in told.places] == [
+        ("cwd", "", (str(tree / "project/.claude/skills/both/SKILL.md"),)),
+        ("cwd", "missing", ()),
+        ("home", "", (str(tree / "home/.claude/skills/both/SKILL.md"),)),
+        ("home", "missing", ()),
+    ]
+
+
+def test_an_offered_skill_is_told_with_whom_it_hides(found: Discovery, tree: Path) -> None:
+    told = why(found, "both")
+
+    assert told.verdict == f"`both` is offered, from {tree / 'project/.claude/skills/both/SKILL.md'}"
+    assert told.candidate
+    assert [each.path for each in told.hidden] == [str(tree / "home/.claude/skills/both/SKILL.md")]
+    assert [each.code for each in told.skipped] == ["SHADOWED"]
+    assert {"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "LEGACY_DIALECT"} == {
+        note.code for note in told.notes
+    }
+    assert told.score is None
+
+
+def test_what_excluded_a_skill_is_the_verdict(found: Discovery) -> None:
+    told = why(found, "closed")
+
+    assert (
+        told.verdict == "`closed` is not offered: it accepts no handoffs: `handoff.accepts_handoff` says so"
+    )
+    assert told.candidate is None
+    assert told.skipped[0].line == 4
+
+
+def test_a_name_that_several_go_by_names_them_all(found: Discovery) -> None:
+    told = why(found, "shared")
+
+    assert told.verdict.startswith("`shared` is what 2 skills go by: ")
+    assert told.candidate
+    assert told.candidate.skill == "one"
+
+
+def test_a_name_that_nothing_goes_by_was_not_found(found: Discovery) -> None:
+    assert why(found, "nobody").verdict == "nothing called `nobody` was found in any place"
+
+
+def test_the_score_is_told_part_by_part_where_something_was_asked(found: Discovery) -> None:
+    relevance = why(found, "both", asked=Synthesis("strategic")).score
+    fit = why(found, "both", asked=Query(("research",))).score
+
+    assert relevance is not None
+    assert relevance.parts[0].rule == "problem type"
+    assert relevance == 4
+    assert fit is not None
+    assert fit.parts[0].rule == "category"
+    assert why(found, "closed", asked=Query()).score is None
+
+
+def test_it_is_plain_data_too(found: Discovery) -> None:
+    data = json.loads(json.dumps(why(found, "both", asked=Query()).data()))
+
+    assert data["candidate"]["skill"] == "both"
+    assert data["places"][1]["problem"] == "missing"
+    assert data["score"]["score"] == 0
+    assert json.loads(json.dumps(why(found, "nobody").data()))["candidate"] is None
