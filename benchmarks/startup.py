@@ -1,0 +1,65 @@
+"""What a fresh process costs: `flow step` and `flow --help`, over a bare interpreter.
+
+Run: python benchmarks/startup.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from timing import best_of, report
+
+AIMS = {"flow step": 8.5, "flow --help": 4.5}
+ENGINE = "from statemachine import StateChart"
+
+
+def main(rounds: int = 20) -> None:
+    """Print the ratios."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "HOME": folder, "XDG_STATE_HOME": f"{folder}/state"}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users have bytecode from the second call on
+        project = Path(folder) / "project"
+        (project / ".git").mkdir(parents=True)
+        flow = str(Path(sys.executable).parent / "flow")
+
+        def run(*command: str) -> str:
+            return subprocess.run(
+                command, cwd=project, env=environment, check=True, capture_output=True, text=True
+            ).stdout
+
+        commands = iter(_commands(run, flow, rounds))
+        best = best_of(
+            {
+                "python -c pass": lambda: run(sys.executable, "-c", "pass"),
+                "flow --help": lambda: run(flow, "--help"),
+                "flow step": lambda: run(*next(commands)),
+                "engine alone": lambda: run(sys.executable, "-c", ENGINE),
+                "engine, click, cattrs": lambda: run(sys.executable, "-c", f"{ENGINE}; import click, cattrs"),
+                "everything, eagerly": lambda: run(
+                    sys.executable,
+                    "-c",
+                    f"{ENGINE}; import click, cattrs, pydantic, yaml, flowrail.machines.document",
+                ),
+            },
+            rounds=rounds,
+        )
+    report("A fresh process, over the bare interpreter", best, "python -c pass", AIMS)
+
+
+def _commands(run: object, flow: str, rounds: int) -> list[list[str]]:
+    """Return one command that moves a session for every round, each of a session of its own."""
+    assert callable(run)
+    commands = []
+    for _ in range(rounds):
+        answer = json.loads(run(flow, "start", "decision-critic", "--json"))
+        commands.append([flow, *answer["next"][0]["command"].split()[1:]])
+    return commands
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""`flow answer`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.formatters.working import invocation
+from flowrail.skills import working
+
+
+@click.command("answer")
+@options.session_argument
+@click.argument("answers", nargs=-1, required=True, metavar="Q=OPTION...")
+@click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+@options.form
+@options.store
+@options.wait
+def command(
+    session_id: str, answers: tuple[str, ...], reason: str, form: str | None, store: str | None, wait: float
+) -> None:
+    """Record the user's answers and show how to go on
+
+    Q=OPTION for each question, by its label; Q=other:TEXT for an answer in other words; one pair
+    for each choice where several may be chosen.
+    """
+    here = world(store=store, wait=wait)
+    answer = working.answer(here, session_id, answers, reason)
+    output.notes(answer.notes)
+    if answer.guidance.parent and form != "json":
+        output.text(invocation(answer.guidance, here.store.path))
+        return
+    output.show(answer.guidance, form)

@@ -1,0 +1,32 @@
+"""`flow ask`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.facts import read_text
+from flowrail.cli.world import world
+from flowrail.formatters.working import put_data, put_text
+from flowrail.machines.question_reading import parse_questions
+from flowrail.skills import working
+
+
+@click.command("ask")
+@options.session_argument
+@click.argument("file")
+@options.as_json
+@options.store
+@options.wait
+def command(session_id: str, file: str, as_json: bool, store: str | None, wait: float) -> None:
+    """Put an agent's questions to the user
+
+    FILE holds the needs_user_input block or the same as JSON; - reads standard input. The session
+    waits until they are answered. Prints the block to return as the agent's whole answer.
+    """
+    text, source = read_text(file, what="the file of questions")
+    put = working.ask(world(store=store, wait=wait), session_id, parse_questions(text, source=source))
+    if as_json:
+        output.data(put_data(put))
+    else:
+        output.text(put_text(put))

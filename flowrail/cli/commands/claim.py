@@ -1,0 +1,36 @@
+"""`flow claim`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.formatters.working import handed_data, handed_text
+from flowrail.skills import working
+from flowrail.skills.runs import Answer
+
+
+@click.command("claim")
+@options.session_argument
+@click.argument("dispatch")
+@click.option("--as", "holder", metavar="NAME", help="Who takes it, for the record.")
+@options.form
+@options.store
+@options.wait
+def command(
+    session_id: str, dispatch: str, holder: str | None, form: str | None, store: str | None, wait: float
+) -> None:
+    """Take a piece of work that a step hands out
+
+    Where it is a workflow, the answer is the first step of a session of one's own; else it is a
+    prompt, and the command that ends it. It is held for an hour, longer while its session moves.
+    """
+    taken = working.claim(world(store=store, wait=wait), session_id, dispatch, holder)
+    if isinstance(taken, Answer):
+        output.notes(taken.notes)
+        output.show(taken.guidance, form)
+    elif form == "json":
+        output.data(handed_data(taken))
+    else:
+        output.text(handed_text(taken))

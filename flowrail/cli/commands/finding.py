@@ -1,0 +1,94 @@
+"""`flow finding`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.facts import read_text
+from flowrail.cli.world import world
+from flowrail.errors import UsageError
+from flowrail.formatters.text import table
+from flowrail.formatters.working import finding_data
+from flowrail.machines.reviewing import Recorded
+from flowrail.skills import working
+
+
+@click.group("finding")
+def command() -> None:
+    """Record, list and resolve findings of a review
+
+    A gate decides from them. Those of an agent's session count for the nearest gate above it.
+    """
+
+
+@command.command("add")
+@options.session_argument
+@click.option("--severity", required=True, metavar="MUST|SHOULD|COULD", help="How much it matters.")
+@click.option("--text", "text", metavar="T", help="What is wrong.")
+@click.option("--file", "file", metavar="F", help="A file that says what is wrong; - reads standard input.")
+@click.option("--place", metavar="FILE:LINE", help="Where.")
+@click.option("--item", metavar="NAME", help="What it is about; the same again is its next version.")
+@options.as_json
+@options.store
+@options.wait
+def add(
+    session_id: str,
+    severity: str,
+    text: str | None,
+    file: str | None,
+    place: str | None,
+    item: str | None,
+    as_json: bool,
+    store: str | None,
+    wait: float,
+) -> None:
+    """Record one finding"""
+    if (text is None) == (file is None):
+        raise UsageError("say what is wrong by --text or by --file", hint="give one of them")
+    said = text if text is not None else read_text(str(file), what="the file of the finding")[0]
+    home, finding = working.add_finding(
+        world(store=store, wait=wait), session_id, severity=severity, text=said, place=place, item=item
+    )
+    if as_json:
+        output.data(finding_data(home, finding))
+    else:
+        output.text(f"{finding.id} {finding.severity} is on record in {home}")
+
+
+@command.command("list")
+@options.session_argument
+@options.as_json
+@options.store
+def list_(session_id: str, as_json: bool, store: str | None) -> None:
+    """List the findings on record"""
+    home, findings = working.list_findings(world(store=store), session_id)
+    if as_json:
+        output.data({"findings": [finding_data(home, each) for each in findings]})
+    elif not findings:
+        output.text(f"no finding is on record in {home}")
+    else:
+        output.text(
+            table(["id", "severity", "round", "state", "place", "what"], [_row(each) for each in findings])
+        )
+
+
+@command.command("resolve")
+@options.session_argument
+@click.argument("finding")
+@click.option("--note", default="", metavar="TEXT", help="How, for the record.")
+@options.as_json
+@options.store
+@options.wait
+def resolve(session_id: str, finding: str, note: str, as_json: bool, store: str | None, wait: float) -> None:
+    """Record that a finding is settled"""
+    home, settled = working.resolve_finding(world(store=store, wait=wait), session_id, finding, note)
+    if as_json:
+        output.data(finding_data(home, settled))
+    else:
+        output.text(f"{settled.id} is resolved")
+
+
+def _row(each: Recorded) -> list[str]:
+    state = "open" if each.is_open else "resolved"
+    return [each.id, each.severity, str(each.round), state, each.place or "", each.text]

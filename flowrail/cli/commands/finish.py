@@ -1,0 +1,56 @@
+"""`flow finish`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.facts import facts_of
+from flowrail.cli.world import world
+from flowrail.errors import UsageError
+from flowrail.formatters.working import ended_data
+from flowrail.skills import working
+
+
+@click.command("finish")
+@options.session_argument
+@click.argument("dispatch")
+@click.argument("outcome", required=False)
+@click.option("--token", metavar="T", help="The word that came with the prompt.")
+@click.option("-s", "--set", "assignments", multiple=True, metavar="NAME=VALUE", help="A fact of the result.")
+@click.option(
+    "--facts", "facts_file", metavar="FILE", help="A JSON file with the result; - reads standard input."
+)
+@click.option("--cancel", is_flag=True, help="Call it off instead; needs no token.")
+@options.as_json
+@options.store
+@options.wait
+def command(
+    session_id: str,
+    dispatch: str,
+    outcome: str | None,
+    token: str | None,
+    assignments: tuple[str, ...],
+    facts_file: str | None,
+    cancel: bool,
+    as_json: bool,
+    store: str | None,
+    wait: float,
+) -> None:
+    """End a piece of work that was given with a prompt
+
+    OUTCOME is ok or fail. A result that comes late or twice is refused by its token; the same one
+    again is answered again. Prints the lines to answer with.
+    """
+    here = world(store=store, wait=wait)
+    if cancel:
+        ended = working.cancel(here, session_id, dispatch)
+    elif outcome is None or token is None:
+        raise UsageError("the outcome and its token are missing", hint="flow finish ID DISPATCH ok --token T")
+    else:
+        facts = facts_of(assignments, facts_file)
+        ended = working.finish(here, session_id, dispatch, outcome, token=token, facts=facts)
+    if as_json:
+        output.data(ended_data(ended))
+    else:
+        output.text("\n".join(ended.lines))

@@ -1,0 +1,44 @@
+"""`flow list`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.here import Here
+from flowrail.formatters.text import table
+from flowrail.skills import shelf
+
+
+@click.command("list")
+@options.as_json
+@options.root
+def command(as_json: bool, roots: tuple[str, ...]) -> None:
+    """List the skills in sight
+
+    The nearest of each name; nothing of them is run.
+    """
+    items = shelf.items(Here(roots=roots).roots)
+    if as_json:
+        output.data({"skills": items})
+    else:
+        output.text(table(["skill", "steps", "params", "source", "what for"], [_row(item) for item in items]))
+
+
+def _row(item: dict[str, object]) -> list[str]:
+    params = ", ".join(str(param["name"]) for param in item["params"])  # type: ignore[attr-defined]
+    errors = f"{item['errors']} mistakes: flow check {item['name']}" if item["errors"] else ""
+    what = errors or str(item["description"])
+    inner = f" + {len(item['workflows'])} of its agents" if item["workflows"] else ""  # type: ignore[arg-type]
+    return [
+        str(item["name"]),
+        f"{item['total_steps']}{inner}",
+        params,
+        str(item["source"]),
+        _first_sentence(what),
+    ]
+
+
+def _first_sentence(text: str, longest: int = 90) -> str:
+    first = " ".join(text.split()).partition(". ")[0].rstrip(".")
+    return first if len(first) <= longest else f"{first[: longest - 1]}…"

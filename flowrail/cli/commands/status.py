@@ -1,0 +1,27 @@
+"""`flow status`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.formatters.text import standing
+from flowrail.skills import runs
+
+
+@click.command("status")
+@options.optional_session
+@options.as_json
+@options.store
+def command(session_id: str | None, as_json: bool, store: str | None) -> None:
+    """Tell where a session stands
+
+    Without ID the one open session is meant. The JSON is that of a step.
+    """
+    answer = runs.resume(world(store=store), session_id)
+    output.notes(answer.notes)
+    if as_json:
+        output.show(answer.guidance, "json")
+    else:
+        output.text(standing(answer.guidance))

@@ -1,0 +1,56 @@
+"""`flow trust`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail import trust
+from flowrail.cli import options, output
+from flowrail.cli.here import Here
+from flowrail.errors import TrustError
+from flowrail.formatters.escape import one_line
+from flowrail.skills.allowing import about
+from flowrail.skills.catalog import find
+
+
+@click.command("trust")
+@options.skill
+@click.option("--digest", metavar="HEX", help="Allow without asking, if the folder has exactly this digest.")
+@options.root
+def command(skill: str, digest: str | None, roots: tuple[str, ...]) -> None:
+    """Allow a project's skill to run
+
+    Shows what the folder holds and asks a person at the terminal. What is allowed is exactly
+    this content; any change takes it away. In CI, where nobody can be asked, --digest names
+    the content that somebody looked at.
+    """
+    here = Here(roots=roots)
+    found = find(skill, here.roots)
+    now = trust.snapshot(found.folder)
+    output.text("\n".join(one_line(line) for line in about(now)))
+    if digest is None:
+        _ask(skill, now.digest)
+    elif digest != now.digest:
+        raise TrustError(
+            f"the folder's digest is {now.digest}, not {digest[:80]}",
+            hint="look at what changed before allowing it",
+            digest=now.digest,
+        )
+    trust.allow(now, here.state, at=here.now)
+    output.text(f"{skill} may run as it is now; `flow untrust {skill}` takes that back")
+
+
+def _ask(skill: str, digest: str) -> None:
+    """Ask on the terminal itself, so that nothing piped in can answer."""
+    try:
+        with open("/dev/tty", "r+b", buffering=0) as terminal:
+            terminal.write(f"Allow skill {skill} to run its code as you? Type yes: ".encode())
+            answer = terminal.readline(64).strip().lower()
+    except OSError:
+        raise TrustError(
+            "a person must allow this, and there is no terminal to ask at",
+            hint=f"a person types: flow trust {skill}",
+            digest=digest,
+        ) from None
+    if answer != b"yes":
+        raise TrustError("it was not allowed", hint=f"a person types: flow trust {skill}", digest=digest)

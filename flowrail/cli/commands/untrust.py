@@ -1,0 +1,24 @@
+"""`flow untrust`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail import trust
+from flowrail.cli import options, output
+from flowrail.cli.here import Here
+from flowrail.skills.catalog import find
+
+
+@click.command("untrust")
+@options.skill
+@options.root
+def command(skill: str, roots: tuple[str, ...]) -> None:
+    """Take that back
+
+    The skill's code runs no more until a person allows it again.
+    """
+    here = Here(roots=roots)
+    found = find(skill, here.roots)
+    was = trust.forget(found.folder, here.state)
+    output.text(f"{skill} may no longer run" if was else f"{skill} was not allowed")

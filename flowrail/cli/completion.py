@@ -1,0 +1,75 @@
+"""What a shell may complete: skills, steps, outcomes and sessions. Nothing is run, no error is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from flowrail.cli.here import Here
+
+Params = Mapping[str, Any]
+
+
+def complete(kind: str, params: Params, incomplete: str) -> list[str]:
+    """Return what *incomplete* may become, given what stands on the command line before it."""
+    try:
+        return [word for word in _FINDERS[kind](params) if word.startswith(incomplete)]
+    except Exception:  # noqa: BLE001 - whoever presses a key wants words or nothing
+        return []
+
+
+def _here(params: Params) -> Here:
+    return Here(store=params.get("store"), roots=params.get("roots") or ())
+
+
+def _skills(params: Params) -> Iterable[str]:
+    from flowrail.skills.catalog import listing
+    from flowrail.skills.shelf import addresses
+
+    return [address for found in listing(_here(params).roots) for address in addresses(found)]
+
+
+def _steps(params: Params) -> Iterable[str]:
+    from flowrail.skills.shelf import definition_of
+
+    definition, _ = definition_of(str(params.get("skill")), _here(params).roots)
+    return [step.id for step in definition.steps]
+
+
+def _sessions(params: Params) -> Iterable[str]:
+    skill = params.get("skill")
+    ids = _here(params).store.ids()
+    return [each for each in ids if not skill or each.startswith(f"{str(skill).replace('/', '-')}-")]
+
+
+def _outcomes(params: Params) -> Iterable[str]:
+    """Return what is open now in the one open session, or every outcome.
+
+    Judged from what the session keeps of its workflow, so that no skill's code is run.
+    """
+    from flowrail.machines.guidance import guide
+    from flowrail.machines.plain import from_plain
+
+    store = _here(params).store
+    ids = [str(params["session_id"])] if params.get("session_id") else list(_open_ones(params))
+    kept = store.definition(ids[0]) if len(ids) == 1 else {"functions": True}
+    if kept["functions"]:
+        return ["ok", "fail", "skip", "iterate", "done"]
+    told = guide(from_plain(kept["workflow"]), store.read(ids[0]).session)
+    return dict.fromkeys(way.outcome for way in told.next)
+
+
+def _open_ones(params: Params) -> Iterable[str]:
+    store = _here(params).store
+    for session_id in _sessions(params):
+        session = store.read(session_id).session
+        if session.is_open and session.skill == params.get("skill"):
+            yield session_id
+
+
+_FINDERS: Mapping[str, Callable[[Params], Iterable[str]]] = {
+    "skills": _skills,
+    "steps": _steps,
+    "sessions": _sessions,
+    "outcomes": _outcomes,
+}

@@ -1,0 +1,82 @@
+"""A file of facts: one JSON object, bounded, every number and key as JSON means it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from flowrail._files import decode, read_bounded
+from flowrail.errors import DocumentError, UsageError
+
+LARGEST = 1_000_000
+_DEEPEST = 32
+
+
+def read_text(name: str, *, what: str) -> tuple[str, str]:
+    """Return the text of the file *name*, or of standard input where it is ``-``, and what to call it."""
+    source = "standard input" if name == "-" else name
+    if name == "-":
+        data = sys.stdin.buffer.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise DocumentError(f"has more than {LARGEST} bytes", hint="give less", place=source)
+    else:
+        data = read_bounded(name, limit=LARGEST, what=what, follow=True)
+    return decode(data, source=source), source
+
+
+def facts_of(assignments: Sequence[str], file: str | None) -> dict[str, object]:
+    """Return facts that nobody declared: texts given one by one, and what a file holds."""
+    named: dict[str, object] = {}
+    for text in assignments:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"`-s {text[:60]}` is not NAME=VALUE", hint="write it as `-s NAME=VALUE`")
+        named[name] = value
+    return {**(read_facts(file) if file else {}), **named}
+
+
+def read_facts(name: str) -> dict[str, object]:
+    """Return the object in the file *name*, or on standard input where it is ``-``."""
+    text, source = read_text(name, what="the file of facts")
+    try:
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise DocumentError(
+            error.msg.lower(), hint="write one JSON object", place=f"{source}:{error.lineno}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        what = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise DocumentError(what, hint="write one plain JSON object", place=source) from None
+    if not isinstance(value, dict):
+        raise DocumentError("holds no JSON object", hint='write {"name": value}', place=source)
+    if _depth(value) > _DEEPEST:
+        raise DocumentError("is nested too deeply", hint="report plainer facts", place=source)
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"key `{twice[:60]}` stands there twice")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _depth(value: Any) -> int:
+    deepest, level = 0, [value]
+    while level:
+        deepest += 1
+        level = [
+            item
+            for each in level
+            if isinstance(each, (dict, list))
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+    return deepest

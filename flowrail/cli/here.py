@@ -1,0 +1,83 @@
+"""Where and when a command runs: the only place that looks up cwd, home, environment and clock."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from flowrail.discovery.locations import Root, find_project_root, skill_roots
+from flowrail.errors import UsageError
+from flowrail.machines.keys import Owner, state_folder
+
+if TYPE_CHECKING:
+    from flowrail.machines.store import Store
+
+
+class Here:
+    """What a command may know of the world, looked up once and late."""
+
+    def __init__(self, *, store: str | None = None, roots: Sequence[str] = ()) -> None:
+        self._store = store
+        self._extra = roots
+        self.environ: Mapping[str, str] = os.environ
+
+    @cached_property
+    def cwd(self) -> str:
+        """The folder the command was called in."""
+        try:
+            return os.getcwd()
+        except OSError:
+            raise UsageError("the current folder is gone", hint="change to one that exists") from None
+
+    @cached_property
+    def home(self) -> str:
+        """The user's home folder."""
+        return os.path.expanduser("~")
+
+    @cached_property
+    def state(self) -> str:
+        """The folder of the user's own state."""
+        return state_folder(self.environ, self.home)
+
+    @cached_property
+    def roots(self) -> tuple[Root, ...]:
+        """Every folder that holds skills, nearest first."""
+        return skill_roots(self.cwd, self.home, self.environ, self._extra)
+
+    @cached_property
+    def shown_store(self) -> str | None:
+        """The store as printed commands name it; `None` where it is the project's own."""
+        named = self._store or self.environ.get("FLOW_STORE") or None
+        return os.path.abspath(os.path.join(self.cwd, named)) if named else None
+
+    @cached_property
+    def store_path(self) -> str:
+        """The folder of the sessions that are meant."""
+        return self.shown_store or os.path.join(find_project_root(self.cwd), ".flow")
+
+    @cached_property
+    def store(self) -> Store:
+        """The sessions that are meant."""
+        from flowrail.machines.store import Store  # brings cattrs, which looking at skills does not need
+
+        return Store(self.store_path, Owner(self.state))
+
+    @property
+    def now(self) -> str:
+        """This moment, to the millisecond."""
+        seconds = time.time()
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03d}Z"
+
+    @property
+    def by(self) -> str:
+        """Who is at work, as far as the environment says."""
+        environ = self.environ
+        return (
+            environ.get("FLOW_ACTOR")
+            or environ.get("USER")
+            or environ.get("LOGNAME")
+            or f"uid {os.geteuid()}"
+        )

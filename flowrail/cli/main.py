@@ -1,0 +1,150 @@
+"""The table of commands, and the one place where errors become answers."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+
+import click
+
+from flowrail import __version__
+from flowrail.cli.lazy import Entry, LazyGroup
+from flowrail.errors import FlowError, UsageError
+
+_RUN, _WORK = "Run a procedure", "Work for others, questions, reviews"
+_LOOK, _AUTHOR = "Look at skills", "Set up"
+_HERE = "flowrail.cli.commands"
+
+COMMANDS = {
+    "step": Entry(f"{_HERE}.step", _RUN, "Show the current step, or report how it went and show the next"),
+    "start": Entry(f"{_HERE}.start", _RUN, "Start a new session and show its first step"),
+    "status": Entry(f"{_HERE}.status", _RUN, "Tell where a session stands"),
+    "sessions": Entry(f"{_HERE}.sessions", _RUN, "List the open sessions"),
+    "resume": Entry(f"{_HERE}.resume", _RUN, "Show the current step of a session again"),
+    "history": Entry(f"{_HERE}.history", _RUN, "Tell what happened in a session, when and by whom"),
+    "claim": Entry(f"{_HERE}.claim", _WORK, "Take a piece of work that a step hands out"),
+    "finish": Entry(f"{_HERE}.finish", _WORK, "End a piece of work that was given with a prompt"),
+    "ask": Entry(f"{_HERE}.ask", _WORK, "Put an agent's questions to the user"),
+    "answer": Entry(f"{_HERE}.answer", _WORK, "Record the user's answers and show how to go on"),
+    "finding": Entry(f"{_HERE}.finding", _WORK, "Record, list and resolve findings of a review"),
+    "abandon": Entry(f"{_HERE}.abandon", _RUN, "End a session that will not be finished"),
+    "list": Entry(f"{_HERE}.list", _LOOK, "List the skills in sight"),
+    "show": Entry(f"{_HERE}.show", _LOOK, "Show a skill's steps, ways on and parameters"),
+    "check": Entry(f"{_HERE}.check", _LOOK, "Name every mistake in a workflow"),
+    "preview": Entry(f"{_HERE}.preview", _LOOK, "Show what a step tells, without a session"),
+    "diagram": Entry(f"{_HERE}.diagram", _LOOK, "Draw a workflow"),
+    "discover": Entry(f"{_HERE}.discover", _LOOK, "Find skills that can take over a piece of work"),
+    "schema": Entry(f"{_HERE}.schema", _AUTHOR, "Print the JSON Schema of a document"),
+    "trust": Entry(f"{_HERE}.trust", _AUTHOR, "Allow a project's skill to run"),
+    "untrust": Entry(f"{_HERE}.untrust", _AUTHOR, "Take that back"),
+    "registry": Entry(f"{_HERE}.registry", _AUTHOR, "Show, sync or check the registry of workflows"),
+    "doctor": Entry(f"{_HERE}.doctor", _AUTHOR, "Examine the whole set-up and say what to mend"),
+}
+
+GUIDE = """Keep an agent on the rails of a procedure.
+
+\b
+A skill's procedure is a workflow: steps, and ways on keyed by outcome.
+  flow list                      which procedures there are
+  flow step SKILL                start one, or show the current step again
+  flow step SKILL ok …           report how the step went, get the next
+
+Every answer prints the complete commands that go on from there: run one of
+them as it is. Sessions are files in .flow; nothing is lost when a process dies.
+
+Exit status: 0 done, 1 failed, 2 wrong use, 3 storage, 4 conflict, 5 the
+definition changed, 6 handoff refused, 7 not trusted.
+"""
+
+
+class NoSuchOptionError(UsageError):
+    """An option, argument or value that the command does not take."""
+
+    code = "WRONG_USE"
+
+
+def group() -> click.Group:
+    """Return the command line as one click group."""
+    return LazyGroup(
+        name="flow",
+        help=GUIDE,
+        table=COMMANDS,
+        params=[
+            click.Option(
+                ["--version"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_version,
+                help="Show the version and exit.",
+            )
+        ],
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status. What is no refusal of ours is a bug and raises."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    _speak_utf8()
+    try:
+        result = group().main(args=words, prog_name="flow", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except FlowError as error:
+        return _refuse(error, words)
+    except click.exceptions.NoArgsIsHelpError as error:
+        sys.stderr.write(f"{error.format_message()}\n")
+        return UsageError.exit_status
+    except click.UsageError as error:
+        return _refuse(_wrong_use(error), words)
+    except click.ClickException as error:
+        return _refuse(UsageError(error.format_message(), hint="see --help"), words)
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+    except BrokenPipeError:
+        return 0
+    finally:
+        _flush()
+
+
+def _speak_utf8() -> None:
+    """Answer in UTF-8 whatever the locale is; what no encoder takes is escaped, in the way of JSON."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _flush() -> None:
+    """Hand everything to whoever reads; a reader that has gone is no error of ours."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refuse(error: FlowError, words: Sequence[str]) -> int:
+    from flowrail.cli.output import refuse
+
+    as_json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
+    return refuse(error, as_json=as_json)
+
+
+def _wrong_use(error: click.UsageError) -> FlowError:
+    path = error.ctx.command_path if error.ctx else "flow"
+    near = getattr(error, "possibilities", None) or []
+    meant = f"did you mean {', '.join(f'`{each}`' for each in near[:3])}?" if near else f"see `{path} --help`"
+    if isinstance(error, click.NoSuchOption):
+        return NoSuchOptionError(
+            f"`{path}` has no option `{error.option_name}`", hint=meant, option=error.option_name
+        )
+    message = error.format_message().rstrip(".")
+    return NoSuchOptionError(f"{path}: {message[:1].lower()}{message[1:]}", hint=meant)
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"flow {__version__}")
+        ctx.exit()

@@ -1,0 +1,79 @@
+"""Options and arguments that several commands share, with their completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def stacked(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Return one decorator for several, the first on top."""
+
+    def decorate(function: F) -> F:
+        for each in reversed(decorators):
+            function = each(function)
+        return function
+
+    return decorate
+
+
+def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what click asks to complete words of that *kind*."""
+
+    def ask(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        del param
+        from flowrail.cli import completion
+
+        return completion.complete(kind, dict(ctx.params), incomplete)
+
+    return ask
+
+
+form = stacked(
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(["xml", "text", "json"]),
+        help="How to print it (default: text on a terminal, XML in a pipe).",
+    ),
+    click.option("--json", "form", flag_value="json", help="The same as --format json."),
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+store = click.option("--store", metavar="DIR", help="Keep sessions there instead of in the project's .flow.")
+root = click.option(
+    "--root", "roots", multiple=True, metavar="DIR", help="Look for skills there too. May be repeated."
+)
+params = click.option(
+    "-p",
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the workflow. May be repeated.",
+)
+wait = click.option(
+    "--wait",
+    type=float,
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the session's lock.",
+)
+skill = click.argument("skill", shell_complete=complete("skills"))
+session_argument = click.argument("session_id", metavar="ID", shell_complete=complete("sessions"))
+optional_session = click.argument(
+    "session_id", metavar="[ID]", required=False, shell_complete=complete("sessions")
+)
+session_option = click.option(
+    "--session",
+    "session_id",
+    metavar="ID",
+    help="Which session, if several are open.",
+    shell_complete=complete("sessions"),
+)
+outcome = click.argument("outcome", required=False, shell_complete=complete("outcomes"))
+step_argument = click.argument("step", shell_complete=complete("steps"))

@@ -1,0 +1,75 @@
+"""The only place that prints: answers to stdout, all other talk to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flowrail.errors import FlowError
+    from flowrail.machines.guidance import Guidance
+
+
+def show(guidance: Guidance, form: str | None) -> None:
+    """Print *guidance* in the form asked for; text for a person, XML for a pipe."""
+    form = form or ("text" if sys.stdout.isatty() else "xml")
+    if form == "json":
+        from flowrail.formatters.data import render as as_data
+
+        data(as_data(guidance))
+    elif form == "xml":
+        from flowrail.formatters.xml import render as as_xml
+
+        text(as_xml(guidance))
+    else:
+        from flowrail.formatters.text import render as as_text
+
+        text(as_text(guidance))
+
+
+def text(what: str) -> None:
+    """Print one answer."""
+    _put(f"{what}\n")
+
+
+def data(what: Any) -> None:
+    """Print plain data as one JSON document."""
+    _put(f"{json.dumps(what, ensure_ascii=False, indent=1, default=list)}\n")
+
+
+def _put(what: str) -> None:
+    try:
+        sys.stdout.write(what)
+        sys.stdout.flush()
+    except BrokenPipeError:  # a reader that has gone is no error of ours
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def notes(lines: Iterable[str]) -> None:
+    """Tell the user something beside the answer."""
+    from flowrail.formatters.escape import one_line
+
+    for line in lines:
+        sys.stderr.write(f"flow: {one_line(line)}\n")
+
+
+def refuse(error: FlowError, *, as_json: bool) -> int:
+    """Print a refusal and return the exit status it stands for."""
+    if as_json:
+        from flowrail.formatters.data import plain
+
+        body = {
+            "code": error.code,
+            "message": error.message,
+            "hint": error.hint,
+            "details": plain(error.details),
+        }
+        sys.stdout.write(f"{json.dumps({'error': body}, ensure_ascii=True, indent=1, default=str)}\n")
+    else:
+        from flowrail.formatters.escape import visible
+
+        sys.stderr.write(f"flow: {visible(error.message)} [{error.code}]\n  {visible(error.hint)}\n")
+    return error.exit_status

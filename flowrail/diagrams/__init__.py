@@ -1,0 +1,1 @@
+"""A workflow as a picture, a table."""

@@ -1,0 +1,1 @@
+"""Values as text: XML for agents, text for people, JSON for programs."""

@@ -1,0 +1,58 @@
+"""The only place where text becomes markup.
+
+`visible` makes characters that hide, reorder or end lines show themselves; `xml_text` and
+`xml_attribute` give text that any XML parser takes.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # control characters but tab, line feed, carriage return
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, fillers
+    "\ufe00-\ufe0d\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # format controls
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"  # zero width, bidi
+    "\ud800-\udfff"  # surrogates, which no encoder takes
+    "\U000e0000-\U000e0fff]"  # tags and variation selectors
+)
+
+
+def visible(text: str) -> str:
+    """Return *text* with every hidden character written as its code point.
+
+    Line feeds and tabs stay; a carriage return goes before a line feed and shows elsewhere.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "⟨U+000D⟩")
+    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found.group()):04X}⟩", text)
+
+
+def one_line(text: str) -> str:
+    """Return *text* as one visible line."""
+    return " ".join(visible(text).split())
+
+
+def xml_text(text: str) -> str:
+    """Return *text* as the content of an element."""
+    return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def xml_attribute(text: str) -> str:
+    """Return *text* as the value of an attribute in double quotes."""
+    escaped = xml_text(text).replace('"', "&quot;")
+    return escaped.replace("\n", "&#10;").replace("\t", "&#9;")
+
+
+def attributes(**values: object) -> str:
+    """Return attributes, each with a space before it; those that are `None` are left out."""
+    return "".join(
+        f' {name.rstrip("_")}="{xml_attribute(_as_text(value))}"'
+        for name, value in values.items()
+        if value is not None
+    )
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

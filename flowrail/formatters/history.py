@@ -1,0 +1,81 @@
+"""What happened in a session, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flowrail.formatters.data import plain
+from flowrail.formatters.text import table
+from flowrail.machines.ledger import Record
+
+
+def items(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return one item a record: what was reported of which step, where it led, how long it took."""
+    found: list[dict[str, Any]] = []
+    since = ""
+    for record in records:
+        move = record.session.last if record.kind == "move" else None
+        found.append(
+            {
+                "seq": record.seq,
+                "kind": record.kind,
+                "at": record.at,
+                "by": record.by,
+                "revision": record.session.revision,
+                "status": record.session.status,
+                "step": move.step if move else record.session.step,
+                "reported": move.reported if move else None,
+                "outcome": move.outcome if move else None,
+                "facts": plain(move.facts) if move else {},
+                "to": record.session.step,
+                "capped": bool(move and move.capped),
+                "passed": list(move.passed) if move else [],
+                "seconds": _seconds(since, record.at) if move else None,
+                "note": plain(record.note),
+                "hash": record.hash,
+            }
+        )
+        since = record.at if record.kind in {"start", "move"} else since
+    return found
+
+
+def render(records: Sequence[Record]) -> str:
+    """Return the same as a table."""
+    rows = [
+        [
+            str(item["revision"]),
+            item["at"],
+            item["by"],
+            item["kind"] if item["kind"] != "move" else item["step"],
+            _outcome(item),
+            item["to"] or f"({item['status']})",
+            "" if item["seconds"] is None else f"{item['seconds']:.1f} s",
+        ]
+        for item in items(records)
+    ]
+    return table(["rev", "at", "by", "step", "outcome", "to", "took"], rows)
+
+
+def _outcome(item: dict[str, Any]) -> str:
+    if item["outcome"] is None:
+        return ""
+    facts = "".join(f" {name}={value}" for name, value in item["facts"].items())
+    decided = f" → {item['outcome']}" if item["reported"] != item["outcome"] else ""
+    capped = " (at the limit)" if item["capped"] else ""
+    passed = f" (passing over {', '.join(item['passed'])})" if item["passed"] else ""
+    return f"{item['reported']}{facts}{decided}{capped}{passed}"
+
+
+def _seconds(start: str, end: str) -> float | None:
+    begun, ended = _clock(start), _clock(end)
+    return None if begun is None or ended is None else round(max(0.0, ended - begun), 3)
+
+
+def _clock(stamp: str) -> float | None:
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(stamp).timestamp()
+    except ValueError:
+        return None

@@ -1,0 +1,132 @@
+"""Guidance as text for a person at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowrail.formatters.data import example_text
+from flowrail.formatters.escape import one_line, visible
+from flowrail.formatters.told import pieces
+from flowrail.machines.guidance import Guidance, Way, wants_of
+from flowrail.machines.wording import in_words, shortened
+
+
+def render(guidance: Guidance) -> str:
+    """Return *guidance* as text: where it stands, what to do, how to go on."""
+    parts = [_header(guidance)]
+    if guidance.resumed:
+        parts.append(
+            f"Resumed; started {guidance.started_at}{_given(guidance)}. "
+            f"For a new one: {guidance.start_command}"
+        )
+    parts.append(visible("\n".join(pieces(guidance)).strip("\n")))
+    parts += [part for part in (_dispatches(guidance), _questions(guidance), _findings(guidance)) if part]
+    if guidance.next:
+        parts.append(_next(guidance))
+    return "\n\n".join(parts)
+
+
+def _header(guidance: Guidance) -> str:
+    standing = f"{guidance.session} · revision {guidance.revision} · {guidance.status}"
+    marks = f"{standing}{' · replayed' if guidance.replayed else ''}"
+    step = guidance.step
+    if step is None:
+        return marks
+    phase = f" · {one_line(step.phase)}" if step.phase else ""
+    visit = f" · visit {step.visit} of {step.limit}" if step.limit else ""
+    title = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{visit}"
+    return f"{title}\n{marks}"
+
+
+def _given(guidance: Guidance) -> str:
+    given = ", ".join(f"{name}={one_line(in_words(value))}" for name, value in guidance.params.items())
+    return f" with {given}" if given else ""
+
+
+def _dispatches(guidance: Guidance) -> str:
+    join = guidance.join
+    if join is None:
+        return ""
+    lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
+    for each in guidance.dispatches:
+        item = "" if each.item is None else f" ({one_line(example_text(each.item))})"
+        holder = f" by {one_line(each.holder)}" if each.holder and each.status == "claimed" else ""
+        outcome = f" {each.outcome}" if each.outcome else ""
+        runs = f" runs {each.workflow}" if each.workflow else ""
+        lines.append(f"  {each.id} {each.agent}{runs}{item}: {each.status}{outcome}{holder}")
+        lines.append(
+            f"    {visible(each.command)}" if each.status != "done" else f"    {_result(each.result)}"
+        )
+    return "\n".join(lines)
+
+
+def _result(result: object) -> str:
+    return shortened(one_line(example_text(result)), 200)
+
+
+def _questions(guidance: Guidance) -> str:
+    lines = []
+    for each in guidance.questions:
+        where = "" if each.session == guidance.session else f" (session {each.session})"
+        if each.answer is not None:
+            lines.append(f"Answered{where}: {one_line(each.text)}  {one_line('; '.join(each.answer))}")
+            continue
+        lines.append(f"For the user{where} [{one_line(each.header)}]: {one_line(each.text)}")
+        for option in each.options:
+            about = f"  {one_line(option['description'])}" if option["description"] else ""
+            lines.append(f"  {one_line(option['label'])}{about}\n    {visible(option['command'])}")
+    return "\n".join(lines)
+
+
+def _findings(guidance: Guidance) -> str:
+    lines = [
+        f"  {each.id} {each.severity} (round {each.round}) {one_line(each.text)}"
+        + (f"  {one_line(each.place)}" if each.place else "")
+        for each in guidance.findings
+    ]
+    return "\n".join(["Findings on record:", *lines]) if lines else ""
+
+
+def _next(guidance: Guidance) -> str:
+    lines = ["Report how it went; what is printed then is the next step:"]
+    lines += [
+        f"  {_way(way)}" + (f"\n    {visible(way.command)}" if way.command else "") for way in guidance.next
+    ]
+    wants = wants_of(guidance.next)
+    if wants:
+        lines.append("Append to the command:")
+    for want in wants:
+        about = f"  {one_line(want.description)}" if want.description else ""
+        must = "" if want.required else "  (optional)"
+        example = one_line(example_text(want.example))
+        lines.append(f"  -s {want.name}={want.type.upper()}{must}  such as {example}{about}")
+    return "\n".join(lines)
+
+
+def _way(way: Way) -> str:
+    facts = "".join(f" {name}={one_line(str(value))}" for name, value in way.facts.items())
+    to = f"to {way.to}" if way.to else ("ends the run" if way.ends else "decided when reported")
+    waits = f" (waits for {', '.join(way.waits_for)})" if way.waits_for else ""
+    return f"{way.outcome}{facts}: {to}{' (the limit is reached)' if way.capped else ''}{waits}"
+
+
+def standing(guidance: Guidance) -> str:
+    """Return where a session stands and the ways on, without what the step tells."""
+    parts = [_header(guidance)]
+    given = _given(guidance)
+    parts.append(f"started {guidance.started_at}{given}")
+    parts += [part for part in (_dispatches(guidance), _questions(guidance), _findings(guidance)) if part]
+    if guidance.next:
+        parts.append(_next(guidance))
+    return "\n".join(parts)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows under a head, in columns as wide as they need to be."""
+    cells = [[one_line(str(cell)) for cell in row] for row in [head, *rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,116 @@
+"""Work handed out and brought back, questions and findings: as text for agents, as data for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowrail.formatters.data import plain
+from flowrail.formatters.escape import visible
+from flowrail.machines.asking import Put
+from flowrail.machines.dispatching import Ended, Handed
+from flowrail.machines.guidance import Guidance, command
+from flowrail.machines.questions import Option, Question
+from flowrail.machines.relay import as_host_questions, as_xml
+from flowrail.machines.reviewing import Recorded
+
+
+def handed_text(handed: Handed) -> str:
+    """Return a free-form piece of work as its agent is told it."""
+    ok, fail = handed.finish
+    return "\n".join(
+        (
+            visible(handed.prompt),
+            "",
+            "When this is done, run the first of these commands, each fact of the result as -s NAME=VALUE;",
+            "if it cannot be done, the second, with -s reason=TEXT. Return what it prints as your answer.",
+            f"  {visible(ok)}",
+            f"  {visible(fail)}",
+        )
+    )
+
+
+def handed_data(handed: Handed) -> dict[str, Any]:
+    """Return the same as plain data."""
+    return {
+        "session": handed.session,
+        "dispatch": handed.dispatch.id,
+        "agent": handed.dispatch.agent,
+        "model": handed.dispatch.model,
+        "item": plain(handed.dispatch.item),
+        "vars": plain(handed.dispatch.vars),
+        "expires_at": handed.dispatch.expires_at,
+        "token": handed.dispatch.token,
+        "prompt": handed.prompt,
+        "finish": list(handed.finish),
+    }
+
+
+def ended_data(ended: Ended) -> dict[str, Any]:
+    """Return the end of a piece of work."""
+    return {
+        "session": ended.session,
+        "dispatch": ended.dispatch.id,
+        "status": ended.dispatch.status,
+        "outcome": ended.dispatch.outcome,
+        "result": plain(ended.dispatch.result),
+        "replayed": ended.replayed,
+        "answer": list(ended.lines),
+    }
+
+
+def put_text(put: Put) -> str:
+    """Return what an agent with questions is to answer, and nothing else."""
+    return "\n".join(
+        (
+            as_xml(_questions(put)),
+            "Return the block above as your whole answer. Whoever launched you asks the user, then runs",
+            f"  {visible(put.answer)}",
+            "with OPTION replaced, and launches an agent afresh whose first command is",
+            f"  {visible(put.resume)}",
+        )
+    )
+
+
+def put_data(put: Put) -> dict[str, Any]:
+    """Return questions that were put, also as a host's question tool takes them."""
+    return {
+        "session": put.session,
+        "questions": [plain(each._asdict()) for each in put.questions],
+        "host": as_host_questions(_questions(put)),
+        "block": str(as_xml(_questions(put))),
+        "answer_command": put.answer,
+        "resume_command": put.resume,
+    }
+
+
+def invocation(guidance: Guidance, place: str) -> str:
+    """Return how an agent that asked is launched again once its questions are answered."""
+    resume = command("resume", guidance.session, store=place)
+    waiting = [question.id for question in guidance.questions if question.answer is None]
+    if waiting:
+        return f"Recorded. Still open: {', '.join(waiting)}"
+    return "\n".join(
+        (
+            "Recorded. Launch an agent afresh for this work; its whole task is: run the command below",
+            "and do what it prints, step by step, to the end.",
+            f"  {visible(resume)}",
+        )
+    )
+
+
+def finding_data(home: str, finding: Recorded) -> dict[str, Any]:
+    """Return a finding and the session that keeps it."""
+    return {"session": home, **plain(finding._asdict()), "open": finding.is_open}
+
+
+def _questions(put: Put) -> list[Question]:
+    return [
+        Question(
+            each.id,
+            each.header,
+            each.text,
+            tuple(Option(option.label, option.description) for option in each.options),
+            each.multi,
+        )
+        for each in put.questions
+    ]

@@ -1,0 +1,140 @@
+"""Guidance as XML, the form that agents are given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from flowrail.formatters.data import example_text, plain
+from flowrail.formatters.escape import attributes, xml_text
+from flowrail.formatters.told import pieces
+from flowrail.machines.guidance import Guidance, Want, Way, wants_of
+from flowrail.machines.markup import Markup
+
+LAUNCH = (
+    "Launch one agent for each pending dispatch, side by side; its whole task is: run the command and do "
+    "what it prints, step by step, to the end. Then come back here."
+)
+
+
+def render(guidance: Guidance) -> str:
+    """Return *guidance* as one well-formed element, one step and its ways on."""
+    flags = {
+        "replayed": guidance.replayed or None,
+        "resumed": guidance.resumed or None,
+        "since": guidance.started_at if guidance.resumed else None,
+    }
+    head = attributes(
+        session=guidance.session,
+        revision=guidance.revision,
+        skill=guidance.skill,
+        status=guidance.status,
+        source=guidance.source,
+        **flags,
+    )
+    return "\n".join([f"<step_output{head}>", *_body(guidance), "</step_output>"])
+
+
+def _body(guidance: Guidance) -> list[str]:
+    parts: list[str] = []
+    if guidance.resumed:
+        parts.append(_resumed(guidance))
+    step = guidance.step
+    if step is not None:
+        where = attributes(
+            id=step.id,
+            number=step.number,
+            total=step.total,
+            phase=step.phase,
+            visit=step.visit if step.limit or step.visit > 1 else None,
+            limit=step.limit,
+        )
+        parts.append(f"<step_header{where}>{xml_text(step.title)}</step_header>")
+    told = "\n".join(piece if isinstance(piece, Markup) else xml_text(piece) for piece in pieces(guidance))
+    parts.append("<current_action>\n" + told.strip("\n") + "\n</current_action>")
+    parts += [*_dispatches(guidance), *_questions(guidance), *_findings(guidance)]
+    if guidance.next:
+        parts += ["<next>", *_wants(guidance), *(_case(way) for way in guidance.next), "</next>"]
+    return parts
+
+
+def _resumed(guidance: Guidance) -> str:
+    params = json.dumps(plain(guidance.params), ensure_ascii=False)
+    return f"<resumed{attributes(params=params)}>{xml_text(guidance.start_command or '')}</resumed>"
+
+
+def _dispatches(guidance: Guidance) -> Iterator[str]:
+    join = guidance.join
+    if join is None:
+        return
+    head = attributes(needed=join.needed, succeeded=join.succeeded, total=join.total, met=join.met)
+    yield f"<dispatches{head}>"
+    if not join.met and any(each.status == "pending" for each in guidance.dispatches):
+        yield "<launch>" + xml_text(LAUNCH) + "</launch>"
+    for each in guidance.dispatches:
+        about = attributes(
+            id=each.id,
+            agent=each.agent,
+            workflow=each.workflow,
+            item=None if each.item is None else example_text(each.item),
+            model=each.model,
+            status=each.status,
+            holder=each.holder,
+            outcome=each.outcome,
+        )
+        inside = example_text(each.result) if each.status == "done" else each.command
+        yield f"<dispatch{about}>{xml_text(inside)}</dispatch>"
+    yield "</dispatches>"
+
+
+def _questions(guidance: Guidance) -> Iterator[str]:
+    if not guidance.questions:
+        return
+    yield "<questions>"
+    for each in guidance.questions:
+        about = attributes(
+            id=each.id,
+            header=each.header,
+            multi=each.multi or None,
+            session=None if each.session == guidance.session else each.session,
+        )
+        if each.answer is not None:
+            said = xml_text("; ".join(each.answer))
+            yield f"<answered{about}><text>{xml_text(each.text)}</text>{said}</answered>"
+            continue
+        yield f"<question{about}><text>{xml_text(each.text)}</text>"
+        for option in each.options:
+            said = attributes(label=option["label"], description=option["description"] or None)
+            yield f"<option{said}>{xml_text(option['command'])}</option>"
+        yield "</question>"
+    yield "</questions>"
+
+
+def _findings(guidance: Guidance) -> Iterator[str]:
+    for each in guidance.findings:
+        about = attributes(id=each.id, severity=each.severity, round=each.round, place=each.place)
+        yield f"<finding{about}>{xml_text(each.text)}</finding>"
+
+
+def _wants(guidance: Guidance) -> list[str]:
+    return [_want(want) for want in wants_of(guidance.next)]
+
+
+def _want(want: Want) -> str:
+    head = attributes(
+        name=want.name, type=want.type, example=example_text(want.example), required=want.required
+    )
+    about = f": {xml_text(want.description)}" if want.description else ""
+    return f"<want{head}>append -s {want.name}=VALUE{about}</want>"
+
+
+def _case(way: Way) -> str:
+    facts = " ".join(f"{name}={value}" for name, value in way.facts.items())
+    head = attributes(
+        outcome=way.outcome,
+        facts=facts or None,
+        to=way.to if way.to is not None else ("end" if way.ends else "decided when reported"),
+        capped=way.capped or None,
+        waits_for=" ".join(way.waits_for) or None,
+    )
+    return f"<case{head}>{xml_text(way.command)}</case>"

@@ -1,0 +1,1 @@
+"""The bundled skills, and how any skill is found by its name."""

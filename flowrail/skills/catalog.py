@@ -1,0 +1,126 @@
+"""Any skill by its name: a project's, a user's or a bundled one, found by one mechanism.
+
+The order is that of the folders one stands in, then home, then the bundled ones. A folder counts
+where it holds a workflow; the folder's name is the skill's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from flowrail.discovery.locations import Root, Scope
+from flowrail.errors import UsageError
+from flowrail.machines.definition import WORKFLOW_NAME
+from flowrail.machines.folder import WorkflowFile, entry_file, find_file, named_files
+from flowrail.machines.wording import did_you_mean
+
+BUNDLED = "bundled"
+OWN_SCOPES = frozenset({Scope.GLOBAL.value, BUNDLED})
+"""Places whose skills may run without asking: the user put them there."""
+
+
+class UnknownSkillError(UsageError):
+    """No folder in sight holds a skill of that name."""
+
+    code = "UNKNOWN_SKILL"
+
+
+class Found(NamedTuple):
+    """A skill's folder, where it was found, and the folders of the same name that it hides."""
+
+    name: str
+    folder: str
+    source: str
+    hides: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def hides_own(self) -> bool:
+        """Whether it stands in front of a skill that the user has or that came with us."""
+        return any(source in OWN_SCOPES for source, _ in self.hides)
+
+
+def bundled_folder() -> str:
+    """Return the folder that holds the bundled skills."""
+    return os.path.dirname(os.path.abspath(__file__))
+
+
+def places(roots: Iterable[Root]) -> list[tuple[str, str]]:
+    """Return (source, folder) of every place that can hold skills, nearest first."""
+    named = [(Scope.GLOBAL if root.personal else root.scope, root.path) for root in roots]
+    return [*((str(scope.value), path) for scope, path in named), (BUNDLED, bundled_folder())]
+
+
+def find(address: str, roots: Iterable[Root]) -> Found:
+    """Return the nearest skill of that name; refuse with near names where there is none."""
+    if not WORKFLOW_NAME.match(address):
+        raise _unknown(address, roots)
+    name = address.partition("/")[0]
+    standing = list(places(roots))
+    found = [
+        (source, os.path.join(root, name))
+        for source, root in standing
+        if entry_file(os.path.join(root, name), name) is not None
+    ]
+    if not found:
+        raise _unknown(address, [Root(root, Scope.EXTRA, source) for source, root in standing])
+    (source, folder), *hidden = found
+    return Found(name, folder, source, tuple(hidden))
+
+
+def workflow_file(address: str, found: Found) -> WorkflowFile:
+    """Return the workflow at *address* in a skill that was found."""
+    file = find_file(found.folder, address)
+    if file is None:
+        known = [
+            each.address
+            for each in (entry_file(found.folder, found.name), *named_files(found.folder, found.name))
+            if each
+        ]
+        raise UnknownSkillError(
+            f"skill `{found.name}` has no workflow `{address}`",
+            hint=did_you_mean(address, known, f"it has {', '.join(known)}"),
+            skill=address,
+            known=known,
+        )
+    return file
+
+
+def listing(roots: Iterable[Root]) -> list[Found]:
+    """Return every skill in sight by name, the nearest of each name, with those that it hides."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for source, root in places(roots):
+        for name in _names(root):
+            found.setdefault(name, []).append((source, os.path.join(root, name)))
+    return [Found(name, where[0][1], where[0][0], tuple(where[1:])) for name, where in sorted(found.items())]
+
+
+def workflows(found: Found) -> Iterator[WorkflowFile]:
+    """Yield every workflow of a skill, the entry one first."""
+    entry = entry_file(found.folder, found.name)
+    if entry is not None:
+        yield entry
+    yield from named_files(found.folder, found.name)
+
+
+def _names(root: str) -> list[str]:
+    try:
+        names = os.listdir(root)
+    except OSError:
+        return []
+    return [
+        name
+        for name in names
+        if WORKFLOW_NAME.match(name) and entry_file(os.path.join(root, name), name) is not None
+    ]
+
+
+def _unknown(address: str, roots: Iterable[Root]) -> UnknownSkillError:
+    known = [each.name for each in listing(roots)]
+    return UnknownSkillError(
+        f"there is no skill `{address[:80]}`",
+        hint=did_you_mean(address[:80], known, "`flow list` shows all there are"),
+        skill=address[:80],
+        known=known,
+    )

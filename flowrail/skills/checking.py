@@ -1,0 +1,83 @@
+"""The workflows that a person names, by skill or by path, each with everything found in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from flowrail.discovery.locations import Root
+from flowrail.errors import DocumentError, UsageError
+from flowrail.machines import folder
+from flowrail.machines.findings import Finding
+from flowrail.skills.catalog import Found, find, listing, workflow_file, workflows
+
+
+class Checked(NamedTuple):
+    """One workflow, the folder it stands in, and what was found."""
+
+    address: str
+    path: str
+    findings: tuple[Finding, ...]
+
+
+def check(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[Checked]:
+    """Return a report on every workflow that *targets* name, or on all in sight."""
+    files = (
+        list(_named(targets, roots, cwd))
+        if targets
+        else [f for each in listing(roots) for f in workflows(each)]
+    )
+    return [_checked(file) for file in files]
+
+
+def _named(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> Iterator[folder.WorkflowFile]:
+    for target in targets:
+        path = os.path.join(cwd, target)
+        if os.path.isdir(path):
+            yield from _in_folder(path, target)
+        elif os.path.isfile(path):
+            yield _file(path)
+        else:
+            found = find(target, roots)
+            yield from workflows(found) if "/" not in target else (workflow_file(target, found),)
+
+
+def _in_folder(path: str, target: str) -> Iterator[folder.WorkflowFile]:
+    real = os.path.normpath(path)
+    files = list(workflows(Found(os.path.basename(real), real, "path")))
+    if not files:
+        inside = [os.path.join(real, name) for name in sorted(os.listdir(real))]
+        files = [
+            file
+            for each in inside
+            if os.path.isdir(each)
+            for file in workflows(Found(os.path.basename(each), each, "path"))
+        ]
+    if not files:
+        raise UsageError(
+            f"{target} holds no workflow", hint="name a skill's folder, or a folder of such folders"
+        )
+    yield from files
+
+
+def _file(path: str) -> folder.WorkflowFile:
+    real = os.path.normpath(path)
+    above, name = os.path.split(real)
+    if os.path.basename(above) == "workflows" and name.endswith(".yaml"):
+        top = os.path.dirname(above)
+        stem = name.removesuffix(".yaml")
+        return folder.WorkflowFile(
+            f"{os.path.basename(top)}/{stem}", top, f"workflows/{name}", f"steps/{stem}"
+        )
+    if name.endswith((".yaml", ".yml", ".py")):
+        return folder.WorkflowFile(os.path.basename(above), above, name, "steps")
+    raise UsageError(f"{path} is no workflow", hint="name a workflow.yaml, a workflow.py or a skill's folder")
+
+
+def _checked(file: folder.WorkflowFile) -> Checked:
+    try:
+        findings = folder.read(file).findings
+    except DocumentError as error:
+        findings = (Finding("FR100", "error", error.fact, error.hint, error.place),)
+    return Checked(file.address, file.folder, findings)

@@ -1,0 +1,100 @@
+"""Sessions that work for others: whose they are, what became of them, what they wait for.
+
+A child belongs to its parent's dispatch as long as that names it. What a child's end means for the
+parent follows from the child's own journal, so a crash between the two records loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flowrail.errors import FlowError
+from flowrail.machines import asking, dispatching
+from flowrail.machines.definition import Outcome
+from flowrail.machines.dispatching import CLAIMED, DONE, Dispatched, DispatchGoneError
+from flowrail.machines.session import COMPLETED, Session
+from flowrail.machines.store import Store
+
+
+def still_theirs(store: Store, session: Session) -> None:
+    """Refuse to go on with a child whose dispatch names another, has ended, or was called off."""
+    parent = session.parent
+    if not parent:
+        return
+    mine = _dispatch_of(store, session)
+    if mine is None or mine.child != session.id or mine.status != CLAIMED:
+        raise DispatchGoneError(
+            f"session `{session.id}` lost its dispatch `{parent['dispatch']}` of `{parent['session']}`: "
+            f"{_what_became(mine)}",
+            hint="stop here and say so; nothing that is reported now would count",
+            session=session.id,
+            parent=parent["session"],
+            dispatch=parent["dispatch"],
+        )
+
+
+def reconciled(store: Store, session: Session) -> Session:
+    """Return *session* with the dispatches whose child has ended marked as done, leases as renewed."""
+    if not session.dispatches:
+        return session
+    known = dispatching.states(session)
+    now = tuple(_as_it_stands(store, each) for each in known)
+    return session if now == known else dispatching.with_states(session, now)
+
+
+def agents_at_work(store: Store, session: Session) -> tuple[Session, ...]:
+    """Return the open sessions that do the current step's work."""
+    found = []
+    for each in dispatching.states(session) if session.dispatches else ():
+        child = _child(store, each) if each.status == CLAIMED else None
+        if child is not None and child.is_open:
+            found.append(child)
+    return tuple(found)
+
+
+def finished(dispatch: Dispatched, *, outcome: str, result: Mapping[str, Any]) -> Dispatched:
+    """Return *dispatch* with its end."""
+    return dispatch._replace(status=DONE, outcome=outcome, result=result)
+
+
+def end_of(session: Session) -> str:
+    """Return the outcome that the end of a child's run stands for."""
+    return str(Outcome.OK if session.status == COMPLETED else Outcome.FAIL)
+
+
+def _as_it_stands(store: Store, dispatch: Dispatched) -> Dispatched:
+    child = _child(store, dispatch) if dispatch.status == CLAIMED else None
+    if child is None:
+        return dispatch
+    if not child.is_open:
+        return finished(dispatch, outcome=end_of(child), result=dict(child.state))
+    renewed = asking.later(child.moved_at, dispatching.LEASE_SECONDS)
+    return dispatch._replace(expires_at=max(renewed, dispatch.expires_at or ""))
+
+
+def _dispatch_of(store: Store, session: Session) -> Dispatched | None:
+    try:
+        parent = store.read(str(session.parent["session"])).session
+    except FlowError:
+        return None
+    if not parent.is_open:
+        return None
+    return next((each for each in dispatching.states(parent) if each.id == session.parent["dispatch"]), None)
+
+
+def _child(store: Store, dispatch: Dispatched) -> Session | None:
+    if dispatch.child is None:
+        return None
+    try:
+        return store.read(dispatch.child).session
+    except FlowError:
+        return None
+
+
+def _what_became(dispatch: Dispatched | None) -> str:
+    if dispatch is None:
+        return "the step it belongs to has been left"
+    if dispatch.status == CLAIMED:
+        return f"its lease ended and {dispatch.holder or 'another agent'} has it now"
+    return f"it is {dispatch.status}"

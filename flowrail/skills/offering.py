@@ -1,0 +1,44 @@
+"""What a session has to do with a menu: what it has shown so far, and where it keeps what it was offered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from flowrail.discovery.index import Discovery
+from flowrail.discovery.ranking import Synthesis, read_synthesis
+from flowrail.discovery.session_cache import Kept, keep
+from flowrail.machines.session import Session
+from flowrail.machines.store import Store
+
+#: Records after which a session stands elsewhere, or with somebody else, than when it was offered something.
+RESUMING = frozenset({"resume", "rewind", "fork", "migrate", "adopt"})
+
+
+def synthesis(session: Session, problem_type: str) -> Synthesis:
+    """Return what *session* was given and has reported of its work, as a problem of that type."""
+    return read_synthesis({**session.params, **session.state})._replace(problem_type=problem_type.lower())
+
+
+def kept_for(
+    store: Store,
+    session_id: str,
+    discovery: Discovery,
+    now: datetime,
+    *,
+    scores: Mapping[str, int] | None = None,
+    rescan: bool = False,
+) -> Kept:
+    """Return the cache of a session, written anew where it is not good any more; see `keep`."""
+    folder = store.read(session_id).folder
+    resumed = _resumed(store, session_id)
+    return keep(folder, discovery, now, scores=scores, resumed=resumed, rescan=rescan)
+
+
+def _resumed(store: Store, session_id: str) -> datetime | None:
+    stamps = [record.at for record in store.records(session_id) if record.kind in RESUMING]
+    try:
+        moment = datetime.fromisoformat(stamps[-1]) if stamps else None
+    except ValueError:
+        return datetime.max.replace(tzinfo=UTC)  # when, it does not say: no cache outlives that
+    return moment.replace(tzinfo=moment.tzinfo or UTC) if moment else None

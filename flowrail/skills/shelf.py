@@ -1,0 +1,88 @@
+"""What is on the shelf: skills in sight and what each holds, as plain data. Nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from flowrail.discovery.locations import Root
+from flowrail.errors import DocumentError
+from flowrail.machines import folder
+from flowrail.machines.definition import Definition, StepDef
+from flowrail.machines.findings import Finding
+from flowrail.machines.params import Arg, arg_to_plain
+from flowrail.machines.values import fact_args
+from flowrail.skills.catalog import Found, find, listing, workflow_file, workflows
+
+
+def items(roots: Sequence[Root]) -> list[dict[str, Any]]:
+    """Return one item a skill, with the number of its mistakes instead of a refusal."""
+    return [_item(found) for found in listing(roots)]
+
+
+def show(address: str, roots: Sequence[Root]) -> dict[str, Any]:
+    """Return everything about one workflow but its steps' texts."""
+    found = find(address, roots)
+    loaded = folder.read(workflow_file(address, found))
+    definition = loaded.definition
+    return {
+        **_head(found, address, loaded),
+        "entry": definition.entry_point,
+        "steps": [_step(definition, step) for step in definition.steps],
+        "findings": [finding._asdict() for finding in loaded.findings],
+    }
+
+
+def addresses(found: Found) -> Iterator[str]:
+    """Yield the address of every workflow of a skill, the entry one first."""
+    yield from (file.address for file in workflows(found))
+
+
+def definition_of(address: str, roots: Sequence[Root]) -> tuple[Definition, tuple[Finding, ...]]:
+    """Return a workflow as far as it can be read without running anything, and what was found."""
+    loaded = folder.read(workflow_file(address, find(address, roots)))
+    return loaded.definition, loaded.findings
+
+
+def _item(found: Found) -> dict[str, Any]:
+    file = workflow_file(found.name, found)
+    try:
+        loaded = folder.read(file)
+    except DocumentError as error:
+        finding = Finding("FR100", "error", error.fact, error.hint, error.place)
+        loaded = folder.Loaded(Definition(found.name, ()), (finding,), {})
+    return _head(found, found.name, loaded)
+
+
+def _head(found: Found, address: str, loaded: folder.Loaded) -> dict[str, Any]:
+    definition = loaded.definition
+    return {
+        "name": address,
+        "description": definition.description,
+        "source": found.source,
+        "path": found.folder,
+        "hides": [{"source": source, "path": path} for source, path in found.hides],
+        "total_steps": definition.total_steps,
+        "params": [_value(name, arg) for name, arg in definition.params.items()],
+        "workflows": [each for each in addresses(found) if each != found.name],
+        "errors": sum(finding.severity == "error" for finding in loaded.findings),
+    }
+
+
+def _step(definition: Definition, step: StepDef) -> dict[str, Any]:
+    return {
+        "id": step.id,
+        "title": step.name,
+        "number": definition.number(step.id),
+        "phase": step.phase,
+        "when": "computed" if callable(step.when) else step.when,
+        "limit": step.limit,
+        "decides": step.decides,
+        "reports": [_value(name, arg) for name, arg in fact_args(step).items()],
+        "rules": [{"if": rule.when, "outcome": rule.outcome} for rule in step.rules],
+        "next": {str(outcome): target for outcome, target in step.next.items()},
+    }
+
+
+def _value(name: str, arg: Arg) -> dict[str, Any]:
+    return {"name": name, **arg_to_plain(arg)}

@@ -1,0 +1,147 @@
+"""Which folders of a project may run: those whose exact content a person allowed.
+
+A digest is over every file of the folder: its path, whether it may be executed, its bytes. Links
+and odd files have no digest, so a folder that holds one cannot be allowed. What was allowed is kept
+in the user's own state folder, by the folder's real path; nothing in a project can grant it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import NamedTuple
+
+from flowrail import _files
+from flowrail.errors import DocumentError, TrustError
+
+MOST_FILES = 2_000
+LARGEST_FILE = 4 * 1024 * 1024
+LARGEST_FOLDER = 64 * 1024 * 1024
+
+
+class Snapshot(NamedTuple):
+    """A folder's content at one moment, and the digest of exactly that."""
+
+    folder: str
+    digest: str
+    files: Mapping[str, str]
+    contents: Mapping[str, bytes]
+
+
+class Allowance(NamedTuple):
+    """What a person allowed: a folder with that digest."""
+
+    folder: str
+    digest: str
+    files: Mapping[str, str]
+    at: str
+
+
+def snapshot(folder: str) -> Snapshot:
+    """Return the content and digest of *folder*; `TrustError` where it holds more than plain files."""
+    root = os.path.realpath(folder)
+    files: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
+    size = 0
+    for path, executable in sorted(_walk(root, "")):
+        data = _files.read_bounded(os.path.join(root, path), limit=LARGEST_FILE, what=f"`{path}`")
+        size += len(data)
+        if size > LARGEST_FOLDER:
+            raise _refused(root, f"holds more than {LARGEST_FOLDER} bytes")
+        contents[path] = data
+        files[path] = f"{'x' if executable else '-'}{sha256(data).hexdigest()}"
+    whole = json.dumps(sorted(files.items()), ensure_ascii=True).encode()
+    return Snapshot(root, sha256(whole).hexdigest(), files, contents)
+
+
+def require(folder: str, state: str, *, skill: str, why: str) -> Snapshot:
+    """Return the content of *folder* if exactly that was allowed; `TrustError` otherwise."""
+    now = snapshot(folder)
+    allowed = allowance(folder, state)
+    if allowed is not None and allowed.digest == now.digest:
+        return now
+    if allowed is None:
+        what = f"{why}, and nobody allowed it"
+    else:
+        changes = ", ".join(_changes(allowed.files, now.files)[:10])
+        what = f"{why}, and it changed since it was allowed: {changes}"
+    raise TrustError(
+        f"skill `{skill}` {what}",
+        hint=f"a person types: flow trust {skill}",
+        skill=skill,
+        folder=now.folder,
+        digest=now.digest,
+    )
+
+
+def allowance(folder: str, state: str) -> Allowance | None:
+    """Return what was allowed of *folder*, or `None`."""
+    try:
+        data = json.loads(_files.read_bounded(_place(folder, state), limit=LARGEST_FILE, what="an allowance"))
+        return Allowance(str(data["folder"]), str(data["digest"]), dict(data["files"]), str(data["at"]))
+    except (DocumentError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def allow(now: Snapshot, state: str, *, at: str) -> None:
+    """Allow exactly that content."""
+    _files.make_private_dir(os.path.join(state, "trust"))
+    kept = {"folder": now.folder, "digest": now.digest, "files": dict(now.files), "at": at}
+    _files.write_atomic(_place(now.folder, state), json.dumps(kept, indent=1).encode() + b"\n")
+
+
+def forget(folder: str, state: str) -> bool:
+    """Take an allowance back; return whether there was one."""
+    try:
+        os.unlink(_place(folder, state))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _place(folder: str, state: str) -> str:
+    name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
+    return os.path.join(state, "trust", f"{name}.json")
+
+
+def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    added = [f"{path} (new)" for path in now if path not in before]
+    gone = [f"{path} (gone)" for path in before if path not in now]
+    changed = [f"{path} (changed)" for path in now if path in before and before[path] != now[path]]
+    return sorted(added + gone + changed)
+
+
+def _walk(root: str, below: str) -> list[tuple[str, bool]]:
+    found: list[tuple[str, bool]] = []
+    pending = [below]
+    while pending:
+        here = pending.pop()
+        try:
+            entries = list(os.scandir(os.path.join(root, here)))
+        except OSError as error:
+            raise _refused(
+                root, f"has a part that cannot be read: {here or '.'} ({error.strerror})"
+            ) from None
+        for entry in entries:
+            path = os.path.join(here, entry.name)
+            about = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(about.st_mode):
+                pending.append(path)
+            elif stat.S_ISREG(about.st_mode):
+                found.append((path, bool(about.st_mode & stat.S_IXUSR)))
+            else:
+                raise _refused(root, f"holds `{path}`, which is no plain file")
+            if len(found) + len(pending) > MOST_FILES:
+                raise _refused(root, f"holds more than {MOST_FILES} files")
+    return found
+
+
+def _refused(folder: str, what: str) -> TrustError:
+    return TrustError(
+        f"{folder} {what}, so its content cannot be vouched for",
+        hint="take that out of the skill's folder",
+        folder=folder,
+    )

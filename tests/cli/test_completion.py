@@ -1,0 +1,155 @@
+"""What a shell may complete; nothing is run for it, and no error is told."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from support.sandbox import (
+    ASKING,
+    BUNDLED,
+    HANDLER,
+    SMALL,
+    Ran,
+    home_skills,
+    process,
+    put_python,
+    put_skill,
+    sessions_folder,
+    told,
+)
+
+from flowrail.cli.main import COMMANDS, main
+
+
+def completed(line: str) -> list[str]:
+    """Return what bash would offer at the end of *line*."""
+    ran = completion(line)
+    assert (ran.status, ran.err) == (0, "")
+    return [word.partition(",")[2] for word in ran.out.splitlines() if word]
+
+
+def completion(line: str) -> Ran:
+    asked = {
+        "_FLOW_COMPLETE": "bash_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split(" ")) - 1),
+    }
+    out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    with patch.dict("os.environ", asked), redirect_stdout(out), redirect_stderr(err):
+        with pytest.raises(SystemExit) as ended:
+            main([])
+    out.flush()
+    out.seek(0)
+    return Ran(int(ended.value.code or 0), out.read(), err.getvalue())
+
+
+@pytest.fixture(autouse=True)
+def skills() -> None:
+    put_skill("small", texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
+    put_skill("asking", ASKING)
+
+
+def test_commands_are_completed() -> None:
+    assert completed("flow ") == list(COMMANDS)
+    assert completed("flow st") == [name for name in COMMANDS if name.startswith("st")]
+
+
+def test_skills_are_completed() -> None:
+    names = ["asking", "small", "small/look"]
+    for command in ("step", "start", "show", "preview", "diagram", "trust", "untrust", "check"):
+        offered = completed(f"flow {command} ")
+        assert {each.partition("/")[0] for each in offered} == {*BUNDLED, "asking", "small"}
+        assert [each for each in offered if each in names] == names
+    assert completed("flow step sm") == ["small", "small/look"]
+    assert completed("flow check small as") == ["asking"]
+
+
+def test_skills_of_further_places_are_completed() -> None:
+    put_skill("further", where=Path.cwd() / "more")
+
+    assert completed("flow step --root more f") == ["further"]
+
+
+def test_steps_are_completed() -> None:
+    assert completed("flow preview asking ") == ["look", "tell"]
+    assert completed("flow preview problem-analysis h") == ["hypothesize"]
+    assert completed("flow preview nosuch ") == []
+
+
+def test_sessions_are_completed() -> None:
+    small, asking = told("step", "small")["session"], told("step", "asking")["session"]
+
+    for command in ("resume", "status", "history", "abandon"):
+        assert completed(f"flow {command} ") == sorted([small, asking])
+    assert small in completed("flow step small ok --session ")
+    assert completed("flow resume x") == []
+
+
+def test_sessions_of_another_store_are_completed() -> None:
+    session = told("step", "small", "--store", "other")["session"]
+
+    assert completed("flow resume --store other ") == [session]
+    assert completed("flow resume ") == []
+
+
+def test_outcomes_that_are_open_are_completed() -> None:
+    everything = ["ok", "fail", "skip", "iterate", "done"]
+    assert completed("flow step small ") == everything
+
+    first = told("step", "small")["session"]
+    assert completed("flow step small ") == ["ok", "fail"]
+    told("step", "asking")
+    assert completed("flow step asking ") == ["done"]
+    told("step", "small", "ok")
+    assert completed("flow step small ") == ["ok", "skip"]
+    told("start", "small")
+    assert completed("flow step small ") == everything
+    assert completed(f"flow step --session {first} small s") == ["skip"]
+    told("step", "small", "ok", "--session", first)
+    assert completed(f"flow step --session {first} small ") == []
+
+
+def test_completion_runs_nothing() -> None:
+    canary = Path.cwd() / "canary"
+    folder = put_python("py", where=home_skills())
+    told("step", "py")
+    plain = put_skill("plain", where=home_skills())
+    told("step", "plain")
+    (plain / "workflow.yaml").rename(plain / "workflow.py")
+    for each in (folder, plain):
+        (each / "workflow.py").write_text(f"open({str(canary)!r}, 'w').close()\n{HANDLER}")
+
+    for line in ("flow step ", "flow step py ", "flow preview py ", "flow step plain ", "flow resume "):
+        completed(line)
+
+    assert not canary.exists()
+    assert completed("flow step py ") == ["ok", "fail", "skip", "iterate", "done"]
+    assert completed("flow step plain ") == ["ok", "fail"]
+
+
+@pytest.mark.parametrize(
+    "line", ["flow nosuch ", "flow nosuch --x ", "flow step nosuch ", "flow step --store /dev/null small ", "flow resume ../"]
+)
+def test_mistakes_are_not_told_while_typing(line: str) -> None:
+    completed(line)
+
+
+def test_damage_is_not_told_while_typing() -> None:
+    told("step", "small")
+    (folder,) = sessions_folder().iterdir()
+    (folder / "definition.json").write_text("{}")
+    assert completed("flow step small ") == []
+    (folder / "journal.jsonl").write_text("\n")
+    assert completed("flow step small ") == []
+    put_skill("small", "name: [")
+    assert completed("flow preview small ") == []
+
+
+def test_a_real_shell_is_given_its_script_and_its_words() -> None:
+    assert "_FLOW_COMPLETE=bash_complete" in process(env={"_FLOW_COMPLETE": "bash_source"}).out
+    ran = process(env={"_FLOW_COMPLETE": "zsh_complete", "COMP_WORDS": "flow step sm", "COMP_CWORD": "2"})
+    assert ran == Ran(0, "plain\nsmall\n_\nplain\nsmall/look\n_\n", "")

@@ -1,0 +1,86 @@
+"""A file of facts: one JSON object, as JSON means it."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from flowrail.cli.facts import LARGEST, read_facts
+from flowrail.errors import DocumentError
+
+
+def write(content: bytes) -> str:
+    Path("facts.json").write_bytes(content)
+    return "facts.json"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"{}", {}),
+        (b'\xef\xbb\xbf{"a": "\xc3\xb6"}', {"a": "ö"}),
+        (b' {"a": [1, 1.5, true, null, {"b": []}]}\r\n', {"a": [1, 1.5, True, None, {"b": []}]}),
+    ],
+)
+def test_an_object_is_read(content: bytes, expected: object) -> None:
+    assert read_facts(write(content)) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"^facts\.json:1: expecting value"),
+        (b"[1]", "holds no JSON object"),
+        (b'"text"', "holds no JSON object"),
+        (b'{\n"a": 1,\n}', r"^facts\.json:3: "),
+        (b"{'a': 1}", r"^facts\.json:1: "),
+        (b'{"a": 1, "a": 2}', "key `a` stands there twice"),
+        (b'{"b": {"a": 1, "a": 2}}', "key `a` stands there twice"),
+        (b'{"a": NaN}', "NaN is no JSON number"),
+        (b'{"a": -Infinity}', "-Infinity is no JSON number"),
+        (b'{"a": \xff}', "byte 0xFF is not UTF-8"),
+        (b'{"a": ' + b"[" * 40 + b"]" * 40 + b"}", "is nested too deeply"),
+        (b'{"a":' * 100_000, "is nested too deeply"),
+        (b'{"a": ' + b"9" * 5_000 + b"}", "facts.json: "),
+        (b'{"a": "' + b"x" * LARGEST + b'"}', "has more than 1000000 bytes"),
+    ],
+)
+def test_anything_else_is_refused_with_the_place(content: bytes, message: str) -> None:
+    with pytest.raises(DocumentError, match=message) as caught:
+        read_facts(write(content))
+
+    assert caught.value.exit_status == 2
+    assert caught.value.hint
+
+
+def test_a_file_may_be_a_link_and_must_be_there() -> None:
+    write(b'{"a": 1}')
+    Path("link.json").symlink_to("facts.json")
+
+    assert read_facts("link.json") == {"a": 1}
+    with pytest.raises(DocumentError, match="is not there"):
+        read_facts("nosuch.json")
+
+
+def test_a_pipe_is_not_waited_for() -> None:
+    os.mkfifo("pipe")
+
+    with pytest.raises(DocumentError, match="is a pipe"):
+        read_facts("pipe")
+
+
+def test_standard_input_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def give(content: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    give(b'{"a": 1}')
+    assert read_facts("-") == {"a": 1}
+    give(b"[")
+    with pytest.raises(DocumentError, match="^standard input:1: "):
+        read_facts("-")
+    give(b" " * (LARGEST + 1))
+    with pytest.raises(DocumentError, match="standard input: has more than"):
+        read_facts("-")

@@ -1,0 +1,154 @@
+"""A command may die at any moment: the next one goes on as if it had been done or never begun."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.killing import killed_at_every_call
+from support.sandbox import ENTRY, SMALL, bytes_below, flow, process, put_skill, sessions_folder, told
+
+
+def test_a_start_killed_anywhere_leaves_nothing_in_the_way() -> None:
+    put_skill("small")
+
+    deaths = 0
+    for _ in killed_at_every_call(["step", "small"]):
+        deaths += 1
+        here = told("step", "small")
+        assert (here["revision"], here["step"]["id"]) == (0, "first")
+        listed = told("sessions", "--all")["sessions"]
+        assert [each["error"] for each in listed] == [None]
+        assert (Path.cwd() / ".flow" / ".gitignore").read_text() == "*\n"
+        shutil.rmtree(Path.cwd() / ".flow")
+        if deaths % 3:
+            shutil.rmtree(Path(os.environ["HOME"]) / ".local")
+
+    assert deaths > 20
+
+
+def test_a_report_killed_anywhere_has_happened_or_not() -> None:
+    put_skill("small")
+    command = told("step", "small")["next"][0]["command"].split()[1:]
+    kept = Path.cwd() / "kept"
+    shutil.copytree(Path.cwd() / ".flow", kept)
+
+    outcomes = []
+    for _ in killed_at_every_call(command):
+        before = told("step", "small")
+        assert before["revision"] in {0, 1}
+        ran = flow(*command, "--json")
+        assert ran.status == 0
+        assert ran.data["replayed"] is (before["revision"] == 1)
+        assert (ran.data["revision"], ran.data["step"]["id"]) == (1, "second")
+        assert len(told("history", before["session"])["steps"]) == 2
+        assert told(*ran.data["next"][0]["command"].split()[1:])["status"] == "completed"
+        outcomes.append((before["revision"], "never finished" in ran.err))
+        shutil.rmtree(Path.cwd() / ".flow")
+        shutil.copytree(kept, Path.cwd() / ".flow")
+
+    assert (0, False) in outcomes
+    assert (0, True) in outcomes
+    assert (1, False) in outcomes
+    assert outcomes == sorted(outcomes)  # once it has happened, it stays so
+
+
+def test_an_abandonment_killed_anywhere_has_happened_or_not() -> None:
+    put_skill("small")
+    session = told("step", "small")["session"]
+    kept = Path.cwd() / "kept"
+    shutil.copytree(Path.cwd() / ".flow", kept)
+
+    for _ in killed_at_every_call(["abandon", session]):
+        assert told("abandon", session)["status"] == "abandoned"
+        assert len(told("history", session)["steps"]) == 2
+        shutil.rmtree(Path.cwd() / ".flow")
+        shutil.copytree(kept, Path.cwd() / ".flow")
+
+
+def test_processes_killed_at_random_moments_lose_nothing() -> None:
+    session = told("step", "problem-analysis")["session"]
+    revisions = []
+
+    for moment in range(8):
+        here = told("resume", session)
+        child = subprocess.Popen(
+            [sys.executable, "-c", ENTRY, *here["next"][0]["command"].split()[1:]],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(0.03 + 0.01 * moment)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        revisions.append(told("resume", session)["revision"])
+        after = told(*here["next"][0]["command"].split()[1:])
+        assert after["revision"] == here["revision"] + 1
+        if after["step"] is None:
+            break
+
+    assert len(told("history", session)["steps"]) == after["revision"] + 1
+
+
+@pytest.mark.parametrize("room", [0, 10, 600])
+def test_a_full_disk_leaves_the_session_as_it_was(room: int) -> None:
+    put_skill("small")
+    here = told("step", "small")
+    command = here["next"][0]["command"].split()[1:]
+    folder = sessions_folder() / here["session"]
+    (folder / "lock").touch(0o600)
+    journal = folder / "journal.jsonl"
+    before = journal.read_bytes()
+    limit = len(before) + room
+    full = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))"
+
+    ran = process(*command, "--json", before=full)
+
+    assert ran.status == 3
+    assert ran.error["code"] == "WRITE_FAILED"
+    assert journal.read_bytes() == before
+    assert sorted(each.name for each in folder.iterdir()) == [
+        "definition.json",
+        "journal.jsonl",
+        "lock",
+        "session.json",
+    ]
+    assert told(*command)["revision"] == 1
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != limit
+
+
+def test_a_disk_that_is_full_from_the_start_is_told_and_leaves_nothing_in_the_way() -> None:
+    put_skill("small")
+    told("start", "small")
+    shutil.rmtree(Path.cwd() / ".flow")
+
+    ran = process("step", "small", before="import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))")
+
+    assert ran.status == 3
+    assert ran.out == ""
+    assert "[WRITE_FAILED]" in ran.err
+    assert told("step", "small")["resumed"] is False
+
+
+def test_a_line_that_was_never_finished_is_cut_and_told_once() -> None:
+    put_skill("small", SMALL)
+    here = told("step", "small")
+    journal = sessions_folder() / here["session"] / "journal.jsonl"
+    with journal.open("ab") as file:
+        file.write(b'{"seq":1,"kind":"mo')
+    before = bytes_below(sessions_folder())
+
+    assert flow("step", "small").err == ""
+    assert bytes_below(sessions_folder()) == before
+    ran = flow(*here["next"][0]["command"].split()[1:])
+
+    assert ran.status == 0
+    assert ran.err == "flow: cut off 19 bytes of a record that was never finished\n"
+    assert flow("step", "small", "ok").err == ""
+    assert len(told("history", here["session"])["steps"]) == 3

@@ -1,0 +1,163 @@
+"""Commands that look at skills, and run nothing of them: list, show, check, preview, diagram, schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.sandbox import ASKING, BUNDLED, HANDLER, SMALL, flow, home_skills, put_python, put_skill, refused, told
+
+
+@pytest.fixture(autouse=True)
+def skills() -> None:
+    put_skill("small", texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
+    put_skill("asking", ASKING)
+
+
+def test_skills_are_listed_with_what_they_are_for() -> None:
+    put_skill("wrong", SMALL.replace("ok: second", "ok: nowhere"))
+
+    rows = {row.split()[0]: row for row in flow("list").out.splitlines()}
+
+    assert list(rows) == ["skill", *sorted([*BUNDLED, "asking", "small", "wrong"])]
+    assert re.fullmatch(r"small +2 \+ 1 of its agents +project +A small procedure", rows["small"])
+    assert "topic, size" in rows["asking"]
+    assert "2 mistakes: flow check wrong" in rows["wrong"]
+    assert max(map(len, rows.values())) < 200
+    assert [item["name"] for item in told("list")["skills"]] == list(rows)[1:]
+
+
+def test_skills_of_further_places_are_listed() -> None:
+    put_skill("further", where=Path.cwd() / "more")
+
+    (item,) = [each for each in told("list", "--root", "more")["skills"] if each["source"] == "extra"]
+
+    assert (item["name"], item["path"]) == ("further", str(Path.cwd() / "more" / "further"))
+
+
+def test_a_workflow_is_shown_as_a_table() -> None:
+    text = flow("show", "asking").out
+
+    assert text.startswith("asking · 2 steps · project\n")
+    assert "topic  string   default nothing" in text
+    assert "ok → tell, iterate → look (decided by its rules; 3 visits at most; reports sure, where, note)" in text
+    assert "tell  Tell" in text
+    assert told("show", "asking")["name"] == "asking"
+    assert "Workflows of its agents\n  small/look" in flow("show", "small").out
+
+
+def test_mistakes_are_shown_with_the_workflow() -> None:
+    put_skill("wrong", SMALL.replace("ok: second", "ok: nowhere"))
+
+    assert "Found\n  workflow.yaml:4" in flow("show", "wrong").out
+
+
+def test_a_check_without_mistakes_says_so() -> None:
+    ran = flow("check", "small", "decision-critic")
+
+    assert (ran.status, ran.out) == (0, "3 workflows checked, nothing found\n")
+    assert told("check", "asking") == {"findings": [], "checked": ["asking"]}
+    assert flow("check").status == 0
+
+
+def test_a_check_with_mistakes_fails_and_names_them() -> None:
+    folder = put_skill("wrong", SMALL.replace("ok: second", "ok: nowhere"))
+
+    ran = flow("check", "wrong")
+    data = json.loads(flow("check", "wrong", "--json").out)
+
+    assert ran.status == 1
+    first, remedy, *_, last = ran.out.splitlines()
+    assert first.startswith(f"{folder}/workflow.yaml:4:")
+    assert ": error FR102: " in first
+    assert remedy.startswith("    ")
+    assert last == "1 workflow checked, 2 found"
+    assert [finding["code"] for finding in data["findings"]] == ["FR102", "FR104"]
+    assert set(data["findings"][0]) == {"workflow", "path", "code", "severity", "message", "remedy", "place", "step"}
+
+
+def test_warnings_fail_a_strict_check_only() -> None:
+    put_skill("thin", HANDLER.replace('["Do it."]', "[]").replace("BODY", "return Outcome.OK"), file="workflow.py")
+
+    severities = {finding["severity"] for finding in json.loads(flow("check", "thin", "--json").out)["findings"]}
+
+    assert severities == {"warning"}
+    assert flow("check", "thin").status == 0
+    assert flow("check", "thin", "--strict").status == 1
+
+
+def test_a_check_of_nothing_is_refused() -> None:
+    assert refused("check", "nosuch")[1]["code"] == "UNKNOWN_SKILL"
+    assert refused("check", ".git")[1]["code"] == "USAGE"
+
+
+def test_a_step_is_previewed_in_every_form() -> None:
+    xml = flow("preview", "asking", "look", "-p", "topic=a & b").out
+    text = flow("preview", "asking", "1", "--format", "text").out
+
+    assert 'Look at a &amp; b</step_header>' in xml
+    assert "flow step" not in xml + text
+    assert told("preview", "asking", "tell", "-s", "sure=high", "--visit", "2")["step"]["visit"] == 2
+    assert not Path(".flow").exists()
+
+
+def test_a_diagram_is_drawn() -> None:
+    out = flow("diagram", "asking").out
+
+    assert out.startswith("flowchart TD\n")
+    assert out == flow("diagram", "asking", "--format", "mermaid").out
+
+
+def test_the_schema_of_a_workflow_is_printed() -> None:
+    schema = json.loads(flow("schema", "workflow").out)
+
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert {"name", "steps", "params"} <= set(schema["properties"])
+
+
+@pytest.mark.parametrize(("words", "hint"), [(["workflo"], "did you mean `workflow`?"), ([], "there are: workflow")])
+def test_an_unknown_schema_is_refused(words: list[str], hint: str) -> None:
+    ran = flow("schema", *words)
+
+    assert ran.status == 2
+    assert hint in ran.err
+
+
+@pytest.mark.parametrize("where", ["project", "home"])
+def test_looking_runs_nothing(where: str) -> None:
+    canary = Path.cwd() / "canary"
+    place = home_skills() if where == "home" else None
+    folder = put_python("py", before=f"open({str(canary)!r}, 'w').close()\n", where=place)
+
+    for words in (
+        ["list"],
+        ["list", "--json"],
+        ["show", "py"],
+        ["check", "py"],
+        ["check", str(folder)],
+        ["check"],
+        ["diagram", "py"],
+        ["preview", "small", "first"],
+        ["sessions"],
+        ["--help"],
+        ["untrust", "py"],
+        ["trust", "py", "--digest", "0"],
+    ):
+        flow(*words)
+
+    assert not canary.exists()
+    flow("step", "py")
+    assert canary.exists() == (where == "home")
+
+
+def test_what_a_skill_says_cannot_play_with_the_terminal() -> None:
+    text = SMALL.replace("A small procedure.", "\\e[31mred\\u202e").replace("title: First", 'title: "\\e]0;x\\a"')
+    put_skill("evil", text.replace("description: ", 'description: "').replace("For trying things.", '"'))
+
+    for words in (["list"], ["show", "evil"], ["check", "evil"], ["preview", "evil", "first", "--format", "text"], ["diagram", "evil"]):
+        ran = flow(*words)
+        assert "\x1b" not in ran.out + ran.err
+        assert "\u202e" not in ran.out + ran.err
+    assert "⟨U+001B⟩" in flow("list").out

@@ -1,0 +1,212 @@
+"""The one error boundary: every refusal in one form, with the status that was promised."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import ENTRY, Ran, flow, process, put_skill, refused, told
+
+import flowrail
+from flowrail.cli import main as main_module
+from flowrail.cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["stp"], "did you mean `step`"),
+        (["stat"], "`status`"),
+        (["hist"], "`history`"),
+        (["zzz"], "`flow --help` lists them"),
+    ],
+)
+def test_an_unknown_command_is_refused_with_near_ones(words: list[str], hint: str) -> None:
+    ran = flow(*words)
+    status, error = refused(*words)
+
+    assert (ran.status, status, error["code"]) == (2, 2, "UNKNOWN_COMMAND")
+    assert error["message"] == f"there is no command `flow {words[0]}`"
+    assert hint in error["hint"]
+    assert ran.out == ""
+    assert ran.err.startswith(f"flow: there is no command `flow {words[0]}` [UNKNOWN_COMMAND]\n  ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (["step", "x", "--sesion", "y"], "`flow step` has no option `--sesion`", "did you mean `--session`"),
+        (["step", "x", "-z"], "`flow step` has no option `-z`", "see `flow step --help`"),
+        (["--versio"], "`flow` has no option `--versio`", "did you mean `--version`?"),
+        (["step"], "flow step: missing argument 'SKILL'", "see `flow step --help`"),
+        (["step", "a", "b", "c"], "flow step: got unexpected extra argument (c)", "see `flow step --help`"),
+        (["step", "a", "ok", "--expect", "x"], "flow step: invalid value for '--expect': 'x' is not a valid integer range", ""),
+        (["step", "a", "ok", "--expect", "-1"], "flow step: invalid value for '--expect': -1 is not in the range x>=0", ""),
+        (["step", "a", "--format", "xm"], "flow step: invalid value for '--format': 'xm' is not one of 'xml', 'text', 'json'", ""),
+        (["step", "a", "--session"], "flow: option '--session' requires an argument", ""),
+    ],
+)
+def test_wrong_use_is_refused_with_what_to_do(words: list[str], message: str, hint: str) -> None:
+    ran = flow(*words)
+
+    assert ran.status == 2
+    assert ran.err.startswith(f"flow: {message} [WRONG_USE]\n")
+    assert hint in ran.err
+    if "--format" not in words:
+        assert refused(*words)[1] == {
+            "code": "WRONG_USE",
+            "message": message,
+            "hint": json.loads(flow(*words, "--json").out)["error"]["hint"],
+            "details": refused(*words)[1]["details"],
+        } or words[-1] == "--session"
+
+
+@pytest.mark.parametrize("form", [["--json"], ["--format", "json"], ["--format=json"]])
+def test_an_error_is_one_json_object_on_stdout(form: list[str]) -> None:
+    ran = flow("step", "nosuch", *form)
+
+    assert (ran.status, ran.err) == (2, "")
+    assert set(ran.data) == {"error"}
+    assert set(ran.error) == {"code", "message", "hint", "details"}
+    assert ran.out.isascii()
+
+
+@pytest.mark.parametrize("form", [["--json"], ["--format", "json"], ["--format=json"], ["--format", "xml", "--json"]])
+def test_the_ways_to_ask_for_json_are_the_same(form: list[str]) -> None:
+    assert json.loads(flow("start", "decision-critic", *form).out)["step"]["number"] == 1
+
+
+def test_nothing_foreign_is_printed_as_it_is() -> None:
+    ran = flow("step", "\x1b[31mred\u202e")
+
+    assert "\x1b" not in ran.err
+    assert "⟨U+001B⟩" in ran.err
+    assert "⟨U+202E⟩" in ran.err
+
+
+def test_without_a_command_the_help_is_shown() -> None:
+    ran = flow()
+
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == flow("--help").out
+
+
+def test_the_version_is_told() -> None:
+    assert flow("--version") == Ran(0, f"flow {flowrail.__version__}\n", "")
+    assert process("--version").out == f"flow {flowrail.__version__}\n"
+
+
+@pytest.mark.parametrize("command", [["-m", "flowrail"], ["-c", ENTRY]])
+def test_all_ways_to_start_are_the_same(command: list[str]) -> None:
+    done = subprocess.run([sys.executable, *command, "list", "--json"], capture_output=True, text=True, check=True)
+
+    assert json.loads(done.stdout) == told("list")
+
+
+def test_it_says_so_where_it_does_not_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from flowrail.__main__ import main as entry
+
+    monkeypatch.setattr("sys.platform", "win32")
+
+    assert entry() == 2
+    assert "not on Windows" in capsys.readouterr().err
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(*_: object) -> Any:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("flowrail.skills.shelf.items", look)
+
+    with pytest.raises(ZeroDivisionError):
+        flow("list")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), main_module.click.Abort()])
+def test_an_interrupted_command_says_so_by_its_status(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def look(*_: object) -> Any:
+        raise error
+
+    monkeypatch.setattr("flowrail.skills.shelf.items", look)
+
+    ran = flow("list")
+    assert (ran.status, ran.out, ran.err.strip()) == (130, "", "")
+
+
+def test_other_complaints_of_the_command_line_are_refusals_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(*_: object) -> Any:
+        raise main_module.click.ClickException("no such luck")
+
+    monkeypatch.setattr("flowrail.skills.shelf.items", look)
+
+    assert flow("list") == Ran(2, "", "flow: no such luck [USAGE]\n  see --help\n")
+
+
+def test_a_reader_that_has_gone_is_no_error() -> None:
+    ends = os.pipe()
+    os.close(ends[0])
+
+    done = subprocess.run(
+        [sys.executable, "-c", ENTRY, "show", "problem-analysis"], stdout=ends[1], stderr=subprocess.PIPE, check=False
+    )
+    os.close(ends[1])
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_stdout_that_is_full_is_told() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs a device that is always full")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([sys.executable, "-c", ENTRY, "list"], stdout=full, stderr=subprocess.PIPE, check=False)
+
+    assert done.returncode != 0
+
+
+def test_arguments_are_those_of_the_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["flow", "--version"])
+
+    assert main() == 0
+    assert capsys.readouterr().out.startswith("flow ")
+
+
+def test_people_at_a_terminal_are_given_text() -> None:
+    put_skill("small")
+
+    assert flow("step", "small", terminal=True).out.startswith("small · step 1 of 2 · First\n")
+    assert flow("step", "small", "--format", "xml", terminal=True).out.startswith("<step_output ")
+
+
+def test_the_form_for_a_pipe_is_text_where_nothing_is_for_agents() -> None:
+    assert not flow("list").out.startswith("<")
+    assert not flow("sessions").out.startswith("<")
+    for words in (["start", "decision-critic"], ["step", "decision-critic"], ["resume"], ["preview", "decision-critic", "1"]):
+        assert flow(*words).out.startswith("<step_output ")
+
+
+def test_output_in_a_plain_locale_does_not_break() -> None:
+    put_skill("small")
+
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ran = process("step", "small", "--format", "text", env=plain)
+
+    assert ran.status == 0, ran.err
+    assert "small · step 1 of 2 · First" in ran.out
+
+
+@pytest.mark.parametrize("form", ["xml", "json", "text"])
+def test_arguments_that_are_no_text_do_not_break_the_answer(form: str) -> None:
+    words = [b"start", b"problem-analysis", b"-p", b"topic=\xff", b"--format", form.encode()]
+
+    done = subprocess.run([sys.executable.encode(), b"-c", ENTRY.encode(), *words], capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    if form == "json":
+        assert json.loads(done.stdout)["params"]["topic"] == "\udcff"

@@ -1,0 +1,242 @@
+"""Commands about sessions: start, status, sessions, resume, history, abandon."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from support.sandbox import ASKING, flow, put_skill, refused, sessions_folder, told
+
+
+@pytest.fixture(autouse=True)
+def skills() -> None:
+    put_skill("small")
+    put_skill("asking", ASKING)
+
+
+def test_a_start_goes_beside_what_is_open() -> None:
+    first = told("step", "small")
+    second = told("start", "small")
+
+    assert second["resumed"] is False
+    assert second["session"] != first["session"]
+    assert told(*second["next"][0]["command"].split()[1:])["step"]["id"] == "second"
+    assert told("resume", first["session"])["step"]["id"] == "first"
+
+
+def test_a_start_takes_parameters() -> None:
+    assert told("start", "asking", "-p", "topic=login", "--param", "size=1")["params"] == {"topic": "login", "size": 1}
+
+
+def test_status_is_that_of_a_step_without_its_text() -> None:
+    here = told("start", "asking", "-p", "topic=login")
+
+    assert told("status") == {**here, "resumed": True, "start_command": "flow start asking"}
+    assert told("status", here["session"]) == told("status")
+    text = flow("status").out
+    assert text.splitlines()[:3] == [
+        "asking · step 1 of 2 · Look at login · visit 1 of 3",
+        f"{here['session']} · revision 0 · active",
+        f"started {here['started_at']} with topic=login, size=3",
+    ]
+    assert "Look at it" not in text
+    assert f"    {here['next'][0]['command']}" in text.splitlines()
+
+
+def test_a_session_is_shown_again_by_its_id_or_as_the_only_one() -> None:
+    here = told("start", "small")
+
+    assert told("resume") == told("resume", here["session"]) == told("step", "small")
+    assert flow("resume").out.startswith("<step_output ")
+
+
+@pytest.mark.parametrize("command", ["resume", "status"])
+def test_without_a_session_there_is_none_to_tell_of(command: str) -> None:
+    status, error = refused(command)
+
+    assert (status, error["code"]) == (4, "NO_OPEN_SESSION")
+
+
+@pytest.mark.parametrize("command", ["resume", "status"])
+def test_with_several_open_each_is_named(command: str) -> None:
+    ids = {told("start", name)["session"] for name in ("small", "asking")}
+
+    status, error = refused(command)
+
+    assert (status, error["code"], set(error["details"]["sessions"])) == (4, "SEVERAL_OPEN", ids)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["resume"], ["status"], ["history"], ["abandon"], ["step", "small", "--session"], ["step", "small", "ok", "--session"]],
+)
+def test_an_unknown_session_is_refused_with_near_ones(words: list[str]) -> None:
+    session = told("start", "small")["session"]
+
+    for name, hint in ((f"{session[:-1]}1", f"did you mean `{session}`?"), ("../../etc", "`flow sessions --all` lists them")):
+        status, error = refused(*words, name)
+        assert (status, error["code"], error["hint"]) == (2, "UNKNOWN_SESSION", hint)
+
+
+def test_open_sessions_are_listed_newest_first() -> None:
+    first, second = told("start", "small"), told("start", "asking")
+
+    listed = told("sessions")["sessions"]
+
+    assert [each["session"] for each in listed] == [second["session"], first["session"]]
+    assert listed[1] == {
+        "session": first["session"],
+        "skill": "small",
+        "source": "project",
+        "status": "active",
+        "revision": 0,
+        "head": first["head"],
+        "step": "first",
+        "started_at": first["started_at"],
+        "moved_at": first["started_at"],
+        "params": {},
+        "foreign": False,
+        "command": f"flow resume {first['session']}",
+        "error": None,
+    }
+    rows = flow("sessions").out.splitlines()
+    assert rows[0].split() == ["session", "status", "step", "revision", "moved"]
+    assert rows[1].split() == [second["session"], "active", "look", "0", second["started_at"]]
+
+
+def test_ended_sessions_are_listed_when_asked_for() -> None:
+    session = told("start", "small")["session"]
+    told("step", "small", "fail")
+
+    assert told("sessions") == {"sessions": []}
+    assert flow("sessions").out == "no open session here; `flow list` shows what can be started\n"
+    (item,) = told("sessions", "--all")["sessions"]
+    assert (item["session"], item["status"], item["step"], item["command"]) == (session, "failed", None, None)
+    assert re.search(rf"^{session} +failed +- +1 ", flow("sessions", "--all").out, re.MULTILINE)
+
+
+def test_no_sessions_are_no_error_and_make_no_folder() -> None:
+    assert told("sessions", "--all") == {"sessions": []}
+    assert flow("sessions", "--all").out == "no session here\n"
+    assert not Path(".flow").exists()
+
+
+def test_sessions_that_cannot_be_read_or_are_foreign_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken, fine = told("start", "small")["session"], told("start", "asking")["session"]
+    (sessions_folder() / broken / "journal.jsonl").write_text("\x1b[31mnonsense\n")
+    shutil.copytree(Path.cwd() / ".flow", Path.cwd() / "copy")
+    monkeypatch.setenv("XDG_STATE_HOME", str(Path.cwd() / "another"))
+
+    first, second = told("sessions")["sessions"]
+
+    assert (first["session"], first["foreign"], first["command"]) == (fine, True, None)
+    assert (second["session"], second["code"]) == (broken, "JOURNAL_DAMAGED")
+    assert "not as it was written" in second["error"]
+    text = flow("sessions").out
+    assert f"{fine}  active (foreign)" in text
+    assert "cannot be read" in text
+
+
+def test_a_foreign_session_can_be_looked_at_and_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = told("start", "small")["session"]
+    monkeypatch.setenv("XDG_STATE_HOME", str(Path.cwd() / "another"))
+
+    for words in (["resume", session], ["step", "small", "ok", "--session", session], ["abandon", session]):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (7, "FOREIGN_SESSION")
+        assert f"flow adopt {session}" in error["hint"]
+    assert [each["kind"] for each in told("history", session)["steps"]] == ["start"]
+    assert told("step", "small")["session"] != session
+
+
+def test_history_tells_each_record() -> None:
+    session = told("start", "asking")["session"]
+    told("step", "asking", "done", "-s", "sure=low", "-s", "where=a")
+    told("step", "asking", "done", "-s", "sure=low", "-s", "where=b")
+    told("step", "asking", "done", "-s", "sure=low", "-s", "where=b")
+    told("abandon", session, "--reason", "enough\nof it")
+
+    steps = told("history", session)["steps"]
+
+    assert [each["seq"] for each in steps] == [0, 1, 2, 3, 4]
+    assert [each["kind"] for each in steps] == ["start", "move", "move", "move", "abandon"]
+    assert [each["revision"] for each in steps] == [0, 1, 2, 3, 3]
+    assert [each["to"] for each in steps] == ["look", "look", "look", "tell", "tell"]
+    assert [each["outcome"] for each in steps] == [None, "iterate", "iterate", "iterate", None]
+    assert [each["capped"] for each in steps] == [False, False, False, True, False]
+    assert steps[1]["facts"] == {"sure": "low", "where": ["a"]}
+    assert steps[1]["seconds"] >= 0
+    assert steps[4]["note"] == {"reason": "enough\nof it"}
+    assert steps[4]["status"] == "abandoned"
+    assert len({each["hash"] for each in steps}) == 5
+    text = flow("history", session).out
+    assert text.splitlines()[0].split() == ["rev", "at", "by", "step", "outcome", "to", "took"]
+    assert "done sure=low where=['a'] → iterate" in text
+    assert "(at the limit)" in text
+
+
+def test_history_of_a_damaged_journal_is_refused_with_the_line() -> None:
+    session = told("start", "small")["session"]
+    told("step", "small", "ok")
+    told("step", "small", "ok", "--session", session)
+    journal = sessions_folder() / session / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"kind":"move"', b'"kind":"mave"', 1))
+
+    status, error = refused("history", session)
+
+    assert (status, error["code"]) == (3, "JOURNAL_DAMAGED")
+    assert error["details"]["place"] == f"{journal}:2"
+    assert told("resume", session)["status"] == "completed"  # (the newest record is whole)
+
+
+def test_an_abandoned_session_takes_no_more_reports() -> None:
+    here = told("start", "small")
+
+    ran = flow("abandon", here["session"], "--reason", "no time")
+
+    assert ran.out == f"{here['session']} is abandoned\n"
+    status, error = refused(*here["next"][0]["command"].split()[1:])
+    assert (status, error["code"]) == (4, "SESSION_ENDED")
+    assert told("abandon", here["session"])["status"] == "abandoned"
+    assert told("step", "small")["session"] != here["session"]
+    assert told("resume", here["session"])["actions"] == [f"Session {here['session']} is abandoned."]
+
+
+def test_who_did_it_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("USER", "LOGNAME", "FLOW_ACTOR"):
+        monkeypatch.delenv(name, raising=False)
+    session = told("start", "small")["session"]
+    for name, value in (("LOGNAME", "log"), ("USER", "user"), ("FLOW_ACTOR", "reviewer\x1b[1m")):
+        monkeypatch.setenv(name, value)
+        told("start", "asking")
+
+    by = [each["by"] for item in told("sessions")["sessions"] for each in told("history", item["session"])["steps"]]
+
+    assert by[:3] == ["reviewer\x1b[1m", "user", "log"]
+    assert by[3].startswith("uid ")
+    assert "\x1b" not in flow("history", told("sessions")["sessions"][0]["session"]).out
+    assert session
+
+
+def test_a_folder_below_the_project_has_its_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = told("start", "small")["session"]
+    below = Path.cwd() / "src" / "deep"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+
+    assert told("resume")["session"] == session
+    assert told("step", "small")["session"] == session
+    assert not (below / ".flow").exists()
+
+
+def test_a_folder_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = Path.cwd() / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    status, error = refused("sessions")
+
+    assert (status, error["message"]) == (2, "the current folder is gone")

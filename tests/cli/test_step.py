@@ -1,0 +1,648 @@
+"""The main verb: show the step, take the report, print what comes next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.sandbox import ASKING, SMALL, bytes_below, flow, home_skills, put_python, put_skill, refused, sessions_folder, told
+
+
+@pytest.fixture(autouse=True)
+def skills() -> None:
+    put_skill("small")
+    put_skill("asking", ASKING)
+
+
+def next_words(here: dict[str, Any], way: int = 0) -> list[str]:
+    """Return the arguments of a printed way on."""
+    return str(here["next"][way]["command"]).split()[1:]
+
+
+# --- showing ------------------------------------------------------------------------------------
+
+
+def test_the_json_of_a_step_is_what_was_promised() -> None:
+    here = told("step", "small")
+
+    session = here["session"]
+    assert here == {
+        "session": session,
+        "skill": "small",
+        "source": "project",
+        "status": "active",
+        "revision": 0,
+        "head": here["head"],
+        "step": {
+            "id": "first",
+            "title": "First",
+            "number": 1,
+            "total": 2,
+            "phase": None,
+            "visit": 1,
+            "limit": None,
+        },
+        "actions": ["Do the first thing."],
+        "dispatches": [],
+        "questions": [],
+        "replayed": False,
+        "resumed": False,
+        "next": [
+            {
+                "outcome": "ok",
+                "facts": {},
+                "wants": [],
+                "to": "second",
+                "ends": False,
+                "capped": False,
+                "waits_for": [],
+                "command": f"flow step small ok --session {session} --expect 0",
+            },
+            {
+                "outcome": "fail",
+                "facts": {},
+                "wants": [],
+                "to": None,
+                "ends": True,
+                "capped": False,
+                "waits_for": [],
+                "command": f"flow step small fail --session {session} --expect 0",
+            },
+        ],
+        "started_at": here["started_at"],
+        "params": {},
+        "start_command": None,
+    }
+    assert here["head"] == told("history", session)["steps"][0]["hash"][:16]
+
+
+def test_the_xml_of_a_step_is_what_was_promised() -> None:
+    root = ET.fromstring(flow("step", "small").out)  # noqa: S314 - our own output
+
+    assert root.tag == "step_output"
+    assert set(root.attrib) == {"session", "revision", "skill", "status", "source"}
+    assert [child.tag for child in root] == ["step_header", "current_action", "next"]
+    assert [case.attrib for case in root.iterfind("next/case")] == [
+        {"outcome": "ok", "to": "second"},
+        {"outcome": "fail", "to": "end"},
+    ]
+
+
+def test_a_step_shown_again_tells_since_when_and_how_to_begin_another() -> None:
+    first = told("step", "asking", "-p", "topic=login")
+
+    again = told("step", "asking")
+    root = ET.fromstring(flow("step", "asking").out)  # noqa: S314 - our own output
+    text = flow("step", "asking", "--format", "text").out
+
+    assert again["resumed"] is True
+    assert again["start_command"] == "flow start asking"
+    assert again["started_at"] == first["started_at"]
+    assert again["params"] == {"topic": "login", "size": 3}
+    assert root.get("resumed") == "true"
+    assert root.get("since") == first["started_at"]
+    resumed = root.find("resumed")
+    assert resumed is not None
+    assert (resumed.text, json.loads(resumed.get("params", ""))) == ("flow start asking", again["params"])
+    assert f"Resumed; started {first['started_at']} with topic=login, size=3. For a new one: flow start asking" in text
+
+
+def test_parameters_of_an_open_session_are_fixed() -> None:
+    session = told("step", "asking", "-p", "topic=login")["session"]
+
+    status, error = refused("step", "asking", "-p", "topic=other")
+
+    assert (status, error["code"]) == (2, "USAGE")
+    assert error["message"] == f"session `{session}` of `asking` is open, and its parameters are fixed"
+    assert error["hint"] == "leave -p out, or begin another: flow start asking"
+
+
+def test_a_new_session_is_begun_where_the_last_one_ended() -> None:
+    first = told("step", "small")
+    told(*next_words(first, 1))
+
+    second = told("step", "small")
+
+    assert second["resumed"] is False
+    assert second["session"] != first["session"]
+
+
+def test_a_session_is_shown_by_its_id_whatever_its_state() -> None:
+    first = told("step", "small")
+    ended = told(*next_words(first, 1))
+
+    shown = told("step", "small", "--session", first["session"])
+
+    assert (ended["status"], ended["step"], ended["next"]) == ("failed", None, [])
+    assert shown == ended
+    assert "ended as failed after 1 step." in shown["actions"][0]
+
+
+def test_several_open_sessions_are_named_with_their_commands() -> None:
+    ids = sorted([told("start", "small")["session"], told("start", "small")["session"]])
+
+    for command in (["step", "small"], ["step", "small", "ok"]):
+        status, error = refused(*command)
+        assert (status, error["code"]) == (4, "SEVERAL_OPEN")
+        assert sorted(error["details"]["sessions"]) == ids
+        assert sorted(error["details"]["commands"]) == [f"flow resume {each}" for each in ids]
+        assert all(each in error["hint"] for each in error["details"]["commands"])
+
+    told("abandon", ids[0])
+    assert told("step", "small")["session"] == ids[1]
+
+
+def test_sessions_of_other_skills_do_not_count() -> None:
+    put_skill("small-er")
+    told("step", "small-er")
+    session = told("step", "small")["session"]
+
+    assert told("step", "small")["session"] == session
+
+
+# --- reporting ----------------------------------------------------------------------------------
+
+
+def test_a_report_moves_and_prints_the_next_step() -> None:
+    first = told("step", "small")
+
+    second = told(*next_words(first))
+
+    assert (second["revision"], second["step"]["id"], second["head"] != first["head"]) == (1, "second", True)
+    assert told(*next_words(second))["status"] == "completed"
+
+
+def test_a_reported_failure_is_no_failed_command() -> None:
+    here = told("step", "small")
+
+    ran = flow(*next_words(here, 1), "--json")
+
+    assert (ran.status, ran.data["status"]) == (0, "failed")
+
+
+def test_facts_are_taken_from_options_and_from_a_file() -> None:
+    told("step", "asking")
+    Path("facts.json").write_text('{"where": ["a", "b"], "note": "so"}')
+
+    told("step", "asking", "done", "-s", "sure=high", "--facts", "facts.json")
+
+    move = told("history", *_ids())["steps"][-1]
+    assert move["facts"] == {"where": ["a", "b"], "note": "so", "sure": "high"}
+    assert (move["reported"], move["outcome"], move["to"]) == ("done", "ok", "tell")
+    assert told("step", "asking")["actions"] == ["Sure: high, where: a, b."]
+
+
+def test_facts_are_taken_from_standard_input() -> None:
+    told("step", "asking")
+
+    here = told("step", "asking", "done", "--facts", "-", stdin=b'{"where": [], "sure": "low"}')
+
+    assert here["step"]["visit"] == 2
+
+
+def _ids() -> list[str]:
+    return [folder.name for folder in sessions_folder().iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "hint"),
+    [
+        (
+            ["-s", "sur=high", "-s", "where=a"],
+            "step `look`: `sur` is not known, did you mean `sure`?; `sure` is missing (-s sure=…)",
+            "report `sure=low|high`, `where=LIST`, `note=STRING` (optional)",
+        ),
+        (["-s", "sure=hig", "-s", "where=a"], "`-s sure=…`: it takes one of `low`, `high`, not `hig`", "give `sure=low|high`"),
+        (["-s", "sure"], "`-s sure` is not NAME=VALUE", "write it as `-s NAME=VALUE`"),
+        (["-s", "=x"], "`-s =x` is not NAME=VALUE", "write it as `-s NAME=VALUE`"),
+        (["-s", "sure=low", "-s", "sure=low"], "`sure` is given twice", "give it once"),
+        (["-s", "sure=low", "--facts", "f"], "`sure` is given twice, by -s and in the file", "give it once"),
+        (["-s", 'where=["a"'], "`-s where=…`: it takes a list as JSON, such as '[\"a\", \"b\"]', not `[\"a\"`", "give `where=LIST`"),
+        ([], "step `look`: `sure` is missing (-s sure=…); `where` is missing (-s where=…)", ""),
+    ],
+)
+def test_facts_that_do_not_fit_are_refused(given: list[str], message: str, hint: str) -> None:
+    told("step", "asking")
+    Path("f").write_text('{"sure": "low"}')
+
+    status, error = refused("step", "asking", "done", *given)
+
+    assert (status, error["message"]) == (2, message)
+    assert hint in error["hint"]
+    assert told("step", "asking")["revision"] == 0
+
+
+def test_facts_to_a_step_that_takes_none_are_refused() -> None:
+    told("step", "small")
+
+    status, error = refused("step", "small", "ok", "-s", "sure=high")
+
+    assert (status, error["code"]) == (2, "BAD_VALUES")
+    assert error["hint"] == "leave the facts out; this step takes none"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["-p", "topc=x"], "cannot start `asking`: `topc` is not known, did you mean `topic`?"),
+        (["-p", "size=99"], "`-p size=…`: it is at most 9, not 99"),
+        (["-p", "size=many"], "`-p size=…`: it takes a whole number, not `many`"),
+        (["-p", "size"], "`-p size` is not NAME=VALUE"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["step", "start"])
+def test_parameters_that_do_not_fit_are_refused(verb: str, given: list[str], message: str) -> None:
+    status, error = refused(verb, "asking", *given)
+
+    assert (status, error["message"]) == (2, message)
+    assert not sessions_folder().exists()
+
+
+def test_an_outcome_that_is_not_open_is_refused_with_what_is() -> None:
+    told("step", "small")
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    for outcome in ("iterate", "skip", "done"):
+        status, error = refused("step", "small", outcome)
+        assert (status, error["code"]) == (4, "OUTCOME_NOT_OPEN")
+        assert error["message"] == f"step `first` has no way on for `{outcome}`"
+        assert error["hint"] == "report one of `ok`, `fail`"
+        assert error["details"] == {"step": "first", "outcome": outcome, "open": ["ok", "fail"]}
+
+    told("step", "asking")
+    assert refused("step", "asking", "ok")[1]["hint"] == "report `done`"
+    assert {k: v for k, v in bytes_below(sessions_folder(), but={"lock"}).items() if "small" in k} == before
+
+
+@pytest.mark.parametrize(("outcome", "hint"), [("okk", "did you mean `ok`?"), ("OK", ""), ("_default", ""), ("", "")])
+def test_what_is_no_outcome_is_refused_with_near_ones(outcome: str, hint: str) -> None:
+    for _ in range(2):  # with a session, and without
+        status, error = refused("step", "small", outcome)
+        assert (status, error["code"]) == (2, "UNKNOWN_OUTCOME")
+        assert error["details"]["outcomes"] == ["ok", "fail", "skip", "iterate", "done"]
+        assert hint in error["hint"]
+        told("start", "small")
+
+
+def test_a_report_without_a_session_says_how_to_begin_one() -> None:
+    status, error = refused("step", "small", "ok")
+
+    assert (status, error["code"]) == (4, "NO_OPEN_SESSION")
+    assert error["hint"] == "begin one: flow start small"
+
+
+def test_a_report_after_the_end_is_refused() -> None:
+    here = told("step", "small")
+    told(*next_words(here, 1))
+
+    status, error = refused("step", "small", "ok", "--session", here["session"])
+
+    assert (status, error["code"]) == (4, "SESSION_ENDED")
+    assert error["message"] == f"session `{here['session']}` is failed"
+    assert "`flow start small`" in error["hint"]
+
+
+@pytest.mark.parametrize("outcome", [[], ["ok"]])
+def test_a_session_of_another_skill_is_not_taken(outcome: list[str]) -> None:
+    session = told("step", "asking")["session"]
+
+    status, error = refused("step", "small", *outcome, "--session", session)
+
+    assert (status, error["code"]) == (2, "USAGE")
+    assert error["message"] == f"session `{session}` is one of `asking`, not of `small`"
+    assert error["hint"] == f"name it so: flow step asking {' '.join([*outcome, ''])}--session {session}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["step", "small", "--expect", "0"],
+        ["step", "small", "-s", "a=b"],
+        ["step", "small", "--facts", "f"],
+        ["step", "small", "ok", "-p", "a=b"],
+        ["step", "small", "--session", "small-abcdef", "-p", "a=b"],
+    ],
+)
+def test_options_that_do_not_belong_together_are_refused(words: list[str]) -> None:
+    status, error = refused(*words)
+
+    assert (status, error["code"]) == (2, "USAGE")
+    assert not sessions_folder().exists()
+
+
+def test_an_unknown_skill_is_refused_with_near_ones_whatever_is_asked_of_it() -> None:
+    for words in (["step", "smal"], ["step", "smal", "ok"], ["start", "smal"], ["show", "smal"], ["preview", "smal", "x"]):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (2, "UNKNOWN_SKILL")
+        assert error["hint"] == "did you mean `small`?"
+
+
+# --- compare and swap ---------------------------------------------------------------------------
+
+
+def test_the_same_report_again_is_answered_as_before() -> None:
+    told("step", "asking")
+    session = _ids()[0]
+    report = ["step", "asking", "done", "-s", "sure=high", "-s", "where=a,b", "--session", session, "--expect", "0"]
+    first = told(*report)
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    again = told(*report)
+
+    assert again.pop("replayed") is True
+    assert first.pop("replayed") is False
+    assert again == first
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+
+
+def test_the_same_report_in_another_order_or_from_a_file_is_the_same() -> None:
+    session = told("step", "asking")["session"]
+    Path("facts.json").write_text('{"where": ["a", "b"], "sure": "high"}')
+    to = ["--session", session, "--expect", "0"]
+    told("step", "asking", "done", "-s", "sure=high", "-s", "where=a,b", *to)
+
+    assert told("step", "asking", "done", "-s", "where=[\"a\",\"b\"]", "-s", "sure=high", *to)["replayed"]
+    assert told("step", "asking", "done", "--facts", "facts.json", *to)["replayed"]
+
+
+def test_the_report_that_ended_the_session_is_answered_again_too() -> None:
+    first = told("step", "small")
+    second = told(*next_words(first))
+    ended = told(*next_words(second))
+
+    again = told(*next_words(second))
+
+    assert again == {**ended, "replayed": True}
+    assert again["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("words", "step"),
+    [
+        (["done", "-s", "sure=high", "-s", "where=a"], 0),
+        (["done", "-s", "sure=low", "-s", "where=b"], 0),
+        (["done", "-s", "sure=low", "-s", "where=a", "-s", "note=x"], 0),
+        (["ok", "-s", "sure=low", "-s", "where=a"], 0),
+        (["done", "-s", "sure=nonsense", "-s", "where=a"], 0),
+        (["done", "-s", "sure=low", "-s", "where=a"], 2),
+        (["done", "-s", "sure=low", "-s", "where=a"], 7),
+    ],
+)
+def test_anything_else_at_another_revision_is_a_conflict(words: list[str], step: int) -> None:
+    here = told("step", "asking")
+    moved = told("step", "asking", "done", "-s", "sure=low", "-s", "where=a")
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    status, error = refused("step", "asking", *words, "--session", here["session"], "--expect", str(step))
+
+    assert (status, error["code"]) == (4, "REVISION_CONFLICT")
+    at = told("history", here["session"])["steps"][-1]["at"]
+    assert error["message"] == (
+        f"session `{here['session']}` is at revision 1, not {step}; "
+        f"`done` was reported of step `look` at {at}"
+    )
+    assert error["hint"] == f"see where it stands: flow resume {here['session']}"
+    assert error["details"] == {
+        "session": here["session"],
+        "revision": 1,
+        "expected": step,
+        "outcome": "done",
+        "step": "look",
+        "at": at,
+    }
+    assert moved["revision"] == 1
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+
+
+def test_a_revision_that_never_was_is_a_conflict_too() -> None:
+    here = told("step", "small")
+
+    status, error = refused("step", "small", "ok", "--expect", "5")
+
+    assert (status, error["code"]) == (4, "REVISION_CONFLICT")
+    assert error["message"] == f"session `{here['session']}` is at revision 0, not 5"
+    assert error["details"]["outcome"] is None
+
+
+def test_an_older_report_is_not_answered_again() -> None:
+    first = told("step", "asking")
+    report = ["done", "-s", "sure=low", "-s", "where=a", "--session", first["session"], "--expect"]
+    told("step", "asking", *report, "0")
+    told("step", "asking", *report, "1")
+
+    assert refused("step", "asking", *report, "0")[1]["code"] == "REVISION_CONFLICT"
+    assert told("step", "asking", *report, "1")["replayed"]
+
+
+def test_a_replayed_report_shows_in_every_form() -> None:
+    first = told("step", "small")
+    told(*next_words(first))
+
+    assert 'replayed="true"' in flow(*next_words(first)).out
+    assert "· replayed" in flow(*next_words(first), "--format", "text").out
+
+
+def test_without_a_revision_every_report_is_a_new_one() -> None:
+    told("step", "asking")
+    for visit in (2, 3):
+        here = told("step", "asking", "done", "-s", "sure=low", "-s", "where=a")
+        assert (here["replayed"], here["step"]["visit"]) == (False, visit)
+
+
+# --- another store ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["elsewhere", "a folder/it's one"])
+def test_every_printed_command_names_the_store(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import shlex
+
+    store = Path.cwd() / name
+    here = told("step", "small", "--store", name)
+    monkeypatch.chdir(tmp_path)
+    commands = []
+
+    while here["next"]:
+        commands += [way["command"] for way in here["next"]]
+        here = told(*shlex.split(here["next"][0]["command"])[1:])
+
+    assert here["status"] == "completed"
+    assert all(command.endswith(f" --store {shlex.quote(str(store))}") for command in commands)
+    assert (store / "sessions" / here["session"]).is_dir()
+    assert not (tmp_path / ".flow").exists()
+
+
+def test_a_store_from_the_environment_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOW_STORE", "elsewhere")
+    store = Path.cwd() / "elsewhere"
+    here = told("step", "small")
+    again = told("step", "small")
+    monkeypatch.delenv("FLOW_STORE")
+
+    assert here["next"][0]["command"].endswith(f" --store {store}")
+    assert again["start_command"] == f"flow start small --store {store}"
+    assert told(*next_words(here))["revision"] == 1
+    assert told("sessions", "--store", "elsewhere")["sessions"][0]["command"] == f"flow resume {here['session']} --store {store}"
+    assert not (Path.cwd() / ".flow").exists()
+
+
+def test_refusals_name_the_store_in_their_commands() -> None:
+    store = Path.cwd() / "elsewhere"
+    first = told("start", "small", "--store", "elsewhere")["session"]
+
+    for words in (["step", "small", "-p", "a=b"], ["step", "small", "ok", "--expect", "7"], ["step", "asking", "--session", first]):
+        assert f"--store {store}" in refused(*words, "--store", "elsewhere")[1]["hint"]
+    told("start", "small", "--store", "elsewhere")
+    assert refused("step", "small", "--store", "elsewhere")[1]["hint"].count(f"--store {store}") == 2
+
+
+def test_the_option_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOW_STORE", "one")
+    told("step", "small", "--store", "two")
+
+    assert not Path("one").exists()
+    assert Path("two").exists()
+
+
+# --- handlers -----------------------------------------------------------------------------------
+
+
+def test_a_handler_that_raises_is_told_in_one_line_and_nothing_moves() -> None:
+    folder = put_python("py", "return {}['missing']", where=home_skills())
+    told("step", "py")
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    ran = flow("step", "py", "done")
+
+    assert ran.status == 1
+    assert ran.out == ""
+    assert ran.err == (
+        f"flow: `decide` raised KeyError: 'missing' ({folder / 'workflow.py'}:5) [HANDLER_FAILED]\n"
+        "  nothing has moved; mend the function, then report again\n"
+    )
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+
+
+def test_what_a_handler_prints_goes_to_stderr() -> None:
+    put_python("py", "print('hello')\nreturn Outcome.OK", where=home_skills())
+    told("step", "py")
+
+    ran = flow("step", "py", "done", "--json")
+
+    assert ran.data["step"]["id"] == "second"
+    assert ran.err == "hello\n"
+
+
+def test_a_handler_that_answers_nonsense_is_told() -> None:
+    put_python("py", "return 'maybe'", where=home_skills())
+    told("step", "py")
+
+    status, error = refused("step", "py", "done")
+
+    assert (status, error["code"]) == (1, "HANDLER_FAILED")
+    assert error["message"] == "the handler of step `first` returned 'maybe'"
+
+
+def test_a_handler_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_python("py", "while True: pass", where=home_skills())
+    told("step", "py")
+    monkeypatch.setattr("flowrail.cli.calling.call_limited.__kwdefaults__", {"seconds": 0.05})
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    status, error = refused("step", "py", "done")
+
+    assert (status, error["code"]) == (1, "HANDLER_TIMEOUT")
+    assert error["message"] == "`decide` took more than 0.05 seconds"
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+
+
+def test_values_that_a_handler_returns_are_kept() -> None:
+    put_python("py", "return Outcome.OK, {'found': [1, {'a': None}]}", where=home_skills())
+    told("step", "py")
+
+    told("step", "py", "done")
+
+    assert told("history", *_ids())["steps"][-1]["outcome"] == "ok"
+    copy = json.loads((sessions_folder() / _ids()[0] / "session.json").read_text())
+    assert copy["session"]["state"] == {"found": [1, {"a": None}]}
+
+
+@pytest.mark.parametrize("value", ["object()", "{1, 2}", "float('nan')", "b'x'", "(lambda l: (l.append(l), l)[1])([])"])
+def test_a_handler_that_returns_what_cannot_be_kept_is_told(value: str) -> None:
+    put_python("py", f"return Outcome.OK, {{'found': {value}}}", where=home_skills())
+    told("step", "py")
+
+    status, error = refused("step", "py", "done")
+
+    assert (status, error["code"]) == (1, "HANDLER_FAILED")
+    assert error["message"].startswith("the handler of step `first` returned values that cannot be kept: ")
+    assert told("step", "py")["revision"] == 0
+
+
+def test_a_text_function_that_raises_leaves_the_session_where_it_was() -> None:
+    text = (
+        "from flowrail import StepDef, Workflow\n"
+        "def title(ctx):\n    raise ValueError('no title')\n"
+        'WORKFLOW = Workflow("NAME", StepDef("one", "One", ["Do."], next={"ok": "two"}),\n'
+        '    StepDef("two", title, ["Do."], next={"ok": None}))\n'
+    )
+    put_skill("texts", text, where=home_skills(), file="workflow.py")
+    told("step", "texts")
+
+    status, error = refused("step", "texts", "ok")
+
+    assert (status, error["code"]) == (1, "HANDLER_FAILED")
+    assert "no title" in error["message"]
+    assert told("step", "texts")["revision"] == 0
+
+
+def test_a_first_step_that_cannot_be_told_leaves_no_session_behind() -> None:
+    text = (
+        "from flowrail import StepDef, Workflow\n"
+        "def title(ctx):\n    raise ValueError('no title')\n"
+        'WORKFLOW = Workflow("NAME", StepDef("one", title, ["Do."], next={"ok": None}))\n'
+    )
+    put_skill("texts", text, where=home_skills(), file="workflow.py")
+
+    assert refused("step", "texts")[0] == 1
+    assert not sessions_folder().exists()
+
+
+def test_the_engine_is_sent_one_event_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    from flowrail.machines.compile import WorkflowMachine
+
+    here = told("step", "small")
+    events: list[str] = []
+    real = WorkflowMachine.send
+
+    def send(self: WorkflowMachine, event: str, *args: Any, **kwargs: Any) -> Any:
+        events.append(event)
+        return real(self, event, *args, **kwargs)
+
+    monkeypatch.setattr(WorkflowMachine, "send", send)
+    told("step", "small")
+    assert events == []
+    told(*next_words(here))
+    assert events == ["report_ok"]
+    told(*next_words(here))
+    assert events == ["report_ok"]
+
+
+def test_names_of_all_kinds_run() -> None:
+    words = ["send", "class", "model", "None", "state", "ok", "report_ok", "current_state"]
+    steps = "".join(
+        f"  - {{id: {word!r}, title: {word!r}, actions: [Do.], next: {{ok: {json.dumps(after)}}}}}\n"
+        for word, after in zip(words, [*words[1:], None], strict=True)
+    )
+    put_skill("send", f"name: send\nsteps:\n{steps}")
+    here = told("step", "send")
+    seen = []
+
+    while here["next"]:
+        seen.append(here["step"]["id"])
+        here = told(*next_words(here))
+
+    assert seen == words
+    assert SMALL

@@ -1,0 +1,225 @@
+"""A project's code runs only after a person allowed exactly that content."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.sandbox import (
+    ENTRY,
+    SMALL,
+    allow,
+    flow,
+    home_skills,
+    process,
+    project_skills,
+    put_python,
+    put_skill,
+    refused,
+    told,
+)
+
+from flowrail.trust import snapshot
+
+
+def canary() -> Path:
+    return Path.cwd() / "canary"
+
+
+def put_canary(name: str = "py", where: Path | None = None) -> Path:
+    return put_python(name, where=where, before=f"open({str(canary())!r}, 'w').close()\n")
+
+
+def test_a_users_own_code_runs() -> None:
+    put_canary(where=home_skills())
+
+    assert told("step", "py")["source"] == "global"
+    assert canary().exists()
+
+
+def test_a_projects_code_runs_only_when_allowed() -> None:
+    folder = put_canary()
+
+    for words in (["step", "py"], ["start", "py"], ["preview", "py", "first"]):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (7, "NOT_TRUSTED")
+        assert error["message"] == "skill `py` is Python code of this project, and nobody allowed it"
+        assert error["hint"] == "a person types: flow trust py"
+        assert error["details"] == {"skill": "py", "folder": str(folder), "digest": snapshot(str(folder)).digest}
+    assert not canary().exists()
+    assert not Path(".flow").exists()
+
+    allow("py")
+    assert not canary().exists()
+    assert told("step", "py")["source"] == "project"
+    assert canary().exists()
+    assert told("step", "py", "done")["step"]["id"] == "second"
+
+
+def test_any_change_takes_trust_away_also_from_a_running_session() -> None:
+    folder = put_python("py")
+    allow("py")
+    session = told("step", "py")["session"]
+    (folder / "helper.txt").write_text("new")
+
+    for words in (["step", "py"], ["step", "py", "done"], ["start", "py"], ["resume", session]):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (7, "NOT_TRUSTED")
+        assert error["message"].endswith("and it changed since it was allowed: helper.txt (new)")
+
+    (folder / "helper.txt").unlink()
+    assert told("step", "py", "done")["step"]["id"] == "second"
+
+
+def test_what_was_allowed_can_be_taken_back() -> None:
+    put_python("py")
+    allow("py")
+
+    assert flow("untrust", "py").out == "py may no longer run\n"
+    assert refused("step", "py")[0] == 7
+    assert flow("untrust", "py").out == "py was not allowed\n"
+
+
+@pytest.mark.parametrize(("where", "behind"), [("home", "global"), ("bundled", "bundled")])
+def test_a_projects_skill_that_hides_ones_own_needs_to_be_allowed_too(where: str, behind: str) -> None:
+    name = "small" if where == "home" else "decision-critic"
+    if where == "home":
+        put_skill(name, where=home_skills())
+    put_skill(name)
+
+    status, error = refused("step", name)
+
+    assert (status, error["code"]) == (7, "NOT_TRUSTED")
+    assert f"skill `{name}` of this project stands in front of your own at " in error["message"]
+    assert [each["source"] for item in told("list")["skills"] if item["name"] == name for each in item["hides"]] == [behind]
+    allow(name)
+    assert told("step", name)["source"] == "project"
+    (project_skills() / name / "workflow.yaml").write_text(SMALL.replace("NAME", name) + "# other\n")
+    assert refused("start", name)[1]["message"].endswith("it changed since it was allowed: workflow.yaml (changed)")
+
+
+def test_a_projects_yaml_needs_no_leave() -> None:
+    put_skill("small")
+
+    assert told("step", "small")["source"] == "project"
+
+
+def test_skills_of_a_place_named_by_hand_are_a_projects() -> None:
+    put_canary(where=Path.cwd() / "more")
+
+    assert refused("step", "py", "--root", "more")[0] == 7
+    assert not canary().exists()
+
+
+def test_a_digest_that_is_not_the_folders_allows_nothing() -> None:
+    folder = put_python("py")
+
+    status, error = refused_plainly("trust", "py", "--digest", "0" * 64)
+
+    assert status == 7
+    assert f"the folder's digest is {snapshot(str(folder)).digest}, not {'0' * 64}" in error
+    assert refused("step", "py")[0] == 7
+
+
+def refused_plainly(*words: str) -> tuple[int, str]:
+    ran = flow(*words)
+    return ran.status, ran.err
+
+
+def test_a_person_is_shown_what_they_allow() -> None:
+    folder = put_python("py", before="import subprocess\n")
+    (folder / "odd\x1b[31m\n.md").touch()
+
+    out = flow("trust", "py", "--digest", "0").out
+
+    assert f"folder {folder}\n" in out
+    assert f"digest {snapshot(str(folder)).digest}\n" in out
+    assert "may be code that starts processes: subprocess\n" in out
+    assert "\x1b" not in out
+
+
+def test_a_folder_that_cannot_be_vouched_for_cannot_be_allowed() -> None:
+    folder = put_python("py")
+    (folder / "link").symlink_to("/etc/passwd")
+
+    assert flow("trust", "py", "--digest", "0").status == 7
+    assert "holds `link`, which is no plain file" in refused("step", "py")[1]["message"]
+
+
+def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = put_python("py")
+    allow("py")
+    real = os.fstat
+
+    def swap(*_: object) -> None:
+        put_canary()
+
+    monkeypatch.setattr("flowrail.skills.opening.folder.run", _after(swap))
+    del real
+
+    told("step", "py")
+
+    assert (folder / "workflow.py").read_text().startswith("open(")
+    assert not canary().exists()
+
+
+def _after(before: object) -> object:
+    from flowrail.machines import folder
+
+    real = folder.run
+
+    def run(file: folder.WorkflowFile, contents: object = None) -> object:
+        before()  # type: ignore[operator]
+        return real(file, contents)  # type: ignore[arg-type]
+
+    return run
+
+
+def test_without_a_terminal_nobody_can_be_asked() -> None:
+    put_python("py")
+
+    ran = process("trust", "py", stdin="yes\n", before="import os; os.setsid()")
+
+    assert ran.status == 7
+    assert "there is no terminal to ask at" in ran.err
+    assert refused("step", "py")[0] == 7
+
+
+@pytest.mark.parametrize(("answer", "status"), [("yes", 0), (" YES ", 0), ("y", 7), ("", 7), ("no", 7)])
+def test_a_person_is_asked_at_the_terminal(answer: str, status: int) -> None:
+    put_python("py")
+
+    said, ended = at_a_terminal(["trust", "py"], answer)
+
+    assert "Allow skill py to run its code as you? Type yes: " in said
+    assert ended == status, said
+    assert (flow("step", "py").status == 0) == (status == 0)
+
+
+def at_a_terminal(words: list[str], answer: str) -> tuple[str, int]:
+    """Run a command at a terminal of its own, and answer its question; standard input is closed."""
+    pid, terminal = pty.fork()
+    if pid == 0:  # pragma: no cover - the other process
+        os.close(0)
+        os.execv(sys.executable, [sys.executable, "-c", ENTRY, *words])
+    said, answered, end = "", False, time.monotonic() + 20
+    while time.monotonic() < end:
+        ready, _, _ = select.select([terminal], [], [], 0.5)
+        try:
+            piece = os.read(terminal, 4096) if ready else b""
+        except OSError:
+            break
+        said += piece.decode()
+        if not answered and "Type yes: " in said:
+            os.write(terminal, f"{answer}\n".encode())
+            answered = True
+        if ready and not piece:
+            break
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return said, os.waitstatus_to_exitcode(status)

@@ -1,0 +1,196 @@
+"""An agent that knows nothing but the printed commands gets through, whatever happens in between."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from support.agent import FORMS, Seen, as_process, in_process, walk
+from support.sandbox import ASKING, bytes_below, flow, project_skills, put_skill, sessions_folder, told
+
+NUMBERS = {
+    "decision-critic": [1, 2, 3, 4, 5, 6, 7, None],
+    "problem-analysis": [1, 2, 3, 3, 3, 3, 3, 4, 5, None],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("skill", NUMBERS)
+def test_an_agent_walks_a_bundled_skill_to_its_end(skill: str, form: str) -> None:
+    turns = walk(f"flow step {skill}", form=form)
+
+    assert [turn.seen.number for turn in turns] == NUMBERS[skill]
+    assert turns[-1].seen.status == "completed"
+
+
+@pytest.mark.parametrize(
+    ("skill", "form"), [("decision-critic", "xml"), ("problem-analysis", "json"), ("problem-analysis", "text")]
+)
+def test_an_agent_walks_with_a_process_for_each_command(skill: str, form: str) -> None:
+    turns = walk(f"flow step {skill}", form=form, run=as_process)
+
+    assert [turn.seen.number for turn in turns] == NUMBERS[skill]
+    assert turns[-1].seen.status == "completed"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_values_that_are_asked_for_are_appended_and_taken(form: str) -> None:
+    put_skill("asking", ASKING)
+
+    turns = walk("flow step asking", form=form, choose=lambda seen: seen.commands[-1])
+
+    assert [turn.seen.number for turn in turns] == [1, 2, None]
+    assert turns[0].seen.wants
+    assert turns[-1].seen.status == "failed"
+
+
+@pytest.mark.parametrize("skill", ["decision-critic", "problem-analysis", "asking"])
+def test_every_way_that_is_ever_printed_is_open_and_leads_to_an_end(skill: str) -> None:
+    put_skill("asking", ASKING)
+    paths: dict[str, list[str]] = {}
+    taken: set[str] = set()
+    plan: list[str] = []
+
+    def by_plan(seen: Seen) -> str:
+        ways = {_nameless(command, seen): command for command in seen.commands}
+        for way in ways:
+            paths.setdefault(way, [*gone])
+        way = next((way for way in ways if way in plan), next(iter(ways)))
+        gone.append(way)
+        taken.add(way)
+        return ways[way]
+
+    while not taken or taken != paths.keys():
+        gone: list[str] = []
+        goal = next((way for way in paths if way not in taken), None)
+        plan = [*paths[goal], goal] if goal else []
+        turns = walk(f"flow start {skill}", choose=by_plan)
+        assert turns[-1].seen.status in {"completed", "failed"}
+        assert goal is None or goal in taken
+
+    at_the_loop = {"decision-critic": 0, "problem-analysis": 5 * 4, "asking": 3 * 2}
+    outside = {"decision-critic": 7, "problem-analysis": 2 + 5 * 2, "asking": 3 * 2}
+    assert sum(" -s " in way for way in taken) == at_the_loop[skill]
+    assert sum(" -s " not in way for way in taken) == outside[skill]
+
+
+def _nameless(command: str, seen: Seen) -> str:
+    """Return a way on without the id of its session: what it reports of which visit."""
+    words = command.split()
+    at = words.index("--session")
+    return f"{seen.number}: {' '.join(words[:at] + words[at + 2 :])}"
+
+
+def test_where_a_way_is_said_to_lead_is_where_it_leads() -> None:
+    put_skill("asking", ASKING)
+    here = told("step", "asking")
+
+    while here["next"]:
+        way = here["next"][0]
+        facts = ["-s", "where=[]"] if way["wants"] else []
+        after = told(*way["command"].split()[1:], *facts)
+        assert way["ends"] == (after["step"] is None)
+        assert way["to"] == (after["step"] and after["step"]["id"])
+        here = after
+
+
+def test_printing_a_step_ten_times_changes_no_byte() -> None:
+    session = told("step", "problem-analysis")["session"]
+    told("step", "problem-analysis", "ok")
+    before = bytes_below(Path.cwd() / ".flow")
+
+    for form in (*FORMS, *FORMS):
+        flow("step", "problem-analysis", "--format", form)
+        flow("step", "problem-analysis", "--session", session, "--format", form)
+        flow("resume", "--format", form)
+    for command in ("status", "sessions", "history"):
+        flow(command, *([session] if command == "history" else []))
+
+    assert bytes_below(Path.cwd() / ".flow") == before
+
+
+def test_the_step_printed_again_is_the_one_printed_before() -> None:
+    first = told("step", "problem-analysis", "-p", "topic=slow login")
+    again = told("step", "problem-analysis")
+
+    assert again.pop("resumed") is True
+    assert again.pop("start_command") == "flow start problem-analysis"
+    assert first.pop("resumed") is False
+    assert first.pop("start_command") is None
+    assert again == first
+    assert again["params"] == {"topic": "slow login", "confidence": "exploring"}
+
+
+def test_a_lost_context_goes_on_from_the_step_shown_again() -> None:
+    turns: list[int | None] = []
+    told("step", "decision-critic")
+
+    while (here := told("step", "decision-critic"))["resumed"]:
+        turns.append(here["step"]["number"])
+        after = told(*here["next"][0]["command"].split()[1:])
+        if after["step"] is None:
+            break
+
+    assert turns == [1, 2, 3, 4, 5, 6, 7]
+    assert after["status"] == "completed"
+
+
+def test_every_command_may_be_run_twice() -> None:
+    def twice(words: list[str]) -> object:
+        first = in_process(words)
+        if words[1:2] and "--expect" in words:
+            again = json.loads(in_process([*words, "--json"]).out)
+            assert again["replayed"] is True
+        return first
+
+    turns = walk("flow step problem-analysis", run=twice)  # type: ignore[arg-type]
+
+    assert [turn.seen.number for turn in turns] == NUMBERS["problem-analysis"]
+
+
+def test_commands_name_the_session_and_the_revision_and_count_up() -> None:
+    turns = walk("flow step decision-critic")
+
+    for number, (turn, after) in enumerate(pairwise(turns)):
+        assert f"--expect {number}" in after.command
+        assert turn.seen.commands == (after.command,)
+    sessions = {turn.command.split("--session ")[1].split()[0] for turn in turns[1:]}
+    assert [each.name for each in sessions_folder().iterdir()] == list(sessions)
+
+
+def test_a_parameter_of_any_text_survives_the_way_to_the_step() -> None:
+    text = "it's \"slow\" & <b>; $(rm -rf) `x` ]]> \u202e\n\\ 100%"
+
+    for form in FORMS:
+        shown = flow("start", "problem-analysis", "-p", f"topic={text}", "--format", form)
+        assert shown.status == 0
+        assert "\u202e" not in shown.out or form == "json"
+    assert told("start", "problem-analysis", "-p", f"topic={text}")["params"]["topic"] == text
+
+
+def test_a_choice_that_a_shell_would_split_is_quoted() -> None:
+    choices = ["a b", "$HOME", "it's", "x;y", "*", "ä"]
+    put_skill(
+        "odd",
+        "name: NAME\nsteps:\n  - id: only\n    title: Only\n    actions: [Do.]\n"
+        f"    reports: {{how: {{type: string, choices: {json.dumps(choices)}, required: true}}}}\n"
+        "    next: {ok: null}\n",
+    )
+
+    for number, choice in enumerate(choices):
+        turns = walk("flow start odd", form="json", choose=lambda seen, at=number: seen.commands[at])  # type: ignore[misc]
+        session = turns[1].command.split("--session ")[1].split()[0]
+        assert told("history", session)["steps"][-1]["facts"] == {"how": choice}
+
+
+def test_the_agents_own_work_in_the_session_folder_is_left_alone() -> None:
+    session = told("step", "decision-critic")["session"]
+    notes = sessions_folder() / session / "notes.md"
+    notes.write_text("mine")
+
+    walk("flow step decision-critic")
+
+    assert notes.read_text() == "mine"
+    assert not project_skills().exists()

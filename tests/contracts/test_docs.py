@@ -1,0 +1,88 @@
+"""Everything shown in README and docs runs: console blocks, workflows; Python is run by doctest."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from flowrail import _yaml
+from flowrail.cli.main import main
+from flowrail.machines.document import parse
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SHOWN_ID = re.compile(r"([a-z]+(?:-[a-z]+)*)-[a-z0-9]{6}\b(?<=\d[a-z0-9]|[a-z]\d)")
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    text = page.read_text(encoding="utf-8")
+    return [body for kind, body in FENCE.findall(text) if kind == language]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [each for each in PAGES if blocks(each, "console")], ids=name)
+def test_every_command_shown_prints_what_is_shown(page: Path) -> None:
+    ids: dict[str, str] = {}
+
+    for block in blocks(page, "console"):
+        for command, shown in commands(block):
+            printed = run(command, ids)
+            assert matches(shown, printed), f"{command}\n--- shown\n{shown}\n--- printed\n{printed}"
+
+
+@pytest.mark.parametrize("page", [each for each in PAGES if blocks(each, "yaml")], ids=name)
+def test_every_workflow_shown_is_without_mistakes(page: Path) -> None:
+    for block in blocks(page, "yaml"):
+        document = _yaml.load(block, source=page.name)
+        if isinstance(document.value, dict) and "steps" in document.value:
+            parsed = parse(
+                document.value,
+                name=str(document.value["name"]),
+                place=document.place,
+                read_text=lambda path: f"the text of {path}",
+            )
+            assert not parsed.findings
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        assert "://" in target or (page.parent / target).exists(), target
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    parts = re.split(r"^\$ ", block, flags=re.MULTILINE)
+    assert not parts[0].strip()
+    return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts[1:]]
+
+
+def run(command: str, ids: dict[str, str]) -> str:
+    """Run one shown command, the ids shown in it replaced by those that were really given."""
+    words = shlex.split(SHOWN_ID.sub(lambda found: ids.get(found.group(1), found.group()), command))
+    assert words[0] == "flow"
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(out):
+        main(words[1:])
+    printed = out.getvalue()
+    for real in re.findall(r"\b([a-z]+(?:-[a-z]+)*)-([a-z0-9]{6}) · revision", printed):
+        ids[real[0]] = "-".join(real)
+    return printed
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Return whether *printed* is what is *shown*: `…` stands for anything, an id for any id."""
+    pattern = "".join(
+        ".*" if part == "…" else r"[a-z0-9]{6}" if part.startswith("\0") else re.escape(part)
+        for part in re.split(r"(…|\0)", SHOWN_ID.sub(lambda found: f"{found.group(1)}-\0", shown.rstrip()))
+    )
+    folded = re.compile(re.sub(r"(?:\\ )+", r"\\s+", pattern), re.DOTALL)
+    return folded.fullmatch(printed.rstrip()) is not None

@@ -1,0 +1,89 @@
+"""Text becomes markup in one place: nothing hides, nothing gets out, and everything can be got back."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowrail.formatters.escape import attributes, one_line, visible, xml_attribute, xml_text
+
+ANY = st.text(st.characters(exclude_categories=[]), max_size=40) | st.text(
+    st.sampled_from("<>&\"'\t\n\r\x00\x1b]][!CDATA-\ud800\u202e\u2028\ufeff\ufffeé\U0001f600"), max_size=30
+)
+SHOWN_ANYWAY = {
+    *(chr(each) for each in range(0x600, 0x606)),
+    *("\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd\ufff9\ufffa\ufffb"),
+}
+
+
+@given(ANY)
+def test_an_xml_parser_gives_back_what_is_visible(text: str) -> None:
+    content = ET.fromstring(f"<a>{xml_text(text)}</a>")  # noqa: S314 - what we just made
+    attribute = ET.fromstring(f'<a b="{xml_attribute(text)}"/>')  # noqa: S314
+
+    assert (content.text or "") == visible(text)
+    assert attribute.get("b") == visible(text)
+    assert len(content) == 0
+
+
+@given(ANY)
+def test_what_is_visible_can_be_written_anywhere_and_is_visible_already(text: str) -> None:
+    shown = visible(text)
+
+    shown.encode("utf-8")
+    assert visible(shown) == shown
+    assert "\x1b" not in shown
+    assert "\r" not in shown
+
+
+@given(ANY)
+def test_one_line_is_one_line(text: str) -> None:
+    line = one_line(text)
+
+    assert len(line.splitlines()) <= 1
+    assert line == line.strip()
+    assert "\t" not in line
+
+
+@given(st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"])))
+def test_plain_text_stays_as_it_is(text: str) -> None:
+    assert visible(text) == text
+
+
+def test_every_control_and_format_character_shows_itself() -> None:
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"} and char not in {
+            "\n",
+            "\t",
+            *SHOWN_ANYWAY,
+        }:
+            assert visible(char) == f"⟨U+{code:04X}⟩"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\r\nb", "a\nb"),
+        ("a\rb", "a⟨U+000D⟩b"),
+        ("a\tb\n", "a\tb\n"),
+        ("\x1b[31mred", "⟨U+001B⟩[31mred"),
+        ("user\u202etxt.exe", "user⟨U+202E⟩txt.exe"),
+        ("zero\u200bwidth", "zero⟨U+200B⟩width"),
+        ("tag\U000e0041", "tag⟨U+E0041⟩"),
+        ("\ud800", "⟨U+D800⟩"),
+        ("größer ⚠️ 日本", "größer ⚠️ 日本"),
+    ],
+)
+def test_what_hides_or_reorders_is_written_as_its_code_point(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_attributes_are_left_out_where_there_is_none() -> None:
+    assert attributes(a=None, b=True, c=0, class_='"<&\n') == ' b="true" c="0" class="&quot;&lt;&amp;&#10;"'
+    assert attributes() == ""

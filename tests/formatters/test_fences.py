@@ -1,0 +1,273 @@
+"""Fences in a step's Markdown: those that can be blocks become them, all else stays as it is."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowrail.formatters import blocks
+from flowrail.formatters.dispatch_blocks import format_model_selection, format_orchestrator_constraint
+from flowrail.formatters.fences import (
+    KNOWN_FENCES,
+    fence_names,
+    fence_problems,
+    resource_names,
+    with_blocks,
+)
+from flowrail.formatters.step_blocks import format_current_action
+from flowrail.machines.markup import Markup
+from flowrail.machines.relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
+
+
+def resources(name: str) -> str:
+    """Return a text for any name."""
+    return f"The text of {name}."
+
+
+def fence(name: str, *lines: str, mark: str = "```") -> str:
+    """Return a fence of that name around *lines*."""
+    return "\n".join([f"{mark}flow:{name}", *lines, mark])
+
+
+def blocks_in(text: str) -> list[str]:
+    """Return only the blocks of *text*."""
+    return [each for each in with_blocks(text, resources) if isinstance(each, Markup)]
+
+
+def problems(text: str) -> list[str]:
+    """Return what is wrong with the fences of *text*, each with its line."""
+    return [f"{line} {name}: {message}" for line, name, message in fence_problems(text)]
+
+
+# --- what becomes of a fence
+
+
+SEVERAL = ("- a < b", "- b")
+BANNER = ("checkpoint: Plan", "iteration: 2", "mode: re-verify")
+
+MADE = {
+    "forbidden": (SEVERAL, blocks.format_forbidden(["a < b", "b"])),
+    "expected_output": (SEVERAL, blocks.format_expected_output(["a < b", "b"])),
+    "incorrect_behavior": (
+        (*SEVERAL, "consequence: nobody knows"),
+        blocks.format_incorrect_behavior(["a < b", "b"], "nobody knows"),
+    ),
+    "detection_questions": (
+        ("category: naming", *SEVERAL),
+        blocks.format_detection_questions(["a < b", "b"], "naming"),
+    ),
+    "verification_checklist": (
+        ("name: plan", *SEVERAL),
+        blocks.format_verification_checklist(["a < b", "b"], "plan"),
+    ),
+    "state_banner": ((*BANNER, "- Again."), blocks.format_state_banner("Plan", 2, "re-verify", ["Again."])),
+    "qr_banner": (
+        ("name: Plan Review", "iteration: 2"),
+        "PLAN REVIEW (Iteration 2, fresh review): Previous review found issues.",
+    ),
+    "routing": (
+        ("- high: go on", "low or medium: look: again"),
+        blocks.format_routing({"high": "go on", "low or medium": "look: again"}),
+    ),
+    "model_selection": (
+        ("model: haiku", "reason: it is quick"),
+        format_model_selection("haiku", "it is quick"),
+    ),
+    "resource": (("- severity",), blocks.format_resource("severity", "The text of severity.")),
+    "orchestrator_constraint": ((), format_orchestrator_constraint()),
+    "open_question_guidance": ((), blocks.format_open_question_guidance()),
+    "factored_verification_rationale": ((), blocks.format_factored_verification_rationale()),
+    "question_format": ((), SUB_AGENT_QUESTION_FORMAT),
+    "question_relay": ((), QUESTION_RELAY_HANDLER),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN_FENCES)
+def test_a_known_fence_becomes_its_block(name: str) -> None:
+    lines, block = MADE[name]
+    text = f"Before.\n\n{fence(name, *lines)}\n\nAfter."
+
+    assert with_blocks(text, resources) == ["Before.\n", block, "\nAfter."]
+    assert blocks_in(text) == [block]
+    assert problems(text) == []
+
+
+def test_text_without_fences_stays_as_it_is() -> None:
+    text = "# Look\n\nRead `flow:forbidden` and <b>.\n"
+
+    assert with_blocks(text, resources) == [text]
+    assert with_blocks("", resources) == [""]
+
+
+def test_what_is_made_of_a_text_goes_into_a_step_s_actions() -> None:
+    text = f"If a < b:\n\n{fence('forbidden', '- a < b')}"
+
+    told = format_current_action(with_blocks(text, resources))
+
+    assert told == (
+        "<current_action>\nIf a &lt; b:\n\n"
+        "<forbidden>\n<action>a &lt; b</action>\n</forbidden>\n</current_action>"
+    )
+
+
+def test_a_resource_is_quoted_for_each_name() -> None:
+    text = fence("resource", "severity", "", "- temporal")
+
+    assert resource_names(text) == ("severity", "temporal")
+    assert blocks_in(text) == [
+        blocks.format_resource(name, f"The text of {name}.") for name in ("severity", "temporal")
+    ]
+
+
+def test_a_line_indented_further_goes_on_with_the_item_before() -> None:
+    text = fence("forbidden", "  - one", "    and more", "", "  - two")
+
+    assert blocks_in(text) == [blocks.format_forbidden(["one\nand more", "two"])]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "~~~flow:forbidden\n- a\n~~~",
+        "````flow:forbidden\n- a\n`````",
+        "  ```  flow:forbidden  \n  - a\n   ```  ",
+        "```flow:forbidden\r\n- a\r\n```\r",
+    ],
+)
+def test_a_fence_is_written_as_markdown_has_it(text: str) -> None:
+    assert blocks_in(text) == [blocks.format_forbidden(["a"])]
+
+
+def test_inside_a_fence_of_ours_shorter_marks_are_text() -> None:
+    text = "````flow:expected_output\n- ```json\n  {}\n  ```\n````"
+
+    assert blocks_in(text) == [blocks.format_expected_output(["```json\n{}\n```"])]
+
+
+# --- what stays text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\nflow:forbidden\n```",
+        "    ```flow:forbidden\n    - a\n    ```",
+        "> ```flow:forbidden\n> - a\n> ```",
+        "```flow:forbidden`\n- a\n```",
+        "``flow:forbidden\n- a\n``",
+        f"````markdown\n{fence('forbidden', '- a')}\n````",
+        f"~~~\n{fence('forbidden', '- a')}\n~~~",
+        f"```markdown\n{fence('forbidden', '- a')}",
+    ],
+)
+def test_what_is_no_fence_of_ours_is_text_and_no_problem(text: str) -> None:
+    told = with_blocks(text, resources)
+
+    assert told == [text]
+    assert fence_names(text) == ()
+    assert problems(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (fence("forbiden", "- a"), "1 forbiden: `forbiden` is no block"),
+        (fence("forbidden now", "- a"), "1 forbidden now: `forbidden now` is no block"),
+        (fence(""), "1 : `` is no block"),
+        (fence("step_output", "- a"), "1 step_output: `step_output` is no block"),
+        ("```flow:forbidden\n- a", "1 forbidden: the fence is never closed"),
+        (fence("forbidden", "", " "), "1 forbidden: it is empty"),
+        (fence("resource"), "1 resource: it is empty"),
+        (fence("routing"), "1 routing: it is empty"),
+        (fence("routing", "go on"), "1 routing: `go on` is no line `result: what to do`"),
+        (fence("routing", "a: b", "a: c"), "1 routing: `a:` stands twice"),
+        (fence("state_banner", *BANNER[:2]), "1 state_banner: there is no line `mode: …`"),
+        (fence("state_banner", *BANNER, "mode: x"), "1 state_banner: `mode:` stands twice"),
+        (fence("state_banner", *BANNER[:2], "mode:"), "1 state_banner: there is no line `mode: …`"),
+        (fence("question_relay", "- a"), "1 question_relay: it takes no line such as `a`"),
+        (fence("qr_banner", "name: x", "iteration: two"), "1 qr_banner: `iteration` is no number"),
+    ],
+)
+def test_a_fence_that_cannot_be_a_block_is_text_and_a_problem(text: str, problem: str) -> None:
+    assert with_blocks(text, resources) == [text]
+    assert problems(text) == [problem]
+
+
+def test_problems_have_their_lines_and_names_come_in_order() -> None:
+    text = "\n".join(["One", fence("forbidden", "- a"), "", fence("nope"), "x", fence("routing")])
+
+    assert fence_names(text) == ("forbidden", "nope", "routing")
+    assert [(each.line, each.name) for each in fence_problems(text)] == [(6, "nope"), (9, "routing")]
+
+
+# --- values
+
+
+def test_values_are_put_in_after_the_fences_were_found() -> None:
+    values = {"$topic": fence("forbidden", "- everything"), "$visit": "2", "$who": "- </action>"}
+    text = "\n".join(
+        [
+            "$topic",
+            fence("state_banner", "checkpoint: $who", "iteration: $visit", "mode: x"),
+            fence("forbidden", "- $who"),
+        ]
+    )
+
+    told = with_blocks(
+        text, resources, fill=lambda each: re.sub(r"\$\w+", lambda found: values[found[0]], each)
+    )
+
+    assert told == [
+        values["$topic"],
+        blocks.format_state_banner("- </action>", 2, "x"),
+        blocks.format_forbidden(["- </action>"]),
+    ]
+
+
+def test_a_value_that_is_no_number_leaves_the_banner_text() -> None:
+    text = fence("qr_banner", "name: Plan", "iteration: $visit")
+
+    assert problems(text) == []
+    assert with_blocks(text, resources, fill=lambda each: each.replace("$visit", "3"))[0] == (
+        "PLAN (Iteration 3, fresh review): Previous review found issues."
+    )
+    assert with_blocks(text, resources) == [text]
+
+
+LINES = st.sampled_from(
+    [
+        *("```", "````", "~~~", "  ```", "```flow:forbidden", "~~~flow:routing", "```flow:nope", "```python"),
+        *(
+            "- a",
+            "  b",
+            "a: b",
+            "",
+            "\r",
+            "```flow:resource",
+            "````flow:state_banner",
+            "mode: x",
+            "<&>",
+            "]]>",
+        ),
+    ]
+)
+TEXTS = st.lists(LINES | st.text(max_size=5), max_size=12).map("\n".join)
+
+
+@settings(max_examples=200)
+@given(TEXTS)
+def test_any_text_comes_out_as_text_and_well_formed_blocks(text: str) -> None:
+    told = with_blocks(text, resources)
+    names, troubled = fence_names(text), fence_problems(text)
+
+    assert ET.fromstring(format_current_action(told)) is not None  # noqa: S314 - our own output
+    plain = "\n".join(each for each in told if not isinstance(each, Markup))
+    assert set(plain.split("\n")) <= {*text.split("\n"), ""}
+    if len(troubled) == len(names):
+        assert "\n".join(told) == text
+    else:
+        assert len([each for each in told if isinstance(each, Markup)]) >= len(names) - len(troubled)

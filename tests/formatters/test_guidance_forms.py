@@ -1,0 +1,383 @@
+"""Guidance as XML, text and data: the same in all three, escaped, and as in the golden files."""
+
+from __future__ import annotations
+
+import html
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.golden import as_in_golden_file
+from support.workflows import MODE, WORDS, facts_of, step, workflow, workflows
+
+from flowrail.errors import FlowError
+from flowrail.formatters import data, history, text, xml
+from flowrail.formatters import workflow as table
+from flowrail.formatters.escape import visible
+from flowrail.machines.advance import advance, start
+from flowrail.machines.definition import Definition
+from flowrail.machines.guidance import Guidance, guide
+from flowrail.machines.ledger import Record
+from flowrail.machines.params import Arg
+from flowrail.machines.session import Move, Report, Session
+from flowrail.machines.store import Kept
+
+ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
+LOOK = workflow(
+    step(
+        "look",
+        title="Look <around> ($visit of $limit)",
+        actions=["Search for “$topic” & write down what you find.", "  - indented\n  - <b>no markup</b>"],
+        phase="evidence",
+        limit=2,
+        next={"ok": "write", "iterate": "look", "fail": None},
+        reports={
+            "confidence": Arg("How sure you are", choices=("low", "high"), required=True),
+            "areas": Arg("Where you looked", type="list", example=["auth", "a b"]),
+        },
+        rules=[("ok", "confidence == 'high'"), ("fail", "'none' in areas"), ("iterate", None)],
+    ),
+    step("write", next={"ok": None, "fail": "look", "skip": None}, when="topic != 'nothing'"),
+    name="a-skill",
+    params={"topic": Arg(default="slow login"), "areas_wanted": Arg(type="list")},
+)
+NOON = "2026-01-02T12:00:00Z"
+
+
+def begun(**params: Any) -> Session:
+    return start(LOOK, params, session_id="a-skill-abc234", source="project", now=NOON)
+
+
+def told_resumed() -> Guidance:
+    session = begun(topic='it\'s "here"', areas_wanted=["a"])
+    return guide(LOOK, session, head="0123456789abcdef", store="/a b", resumed=True, replayed=True)
+
+
+def told_later() -> Guidance:
+    low = advance(LOOK, begun(), Report("done", {"confidence": "low", "areas": ["auth"]}), now=NOON)
+    return guide(LOOK, advance(LOOK, low, Report("done", {"confidence": "high"}), now=NOON))
+
+
+def told_ended(outcome: str) -> Guidance:
+    high = advance(LOOK, begun(), Report("done", {"confidence": "high"}), now=NOON)
+    return guide(LOOK, advance(LOOK, high, Report(outcome), now=NOON))
+
+
+TOLD: dict[str, Callable[[], Guidance]] = {
+    "first": lambda: guide(LOOK, begun(), head="0123456789abcdef"),
+    "resumed": told_resumed,
+    "later": told_later,
+    "completed": lambda: told_ended("ok"),
+}
+FORMS: dict[str, Callable[[Guidance], str]] = {
+    "xml": xml.render,
+    "txt": text.render,
+    "json": lambda told: json.dumps(data.render(told), indent=1, ensure_ascii=False),
+    "standing.txt": text.standing,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", TOLD)
+def test_guidance_looks_as_in_its_golden_file(name: str, form: str) -> None:
+    assert as_in_golden_file(f"guidance/{name}.{form}", FORMS[form](TOLD[name]()))
+
+
+# --- the same in all three
+
+
+@given(workflows(), MODE, st.data())
+@settings(max_examples=40)
+def test_all_forms_hold_the_same_ways_on(
+    definition: Definition, params: dict[str, Any], drawn: st.DataObject
+) -> None:
+    session = start(definition, params)
+    for _ in range(3):
+        told = guide(definition, session)
+        plain = json.loads(json.dumps(data.render(told)))
+        tree = ET.fromstring(xml.render(told))  # noqa: S314 - what we just made
+        lines = text.render(told)
+
+        cases = tree.findall("next/case")
+        assert [each.text for each in cases] == [way["command"] for way in plain["next"]]
+        assert [each.get("outcome") for each in cases] == [way["outcome"] for way in plain["next"]]
+        wanted = dict.fromkeys(want["name"] for way in plain["next"] for want in way["wants"])
+        assert [each.get("name") for each in tree.findall("next/want")] == list(wanted)
+        for way in plain["next"]:
+            assert way["command"] in lines
+            assert shlex.split(way["command"])[:2] == ["flow", "step"]
+        for case, way in zip(cases, plain["next"], strict=True):
+            leads = way["to"] or ("end" if way["ends"] else "decided when reported")
+            assert case.get("to") == leads
+        here = definition.get(session.step)
+        if here is None:
+            break
+        try:
+            session = advance(definition, session, Report(drawn.draw(WORDS), drawn.draw(facts_of(here))))
+        except FlowError:
+            continue
+
+
+@given(st.lists(ANY, min_size=7, max_size=7), st.booleans())
+def test_xml_of_any_text_is_well_formed_and_gives_the_text_back(texts: list[str], resumed: bool) -> None:
+    title, first, second, phase, topic, example, about = texts
+    definition = workflow(
+        step(
+            title=lambda _: title,
+            actions=lambda _: [first, second],
+            phase=phase or None,
+            reports={"fact": Arg(about, example=example), "kind": Arg(choices=("a", topic), required=True)},
+        ),
+        params={"topic": Arg()},
+    )
+    told = guide(definition, start(definition, {"topic": topic}, now=NOON), resumed=resumed)
+
+    tree = ET.fromstring(xml.render(told).encode())  # noqa: S314 - what we just made
+
+    action, header = tree.find("current_action"), tree.find("step_header")
+    assert action is not None
+    assert header is not None
+    whole = f"{first}\n\n{second}".strip("\n")
+    assert action.text == f"\n{visible(whole)}\n"
+    assert (header.text or "") == visible(title)
+    assert header.get("phase") == (visible(phase) if phase else None)
+    wants = {each.get("name"): each for each in tree.findall("next/want")}
+    assert wants["fact"].get("example") == visible(example)
+    assert (wants["fact"].text or "").endswith(visible(about))
+    if resumed:
+        resumption = tree.find("resumed")
+        assert resumption is not None
+        assert (
+            json.loads(resumption.get("params") or "") == {"topic": visible(topic)} or visible(topic) != topic
+        )
+
+
+@given(st.lists(ANY, min_size=6, max_size=6))
+def test_nothing_foreign_reaches_a_terminal_unescaped(texts: list[str]) -> None:
+    title, told_text, phase, topic, example, about = texts
+    definition = workflow(
+        step(
+            title=lambda _: title,
+            actions=lambda _: told_text,
+            phase=phase or None,
+            reports={"fact": Arg(about, example=example), "kind": Arg(choices=("a", topic), required=True)},
+        ),
+        params={"topic": Arg()},
+    )
+    told = guide(definition, start(definition, {"topic": topic}, now=NOON), resumed=True)
+
+    for shown in (text.render(told), text.standing(told)):
+        assert visible(shown) == shown
+
+
+def test_a_command_is_escaped_in_xml_and_as_it_is_elsewhere() -> None:
+    fact = Arg(choices=("a&b", "<c>"), required=True)
+    told = guide(workflow(step(reports={"x": fact})), start(workflow(step(reports={"x": fact}))))
+
+    assert html.unescape(xml.render(told)).count(told.next[0].command) == 1
+    assert "-s 'x=a&b'" in text.render(told)
+    assert "-s 'x=a&b'" in data.render(told)["next"][0]["command"]
+
+
+# --- data
+
+
+KEYS = {
+    *(
+        "session",
+        "skill",
+        "source",
+        "status",
+        "revision",
+        "head",
+        "step",
+        "actions",
+        "dispatches",
+        "questions",
+    ),
+    *("replayed", "resumed", "next"),
+}
+
+
+def test_the_keys_of_the_contract_are_all_there() -> None:
+    first, ended = data.render(TOLD["first"]()), data.render(TOLD["completed"]())
+
+    assert set(first) >= KEYS
+    assert set(ended) >= KEYS
+    assert set(first["step"]) >= {"id", "title", "number", "total", "phase", "visit", "limit"}
+    assert set(first["next"][0]) >= {"outcome", "facts", "wants", "to", "ends", "waits_for", "command"}
+    assert set(first["next"][0]["wants"][0]) >= {"name", "type", "example"}
+    assert (ended["step"], ended["next"]) == (None, [])
+
+
+def test_data_is_plain() -> None:
+    told = data.plain({"a": ("b", [{"c": ("d",)}])})
+
+    assert told == {"a": ["b", [{"c": ["d"]}]]}
+    assert data.example_text(("a", 1)) == '["a", 1]'
+    assert data.example_text("as it is") == "as it is"
+    assert data.example_text(True) == "true"
+
+
+def kept(session: Session, *, foreign: bool = False) -> Kept:
+    return Kept(session, 3, "0123456789abcdef" * 4, "/nowhere", foreign=foreign)
+
+
+def test_a_session_of_a_list_says_how_to_go_on() -> None:
+    open_one = data.session_item(kept(begun(areas_wanted=["a"])), store="/a b")
+    ended = data.session_item(kept(begun()._replace(status="completed", step=None)))
+    foreign = data.session_item(kept(begun(), foreign=True))
+
+    assert open_one["command"] == "flow resume a-skill-abc234 --store '/a b'"
+    assert open_one["params"] == {"topic": "slow login", "areas_wanted": ["a"]}
+    assert (open_one["session"], open_one["skill"], open_one["status"]) == (
+        "a-skill-abc234",
+        "a-skill",
+        "active",
+    )
+    assert open_one["head"] == "0123456789abcdef"
+    assert (ended["command"], foreign["command"], foreign["foreign"]) == (None, None, True)
+
+
+def test_a_session_that_cannot_be_read_says_why() -> None:
+    broken = data.broken_item("a-skill-abc234", FlowError("no luck", hint="try again"))
+
+    assert broken == {"session": "a-skill-abc234", "error": "no luck", "code": "FAILED"}
+    assert data.broken_item("x", None) == {"session": "x", "error": "unknown", "code": None}
+
+
+# --- history
+
+
+def record(seq: int, session: Session, *, kind: str = "move", at: str = NOON) -> Record:
+    return Record(seq, kind, at, "an agent", session, {}, "", f"hash{seq}")
+
+
+def told_history() -> list[Record]:
+    first = begun()
+    second = first._replace(
+        revision=1,
+        last=Move("look", "done", "iterate", "look", {"confidence": "low"}, capped=True, at=NOON),
+    )
+    third = first._replace(
+        revision=2,
+        step=None,
+        status="completed",
+        last=Move("look", "ok", "ok", None, {}, passed=("write",), at=NOON),
+    )
+    return [
+        record(0, first, kind="start"),
+        record(1, second, at="2026-01-02T12:00:01.5Z"),
+        record(2, second, kind="note", at="2026-01-02T12:00:05Z"),
+        record(3, third, at="2026-01-02T12:00:07Z"),
+    ]
+
+
+def test_a_history_tells_what_was_reported_where_it_led_and_how_long_it_took() -> None:
+    items = history.items(told_history())
+
+    assert [each["kind"] for each in items] == ["start", "move", "note", "move"]
+    assert [each["seconds"] for each in items] == [None, 1.5, None, 5.5]
+    assert (items[1]["step"], items[1]["reported"], items[1]["outcome"], items[1]["to"]) == (
+        "look",
+        "done",
+        "iterate",
+        "look",
+    )
+    assert (items[1]["facts"], items[1]["capped"]) == ({"confidence": "low"}, True)
+    assert (items[3]["passed"], items[3]["to"], items[3]["status"]) == (["write"], None, "completed")
+
+
+def test_a_history_looks_as_in_its_golden_file() -> None:
+    assert as_in_golden_file("history.txt", history.render(told_history()))
+
+
+def test_a_time_that_cannot_be_read_takes_no_time() -> None:
+    records = told_history()
+    records[1] = records[1]._replace(at="yesterday")
+
+    assert [each["seconds"] for each in history.items(records)] == [None, None, None, None]
+
+
+# --- a workflow as a table
+
+
+def shown(**more: Any) -> dict[str, Any]:
+    dull = {
+        "name": "a-skill",
+        "description": "Looks\naround",
+        "source": "project",
+        "total_steps": 2,
+        "params": [
+            {"name": "topic", "type": "string", "required": True, "example": "slow login"},
+            {"name": "mode", "type": "string", "choices": ["quick", "full"], "default": "full"},
+        ],
+        "steps": [
+            {
+                "number": 1,
+                "id": "look",
+                "title": "Look",
+                "phase": "evidence",
+                "decides": True,
+                "limit": 3,
+                "when": None,
+                "rules": [{"if": None, "outcome": "ok"}],
+                "reports": [{"name": "size"}],
+                "next": {"ok": "write", "iterate": "look"},
+            },
+            {
+                "number": 2,
+                "id": "write",
+                "title": "Write",
+                "phase": None,
+                "decides": False,
+                "limit": None,
+                "when": "mode == 'full'",
+                "rules": [],
+                "reports": [],
+                "next": {"ok": None},
+            },
+        ],
+        "workflows": ["a-skill/look"],
+        "findings": [
+            {"place": "workflow.yaml:3", "severity": "error", "code": "FR102", "message": "leads\nnowhere"}
+        ],
+    }
+    return {**dull, **more}
+
+
+def test_a_workflow_looks_as_in_its_golden_file() -> None:
+    assert as_in_golden_file("workflow.txt", table.render(shown()))
+
+
+def test_a_handler_that_decides_is_named_as_one() -> None:
+    steps = [{**shown()["steps"][0], "rules": []}]
+
+    drawn = table.render(shown(steps=steps, params=[], workflows=[], findings=[]))
+
+    assert "decided by its handler" in drawn
+    assert "Parameters" not in drawn
+
+
+@given(ANY)
+def test_names_and_places_of_a_workflow_are_visible(any_text: str) -> None:
+    finding = {"place": any_text, "severity": "error", "code": "FR102", "message": any_text}
+    drawn = table.render(shown(name=any_text, description=any_text, workflows=[any_text], findings=[finding]))
+
+    assert visible(drawn) == drawn
+
+
+def test_a_table_is_as_wide_as_its_cells() -> None:
+    assert text.table(["a", "bb"], [["ccc", "d\ne"], ["f", ""]]) == "a    bb\nccc  d e\nf"
+
+
+def test_golden_files_are_all_used() -> None:
+    folder = Path(__file__).parents[1] / "golden" / "guidance"
+
+    assert {each.name for each in folder.iterdir()} == {f"{name}.{form}" for name in TOLD for form in FORMS}

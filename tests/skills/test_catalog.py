@@ -1,0 +1,163 @@
+"""A skill by its name: the nearest folder that holds a workflow."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from support.sandbox import BUNDLED, SMALL, home_skills, project_skills, put_python, put_skill
+
+from flowrail.discovery.locations import Root, skill_roots
+from flowrail.errors import UsageError
+from flowrail.skills import catalog
+from flowrail.skills.catalog import BUNDLED as BUNDLED_SOURCE
+from flowrail.skills.catalog import UnknownSkillError, bundled_folder, find, listing, workflow_file, workflows
+
+
+def roots(*extra: str) -> tuple[Root, ...]:
+    return skill_roots(os.getcwd(), os.environ["HOME"], os.environ, extra)
+
+
+def test_the_nearest_place_wins_and_hides_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    below = Path.cwd() / "a" / "b"
+    below.mkdir(parents=True)
+    places = [
+        below / ".claude" / "skills",
+        below / ".agents" / "skills",
+        below.parent / ".claude" / "skills",
+        project_skills(),
+        home_skills(),
+        Path(os.environ["HOME"]) / ".agents" / "skills",
+        tmp_path / "more",
+    ]
+    for place in places:
+        put_skill("decision-critic", where=place)
+    monkeypatch.chdir(below)
+
+    found = find("decision-critic", roots(str(tmp_path / "more")))
+
+    ours = (BUNDLED_SOURCE, os.path.join(bundled_folder(), "decision-critic"))
+    sources = ["project", "project", "project", "git-root", "global", "global", "extra"]
+    expected = [(source, str(place / "decision-critic")) for source, place in zip(sources, places, strict=True)]
+    assert [(found.source, found.folder), *found.hides] == [*expected, ours]
+    assert found.hides_own
+
+
+def test_a_bundled_skill_is_found_by_the_same_road() -> None:
+    found = find("problem-analysis", roots())
+
+    assert (found.source, found.hides, found.hides_own) == (BUNDLED_SOURCE, (), False)
+    assert found.folder == os.path.join(bundled_folder(), "problem-analysis")
+
+
+def test_a_folder_without_a_workflow_is_no_skill_of_ours() -> None:
+    (project_skills() / "decision-critic").mkdir(parents=True)
+    (project_skills() / "decision-critic" / "SKILL.md").write_text("---\nname: x\n---\n")
+
+    assert find("decision-critic", roots()).source == BUNDLED_SOURCE
+
+
+def test_hiding_a_skill_of_another_project_folder_hides_none_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("thing")
+    below = Path.cwd() / "below"
+    put_skill("thing", where=below / ".claude" / "skills")
+    monkeypatch.chdir(below)
+
+    found = find("thing", roots())
+
+    assert len(found.hides) == 1
+    assert not found.hides_own
+
+
+def test_ones_own_skills_stay_ones_own_where_home_is_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("thing", where=home_skills())
+    put_skill("decision-critic", where=home_skills())
+    monkeypatch.chdir(os.environ["HOME"])
+
+    assert find("thing", roots()).source == "global"
+    assert find("decision-critic", roots()).source == "global"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("decision-critik", "did you mean `decision-critic`?"),
+        ("decision", "did you mean `decision-critic`?"),
+        ("Decision-Critic", "did you mean `decision-critic`?"),
+        ("thin", "did you mean `thing`?"),
+        ("zzz", "`flow list` shows all there are"),
+        ("", "`flow list` shows all there are"),
+        ("../thing", "did you mean `thing`?"),
+        ("/etc/passwd", "`flow list` shows all there are"),
+        ("thing/../thing", "did you mean `thing`?"),
+        ("thing\n", "did you mean `thing`?"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_near_ones(name: str, hint: str) -> None:
+    put_skill("thing")
+
+    with pytest.raises(UnknownSkillError) as caught:
+        find(name, roots())
+
+    assert (caught.value.code, caught.value.exit_status) == ("UNKNOWN_SKILL", 2)
+    assert hint.removesuffix("?") in caught.value.hint
+    assert caught.value.details["known"] == sorted([*BUNDLED, "thing"])
+
+
+def test_an_endless_name_is_not_repeated_in_full() -> None:
+    with pytest.raises(UnknownSkillError) as caught:
+        find("x" * 10_000, roots())
+
+    assert len(str(caught.value)) < 200
+
+
+def test_workflows_of_its_agents_are_addressed_below_the_skill() -> None:
+    inner = SMALL.replace("NAME", "NAME/look")
+    folder = put_skill("thing", texts={"workflows/look.yaml": inner, "workflows/notes.txt": "none"})
+    found = find("thing/look", roots())
+
+    file = workflow_file("thing/look", found)
+
+    assert (found.name, found.folder) == ("thing", str(folder))
+    assert (file.address, file.path, file.text_folder) == ("thing/look", "workflows/look.yaml", "steps/look")
+    assert [each.address for each in workflows(found)] == ["thing", "thing/look"]
+    with pytest.raises(UnknownSkillError) as caught:
+        workflow_file("thing/loook", found)
+    assert caught.value.hint == "did you mean `thing/look`, `thing`?"
+
+
+def test_a_listing_names_every_skill_once_the_nearest_first() -> None:
+    put_skill("thing", where=home_skills())
+    put_skill("thing")
+    put_python("alpha")
+    (project_skills() / "Odd Name").mkdir()
+    (project_skills() / "Odd Name" / "workflow.yaml").touch()
+    (project_skills() / "empty").mkdir()
+
+    found = listing(roots())
+
+    ours = {each.name: each for each in found if each.source != BUNDLED_SOURCE}
+    assert [each.name for each in found] == sorted([*BUNDLED, "alpha", "thing"])
+    assert {name: each.source for name, each in ours.items()} == {"alpha": "project", "thing": "project"}
+    assert ours["thing"].hides == (("global", str(home_skills() / "thing")),)
+
+
+def test_a_place_that_went_away_holds_nothing(tmp_path: Path) -> None:
+    put_skill("thing", where=tmp_path / "gone")
+    known = roots(str(tmp_path / "gone"))
+    for path in sorted((tmp_path / "gone").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    (tmp_path / "gone").rmdir()
+
+    assert [each.name for each in listing(known)] == BUNDLED
+    with pytest.raises(UsageError):
+        find("thing", known)
+
+
+def test_the_yaml_form_is_taken_where_both_are_there() -> None:
+    put_python("thing")
+    put_skill("thing")
+
+    assert workflow_file("thing", find("thing", roots())).path == "workflow.yaml"
+    assert catalog.OWN_SCOPES == {"global", "bundled"}

@@ -1,0 +1,136 @@
+"""What a person may name to be checked, and what is told of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from support.sandbox import BUNDLED, SMALL, project_skills, put_python, put_skill
+
+from flowrail.discovery.locations import skill_roots
+from flowrail.errors import UsageError
+from flowrail.skills.checking import Checked
+from flowrail.skills.checking import check as check_here
+
+
+def check(*targets: str) -> list[Checked]:
+    return check_here(targets, skill_roots(os.getcwd(), os.environ["HOME"], os.environ), os.getcwd())
+
+
+def addresses(found: Sequence[Checked]) -> list[str]:
+    return [each.address for each in found]
+
+
+def codes(found: Sequence[Checked]) -> list[str]:
+    return [finding.code for each in found for finding in each.findings]
+
+
+INNER = {"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")}
+
+
+def test_everything_in_sight_is_checked_where_nothing_is_named() -> None:
+    put_skill("small", texts=INNER)
+
+    found = check()
+
+    assert {each.partition("/")[0] for each in addresses(found)} == {*BUNDLED, "small"}
+    assert "small/look" in addresses(found)
+    assert codes(found) == []
+
+
+def test_a_skill_is_named_by_name_by_folder_or_by_file() -> None:
+    folder = put_skill("small", texts=INNER)
+
+    assert addresses(check("small")) == ["small", "small/look"]
+    assert addresses(check("small/look")) == ["small/look"]
+    assert addresses(check(str(folder))) == ["small", "small/look"]
+    assert addresses(check(f"{folder}/")) == ["small", "small/look"]
+    assert addresses(check(".claude/skills/small")) == ["small", "small/look"]
+    assert addresses(check(str(folder / "workflow.yaml"))) == ["small"]
+    assert addresses(check(str(folder / "workflows" / "look.yaml"))) == ["small/look"]
+    assert addresses(check("small", "decision-critic")) == ["small", "small/look", "decision-critic"]
+
+
+def test_a_folder_of_skills_is_all_of_them() -> None:
+    put_skill("small")
+    put_skill("other")
+    (project_skills() / "README.md").touch()
+
+    assert addresses(check(".claude/skills")) == ["other", "small"]
+
+
+def test_a_folder_is_checked_from_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(put_skill("small"))
+
+    found = check(".")
+
+    assert addresses(found) == ["small"]
+    assert codes(found) == []
+
+
+@pytest.mark.parametrize("target", [".git", "notes.txt", "nosuch"])
+def test_what_is_no_workflow_is_refused(target: str) -> None:
+    Path("notes.txt").touch()
+
+    with pytest.raises(UsageError) as caught:
+        check(target)
+
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("spoil", ["name: [", "name: small\n", "", "[]"])
+def test_a_file_that_cannot_be_read_is_a_finding(spoil: str) -> None:
+    put_skill("small", spoil)
+
+    assert codes(check("small"))
+
+
+def test_an_unreadable_file_is_a_finding_and_not_the_end() -> None:
+    folder = put_skill("small")
+    (folder / "workflow.yaml").unlink()
+    (folder / "workflow.yaml").symlink_to("elsewhere")
+    put_skill("other")
+
+    found = check(".claude/skills")
+
+    assert addresses(found) == ["other", "small"]
+    assert codes(found) == ["FR100"]
+
+
+def test_python_is_checked_without_running_it() -> None:
+    canary = Path.cwd() / "canary"
+    folder = put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
+
+    assert addresses(check("py", str(folder / "workflow.py"))) == ["py", "py"]
+    assert not canary.exists()
+
+
+TEN_MISTAKES = """\
+name: wrong
+params: {size: {type: integer, min: 5, max: 1}}
+colour: red
+steps:
+  - {id: first, title: First, actions: ["Do $nothing."], next: {ok: nowhere, fail: second}}
+  - {id: first, title: Again, actions: [Do.], next: {ok: second}}
+  - {id: second, actions: [Do.], when: "siz > 1", next: {ok: third, maybe: third}}
+  - {id: third, title: Third, next: {ok: third}}
+  - {id: fourth, title: Fourth, actions: [Do.], limit: 0, next: {ok: null}}
+  - {id: fifth!, title: Fifth, actions: [Do.], when: "size >", next: {}}
+"""
+
+
+def test_many_different_mistakes_are_reported_together_each_with_place_and_remedy() -> None:
+    put_skill("wrong", TEN_MISTAKES)
+
+    (found,) = check("wrong")
+
+    assert len({finding.code for finding in found.findings}) >= 10, sorted(codes([found]))
+    for finding in found.findings:
+        assert finding.place.startswith("workflow.yaml:"), finding
+        assert finding.message
+        assert finding.remedy
+        assert finding.severity in {"error", "warning"}
+    lines = [int(finding.place.partition(":")[2].partition(":")[0]) for finding in found.findings]
+    assert set(lines) >= {2, 3, 5, 6, 7, 8, 9, 10}

@@ -1,0 +1,380 @@
+"""A session goes on from what it keeps; what changed under it is told, or stops it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import (
+    SMALL,
+    allow,
+    bytes_below,
+    flow,
+    home_skills,
+    put_python,
+    put_skill,
+    refused,
+    sessions_folder,
+    told,
+)
+
+from flowrail.cli.world import world
+from flowrail.skills.opening import open_session, open_skill
+
+LOOP = """\
+name: NAME
+params: {topic: {type: string, default: x}}
+steps:
+  - {id: first, title: First, next: {ok: second}}
+  - {id: second, title: Second, limit: 3, next: {ok: third, iterate: second}}
+  - {id: third, title: Third, next: {ok: null}}
+"""
+TEXTS = {f"steps/{name}.md": f"Do the {name}.\n" for name in ("first", "second", "third")}
+
+
+@pytest.fixture
+def folder() -> Path:
+    return put_skill("loop", LOOP, texts=TEXTS)
+
+
+def at_second() -> dict[str, Any]:
+    """Begin a session of `loop` and take it to its second step."""
+    told("step", "loop")
+    here: dict[str, Any] = told("step", "loop", "ok")
+    return here
+
+
+def edit(folder: Path, old: str, new: str) -> None:
+    path = folder / "workflow.yaml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_an_unchanged_skill_is_not_read_as_yaml_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = at_second()
+    monkeypatch.setattr("flowrail._yaml.load", None)
+
+    assert told("step", "loop")["step"] == here["step"]
+    assert told("step", "loop", "ok")["step"]["id"] == "third"
+
+
+def test_other_texts_are_told_and_nothing_else_changes(folder: Path) -> None:
+    here = at_second()
+    (folder / "steps" / "second.md").write_text("Do it otherwise.\n")
+    edit(folder, "title: Second", "title: Another title, phase: late")
+
+    ran = flow("step", "loop", "--json")
+
+    assert ran.err == ""
+    assert ran.data["actions"] == ["Do it otherwise."]
+    assert (ran.data["step"]["title"], ran.data["step"]["phase"]) == ("Another title", "late")
+    assert (ran.data["revision"], ran.data["next"]) == (here["revision"], here["next"])
+
+
+def test_looking_at_a_changed_skill_writes_nothing(folder: Path) -> None:
+    at_second()
+    (folder / "steps" / "second.md").write_text("Do it otherwise.\n")
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    told("step", "loop")
+
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+
+
+def test_the_next_report_keeps_the_changed_texts(folder: Path) -> None:
+    at_second()
+    (folder / "steps" / "third.md").write_text("Do it otherwise.\n")
+
+    assert told("step", "loop", "ok")["actions"] == ["Do it otherwise."]
+    shutil.rmtree(folder)
+
+    assert told("step", "loop")["actions"] == ["Do it otherwise."]
+
+
+ELSEWHERE = [
+    ("{id: third, title: Third, next: {ok: null}}", "{id: third, title: Third, next: {ok: null, fail: null}}"),
+    ("{id: first, title: First, next: {ok: second}}", "{id: first, title: First, next: {ok: second, skip: third}}"),
+    ("default: x", "default: y"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), ELSEWHERE)
+def test_a_change_elsewhere_is_told_and_goes_on(folder: Path, old: str, new: str) -> None:
+    at_second()
+    edit(folder, old, new)
+
+    ran = flow("step", "loop", "ok", "--json")
+
+    assert ran.data["step"]["id"] == "third"
+    assert ran.err == (
+        "flow: the workflow `loop` changed elsewhere; this step and its ways on are as they were\n"
+    )
+    assert flow("step", "loop").err == ""
+    ways = [way["outcome"] for way in told("step", "loop")["next"]]
+    assert ways == (["ok", "fail"] if "fail: null" in new else ["ok"])
+
+
+def rename_second(folder: Path) -> None:
+    edit(folder, "ok: second}", "ok: middle}")
+    edit(folder, "id: second, title: Second", "id: middle, title: Second")
+    edit(folder, "iterate: second}", "iterate: middle}")
+    (folder / "steps" / "second.md").rename(folder / "steps" / "middle.md")
+
+
+def test_a_step_that_is_gone_stops_the_session(folder: Path) -> None:
+    session = at_second()["session"]
+    rename_second(folder)
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    for command in (["step", "loop"], ["step", "loop", "ok"], ["resume"], ["status", session]):
+        status, error = refused(*command)
+        assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
+        assert error["message"] == f"step `second`, where session `{session}` stands, is gone from the workflow"
+        assert error["hint"] == f"say which step it is now: flow migrate {session} --map second=STEP"
+        assert error["details"]["gone"] == ["second"]
+        assert error["details"]["steps"] == ["first", "middle", "third"]
+
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+
+
+def test_every_visited_step_that_is_gone_is_named(folder: Path) -> None:
+    at_second()
+    edit(folder, "  - {id: first, title: First, next: {ok: second}}\n", "")
+    rename_second_only(folder)
+
+    _, error = refused("step", "loop")
+
+    assert error["message"].endswith("is gone from the workflow (also gone: `first`)")
+    assert error["details"]["gone"] == ["first", "second"]
+
+
+def rename_second_only(folder: Path) -> None:
+    edit(folder, "id: second, title: Second", "id: middle, title: Second")
+    edit(folder, "iterate: second}", "iterate: middle}")
+    (folder / "steps" / "second.md").rename(folder / "steps" / "middle.md")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ok: third, iterate: second", "ok: third"),
+        ("ok: third, iterate: second", "ok: third, iterate: first"),
+        ("ok: third, iterate: second", "ok: third, iterate: second, fail: null"),
+        ("limit: 3", "limit: 4"),
+        ("limit: 3", "limit: 3, reports: {sure: {type: boolean}}"),
+    ],
+)
+def test_other_ways_on_stop_the_session(folder: Path, old: str, new: str) -> None:
+    session = at_second()["session"]
+    edit(folder, old, new)
+
+    status, error = refused("step", "loop", "ok")
+
+    assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
+    assert error["message"] == (
+        f"the ways on from step `second`, where session `{session}` stands, are others now"
+    )
+    assert error["hint"] == f"look at what changed: flow migrate {session} --plan"
+
+
+def test_the_skill_put_back_goes_on(folder: Path) -> None:
+    at_second()
+    edit(folder, "limit: 3", "limit: 4")
+    assert flow("step", "loop").status == 5
+
+    edit(folder, "limit: 4", "limit: 3")
+
+    assert told("step", "loop", "ok")["step"]["id"] == "third"
+
+
+def test_a_session_of_a_deleted_skill_goes_on_from_its_copy(folder: Path) -> None:
+    session = at_second()["session"]
+    shutil.rmtree(folder)
+
+    ran = flow("step", "loop", "ok", "--session", session, "--json")
+
+    assert ran.data["step"]["id"] == "third"
+    assert ran.data["actions"] == ["Do the third."]
+    assert ran.err == f"flow: the skill's folder {folder} is gone; the session goes on from its copy\n"
+    assert told("step", "loop", "ok", "--session", session)["status"] == "completed"
+    assert flow("step", "loop").status == 2  # (a new one cannot be begun)
+
+
+def break_yaml(folder: Path) -> None:
+    (folder / "workflow.yaml").write_text("name: [loop\n")
+
+
+def break_graph(folder: Path) -> None:
+    edit(folder, "ok: third", "ok: nowhere")
+
+
+def drop_text(folder: Path) -> None:
+    (folder / "steps" / "third.md").unlink()
+
+
+def drop_workflow(folder: Path) -> None:
+    (folder / "workflow.yaml").unlink()
+
+
+@pytest.mark.parametrize("spoil", [break_yaml, break_graph, drop_text, drop_workflow])
+def test_a_skill_that_was_spoilt_stops_the_session(folder: Path, spoil: Callable[[Path], None]) -> None:
+    session = at_second()["session"]
+    spoil(folder)
+
+    status, error = refused("step", "loop", "ok", "--session", session)
+
+    assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
+    assert session in error["message"]
+    assert flow("history", session).status == 0
+    assert flow("abandon", session).status == 0
+
+
+def spoil_definition(**changes: object) -> None:
+    (folder,) = sessions_folder().iterdir()
+    path = folder / "definition.json"
+    kept = {**json.loads(path.read_text()), **changes}
+    path.write_text(json.dumps({key: value for key, value in kept.items() if value is not None}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{key: None} for key in ("source", "folder", "file", "texts", "files", "functions", "workflow")]
+    + [{"files": []}, {"workflow": []}, {"workflow": {}}, {"workflow": {"name": "x", "steps": [3]}}]
+    + [{"folder": 3}, {"file": ["x"]}, {"source": None}, {"workflow": {"name": 1, "steps": 3, "entry": 2}}],
+)
+def test_a_spoilt_copy_of_the_definition_is_told_and_is_no_crash(folder: Path, changes: dict[str, object]) -> None:
+    session = at_second()["session"]
+    spoil_definition(**changes)
+
+    status, error = refused("step", "loop", "--session", session)
+
+    assert (status, error["code"]) == (3, "STORAGE")
+    assert session in error["message"] or session in error["details"]["place"]
+
+
+def test_a_bundled_skill_is_found_wherever_the_package_lies() -> None:
+    told("step", "decision-critic")
+    (folder,) = sessions_folder().iterdir()
+
+    kept = json.loads((folder / "definition.json").read_text())
+
+    assert (kept["folder"], kept["source"]) == ("decision-critic", "bundled")
+
+
+def test_what_a_session_keeps_names_every_file(folder: Path) -> None:
+    told("step", "loop")
+    (session,) = sessions_folder().iterdir()
+
+    kept = json.loads((session / "definition.json").read_text())
+
+    assert list(kept["files"]) == ["workflow.yaml", *TEXTS]
+    assert (kept["skill"], kept["source"], kept["folder"]) == ("loop", "project", str(folder))
+    assert kept["workflow"]["steps"][0]["actions"] == ["Do the first."]
+
+
+def test_a_skill_is_opened_with_its_source(folder: Path) -> None:
+    here = world(store=None)
+
+    opened = open_skill("loop", here.roots, here.state)
+
+    assert (opened.source, opened.notes, opened.changed) == ("project", (), False)
+    assert opened.workflow.total_steps == 3
+
+
+def test_a_skill_with_mistakes_is_not_begun(folder: Path) -> None:
+    break_graph(folder)
+
+    status, error = refused("step", "loop")
+
+    assert (status, error["code"]) == (1, "INVALID_WORKFLOW")
+    assert not sessions_folder().exists()
+
+
+# --- Python -------------------------------------------------------------------------------------
+
+
+def test_python_with_functions_is_run_each_time_and_its_change_judged() -> None:
+    path = put_python("py", where=home_skills()) / "workflow.py"
+    told("step", "py")
+
+    path.write_text(path.read_text().replace('"Do it."', '"Do it otherwise."'))
+    assert told("step", "py")["actions"] == ["Do it otherwise."]
+
+    path.write_text(path.read_text().replace('Outcome.FAIL: None', 'Outcome.SKIP: None'))
+    status, error = refused("step", "py", "done")
+    assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
+
+
+@pytest.mark.parametrize("content", ["raise RuntimeError('broken')", "WORKFLOW = 3", "def (", ""])
+def test_python_that_no_longer_runs_stops_the_session(content: str) -> None:
+    folder = put_python("py", where=home_skills())
+    told("step", "py")
+    (folder / "workflow.py").write_text(content)
+
+    status, error = refused("step", "py", "done")
+
+    assert status in {1, 5}, error
+    (folder / "workflow.py").unlink()
+    assert flow("step", "py", "done", "--session", error_session()).status == 5
+
+
+def error_session() -> str:
+    (folder,) = sessions_folder().iterdir()
+    return folder.name
+
+
+def test_plain_python_goes_on_from_its_copy() -> None:
+    text = (
+        "from flowrail import StepDef, Workflow\n"
+        'WORKFLOW = Workflow("NAME", StepDef("one", "One", ["Do."], next={"ok": None}))\n'
+    )
+    folder = put_skill("plain", text, where=home_skills(), file="workflow.py")
+    session = told("step", "plain")["session"]
+    shutil.rmtree(folder)
+
+    ran = flow("step", "plain", "ok", "--session", session, "--json")
+
+    assert ran.data["status"] == "completed"
+    assert "is gone" in ran.err
+
+
+def test_a_session_keeps_to_the_folder_that_it_was_begun_in() -> None:
+    put_skill("small")
+    here = told("step", "small")
+    other = put_skill("small", SMALL.replace("Do the first", "Do another"), where=Path.cwd() / "b/.claude/skills")
+
+    os.chdir(other.parents[2])
+
+    assert told(*here["next"][0]["command"].split()[1:])["step"]["id"] == "second"
+
+
+def test_a_yaml_skill_that_comes_to_hide_ones_own_needs_trust_only_when_it_changes() -> None:
+    folder = put_skill("small")
+    told("step", "small")
+    put_skill("small", where=home_skills())
+
+    assert told("step", "small")["resumed"]
+    (folder / "workflow.yaml").write_text((folder / "workflow.yaml").read_text() + "# changed\n")
+    assert refused("step", "small", "ok")[0] == 7
+    allow("small")
+    assert told("step", "small", "ok")["step"]["id"] == "second"
+
+
+def test_a_session_without_its_place_among_the_roots_is_still_judged() -> None:
+    folder = put_skill("small", where=Path.cwd() / "more")
+    told("step", "small", "--root", "more")
+    here = world(store=None)
+    (path,) = sessions_folder().iterdir()
+    kept = here.store.read(path.name)
+    (folder / "workflow.yaml").write_text((folder / "workflow.yaml").read_text() + "# changed\n")
+
+    opened = open_session(kept.session, here.store.definition(path.name), here.roots, here.state)
+
+    assert opened.changed
+    assert told("step", "small", "ok")["source"] == "extra"

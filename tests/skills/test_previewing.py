@@ -1,0 +1,95 @@
+"""A step told without a session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from support.sandbox import ASKING, home_skills, put_python, put_skill
+
+from flowrail.discovery.locations import skill_roots
+from flowrail.errors import TrustError
+from flowrail.machines.guidance import Guidance
+from flowrail.machines.refusals import ValuesError
+from flowrail.skills.previewing import UnknownStepError
+from flowrail.skills.previewing import preview as preview_here
+
+
+def preview(
+    address: str, step: str, *, params: tuple[str, ...] = (), facts: tuple[str, ...] = (), visit: int = 1
+) -> Guidance:
+    roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
+    return preview_here(address, step, roots, "/nowhere", params=params, facts=facts, visit=visit)
+
+
+def test_a_step_is_told_with_defaults_and_without_commands() -> None:
+    put_skill("asking", ASKING)
+
+    told = preview("asking", "look")
+
+    assert told.step is not None
+    assert (told.step.title, told.actions) == ("Look at nothing", ("Look at it, 3 times.",))
+    assert [way.command for way in told.next] == ["", ""]
+    assert (told.session, told.revision) == ("", 0)
+
+
+def test_values_and_visits_may_be_supposed() -> None:
+    put_skill("asking", ASKING)
+
+    told = preview("asking", "look", params=("topic=login", "size=1"), visit=3)
+    after = preview("asking", "tell", facts=("sure=low", "where=a,b"))
+
+    assert told.step is not None
+    assert (told.step.title, told.step.visit) == ("Look at login", 3)
+    assert all(way.to == "tell" for way in told.next)
+    assert after.actions == ("Sure: low, where: a, b.",)
+
+
+def test_steps_have_numbers_too() -> None:
+    assert preview("problem-analysis", "3").step == preview("problem-analysis", "investigate").step
+    assert preview("problem-analysis", "investigate", visit=2).actions != preview("problem-analysis", "3").actions
+
+
+@pytest.mark.parametrize("step", ["0", "6", "-1", "9" * 50, "²", "1.0", "", "investigat", "Investigate"])
+def test_an_unknown_step_is_refused_with_near_ones(step: str) -> None:
+    with pytest.raises(UnknownStepError) as caught:
+        preview("problem-analysis", step)
+
+    assert (caught.value.code, caught.value.exit_status) == ("UNKNOWN_STEP", 2)
+    expected = "did you mean `investigate`?" if step.lower().startswith("inv") else "`flow show problem-analysis` lists its steps"
+    assert caught.value.hint == expected
+    assert caught.value.details["steps"] == ["gate", "hypothesize", "investigate", "formulate", "output"]
+
+
+def test_values_that_do_not_fit_are_refused() -> None:
+    put_skill("asking", ASKING)
+
+    for params, facts in ((("size=99",), ()), ((), ("sure=maybe",))):
+        with pytest.raises(ValuesError):
+            preview("asking", "look", params=params, facts=facts)
+
+
+@pytest.mark.parametrize(("params", "facts"), [(("nosuch=1",), ()), ((), ("nosuch=1",))])
+def test_names_that_nobody_declares_are_refused(params: tuple[str, ...], facts: tuple[str, ...]) -> None:
+    put_skill("asking", ASKING)
+
+    with pytest.raises(ValuesError):
+        preview("asking", "look", params=params, facts=facts)
+
+
+def test_what_a_handler_may_return_may_be_supposed() -> None:
+    put_python("py", where=home_skills())
+
+    told = preview("py", "second", facts=("found=x",))
+
+    assert told.step is not None
+
+
+def test_a_projects_python_is_not_run_for_a_preview() -> None:
+    canary = Path.cwd() / "canary"
+    put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
+
+    with pytest.raises(TrustError):
+        preview("py", "first")
+    assert not canary.exists()

@@ -1,0 +1,196 @@
+"""A run on disk, verb by verb, as a program would use it."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
+
+from flowrail.cli.world import world
+from flowrail.errors import FlowError, UsageError
+from flowrail.machines.keys import Owner
+from flowrail.machines.store import Store, UnknownSessionError
+from flowrail.skills import runs
+from flowrail.skills.runs import NoOpenSessionError, RevisionConflictError, SeveralOpenError, World
+
+
+@pytest.fixture
+def here() -> World:
+    put_skill("small")
+    put_skill("asking", ASKING)
+    moments = iter(range(1_000))
+    return world(store=None)._replace(now=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
+
+
+def test_values_may_be_given_as_data(here: World) -> None:
+    begun = runs.begin(here, "asking", {"topic": "login", "size": 2})
+
+    answer = runs.report(here, "asking", "done", facts={"sure": "high", "where": ["a"]})
+
+    assert begun.guidance.params == {"topic": "login", "size": 2}
+    assert answer.guidance.actions == ("Sure: high, where: a.",)
+
+
+@pytest.mark.parametrize("params", [{"size": "2"}, {"size": True}, {"size": 99}, {"sice": 2}])
+def test_data_that_does_not_fit_is_refused(here: World, params: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        runs.begin(here, "asking", params)
+
+
+def test_a_record_tells_what_when_and_by_whom(here: World) -> None:
+    session = runs.begin(here, "small").guidance.session
+    runs.report(here, "small", "ok")
+    runs.abandon(here, session, "enough")
+
+    records = list(here.store.records(session))
+
+    assert [(record.kind, record.by) for record in records] == [("start", "me"), ("move", "me"), ("abandon", "me")]
+    assert [record.at for record in records] == sorted(record.at for record in records)
+    assert records[-1].note == {"reason": "enough"}
+    assert records[-1].session.status == "abandoned"
+    assert records[-1].session.revision == 1
+
+
+def test_an_ended_session_is_not_abandoned_again(here: World) -> None:
+    session = runs.begin(here, "small").guidance.session
+    runs.report(here, "small", "fail")
+
+    assert runs.abandon(here, session).session.status == "failed"
+    assert len(list(here.store.records(session))) == 2
+
+
+def test_of_equal_reports_at_once_one_moves_and_the_others_are_told_so(here: World) -> None:
+    session = runs.begin(here, "small").guidance.session
+
+    def report(_: int) -> bool:
+        answer = runs.report(here, "small", "ok", session_id=session, expect=0)
+        assert answer.guidance.revision == 1
+        return answer.guidance.replayed
+
+    with ThreadPoolExecutor(8) as pool:
+        replayed = Counter(pool.map(report, range(16)))
+
+    assert replayed == {False: 1, True: 15}
+    assert [record.seq for record in here.store.records(session)] == [0, 1]
+
+
+def test_of_unlike_reports_at_once_one_moves_and_the_others_are_refused(here: World) -> None:
+    session = runs.begin(here, "small").guidance.session
+
+    def report(number: int) -> str:
+        try:
+            answer = runs.report(here, "small", "ok" if number % 2 else "fail", session_id=session, expect=0)
+        except RevisionConflictError:
+            return "refused"
+        return "replayed" if answer.guidance.replayed else "moved"
+
+    with ThreadPoolExecutor(8) as pool:
+        done = Counter(pool.map(report, range(16)))
+
+    assert done == {"moved": 1, "replayed": 7, "refused": 8}
+
+
+def test_sessions_of_a_skill_and_of_its_agents_are_told_apart(here: World) -> None:
+    put_skill("a", texts={"workflows/b.yaml": SMALL.replace("NAME", "NAME/b")})
+    put_skill("a-b")
+    begun = {address: runs.begin(here, address).guidance for address in ("a", "a/b", "a-b")}
+
+    for address, guidance in begun.items():
+        assert runs.step_again(here, address).guidance.session == guidance.session
+        assert guidance.next[0].command.startswith(f"flow step {address} ok --session ")
+
+
+def test_foreign_sessions_are_nobodys_open_ones(here: World, tmp_path: Path) -> None:
+    session = runs.begin(here, "small").guidance.session
+    stranger = here._replace(store=Store(here.store.path, Owner(str(tmp_path / "other"))))
+
+    with pytest.raises(NoOpenSessionError):
+        runs.resume(stranger, None)
+    assert not runs.step_again(stranger, "small").guidance.resumed
+    assert [(each.id, bool(each.kept and each.kept.foreign)) for each in runs.summaries(here.store)][-1] == (session, False)
+    assert runs.resume(here, None).guidance.session == session
+
+
+def test_a_damaged_session_is_listed_with_its_reason(here: World) -> None:
+    broken = runs.begin(here, "small").guidance.session
+    fine = runs.begin(here, "asking").guidance.session
+    (sessions_folder() / broken / "journal.jsonl").write_text("nonsense\n")
+
+    found = runs.summaries(here.store)
+
+    assert [each.id for each in found] == [fine, broken]
+    assert found[1].problem is not None
+    assert found[1].problem.code == "JOURNAL_DAMAGED"
+    assert runs.resume(here, None).guidance.session == fine
+    with pytest.raises(FlowError, match="not as it was written"):
+        runs.step_again(here, "small")
+
+
+def test_a_start_that_was_interrupted_never_was(here: World) -> None:
+    for torn in (None, b"", b'{"seq":0,'):
+        folder = Path(here.store.folder(here.store.new_id("small")))
+        folder.mkdir(parents=True)
+        if torn is not None:
+            (folder / "journal.jsonl").write_bytes(torn)
+
+    assert runs.summaries(here.store, every=True) == []
+    assert not runs.step_again(here, "small").guidance.resumed
+    assert len(runs.summaries(here.store, every=True)) == 1
+    with pytest.raises(UnknownSessionError):
+        runs.resume(here, folder.name)
+
+
+def test_sessions_are_listed_newest_first(here: World) -> None:
+    first = runs.begin(here, "small").guidance.session
+    second = runs.begin(here, "asking").guidance.session
+    assert [each.id for each in runs.summaries(here.store)] == [second, first]
+
+    runs.report(here, "small", "fail")
+
+    assert [each.id for each in runs.summaries(here.store)] == [second]
+    assert [each.id for each in runs.summaries(here.store, every=True)] == [first, second]
+
+
+def test_which_session_is_meant_must_be_clear(here: World) -> None:
+    with pytest.raises(NoOpenSessionError) as none:
+        runs.resume(here, None)
+    runs.begin(here, "small")
+    runs.begin(here, "asking")
+    with pytest.raises(SeveralOpenError) as several:
+        runs.resume(here, None)
+
+    assert none.value.hint == "`flow list` shows what can be started"
+    assert several.value.message == "2 sessions are open"
+
+
+def test_a_change_under_way_is_waited_for_and_not_for_ever(here: World) -> None:
+    session = runs.begin(here, "small").guidance.session
+
+    with here.store.change(session):
+        assert runs.look(here, session).guidance.revision == 0
+        with pytest.raises(FlowError, match=f"session `{session}` is held by") as caught:
+            runs.report(here._replace(wait=0.01), "small", "ok")
+
+    assert (caught.value.code, caught.value.exit_status) == ("LOCKED", 4)
+    assert runs.report(here, "small", "ok").guidance.revision == 1
+
+
+def test_nothing_moves_where_the_definition_cannot_be_kept(here: World) -> None:
+    session = runs.begin(here, "small").guidance.session
+    skill = Path(here.store.definition(session)["folder"])
+    (skill / "workflow.yaml").write_text((skill / "workflow.yaml").read_text() + "# other bytes\n")
+    definition = sessions_folder() / session / "definition.json"
+    kept = definition.read_bytes()
+    definition.unlink()
+    definition.mkdir()
+
+    with pytest.raises(FlowError):
+        runs.report(here, "small", "ok")
+
+    shutil.rmtree(definition)
+    definition.write_bytes(kept)
+    assert runs.report(here, "small", "ok", expect=0).guidance.revision == 1

@@ -1,0 +1,17 @@
+"""Outputs that are read in the diff: golden files, written anew where FLOWRAIL_GOLDEN=write says so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "golden"
+
+
+def as_in_golden_file(name: str, text: str) -> bool:
+    """Return whether the golden file *name* holds *text*, with a line feed after it."""
+    file = FOLDER / name
+    if os.environ.get("FLOWRAIL_GOLDEN") == "write":
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{text}\n", encoding="utf-8")
+    return file.read_text(encoding="utf-8") == f"{text}\n"

@@ -1,0 +1,206 @@
+"""A project with skills written as texts, and commands run in it: in process, or as real processes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from flowrail.cli.main import main
+from flowrail.skills.catalog import listing
+
+SMALL = """\
+name: NAME
+description: A small procedure. For trying things.
+steps:
+  - {id: first, title: First, actions: [Do the first thing.], next: {ok: second, fail: null}}
+  - {id: second, title: Second, actions: [Do the second thing.], next: {ok: null, skip: null}}
+"""
+"""Two steps; NAME stands for the skill's name, in every text given to `put_skill`."""
+
+ASKING = """\
+name: NAME
+params: {topic: {type: string, default: nothing}, size: {type: integer, min: 1, max: 9, default: 3}}
+steps:
+  - id: look
+    title: Look at $topic
+    actions: ["Look at it, $size times."]
+    limit: 3
+    reports:
+      sure: {type: string, choices: [low, high], required: true}
+      where: {type: list, required: true, example: [src, docs]}
+      note: {type: string}
+    rules: [{if: "sure == 'high'", outcome: ok}, {outcome: iterate}]
+    next: {ok: tell, iterate: look}
+  - {id: tell, title: Tell, actions: ["Sure: $sure, where: $where."], next: {ok: null, fail: null}}
+"""
+"""A step that decides by rules over reported facts, and may be entered three times."""
+
+HANDLER = """\
+from flowrail import Outcome, StepDef, Workflow
+
+
+def decide(ctx):
+    BODY
+
+
+WORKFLOW = Workflow(
+    "NAME",
+    StepDef("first", "First", ["Do it."], decide, next={Outcome.OK: "second", Outcome.FAIL: None}),
+    StepDef("second", "Second", ["Do the rest."], next={Outcome.OK: None}),
+)
+"""
+"""A Python workflow whose first step is decided by a handler with BODY."""
+
+
+BUNDLED = [found.name for found in listing(())]
+"""The names of the bundled skills."""
+
+
+class Ran(NamedTuple):
+    """What a command came to."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        """The JSON document on standard output."""
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error that JSON output tells of."""
+        error: dict[str, Any] = self.data["error"]
+        return error
+
+
+class Terminal(io.StringIO):
+    """A stream at which a person sits."""
+
+    def isatty(self) -> bool:
+        """Return that it is a terminal."""
+        return True
+
+
+def flow(*words: str, stdin: bytes = b"", terminal: bool = False) -> Ran:
+    """Run a command in this process."""
+    out, err = Terminal() if terminal else io.StringIO(), io.StringIO()
+    with patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin))), redirect_stdout(out), redirect_stderr(err):
+        status = main(list(words))
+    return Ran(status, out.getvalue(), err.getvalue())
+
+
+def told(*words: str, stdin: bytes = b"") -> Any:
+    """Run a command that succeeds, and return its JSON."""
+    ran = flow(*words, "--json", stdin=stdin)
+    assert ran.status == 0, ran
+    return ran.data
+
+
+def refused(*words: str, stdin: bytes = b"") -> tuple[int, dict[str, Any]]:
+    """Run a command that is refused, and return its exit status and the error."""
+    ran = flow(*words, "--json", stdin=stdin)
+    assert ran.status, ran
+    return ran.status, ran.error
+
+
+ENTRY = "import sys; from flowrail.__main__ import main; sys.exit(main())"
+"""What the installed command runs."""
+
+
+def process(
+    *words: str, stdin: str = "", env: Mapping[str, str] | None = None, before: str = "", flags: str = ""
+) -> Ran:
+    """Run a command as a process of its own; *before* is Python that it runs first."""
+    command = [sys.executable, *flags.split(), "-c", f"{before}\n{ENTRY}", *words]
+    environ = {**os.environ, **(env or {})}
+    done = subprocess.run(
+        command, input=stdin, env=environ, capture_output=True, text=True, check=False, timeout=60
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def clean_environment() -> dict[str, str]:
+    """Return an environment with nothing in it that Python or a tool might act on."""
+    return {name: os.environ[name] for name in ("PATH", "HOME")}
+
+
+def project_skills() -> Path:
+    """Return the folder of the project's skills."""
+    return Path.cwd() / ".claude" / "skills"
+
+
+def home_skills() -> Path:
+    """Return the folder of the user's own skills."""
+    return Path(os.environ["HOME"]) / ".claude" / "skills"
+
+
+def put_skill(
+    name: str,
+    text: str = SMALL,
+    *,
+    where: Path | None = None,
+    file: str = "workflow.yaml",
+    texts: Mapping[str, str] | None = None,
+) -> Path:
+    """Write a skill and return its folder; *texts* are more files by their paths."""
+    folder = (where or project_skills()) / name
+    for path, content in {file: text, **(texts or {})}.items():
+        full = folder / path
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_text(content.replace("NAME", name))
+    return folder
+
+
+def put_python(
+    name: str, body: str = "return Outcome.OK", *, where: Path | None = None, before: str = ""
+) -> Path:
+    """Write a Python skill whose first step's handler has *body*; *before* stands at the top."""
+    indented = body.replace("\n", "\n    ")
+    return put_skill(name, before + HANDLER.replace("BODY", indented), where=where, file="workflow.py")
+
+
+def allow(skill: str) -> None:
+    """Let a project's skill run, as a person would who looked at its digest."""
+    digest = next(
+        line.split()[1]
+        for line in flow("trust", skill, "--digest", "0").out.splitlines()
+        if line.startswith("digest ")
+    )
+    assert flow("trust", skill, "--digest", digest).status == 0
+
+
+def sessions_folder(store: Path | None = None) -> Path:
+    """Return the folder that holds the sessions."""
+    return (store or Path.cwd() / ".flow") / "sessions"
+
+
+def bytes_below(folder: Path, but: Collection[str] = ()) -> dict[str, tuple[int, int, bytes]]:
+    """Return every file below *folder*, some names left out: inode, time of change, content."""
+    found: dict[str, tuple[int, int, bytes]] = {}
+    for path in sorted(each for each in folder.rglob("*") if each.name not in but):
+        about = path.lstat()
+        is_file = path.is_file()
+        found[str(path.relative_to(folder))] = (
+            about.st_ino,
+            about.st_mtime_ns if is_file else 0,
+            path.read_bytes() if is_file else b"",
+        )
+    return found
+
+
+@contextmanager
+def unchanged(folder: Path) -> Iterator[None]:
+    """Hold that nothing below *folder* changes meanwhile."""
+    before = bytes_below(folder)
+    yield
+    assert bytes_below(folder) == before

@@ -1,0 +1,188 @@
+"""What may run is what a person allowed, to the byte."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flowrail import trust
+from flowrail.errors import TrustError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    skill = tmp_path / "skills" / "a-skill"
+    (skill / "steps").mkdir(parents=True)
+    (skill / "workflow.py").write_text("WORKFLOW = 1\n")
+    (skill / "steps" / "first.md").write_text("Do it.\n")
+    return skill
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> str:
+    return str(tmp_path / "state")
+
+
+def rename(skill: Path) -> None:
+    (skill / "steps" / "first.md").rename(skill / "steps" / "last.md")
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "steps/first.md (changed)": lambda skill: (skill / "steps" / "first.md").write_text("Do it!\n"),
+    "workflow.py (changed)": lambda skill: (skill / "workflow.py").chmod(0o755),
+    "added.txt (new)": lambda skill: (skill / "added.txt").touch(),
+    "steps/.hidden (new)": lambda skill: (skill / "steps" / ".hidden").touch(),
+    "workflow.py (gone)": lambda skill: (skill / "workflow.py").unlink(),
+    "steps/first.md (gone), steps/last.md (new)": rename,
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_every_change_takes_trust_away_and_is_named(folder: Path, state: str, what: str) -> None:
+    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    trust.require(str(folder), state, skill="a-skill", why="is code")
+
+    CHANGES[what](folder)
+
+    with pytest.raises(TrustError) as caught:
+        trust.require(str(folder), state, skill="a-skill", why="is code")
+    assert caught.value.message == f"skill `a-skill` is code, and it changed since it was allowed: {what}"
+    assert caught.value.hint == "a person types: flow trust a-skill"
+    assert caught.value.details["digest"] == trust.snapshot(str(folder)).digest
+
+
+def test_what_nobody_allowed_is_refused(folder: Path, state: str) -> None:
+    with pytest.raises(TrustError, match="is code, and nobody allowed it") as caught:
+        trust.require(str(folder), state, skill="a-skill", why="is code")
+
+    assert caught.value.exit_status == 7
+    assert not os.path.exists(state)
+
+
+def test_times_owners_and_empty_folders_do_not_count(folder: Path) -> None:
+    before = trust.snapshot(str(folder)).digest
+
+    os.utime(folder / "workflow.py", (1, 1))
+    (folder / "workflow.py").chmod(0o640)
+    (folder / "empty").mkdir()
+
+    assert trust.snapshot(str(folder)).digest == before
+
+
+def test_a_snapshot_holds_the_very_bytes_of_its_digest(folder: Path) -> None:
+    now = trust.snapshot(str(folder))
+
+    (folder / "workflow.py").write_text("something else")
+
+    assert now.contents == {"steps/first.md": b"Do it.\n", "workflow.py": b"WORKFLOW = 1\n"}
+    assert list(now.files) == ["steps/first.md", "workflow.py"]
+
+
+def test_bytes_cannot_move_from_one_file_to_another_unseen(tmp_path: Path) -> None:
+    digests = set()
+    for number, (first, second) in enumerate([("ab", "c"), ("a", "bc"), ("", "abc"), ("abc", "")]):
+        skill = tmp_path / str(number)
+        skill.mkdir()
+        (skill / "1").write_text(first)
+        (skill / "2").write_text(second)
+        digests.add(trust.snapshot(str(skill)).digest)
+
+    assert len(digests) == 4
+
+
+def test_the_same_content_elsewhere_is_not_allowed_with_it(folder: Path, state: str, tmp_path: Path) -> None:
+    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    other = tmp_path / "other"
+    folder.rename(other)
+
+    with pytest.raises(TrustError, match="nobody allowed it"):
+        trust.require(str(other), state, skill="a-skill", why="is code")
+
+
+def test_a_folder_behind_a_link_is_known_by_its_real_path(folder: Path, state: str, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+
+    trust.allow(trust.snapshot(str(link)), state, at="now")
+
+    assert trust.require(str(folder), state, skill="a-skill", why="").folder == str(folder)
+    assert trust.allowance(str(link), state) == trust.allowance(str(folder), state)
+
+
+def test_what_was_allowed_can_be_taken_back(folder: Path, state: str) -> None:
+    trust.allow(trust.snapshot(str(folder)), state, at="now")
+
+    assert trust.forget(str(folder), state)
+    assert not trust.forget(str(folder), state)
+    with pytest.raises(TrustError):
+        trust.require(str(folder), state, skill="a-skill", why="")
+
+
+def link(skill: Path) -> None:
+    (skill / "odd").symlink_to("workflow.py")
+
+
+def linked_folder(skill: Path) -> None:
+    (skill / "odd").symlink_to("steps")
+
+
+def pipe(skill: Path) -> None:
+    os.mkfifo(skill / "odd")
+
+
+@pytest.mark.parametrize("make", [link, linked_folder, pipe])
+def test_a_folder_with_odd_things_in_it_cannot_be_vouched_for(folder: Path, make: Callable[[Path], None]) -> None:
+    make(folder)
+
+    with pytest.raises(TrustError, match="holds `odd`, which is no plain file"):
+        trust.snapshot(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [("MOST_FILES", "holds more than 1 files"), ("LARGEST_FOLDER", "holds more than 1 bytes")]
+)
+def test_a_folder_that_is_too_large_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str, expected: str
+) -> None:
+    monkeypatch.setattr(trust, limit, 1)
+
+    with pytest.raises(TrustError, match=expected):
+        trust.snapshot(str(folder))
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TrustError, match="has a part that cannot be read: . "):
+        trust.snapshot(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("content", ["", "[]", "3", "{}", '{"folder": 1, "digest": 2, "files": 3, "at": 4}', "[" * 9999])
+def test_a_spoilt_allowance_allows_nothing(folder: Path, state: str, content: str) -> None:
+    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    (kept,) = Path(state, "trust").iterdir()
+    kept.write_text(content)
+
+    assert trust.allowance(str(folder), state) is None
+    with pytest.raises(TrustError, match="nobody allowed it"):
+        trust.require(str(folder), state, skill="a-skill", why="is code")
+
+
+def test_what_was_allowed_is_kept_for_its_user_only(folder: Path, state: str) -> None:
+    trust.allow(trust.snapshot(str(folder)), state, at="now")
+
+    (kept,) = Path(state, "trust").iterdir()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert kept.parent.stat().st_mode & 0o777 == 0o700
+    allowance = trust.allowance(str(folder), state)
+    assert allowance
+    assert (allowance.at, list(allowance.files)) == ("now", ["steps/first.md", "workflow.py"])
+
+
+def test_names_that_are_no_text_have_a_digest(folder: Path, state: str) -> None:
+    (Path(os.fsdecode(os.fsencode(folder) + b"/odd\xff"))).touch()
+
+    trust.allow(trust.snapshot(str(folder)), state, at="now")
+
+    trust.require(str(folder), state, skill="a-skill", why="")
