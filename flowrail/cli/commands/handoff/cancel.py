@@ -1,0 +1,30 @@
+"""`flow handoff cancel`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.desk import desk
+from flowrail.formatters import handoffs as page
+from flowrail.handoff.sending import cancel
+from flowrail.handoff.telling import item
+
+
+@click.command("cancel")
+@click.argument("handoff_id", metavar="ID")
+@click.option("--reason", default="", metavar="WHY", help="Why, for the record.")
+@options.as_json
+@options.store
+@options.wait
+def command(handoff_id: str, reason: str, as_json: bool, store: str | None, wait: float) -> None:
+    """Call a handoff off
+
+    What was written stays and nobody can receive it any more.
+    """
+    at, _ = desk(store=store, wait=wait)
+    told = item(at, cancel(at, handoff_id, reason))
+    if as_json:
+        output.data(told)
+    else:
+        output.text(page.render(told))

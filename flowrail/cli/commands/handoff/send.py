@@ -1,0 +1,60 @@
+"""`flow handoff send`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.commands.handoff.asking import how
+from flowrail.cli.desk import desk
+from flowrail.cli.facts import facts_of
+from flowrail.formatters import handoffs as page
+from flowrail.handoff.sending import SENT_IN, Asked, send
+from flowrail.handoff.telling import item
+from flowrail.skills.runs import the_open_session
+
+
+@click.command("send")
+@click.argument("target")
+@options.session_option
+@how
+@click.option("--health-check", "health", is_flag=True, help="Run the target's own check first.")
+@click.option(
+    "--schema", type=click.Choice(SENT_IN), help="The version of the payload (default: the target's)."
+)
+@click.option("--format", "form", type=click.Choice(["yaml", "json"]), help="The form of the payload's file.")
+@options.as_json
+@options.root
+@options.store
+@options.wait
+def command(
+    target: str,
+    session_id: str | None,
+    reason: str,
+    yes: bool,
+    approved: bool,
+    assignments: tuple[str, ...],
+    facts_file: str | None,
+    health: bool,
+    schema: str | None,
+    form: str | None,
+    as_json: bool,
+    roots: tuple[str, ...],
+    store: str | None,
+    wait: float,
+) -> None:
+    """Hand a session's work to a skill
+
+    Chooses the target, checks everything, writes the payload once and prints the line that the
+    agent which takes over is to run. The same again prints the same; interrupted, it goes on.
+    """
+    at, world = desk(store=store, roots=roots, wait=wait)
+    session = session_id or the_open_session(world).session.id
+    facts = facts_of(assignments, facts_file)
+    asked = Asked(target, session, reason, yes, approved, health, schema or "", form or "", facts)
+    sent = send(at, asked)
+    told = item(at, sent.handoff, replayed=sent.replayed, notes=sent.notes)
+    if as_json:
+        output.data(told)
+    else:
+        output.text(page.render(told))

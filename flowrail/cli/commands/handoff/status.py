@@ -1,0 +1,36 @@
+"""`flow handoff status`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.desk import desk
+from flowrail.formatters import handoffs as page
+from flowrail.handoff.telling import item
+
+
+@click.command("status")
+@click.argument("handoff_id", metavar="[ID]", required=False)
+@click.option("--all", "every", is_flag=True, help="Those that are over too.")
+@options.as_json
+@options.store
+def command(handoff_id: str | None, every: bool, as_json: bool, store: str | None) -> None:
+    """Tell where handoffs stand
+
+    Without an ID those that are open. Changes nothing.
+    """
+    at, _ = desk(store=store)
+    if handoff_id is not None:
+        told = item(at, at.handoffs.read(handoff_id).handoff)
+        if as_json:
+            output.data(told)
+        else:
+            output.text(page.render(told))
+        return
+    kept = [each.handoff for each in at.handoffs.all()]
+    items = [item(at, each) for each in kept if every or each.is_open]
+    if as_json:
+        output.data({"handoffs": items})
+    else:
+        output.text(page.render_list(items))

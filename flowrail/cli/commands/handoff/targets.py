@@ -1,0 +1,94 @@
+"""`flow handoff targets`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import click
+
+from flowrail._files import WriteFailedError
+from flowrail.cli import options, output
+from flowrail.cli.desk import desk
+from flowrail.discovery.menu import Asked, offer
+from flowrail.discovery.ranking import Query, Synthesis
+from flowrail.formatters import handoffs as page
+from flowrail.formatters import menu as as_menu
+from flowrail.handoff.chain import drawn, grown
+from flowrail.handoff.desk import Desk
+from flowrail.machines.session import Session
+from flowrail.skills.offering import kept_for, synthesis
+
+
+@click.command("targets")
+@options.session_option
+@click.option("--problem-type", metavar="T", help="Rank by fit to such a problem, whatever was reported.")
+@click.option(
+    "--from", "source", default="", metavar="SKILL", help="Who hands over, where there is no session."
+)
+@click.option("--category", "categories", multiple=True, metavar="C", help="One of these it must have.")
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show so many (default: three to five).")
+@click.option("--all", "everything", is_flag=True, help="Those that do not fit too, and why.")
+@options.root
+@options.as_json
+@options.store
+def command(
+    session_id: str | None,
+    problem_type: str | None,
+    source: str,
+    categories: tuple[str, ...],
+    top: int | None,
+    everything: bool,
+    roots: tuple[str, ...],
+    as_json: bool,
+    store: str | None,
+) -> None:
+    """Show who can take over, best first
+
+    With --session they are ranked by what it has reported, and the command that hands over to each
+    stands below. Reads what skills declare, runs nothing.
+    """
+    at, world = desk(store=store, roots=roots)
+    session = world.store.read(session_id).session if session_id else None
+    found = at.discover()
+    query = Query(categories, session.skill if session else source)
+    menu = offer(found, Asked(query, _synthesis(session, problem_type)), top=top)
+    kept = None
+    if session is not None:
+        scores = None if menu.asked.synthesis is None else menu.scores
+        try:
+            kept = kept_for(
+                world.store, session.id, found, datetime.fromisoformat(world.now()), scores=scores
+            )
+        except WriteFailedError as error:
+            output.notes([f"not kept for the session: {error.message}"])
+    offers = [_offer(at, session, each.candidate.skill) for _, each in menu.places]
+    if as_json:
+        told = as_menu.data(menu, found, kept=kept, everything=everything, top=top)
+        by_skill = {each["skill"]: each for each in offers}
+        for each in told["candidates"]:
+            each.update(by_skill.get(each["skill"], {}))
+        output.data(told)
+    else:
+        text = as_menu.render(menu, found, kept=kept, everything=everything)
+        output.text(page.render_targets(text, offers[: menu.length] if session else ()))
+
+
+def _synthesis(session: Session | None, problem_type: str | None) -> Synthesis | None:
+    if session is None:
+        return Synthesis(problem_type.lower()) if problem_type else None
+    said = problem_type or {**session.params, **session.state}.get("problem_type")
+    return synthesis(session, str(said)) if said else None
+
+
+def _offer(at: Desk, session: Session | None, skill: str) -> dict[str, Any]:
+    """Return what it takes to hand over to *skill*: the command, and whether the work would go round."""
+    if session is None:
+        return {"skill": skill, "loop": "", "command": ""}
+    chain = grown(tuple(map(str, session.received.get("chain", ()))), session.skill)
+    loop = drawn(chain, skill) if skill in chain else ""
+    return {
+        "skill": skill,
+        "loop": loop,
+        "command": at.command("handoff", "send", skill, "--session", session.id),
+    }

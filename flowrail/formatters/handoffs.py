@@ -1,0 +1,113 @@
+"""Handoffs as text, from plain data; what skills and payloads say becomes one visible line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from flowrail.formatters.escape import visible
+from flowrail.formatters.lines import count, line, section
+from flowrail.formatters.text import table
+
+
+def render(item: Mapping[str, Any]) -> str:
+    """Return where one handoff stands: what was checked, what is wrong, and the line that goes on."""
+    head = f"{item['handoff']} · {line(item['source'])} → {line(item['target'])} · {item['phase']}"
+    marks = [name for name in ("replayed", "expired", "foreign") if item[name]]
+    lines = [" · ".join([head, *marks])]
+    lines += [f"  {line(note)}" for note in item["notes"]]
+    lines += [f"chain    {line(' → '.join(item['chain']))}  (hop {item['hops']})"]
+    if item["reason"]:
+        lines.append(f"reason   {line(item['reason'])}")
+    if item["payload"]:
+        size = f"{item['size']} bytes" + (f", {item['token_count']} tokens" if item["token_count"] else "")
+        lines += [
+            f"payload  {line(item['payload'])}  ({item['schema']}, {size})",
+            f"sha256   {item['sha256']}",
+        ]
+    if item["expires_at"]:
+        lines.append(f"expires  {item['expires_at']}")
+    if item["claim"]:
+        session = f", session {item['claim']['session']}" if item["claim"].get("session") else ""
+        lines.append(f"received {item['claim']['at']} by {line(item['claim']['by'])}{session}")
+    lines += [*_checks(item["checks"]), *_problem(item["problem"])]
+    return "\n".join([*lines, *_ways(item)])
+
+
+def render_list(items: Sequence[Mapping[str, Any]]) -> str:
+    """Return handoffs as a table."""
+    if not items:
+        return "no handoff here; `flow handoff targets` shows who could take over"
+    rows = [
+        [
+            each["handoff"],
+            f"{each['phase']}{' (expired)' if each['expired'] else ''}",
+            each["source"],
+            each["target"],
+            each["started_at"],
+        ]
+        for each in items
+    ]
+    return table(["handoff", "phase", "from", "to", "started"], rows)
+
+
+def render_findings(findings: Iterable[Mapping[str, Any]], source: str, told: Mapping[str, Any]) -> str:
+    """Return everything that is wrong with a payload, a line each."""
+    lines = [
+        f"{line(source)}{':' + str(each['line']) if each['line'] else ''}: {each['severity']} {each['kind']}: "
+        f"`{line(each['field'])}` {line(each['message'], 400)}"
+        for each in findings
+    ]
+    ignored = [line(each) for each in told["ignored"]]
+    if ignored:
+        lines.append(f"passed over, since {told['version']} does not know it: {', '.join(ignored)}")
+    if told["tokens"]:
+        tiers = ", ".join(f"{tier} {number}" for tier, number in told["tokens"].items() if number)
+        lines.append(f"tokens: {tiers}, {sum(told['tokens'].values())} in all")
+    version = f"a payload of version {told['version']}" if told["version"] else "no payload"
+    lines.append(
+        f"{version}, {count(told['errors'], 'mistake') if told['errors'] else 'fit to be handed over'}"
+    )
+    return "\n".join(lines)
+
+
+def render_targets(menu: str, offers: Sequence[Mapping[str, Any]]) -> str:
+    """Return a menu, and under it the command that hands over to each of those shown."""
+    lines = [
+        line_
+        for each in offers
+        for line_ in (
+            *(
+                [f"  {line(each['skill'], 80)} had this work before: {line(each['loop'])}"]
+                if each["loop"]
+                else []
+            ),
+            f"  {visible(each['command'])}",
+        )
+    ]
+    return "\n\n".join(filter(None, [menu, section("Hand over, with `--reason WHY`", lines)]))
+
+
+def _checks(checks: Sequence[Mapping[str, Any]]) -> list[str]:
+    wrong = [each for each in checks if not each["holds"]]
+    if not checks:
+        return []
+    lines = [f"checks   {len(checks) - len(wrong)} of {len(checks)} hold"]
+    return lines + [f"  {each['name']}: {line(each['told'], 400)}" for each in wrong]
+
+
+def _problem(problem: Mapping[str, Any] | None) -> list[str]:
+    if not problem:
+        return []
+    kept = problem.get("payload_preserved")
+    lines = [f"failed   {problem['code']}: {line(problem['message'], 400)}"]
+    return lines + ([f"  the payload is kept in {line(kept)}"] if kept else [])
+
+
+def _ways(item: Mapping[str, Any]) -> list[str]:
+    if item["phase"] == "invocation":
+        lines = ["", "Give this line to the agent that takes over:", f"  {visible(item['invocation'])}"]
+        if item["receive_command"] != item["invocation"]:
+            lines[1:1] = ["Whoever takes over confirms it by:", f"  {visible(item['receive_command'])}"]
+        return lines
+    return [f"  {visible(each['command'])}" for each in item["next"]]

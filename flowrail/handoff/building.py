@@ -1,0 +1,218 @@
+"""A session as a payload: what it was given, what it reported, the files that it made.
+
+Facts go by the names that skills report them under; those that no field knows travel in the working
+tier. Themes and insights may be texts with ` | ` between their parts, as agents report them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from flowrail import _files
+from flowrail.errors import DocumentError
+from flowrail.handoff import adapters, integrity
+from flowrail.handoff.payload import put
+from flowrail.handoff.record import Handoff
+from flowrail.machines.session import Session
+
+PROMPTS = ("original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal")
+_SUMMARIES = ("synthesis_summary", "summary")
+_FRAMED = ("reframed_challenge", "reframed")
+_OPEN = ("uncertainties", "key_uncertainties", "known_gaps")
+_BLIND = ("blind_spots", "blind_spots_identified")
+_TERMS = ("suggested_terms", "suggested_search_terms")
+_META = ("perspectives_completed", "convergence_level", "user_feedback")
+_LISTED = ("convergent_insights", "divergent_insights", "open_questions", "focus_areas", "success_criteria")
+_TAKEN = {
+    *PROMPTS, *_SUMMARIES, *_FRAMED, *_OPEN, *_BLIND, *_TERMS, *_META, *_LISTED, "problem_type",
+}  # fmt: skip
+_FILE_ENDINGS = ("_file", "_files", "_path", "_paths")
+_LARGEST_ARTIFACT = 64 * 1024 * 1024
+_TEN = 10
+
+
+def build(session: Session, handoff: Handoff, *, now: str, folder: str, project: str) -> dict[str, Any]:
+    """Return the payload of *handoff* in its version, sealed; its shape is judged elsewhere."""
+    facts = {**session.params, **session.state, **handoff.facts}
+    made = _two(facts, session, handoff, now=now, folder=folder)
+    if handoff.schema != "3.0":
+        when = integrity.moment(now)
+        ends = integrity.stamp(when + integrity.LIFETIME["2.0"]) if when else ""
+        head = {"version": "2.0", "timestamp": now, "expires_at": ends}
+        return integrity.sealed("2.0", {**head, **made})
+    lifted, _, _ = adapters.lift_2_to_3({"version": "2.0", "timestamp": now, **made})
+    lifted.pop("expires_at", None)
+    return integrity.sealed("3.0", _three(lifted, facts, session, handoff, now, project))
+
+
+def _two(
+    facts: Mapping[str, Any], session: Session, handoff: Handoff, *, now: str, folder: str
+) -> dict[str, Any]:
+    del now
+    context = {
+        **_some("original_prompt", _text(facts, PROMPTS)),
+        **_some("problem_type", str(facts.get("problem_type") or "").lower()),
+        **_some("reframed_challenge", _text(facts, _FRAMED)),
+        **_some("synthesis_summary", _text(facts, _SUMMARIES)),
+    }
+    insights = {
+        **_some("convergent", [_theme(each) for each in _list(facts, ("convergent_insights",))]),
+        **_some("divergent", [_insight(each) for each in _list(facts, ("divergent_insights",))]),
+        **_some("uncertainties", _list(facts, _OPEN)),
+        **_some("blind_spots", _list(facts, _BLIND)),
+    }
+    seeds = {
+        **_some("suggested_terms", [_term(each) for each in _list(facts, _TERMS)]),
+        **_some("open_questions", _list(facts, ("open_questions",))),
+    }
+    meta = {key: facts[key] for key in _META if facts.get(key) not in (None, "")}
+    return {
+        "source": {
+            "skill": handoff.source,
+            "workflow_id": session.id,
+            "session_path": os.path.join(folder, ""),
+        },
+        "target": {"skill": handoff.target, "invocation": handoff.trigger},
+        "context": context,
+        **_some("insights", insights),
+        **_some("research_seeds", seeds),
+        "meta": {
+            **meta,
+            **_some("handoff_reason", handoff.reason),
+            "handoff_chain": list(handoff.chain),
+        },
+    }
+
+
+def _three(
+    lifted: dict[str, Any],
+    facts: Mapping[str, Any],
+    session: Session,
+    handoff: Handoff,
+    now: str,
+    project: str,
+) -> dict[str, Any]:
+    new = put(lifted, "trace_id", handoff.trace_id)
+    new = put(new, "source.phase", session.step or session.status)
+    others = {key: value for key, value in facts.items() if key not in _TAKEN and value not in (None, "", ())}
+    artifacts = list(_artifacts(others, project))
+    files = {each["fact"] for each in artifacts}
+    others = {key: _plain(value) for key, value in others.items() if key not in files}
+    if others:
+        new = put(new, "payload.working.facts", others)
+    for name in ("focus_areas", "success_criteria"):
+        if listed := _list(facts, (name,)):
+            new = put(new, f"context.{name}", listed)
+    held = [{key: value for key, value in each.items() if key != "fact"} for each in artifacts]
+    state = {"step": session.step, "status": session.status, "revision": session.revision}
+    new = put(new, "payload.session", {"artifacts": held, "state": state})
+    if handoff.approved:
+        new = put(new, "meta.user_approved", True)
+    tracing = {
+        "events": [
+            {"timestamp": now, "event_type": "created", "workflow": handoff.source, "details": handoff.id}
+        ],
+        **_some("parent_span_id", handoff.span_id),
+    }
+    return adapters.counted(put(new, "tracing", tracing))
+
+
+def _artifacts(facts: Mapping[str, Any], project: str) -> Iterable[dict[str, Any]]:
+    """Yield the files that facts name, as far as they are there."""
+    for name, value in facts.items():
+        if not name.endswith(_FILE_ENDINGS):
+            continue
+        for path in [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else ():
+            full = os.path.join(project, str(path))
+            try:
+                data = _files.read_bounded(full, limit=_LARGEST_ARTIFACT, what="the file")
+            except DocumentError:
+                continue
+            kind = "analysis" if name.endswith(("_files", "_paths")) else "documentation"
+            yield {
+                "fact": name,
+                "name": os.path.basename(full),
+                "path": full,
+                "type": kind,
+                "description": name.replace("_", " "),
+                "checksum": f"sha256:{sha256(data).hexdigest()}",
+            }
+
+
+def _text(facts: Mapping[str, Any], names: Sequence[str]) -> str:
+    found = (facts.get(name) for name in names)
+    return next((each for each in found if isinstance(each, str) and each.strip()), "")
+
+
+def _list(facts: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
+    found = (facts.get(name) for name in names)
+    return list(next((each for each in found if isinstance(each, list | tuple) and each), ()))
+
+
+def _some(name: str, value: Any) -> dict[str, Any]:
+    return {name: value} if value else {}
+
+
+def _theme(value: Any) -> Any:
+    """THEME | ARCHETYPES | CONFIDENCE | EVIDENCE; EVIDENCE."""
+    if not isinstance(value, str):
+        return _plain(value)
+    theme, who, sure, evidence = _parts(value, 4)
+    number = _number(sure)
+    return {
+        "theme": theme,
+        **({} if number is None else {"confidence_score": number}),
+        **_some("contributing_archetypes", _split(who, ",")),
+        **_some("key_evidence", _split(evidence, ";")),
+    }
+
+
+def _insight(value: Any) -> Any:
+    """ARCHETYPE | INSIGHT | CONFIDENCE."""
+    if not isinstance(value, str):
+        return _plain(value)
+    who, insight, sure = _parts(value, 3)
+    if not insight:
+        who, insight = "unnamed", who
+    number = _number(sure)
+    return {"archetype": who, "insight": insight, **({} if number is None else {"confidence": round(number)})}
+
+
+def _term(value: Any) -> Any:
+    """TERM | RATIONALE."""
+    if not isinstance(value, str):
+        return _plain(value)
+    term, why = _parts(value, 2)
+    return {"term": term, **_some("rationale", why)}
+
+
+def _parts(text: str, count: int) -> list[str]:
+    parts = [part.strip() for part in text.split(" | ", count - 1)]
+    return [*parts, *[""] * (count - len(parts))]
+
+
+def _split(text: str, mark: str) -> list[str]:
+    return [part.strip() for part in text.split(mark) if part.strip()]
+
+
+def _number(text: str) -> float | None:
+    """Return the number that *text* begins with; ``8/10`` and ``80 %`` are 8."""
+    head = text.strip().split("/")[0].rstrip("% ").replace(",", ".")
+    try:
+        number = float(head)
+    except ValueError:
+        return None
+    if number != number or number in {float("inf"), float("-inf")}:  # noqa: PLR0124 - what is not itself is no number
+        return None
+    return number / _TEN if text.rstrip().endswith("%") else number
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

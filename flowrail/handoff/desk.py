@@ -1,0 +1,48 @@
+"""What handing over and receiving need of the world."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from flowrail.discovery.index import Discovery
+from flowrail.handoff.integrity import moment
+from flowrail.handoff.journal import Handoffs
+from flowrail.machines.store import Store
+
+
+class Desk(NamedTuple):
+    """Where handoffs are kept, who is at work, and how skills are found.
+
+    *own* are folders whose skills may run without leave; *project* is the folder that relative paths of
+    a session's files are of. *shown_store* is named in every printed command.
+    """
+
+    store: Store
+    discover: Callable[[], Discovery]
+    now: Callable[[], str]
+    by: str
+    state: str
+    project: str
+    own: Collection[str] = ()
+    environ: Mapping[str, str] = {}
+    shown_store: str | None = None
+    wait: float = 10.0
+    random: Callable[[int], bytes] = os.urandom
+
+    @property
+    def handoffs(self) -> Handoffs:
+        """The handoffs of the store."""
+        return Handoffs(self.store.path, self.store.owner)
+
+    def moment(self, stamp: str | None = None) -> datetime:
+        """Return a stamp of ours as a moment; this one where none is given."""
+        return moment(self.now() if stamp is None else stamp) or datetime.now(UTC)
+
+    def command(self, *words: str) -> str:
+        """Return one command line of ours, every word quoted where it needs it."""
+        store = ("--store", self.shown_store) if self.shown_store else ()
+        return " ".join(shlex.quote(word) for word in ("flow", *words, *store))

@@ -1,0 +1,211 @@
+"""The guards of the lifecycle, answered: each looks at the disk, the clock or what the target declares.
+
+They are all asked, so that everything that stands in the way is told at once; the machine then asks
+for their answers by name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.compatibility import compatibility, normal_version
+from flowrail.discovery.index import Discovery
+from flowrail.errors import FlowError
+from flowrail.handoff import adapters, chain, checking, health, transfer
+from flowrail.handoff.desk import Desk
+from flowrail.handoff.lifecycle import CHECKS
+from flowrail.handoff.payload import Payload, get, read, render
+from flowrail.handoff.problems import (
+    MISSING,
+    HealthCheckFailedError,
+    InvalidPayloadError,
+    Refusal,
+    TargetNotFoundError,
+    ValidationFailedError,
+    errors,
+)
+from flowrail.handoff.record import Handoff
+from flowrail.handoff.selection import card_digest
+
+
+class Check(NamedTuple):
+    """How one guard was answered: its name, whether it holds, what was seen, whether that can be mended."""
+
+    name: str
+    holds: bool
+    told: str
+    mendable: bool = True
+    missing: tuple[str, ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data, for the record."""
+        return {"name": self.name, "holds": self.holds, "told": self.told, "mendable": self.mendable}
+
+
+class Case(NamedTuple):
+    """What the guards look at: the handoff, what can be found now, and the world."""
+
+    desk: Desk
+    handoff: Handoff
+    discovery: Discovery
+    now: str
+
+    @property
+    def target(self) -> Candidate | None:
+        """The target as it is found now."""
+        wanted = self.handoff.target
+        return next((each for each in self.discovery.candidates if each.skill == wanted), None)
+
+    @property
+    def payload(self) -> Payload:
+        """The payload as it will stand on disk."""
+        return read(
+            render(self.handoff.draft, self.handoff.form), source=f"the payload for {self.handoff.target}"
+        )
+
+
+def ask(case: Case) -> tuple[Check, ...]:
+    """Return how every guard of validation is answered now, in their order."""
+    return tuple(_GUARDS[name](case) for name in CHECKS)
+
+
+def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, again: str) -> Refusal:
+    """Return the one refusal that tells everything that does not hold; *again* is the command to retry."""
+    wrong = [each for each in checks if not each.holds]
+    names = {each.name for each in wrong}
+    missing = [field for each in wrong for field in each.missing]
+    kind: type[Refusal] = ValidationFailedError
+    if names & {"target_there", "target_unchanged"}:
+        kind = TargetNotFoundError
+    elif names & {"payload_fit", "requires_met"} and not names - {"payload_fit", "requires_met"}:
+        kind = InvalidPayloadError if missing else ValidationFailedError
+    elif names == {"health_good"}:
+        kind = HealthCheckFailedError
+    recoverable = all(each.mendable for each in wrong)
+    hint = f"mend that, then: {again}"
+    return kind(
+        f"the handoff to `{handoff.target}` is refused: {'; '.join(each.told for each in wrong)}",
+        hint=hint if recoverable else "this cannot be mended: choose another target, or another `--schema`",
+        recoverable=recoverable,
+        preserved=preserved,
+        missing_fields=missing,
+        validation_errors=[each.told for each in wrong],
+        target_skill=handoff.target,
+        handoff=handoff.id,
+    )
+
+
+def _there(case: Case) -> Check:
+    target, wanted = case.target, case.handoff.target_path
+    if target is None:
+        return Check("target_there", False, f"the target `{case.handoff.target}` is not found any more")
+    if os.path.realpath(target.path) != os.path.realpath(wanted) and not target.remote:
+        return Check("target_there", False, f"the target was {wanted} and is {target.path} now")
+    return Check("target_there", True, f"found at {target.path}")
+
+
+def _unchanged(case: Case) -> Check:
+    name, target = "target_unchanged", case.target
+    if target is None:
+        return Check(name, False, "what is not there cannot be compared")
+    if target.remote:
+        return Check(name, True, "lives elsewhere: not compared")
+    same = card_digest(target) == case.handoff.target_digest
+    return Check(name, same, f"{target.path} {'is' if same else 'is not'} what it was when it was chosen")
+
+
+def _session(case: Case) -> Check:
+    try:
+        case.desk.store.read(case.handoff.session)
+    except FlowError as error:
+        return Check("session_readable", False, error.message)
+    return Check("session_readable", True, f"session `{case.handoff.session}` can be read")
+
+
+def judged(handoff: Handoff) -> chain.Verdict:
+    """Return whether the chain of *handoff* may grow by its target."""
+    consent = chain.Consent(handoff.yes, handoff.reason, handoff.approved)
+    return chain.judge(handoff.chain, handoff.target, hops=handoff.hops, consent=consent)
+
+
+def _chain(case: Case) -> Check:
+    verdict = judged(case.handoff)
+    shown = chain.drawn(case.handoff.chain, case.handoff.target)
+    return Check("chain_allowed", verdict.allowed, verdict.message or shown, verdict.mendable)
+
+
+def _admitted(case: Case) -> Check:
+    target, source = case.target, case.handoff.source
+    admits = target is not None and target.admits(source)
+    said = f"accepts from {', '.join(target.accepts_from)}" if target else "is not there"
+    told = f"`{case.handoff.target}` {said}, the source is `{source}`"
+    return Check("source_admitted", admits, told, mendable=target is None)
+
+
+def _schema(case: Case) -> Check:
+    sent = case.handoff.schema
+    reads = normal_version(case.target.schema_version if case.target else case.handoff.target_schema)
+    fit = compatibility(sent, reads)
+    possible = fit.possible and bool(adapters.way(sent, reads))
+    return Check("schema_fits", possible, f"{sent} to {reads}: {fit.verdict.value}, {fit.reason}", False)
+
+
+def _fit(case: Case) -> Check:
+    asked = checking.Asked(case.desk.moment(case.now), sending=True)
+    found = errors(checking.check(case.payload, asked).problems)
+    missing = tuple(each.field for each in found if each.kind == MISSING)
+    told = "; ".join(map(str, found)) or "whole, in time, without mistakes"
+    return Check("payload_fit", not found, told, missing=missing)
+
+
+def _requires(case: Case) -> Check:
+    wanted = case.target.requires if case.target else ()
+    lacking = tuple(path for path in wanted if not _has(case.handoff.draft, path))
+    told = (
+        f"the target requires {', '.join(f'`{path}`' for path in lacking)}, which the payload does not have"
+    )
+    good = f"all {len(wanted)} required fields are there" if wanted else "nothing is required"
+    return Check("requires_met", not lacking, told if lacking else good, missing=lacking)
+
+
+def _has(draft: Mapping[str, Any], path: str) -> bool:
+    """Whether a field has something in it, wherever that version of the payload keeps it."""
+    bare = path.removeprefix("handoff.")
+    name = bare.rpartition(".")[2]
+    places = (bare, f"payload.{bare}", f"payload.working.{bare}", f"payload.working.{name}")
+    return any(get(draft, place) not in (None, "", [], {}) for place in places)
+
+
+def _health(case: Case) -> Check:
+    if not case.handoff.health:
+        return Check("health_good", True, "not asked for")
+    if case.target is None:
+        return Check("health_good", False, "what is not there cannot be asked")
+    if case.target.health_check and not case.target.remote:
+        try:
+            health.may_run(case.target, case.desk.state, case.desk.own)
+        except FlowError as error:
+            return Check("health_good", False, f"the health check did not run: {error.message}; {error.hint}")
+    found = health.check(case.target, case.desk.environ)
+    return Check("health_good", found.good, f"the health check: {found.told}")
+
+
+_GUARDS: Mapping[str, Callable[[Case], Check]] = {
+    "target_there": _there,
+    "target_unchanged": _unchanged,
+    "session_readable": _session,
+    "chain_allowed": _chain,
+    "source_admitted": _admitted,
+    "schema_fits": _schema,
+    "payload_fit": _fit,
+    "requires_met": _requires,
+    "health_good": _health,
+}
+
+
+def written(handoff: Handoff) -> bool:
+    """Whether the payload stands on disk with the digest that is on record."""
+    return bool(handoff.digest) and transfer.digest_of(handoff.payload) == handoff.digest

@@ -1,0 +1,321 @@
+"""Handoffs on disk: a journal each, beside the sessions of a store, its lines like those of a session's.
+
+handoffs/<id>/journal.jsonl    appended and flushed: what is there has happened
+handoffs/<id>/handoff.json     the newest record, readable; a witness too: ahead of the journal, lines were lost
+handoffs/<id>/preserved.*      the payload of an attempt that failed
+handoffs/<id>/lock             held while a record is added
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from flowrail import _files
+from flowrail._codec import RecordError, from_plain, to_plain
+from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
+from flowrail.handoff.record import Handoff
+from flowrail.machines import bounds, journal, ledger
+from flowrail.machines.keys import Owner
+from flowrail.machines.ledger import DamagedError, Tail
+from flowrail.machines.wording import did_you_mean
+
+HANDOFF_ID = re.compile(r"handoff-[a-z0-9]{6}\Z")
+JOURNAL, COPY, LOCK = journal.JOURNAL, "handoff.json", "lock"
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+_MARK = b',"hash":"'
+_TAIL = len(_MARK) + 64 + len('"}')
+_PARTS = {"seq": int, "kind": str, "at": str, "by": str, "note": dict, "handoff": dict, "prev": str}
+
+
+class UnknownHandoffError(UsageError):
+    """There is no handoff of that id in this store."""
+
+    code = "UNKNOWN_HANDOFF"
+
+
+class ForeignHandoffError(TrustError):
+    """The handoff was not recorded by this user; it may have come with a clone."""
+
+    code = "FOREIGN_HANDOFF"
+
+
+class RecordsLostError(StorageError):
+    """The copy knows of records that the journal does not have."""
+
+    code = "RECORDS_LOST"
+
+
+class Entry(NamedTuple):
+    """One line: what happened, when, by whom, and the handoff after it."""
+
+    seq: int
+    kind: str
+    at: str
+    by: str
+    handoff: Handoff
+    note: Mapping[str, Any]
+    prev: str
+    hash: str
+
+
+class Kept(NamedTuple):
+    """A handoff as it is on disk."""
+
+    handoff: Handoff
+    seq: int
+    hash: str
+    folder: str
+    torn: int = 0
+    foreign: bool = False
+
+
+class Change:
+    """A handoff held under its lock, to which records can be added."""
+
+    def __init__(self, kept: Kept, fd: int, end: int) -> None:
+        self.kept = kept
+        self._fd = fd
+        self._end = end
+
+    def commit(
+        self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, Any] | None = None
+    ) -> Handoff:
+        """Add one record; when this returns, it has happened."""
+        entry = Entry(self.kept.seq + 1, kind, at, by, handoff, note or {}, self.kept.hash, "")
+        line, digest = _written(entry)
+        path = os.path.join(self.kept.folder, JOURNAL)
+        if self.kept.torn:
+            os.ftruncate(self._fd, self._end)
+        journal.append(self._fd, line, self._end, path)
+        self._end += len(line)
+        self.kept = self.kept._replace(handoff=handoff, seq=entry.seq, hash=digest, torn=0)
+        with suppress(StorageError):  # the record stands; the copy is made again by the next one
+            _write_copy(self.kept)
+        return handoff
+
+
+class Handoffs:
+    """The handoffs of one store, as *owner* may use them."""
+
+    def __init__(self, store: str, owner: Owner) -> None:
+        self.store = store
+        self.path = os.path.join(store, "handoffs")
+        self.owner = owner
+
+    def create(
+        self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, Any] | None = None
+    ) -> Kept:
+        """Keep a new handoff; its id must be new, or its beginning must have been interrupted."""
+        _files.make_private_dir(self.store)
+        _files.make_private_dir(self.path)
+        ignore = os.path.join(self.store, ".gitignore")
+        if not os.path.lexists(ignore):
+            _files.write_atomic(ignore, b"*\n")
+        folder = self.folder(handoff.id)
+        _files.make_private_dir(folder)
+        entry = Entry(0, kind, at, by, handoff, note or {}, "", "")
+        line, digest = _written(entry, self.owner.key())
+        fd = journal.open_journal(folder, journal.CREATE)
+        try:
+            journal.append(fd, line, 0, os.path.join(folder, JOURNAL))
+        finally:
+            os.close(fd)
+        journal.flush_names(folder)
+        _files.sync_dir(self.store)
+        kept = Kept(handoff, 0, digest, folder)
+        with suppress(StorageError):
+            _write_copy(kept)
+        return kept
+
+    def new_id(self, random: Callable[[int], bytes] = os.urandom) -> str:
+        """Return an id that is not taken."""
+        while True:
+            letters = "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in random(6))
+            if not os.path.lexists(os.path.join(self.path, f"handoff-{letters}")):
+                return f"handoff-{letters}"
+
+    def folder(self, handoff_id: str) -> str:
+        """Return the folder of a handoff; nothing but an id of ours becomes a path."""
+        if not HANDOFF_ID.match(handoff_id):
+            raise UnknownHandoffError(
+                f"`{handoff_id[:80]}` is no id of a handoff",
+                hint="`flow handoff status` lists them",
+                handoff=handoff_id[:80],
+            )
+        return os.path.join(self.path, handoff_id)
+
+    def ids(self) -> list[str]:
+        """Return the ids of all handoffs, in order of their names."""
+        try:
+            return sorted(name for name in os.listdir(self.path) if HANDOFF_ID.match(name))
+        except OSError:
+            return []
+
+    def all(self) -> Iterator[Kept]:
+        """Yield every handoff that can be read; one whose beginning was interrupted never began."""
+        for handoff_id in self.ids():
+            with suppress(UnknownHandoffError, StorageError):
+                yield self.read(handoff_id)
+
+    def read(self, handoff_id: str) -> Kept:
+        """Return a handoff as it is now, without waiting for anybody."""
+        folder = self.folder(handoff_id)
+        fd = self._open(folder, handoff_id, journal.READ)
+        try:
+            return self._load(fd, folder, handoff_id)[0]
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[Change]:
+        """Hold a handoff's lock, and give it as it is under that lock."""
+        folder = self.folder(handoff_id)
+        fd = self._open(folder, handoff_id, journal.CHANGE)
+        try:
+            with _files.locked(os.path.join(folder, LOCK), wait=wait, what=f"handoff `{handoff_id}`"):
+                kept, end = self._load(fd, folder, handoff_id)
+                if kept.foreign:
+                    raise ForeignHandoffError(
+                        f"handoff `{handoff_id}` was not recorded by you on this machine",
+                        hint="have it sent again, from a session of your own",
+                        handoff=handoff_id,
+                    )
+                yield Change(kept, fd, end)
+        finally:
+            os.close(fd)
+
+    def records(self, handoff_id: str) -> Iterator[Entry]:
+        """Yield every record in order, each checked against the one before it, the last against the copy."""
+        folder = self.folder(handoff_id)
+        path = os.path.join(folder, JOURNAL)
+        seen = witness(folder)
+        fd = self._open(folder, handoff_id, journal.READ)
+        try:
+            before, number = "", 0
+            for number, line in enumerate(ledger.lines(fd), start=1):
+                entry = _read(line, path, number)
+                if entry.prev != before or entry.seq != number - 1:
+                    raise DamagedError(path, number, "the record does not follow the one before it")
+                before = entry.hash
+                yield entry
+            _check_witness(folder, number - 1, before, seen)
+        finally:
+            os.close(fd)
+
+    def _open(self, folder: str, handoff_id: str, how: int) -> int:
+        try:
+            return journal.open_journal(folder, how)
+        except FileNotFoundError:
+            _check_witness(folder, -1, "", witness(folder))
+            raise self._unknown(handoff_id) from None
+
+    def _unknown(self, handoff_id: str) -> UnknownHandoffError:
+        names = [name for name in self.ids() if name != handoff_id]
+        return UnknownHandoffError(
+            f"there is no handoff `{handoff_id}` here",
+            hint=did_you_mean(handoff_id, names, "`flow handoff status` lists them"),
+            handoff=handoff_id,
+        )
+
+    def _load(self, fd: int, folder: str, handoff_id: str) -> tuple[Kept, int]:
+        path = os.path.join(folder, JOURNAL)
+        seen = witness(folder)
+        tail: Tail = ledger.tail(fd, path)
+        if not tail.line:
+            _check_witness(folder, -1, "", seen)
+            raise self._unknown(handoff_id)
+        entry = _read(tail.line, path, 0)
+        if entry.handoff.id != handoff_id:
+            raise DamagedError(path, 1, f"the journal is that of `{entry.handoff.id}`")
+        first = tail.line if tail.end == len(tail.line) else ledger.first_line(fd, path)
+        foreign = not ledger.signed_by(first, self.owner.key())
+        kept = Kept(entry.handoff, entry.seq, entry.hash, folder, tail.torn, foreign)
+        _check_witness(folder, kept.seq, kept.hash, seen)
+        return kept, tail.end
+
+
+def witness(folder: str) -> dict[str, Any] | None:
+    """Return what the copy in *folder* says, or `None` where it tells nothing."""
+    path = os.path.join(folder, COPY)
+    try:
+        copy = json.loads(_files.read_bounded(path, limit=4 * bounds.LARGEST_LINE, what="the handoff's copy"))
+        return {"seq": int(copy["seq"]), "hash": str(copy["hash"]), "handoff": copy["handoff"]}
+    except (DocumentError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _check_witness(folder: str, seq: int, digest: str, seen: Mapping[str, Any] | None) -> None:
+    if seen is None or seen["seq"] < seq or (seen["seq"], seen["hash"]) == (seq, digest):
+        return
+    path = os.path.join(folder, COPY)
+    raise RecordsLostError(
+        f"{path} has seen record {seen['seq']}, which is not the last of the journal",
+        hint="nothing was changed; restore journal.jsonl from a copy",
+        place=path,
+    )
+
+
+def _written(entry: Entry, key: bytes | None = None) -> tuple[bytes, str]:
+    """Return the line of *entry* and its hash; with a *key*, signed."""
+    body: dict[str, Any] = {
+        "seq": entry.seq,
+        "kind": entry.kind,
+        "at": entry.at,
+        "by": entry.by,
+        "note": dict(entry.note),
+        "handoff": to_plain(entry.handoff),
+        "prev": entry.prev,
+    }
+    if key is not None:
+        body["mac"] = ledger.sign(key, _dump(body))
+    text = _dump(body)[:-1]
+    digest = sha256(text).hexdigest()
+    line = text + _MARK + digest.encode() + b'"}\n'
+    if len(line) > bounds.LARGEST_LINE:
+        raise bounds.TooLargeError(
+            f"the record would have {len(line)} bytes; {bounds.LARGEST_LINE} are the most",
+            hint="move what is long to files and hand over their paths",
+            bytes=len(line),
+        )
+    return line, digest
+
+
+def _read(line: bytes, path: str, number: int) -> Entry:
+    text = line.removesuffix(b"\n")
+    body, digest = text[:-_TAIL], text[-(64 + 2) : -2]
+    if text != body + _MARK + digest + b'"}' or sha256(body).hexdigest().encode() != digest:
+        raise DamagedError(path, number, "the line is not as it was written")
+    try:
+        data = json.loads(body + b"}")
+        for name in {*data, *_PARTS} - {"mac"}:
+            if type(data[name]) is not _PARTS[name]:
+                raise TypeError(name)  # noqa: TRY301 - told with the others below
+        handoff = from_plain(data["handoff"], Handoff)
+        return Entry(
+            data["seq"],
+            data["kind"],
+            data["at"],
+            data["by"],
+            handoff,
+            data["note"],
+            data["prev"],
+            digest.decode(),
+        )
+    except (RecordError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedError(path, number, f"the record is of another form: {error}") from None
+
+
+def _write_copy(kept: Kept) -> None:
+    copy = {"seq": kept.seq, "hash": kept.hash, "handoff": to_plain(kept.handoff)}
+    data = json.dumps(copy, indent=1, ensure_ascii=True).encode() + b"\n"
+    _files.write_atomic(os.path.join(kept.folder, COPY), data, durable=False)
+
+
+def _dump(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=True).encode()

@@ -1,0 +1,310 @@
+"""Receiving: checked again, claimed by one receiver, acknowledged once, its work begun.
+
+The sender's journal is where a claim is made, under its lock; a payload that came from elsewhere gets a
+journal of its own in the receiver's store. A receiver that dies after its claim has not received: the
+next one finishes what it began.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from flowrail import _files
+from flowrail.errors import DocumentError
+from flowrail.handoff import adapters, checking, integrity, lifecycle, transfer
+from flowrail.handoff.chain import MOST_HOPS
+from flowrail.handoff.desk import Desk
+from flowrail.handoff.journal import Change, Handoffs
+from flowrail.handoff.payload import LARGEST, Payload, get, read, text_at, texts_at
+from flowrail.handoff.problems import (
+    EXPIRED,
+    AlreadyTakenError,
+    ClosedError,
+    InvalidPayloadError,
+    Problem,
+    ValidationFailedError,
+    errors,
+    refuse,
+)
+from flowrail.handoff.record import ENDED, INVOCATION, ON_ITS_WAY, Handoff
+from flowrail.handoff.record import EXPIRED as EXPIRED_PHASE
+from flowrail.machines.journal import UnknownSessionError
+from flowrail.machines.params import Arg
+
+COPY = "received-payload"
+_PROMPTS = frozenset({"original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal"})
+
+
+class Ours(NamedTuple):
+    """A target that is a workflow of ours: how its session is begun, and under which id.
+
+    ``begin`` takes the id, and what the session is to know of the handoff.
+    """
+
+    begin: Callable[[str, Payload, Mapping[str, Any]], object]
+    new_id: Callable[[], str]
+
+
+class Asked(NamedTuple):
+    """Which file to receive, and what is known of it beside the document."""
+
+    path: str
+    digest: str = ""
+    force: bool = False
+
+
+class Received(NamedTuple):
+    """A payload that is ours now: its handoff, what it says, the session begun for it (or nothing)."""
+
+    handoff: Handoff
+    payload: Payload
+    session: str
+    told: tuple[Problem, ...] = ()
+
+
+def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) -> Received:
+    """Check the payload, claim it, begin the target's session where it is ours, and acknowledge."""
+    path = os.path.abspath(asked.path)
+    payload = _read(path, asked)
+    handoffs, handoff_id = _record_of(desk, path, payload)
+    if handoff_id is None:
+        handoff_id = _foreign(desk, handoffs, path, payload, asked)
+    with handoffs.change(handoff_id, wait=desk.wait) as change:
+        handoff = change.kept.handoff
+        _still_open(desk, handoff, asked)
+        payload = _read(path, asked)  # under the lock: what is claimed is what was checked
+        told = _check(desk, change, payload, asked)
+        start = ours(payload)
+        session = _claimed(desk, change, start)
+        if start is not None:
+            _begun(desk, change.kept.handoff, payload, session, start)
+        handoff = change.kept.handoff
+        answers = {
+            "payload_unchanged": transfer.digest_of(path) == (handoff.digest or payload.digest),
+            "claimed": bool(handoff.claim),
+        }
+        phase = lifecycle.after(handoff.phase, "acknowledge", answers.__getitem__)
+        done = change.commit(
+            handoff._replace(phase=phase),
+            kind=phase,
+            at=desk.now(),
+            by=desk.by,
+            note={"receiver": handoff.target, "session": session},
+        )
+        return Received(done, payload, session, told)
+
+
+def _read(path: str, asked: Asked) -> Payload:
+    """Return the payload, refused where its bytes are not those that were asked for, or no document."""
+    data = _files.read_bounded(path, limit=LARGEST, what="the payload")
+    digest = sha256(data).hexdigest()
+    if asked.digest and asked.digest.removeprefix("sha256:") != digest:
+        raise _changed(path, digest, asked.digest)
+    try:
+        return read(data, source=path)
+    except DocumentError as error:
+        raise InvalidPayloadError(
+            f"the payload cannot be read: {error.message}",
+            hint="have it sent again",
+            preserved=path,
+            missing_fields=[],
+            validation_errors=[error.message],
+        ) from None
+
+
+def params_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]:
+    """Return the parameters of a workflow that a payload can fill, each one that fits."""
+    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
+    found: dict[str, Any] = {}
+    for name, arg in declared.items():
+        path = "context.original_prompt" if name in _PROMPTS else f"context.{name}"
+        summary = get(three, "context.summary") if name in _PROMPTS else None
+        values = (get(three, path), get(three, f"payload.working.{name}"), summary)
+        fitting = [value for value in values if value not in (None, "") and arg.problem(value) is None]
+        if fitting:
+            found[name] = fitting[0]
+    return found
+
+
+def carried(handoff: Handoff, payload: Payload, copy: str) -> dict[str, Any]:
+    """Return what a session that takes over knows of the handoff: enough to carry chain and trace on."""
+    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
+    return {
+        "handoff": handoff.id,
+        "from": text_at(three, "source.skill"),
+        "payload": copy,
+        "sha256": payload.digest,
+        "version": payload.version,
+        "chain": texts_at(three, "meta.handoff_chain"),
+        "hops": handoff.hops,
+        "trace_id": handoff.trace_id or text_at(three, "trace_id"),
+        "span_id": handoff.span_id or text_at(three, "tracing.parent_span_id"),
+        "reason": text_at(three, "meta.handoff_reason"),
+        "summary": text_at(three, "context.summary"),
+    }
+
+
+def _record_of(desk: Desk, path: str, payload: Payload) -> tuple[Handoffs, str | None]:
+    """Return where the handoff of that file is on record, and its id there, if it is."""
+    above = path
+    for _ in range(4):
+        above = os.path.dirname(above)
+    stores = [above, desk.store.path] if os.path.isdir(os.path.join(above, "handoffs")) else [desk.store.path]
+    for store in dict.fromkeys(stores):
+        handoffs = Handoffs(store, desk.store.owner)
+        kept = [each for each in handoffs.all() if not each.foreign]
+        by_path = [each for each in kept if _same_file(each.handoff.payload, path)]
+        by_digest = [each for each in kept if each.handoff.digest == payload.digest]
+        if by_path or by_digest:
+            return handoffs, (by_path or by_digest)[-1].handoff.id
+    return desk.handoffs, None
+
+
+def _same_file(known: str, path: str) -> bool:
+    return bool(known) and os.path.realpath(known) == os.path.realpath(path)
+
+
+def _foreign(desk: Desk, handoffs: Handoffs, path: str, payload: Payload, asked: Asked) -> str:
+    """Put a payload that came from elsewhere on record, once, and return the id of that record."""
+    wrong = errors(_problems(desk, payload, asked))
+    if wrong:
+        raise refuse("the payload is refused", wrong, hint="have it sent again")
+    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
+    chain = texts_at(three, "meta.handoff_chain")
+    if len(chain) > MOST_HOPS:
+        raise ValidationFailedError(
+            f"the work came through {len(chain)} skills, {MOST_HOPS} are the most: {' → '.join(chain)}",
+            hint="end the work here, or begin anew with the user",
+            validation_errors=["too many hops"],
+        )
+    _files.make_private_dir(handoffs.store)
+    _files.make_private_dir(handoffs.path)
+    with _files.locked(os.path.join(handoffs.path, ".lock"), wait=desk.wait, what="the handoffs"):
+        known = [
+            each for each in handoffs.all() if each.handoff.digest == payload.digest and not each.foreign
+        ]
+        if known:
+            return known[-1].handoff.id
+        ends = integrity.expiry(payload.version, payload.handoff)
+        seen = Handoff(
+            id=handoffs.new_id(desk.random),
+            source=text_at(three, "source.skill"),
+            target=text_at(three, "target.skill"),
+            phase=INVOCATION,
+            schema=payload.version,
+            trace_id=text_at(three, "trace_id"),
+            parent_span=text_at(three, "tracing.parent_span_id"),
+            span_id=desk.random(8).hex(),
+            chain=tuple(chain),
+            hops=len(chain),
+            reason=text_at(three, "meta.handoff_reason"),
+            started_at=desk.now(),
+            expires_at=integrity.stamp(ends) if ends else "",
+            payload=path,
+            digest=payload.digest,
+            payload_hash=text_at(payload.handoff, "meta.payload_hash"),
+            size=payload.size,
+            foreign=True,
+        )
+        handoffs.create(seen, kind="arrival", at=desk.now(), by=desk.by, note={"payload": path})
+        return seen.id
+
+
+def _still_open(desk: Desk, handoff: Handoff, asked: Asked) -> None:
+    if handoff.phase == INVOCATION:
+        return
+    if handoff.claim and handoff.phase != EXPIRED_PHASE:
+        claim = handoff.claim
+        session = str(claim.get("session", ""))
+        where = desk.command("resume", session) if session else desk.command("handoff", "status", handoff.id)
+        raise AlreadyTakenError(
+            f"handoff `{handoff.id}` was received by {claim.get('by')} at {claim.get('at')}",
+            hint=f"look at it: {where}",
+            handoff=handoff.id,
+            claim=dict(claim),
+            target_skill=handoff.target,
+        )
+    if handoff.phase in ON_ITS_WAY:
+        raise ClosedError(
+            f"handoff `{handoff.id}` has not been sent yet, it stands at {handoff.phase}",
+            hint=f"the sender goes on: {desk.command('handoff', 'retry', handoff.id)}",
+            recoverable=True,
+            handoff=handoff.id,
+            phase=handoff.phase,
+        )
+    del asked
+    raise ClosedError(
+        f"handoff `{handoff.id}` is {handoff.phase}",
+        hint=f"see why: {desk.command('handoff', 'status', handoff.id)}",
+        recoverable=handoff.phase not in ENDED,
+        handoff=handoff.id,
+        phase=handoff.phase,
+    )
+
+
+def _problems(desk: Desk, payload: Payload, asked: Asked) -> list[Problem]:
+    rules = checking.Asked(desk.moment(), expired_is_fine=asked.force)
+    return list(checking.check(payload, rules).problems)
+
+
+def _check(desk: Desk, change: Change, payload: Payload, asked: Asked) -> tuple[Problem, ...]:
+    """Return what is worth knowing of the payload; refuse where it is not the one that was sent, or unfit."""
+    handoff = change.kept.handoff
+    if handoff.digest != payload.digest:
+        raise _changed(asked.path, payload.digest, handoff.digest)
+    found = _problems(desk, payload, asked)
+    wrong = errors(found)
+    if not wrong:
+        return tuple(found)
+    if all(each.kind == EXPIRED for each in wrong):
+        phase = lifecycle.after(handoff.phase, "expire", lambda _: True)
+        change.commit(handoff._replace(phase=phase), kind=phase, at=desk.now(), by=desk.by)
+    raise refuse(
+        f"the payload of handoff `{handoff.id}` is refused",
+        wrong,
+        hint=f"have it sent again: {desk.command('handoff', 'status', handoff.id)}",
+        preserved=payload.source,
+    )
+
+
+def _claimed(desk: Desk, change: Change, start: Ours | None) -> str:
+    """Return the session that is to take over, on record before it is begun."""
+    handoff = change.kept.handoff
+    planned = str(handoff.claim.get("session", ""))
+    if handoff.claim and (start is None or _is_there(desk, planned)):
+        return planned
+    planned = start.new_id() if start is not None else ""
+    claim = {"by": desk.by, "at": desk.now(), "session": planned}
+    change.commit(handoff._replace(claim=claim), kind="claim", at=desk.now(), by=desk.by, note=claim)
+    return planned
+
+
+def _begun(desk: Desk, handoff: Handoff, payload: Payload, session: str, start: Ours) -> None:
+    """Begin the target's session, if nobody has, and lay the payload into its folder."""
+    folder = desk.store.folder(session)
+    copy = os.path.join(folder, f"{COPY}{os.path.splitext(payload.source)[1]}")
+    if not _is_there(desk, session):
+        start.begin(session, payload, carried(handoff, payload, copy))
+    if not os.path.lexists(copy):
+        data = _files.read_bounded(payload.source, limit=payload.size, what="the payload")
+        _files.write_atomic(copy, data)
+
+
+def _is_there(desk: Desk, session: str) -> bool:
+    try:
+        desk.store.read(session)
+    except UnknownSessionError:
+        return False
+    return True
+
+
+def _changed(path: str, now: str, then: str) -> ValidationFailedError:
+    return ValidationFailedError(
+        f"{path} is not the payload that was sent: its digest is {now}, that on record {then[:80]}",
+        hint="have it sent again",
+        preserved=path,
+        validation_errors=["the digest of the file differs"],
+    )

@@ -1,0 +1,73 @@
+"""A handoff as plain data: the keys are promises, only ever added to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flowrail.handoff import integrity
+from flowrail.handoff.desk import Desk
+from flowrail.handoff.payload import get
+from flowrail.handoff.record import FAILED, INVOCATION, ON_ITS_WAY, Handoff
+from flowrail.handoff.sending import receive_command
+
+
+def item(
+    desk: Desk, handoff: Handoff, *, replayed: bool = False, notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return where a handoff stands, and the commands that go on from there."""
+    ends = integrity.moment(handoff.expires_at)
+    return {
+        "handoff": handoff.id,
+        "phase": handoff.phase,
+        "source": handoff.source,
+        "target": handoff.target,
+        "session": handoff.session,
+        "schema": handoff.schema,
+        "payload": handoff.payload or None,
+        "sha256": handoff.digest or None,
+        "payload_hash": handoff.payload_hash or None,
+        "size": handoff.size,
+        "tokens": integrity.tiers(handoff.draft) if handoff.schema == "3.0" else None,
+        "token_count": get(handoff.draft, "meta.token_count"),
+        "started_at": handoff.started_at,
+        "expires_at": handoff.expires_at or None,
+        "expired": integrity.has_expired(ends, desk.moment()),
+        "chain": [*handoff.chain, handoff.target],
+        "hops": handoff.hops,
+        "reason": handoff.reason,
+        "trace_id": handoff.trace_id,
+        "span_id": handoff.span_id,
+        "parent_span_id": handoff.parent_span or None,
+        "checks": [plain(each) for each in handoff.checks],
+        "attempts": handoff.attempts,
+        "problem": plain(handoff.problem) or None,
+        "claim": plain(handoff.claim) or None,
+        "foreign": handoff.foreign,
+        "ours": handoff.ours,
+        "invocation": handoff.invocation or None,
+        "receive_command": receive_command(desk, handoff) if handoff.phase == INVOCATION else None,
+        "next": _next(desk, handoff),
+        "replayed": replayed,
+        "notes": list(notes),
+    }
+
+
+def _next(desk: Desk, handoff: Handoff) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = []
+    if handoff.phase == INVOCATION:
+        found.append({"does": "receive", "command": receive_command(desk, handoff)})
+    if handoff.phase == FAILED or handoff.phase in ON_ITS_WAY:
+        found.append({"does": "retry", "command": desk.command("handoff", "retry", handoff.id)})
+    if handoff.is_open:
+        found.append({"does": "cancel", "command": desk.command("handoff", "cancel", handoff.id)})
+    return found
+
+
+def plain(value: Any) -> Any:
+    """Return *value* with its tuples as lists and its mappings as plain dicts."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value

@@ -1,0 +1,254 @@
+"""A payload of one version as one of another: what that adds and loses is listed, the rest comes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.handoffs import errors, example, with_, without
+
+from flowrail.discovery.compatibility import VERSIONS, compatibility
+from flowrail.handoff import integrity
+from flowrail.handoff.adapters import convert, way
+from flowrail.handoff.models.v3 import PROBLEM_TYPES
+from flowrail.handoff.payload import get
+from flowrail.handoff.problems import ValidationFailedError
+
+TEXT = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn")), min_size=1, max_size=20
+).filter(str.strip)
+TEXTS = st.lists(TEXT, max_size=3)
+LEVELS = st.sampled_from(["high", "medium", "low", "none"])
+KINDS = st.sampled_from(["decision", "creative", "analytical", "strategic"])
+
+
+def some(required: dict[str, Any], optional: dict[str, Any] | None = None) -> Any:
+    return st.fixed_dictionaries(required, optional=optional or {})
+
+
+TWO = some(
+    {
+        "version": st.just("2.0"),
+        "timestamp": st.just("2026-02-04T19:30:00Z"),
+        "expires_at": st.just("2026-02-04T20:30:00Z"),
+        "source": some({"skill": st.just("a"), "workflow_id": TEXT, "session_path": TEXT}),
+        "target": some(
+            {"skill": TEXT.filter(lambda text: text != "a")}, {"invocation": TEXT, "category": TEXT}
+        ),
+        "context": some(
+            {
+                "original_prompt": TEXT,
+                "problem_type": KINDS,
+                "synthesis_summary": st.text("xy ", min_size=1).filter(str.strip),
+            },
+            {"reframed_challenge": TEXT},
+        ),
+        "meta": some(
+            {"handoff_chain": st.just(["a"])},
+            {
+                "perspectives_completed": st.integers(0, 9),
+                "convergence_level": LEVELS,
+                "user_feedback": TEXT,
+                "handoff_reason": TEXT,
+            },
+        ),
+    },
+    {
+        "insights": some(
+            {},
+            {
+                "convergent": st.lists(
+                    some({"theme": TEXT}, {"confidence_score": st.floats(0, 10), "key_evidence": TEXTS}),
+                    max_size=2,
+                ),
+                "divergent": st.lists(
+                    some({"archetype": TEXT, "insight": TEXT}, {"confidence": st.integers(0, 10)}), max_size=2
+                ),
+                "uncertainties": TEXTS,
+                "blind_spots": TEXTS,
+            },
+        ),
+        "research_seeds": some(
+            {}, {"suggested_terms": st.lists(some({"term": TEXT}), max_size=2), "open_questions": TEXTS}
+        ),
+    },
+)
+
+
+@given(TWO)
+@settings(max_examples=60)
+def test_version_2_comes_back_from_version_3_as_it_was(two: dict[str, Any]) -> None:
+    two = integrity.sealed("2.0", two)
+    assert not errors(two, sealed=False)
+
+    three = convert("2.0", two, "3.0")
+    back = convert("3.0", three.handoff, "2.0")
+
+    assert not errors(three.handoff, sealed=False)
+    assert not three.lost
+    assert back.handoff == two
+
+
+@given(TWO)
+@settings(max_examples=30)
+def test_converting_is_the_same_each_time_and_stands_still_after_one_round(two: dict[str, Any]) -> None:
+    three = convert("2.0", two, "3.0").handoff
+
+    again = convert("2.0", convert("3.0", three, "2.0").handoff, "3.0").handoff
+
+    assert convert("2.0", two, "3.0").handoff == three
+    assert {**again, "trace_id": ""} == {**three, "trace_id": ""}
+
+
+def test_version_1_becomes_2_and_3_and_2_again() -> None:
+    one = example("1.0")
+
+    two, three = convert("1.0", one, "2.0"), convert("1.0", one, "3.0")
+
+    assert not errors(two.handoff, sealed=False)
+    assert not errors(three.handoff, sealed=False)
+    assert three.ways == ("1.0", "2.0", "3.0")
+    assert two.handoff["insights"]["convergent"] == one["payload"]["convergent_insights"]
+    assert two.handoff["research_seeds"]["suggested_terms"] == one["payload"]["suggested_search_terms"]
+    assert two.handoff["meta"]["handoff_chain"] == ["perspective-swarm"]
+    assert two.added == ("meta.handoff_chain: the source alone", "expires_at: an hour after the timestamp")
+    assert two.lost == ()
+    back = convert("3.0", three.handoff, "2.0").handoff
+    assert {**back, "expires_at": ""} == {**two.handoff, "expires_at": "", "meta": back["meta"]}
+
+
+def test_what_version_1_held_beside_its_fields_is_named_as_lost() -> None:
+    one = with_(with_(with_(example("1.0"), "mood", 1), "payload.mood", 2), "context.mood", 3)
+
+    assert convert("1.0", one, "2.0").lost == ("mood", "payload.mood", "context.mood")
+
+
+def test_what_version_2_held_beside_its_fields_is_named_as_lost() -> None:
+    two = with_(with_(example("2.0"), "mood", 1), "meta.mood", 3)
+
+    assert convert("2.0", two, "3.0").lost == ("mood", "meta.mood")
+
+
+def test_a_summary_is_cut_and_kept_whole_beside() -> None:
+    long = "word " * 150
+    three = convert("2.0", with_(example("2.0"), "context.synthesis_summary", long), "3.0")
+
+    assert len(get(three.handoff, "context.summary")) <= 500
+    assert get(three.handoff, "payload.working.synthesis_summary") == long
+    assert "context.summary: cut to 500 characters" in three.added
+    bare = without(without(example("2.0"), "context.synthesis_summary"), "context.reframed_challenge")
+    assert get(convert("2.0", bare, "3.0").handoff, "context.summary") == bare["context"]["original_prompt"]
+
+
+def test_what_version_2_does_not_say_is_added_and_named() -> None:
+    bare = without(
+        without(without(example("2.0"), "expires_at"), "source.workflow_id"), "meta.convergence_level"
+    )
+
+    three = convert("2.0", bare, "3.0")
+
+    assert get(three.handoff, "source.workflow_id") == "swarm-session-20260204-183000-a1b2c3d4"
+    assert three.handoff["expires_at"] == "2026-02-04T20:30:00.000Z"
+    assert {"meta.confidence: medium", "source.workflow_id: from the session's folder"} <= set(three.added)
+
+
+def test_version_3_as_2_names_all_that_is_lost() -> None:
+    two = convert("3.0", example("3.0"), "2.0")
+
+    assert not errors(two.handoff, sealed=False)
+    assert two.lost == (
+        "trace_id",
+        "source.phase",
+        "meta.token_count",
+        "meta.confidence",
+        "tracing",
+        "payload.session",
+        "payload.references",
+        "target.expected_phase",
+        "meta.user_approved",
+        "context.focus_areas",
+        "context.success_criteria",
+        "context.problem_type: implementation becomes strategic",
+        "payload.working.decision",
+    )
+    assert two.added == ("expires_at: an hour after the timestamp; 3.0 had none",)
+    assert two.handoff["insights"] == {"uncertainties": ["which senders write months first"]}
+    assert two.handoff["context"]["reframed_challenge"] == "Which order does a sender mean?"
+    assert two.handoff["context"]["synthesis_summary"] == "The importer is to read dates of both orders."
+
+
+def test_what_does_not_fit_version_2_is_lost_and_not_sent() -> None:
+    three = with_(
+        example("3.0"),
+        "payload.working",
+        {"insights": {"convergent": 3, "uncertainties": ["a"]}, "convergence_level": "huge"},
+    )
+
+    two = convert("3.0", three, "2.0")
+
+    assert not errors(two.handoff, sealed=False)
+    assert {"payload.working.insights", "payload.working.convergence_level"} <= set(two.lost)
+    both = with_(example("3.0"), "payload.working", {"insights": {"uncertainties": ["other"]}})
+    assert "context.known_gaps: insights.uncertainties stand instead" in convert("3.0", both, "2.0").lost
+
+
+def test_a_prompt_that_is_not_there_is_the_summary() -> None:
+    two = convert("3.0", without(example("3.0"), "context.original_prompt"), "2.0")
+
+    assert two.handoff["context"]["original_prompt"] == "The importer is to read dates of both orders."
+    assert two.added[0] == "context.original_prompt: the summary"
+
+
+@pytest.mark.parametrize("kind", PROBLEM_TYPES)
+def test_every_problem_type_becomes_one_that_version_2_has(kind: str) -> None:
+    two = convert("3.0", with_(example("3.0"), "context.problem_type", kind), "2.0")
+
+    assert not errors(two.handoff, sealed=False)
+
+
+def test_version_1_2_is_read_as_far_as_it_goes_and_marked() -> None:
+    three = convert("1.2", example("1.2"), "3.0")
+
+    assert not errors(three.handoff, sealed=False)
+    assert three.handoff["tracing"]["tags"] == ["lossy", "from-1.2"]
+    assert three.handoff["source"] == {
+        "skill": "programming-pm",
+        "workflow_id": "T-7",
+        "session_path": "/tmp/pm-session-1/",
+        "phase": "delivery",
+    }
+    [artifact] = three.handoff["payload"]["session"]["artifacts"]
+    assert artifact["path"] == "/tmp/pm-session-1/spec.md"
+    assert three.handoff["meta"]["confidence"] == "high"
+    assert three.handoff["payload"]["working"]["quality"]["notes"] == "reviewed twice"
+    assert three.lost[0].startswith("1.2 is read as far as")
+    bare = without(without(example("1.2"), "quality"), "deliverable.checksum")
+    assert not errors(convert("1.2", bare, "3.0").handoff, sealed=False)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("3.0", "1.2"), ("3.0", "1.0"), ("2.0", "1.0"), ("1.0", "1.2"), ("2.0", "9")]
+)
+def test_there_is_no_way_back_to_what_is_old(source: str, target: str) -> None:
+    with pytest.raises(ValidationFailedError) as caught:
+        convert(source, example(source), target)
+
+    assert f"version {source} cannot be made one of version {target}" in caught.value.message
+
+
+def test_the_matrix_follows_from_the_adapters() -> None:
+    for source in VERSIONS:
+        for target in VERSIONS:
+            if source == target:
+                assert way(source, target) == (source,)
+            elif compatibility(source, target).possible:
+                assert way(source, target)
+    assert not way("3.0", "1.2")
+
+
+def test_to_its_own_version_nothing_changes() -> None:
+    two = example("2.0")
+
+    assert convert("2.0", two, "2.0").handoff is two

@@ -1,0 +1,52 @@
+"""Who may hand to whom: never to itself, in circles only with consent, and not for ever."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowrail.handoff.chain import MOST_HOPS, Consent, drawn, grown, judge
+
+
+def test_a_chain_grows_by_the_one_who_hands_over() -> None:
+    assert grown((), "a") == ("a",)
+    assert grown(("a", "b"), "b") == ("a", "b")
+    assert grown(("a", "b"), "a") == ("a", "b", "a")
+    assert drawn(("a", "b"), "c") == "a → b → c"
+
+
+@pytest.mark.parametrize("consent", [Consent(), Consent(yes=True, reason="why", approved=True)])
+def test_nobody_hands_to_itself(consent: Consent) -> None:
+    assert judge(("x", "a"), "a", hops=2, consent=consent).code == "SELF"
+
+
+@pytest.mark.parametrize(
+    "consent", [Consent(), Consent(yes=True), Consent(reason="why"), Consent(yes=True, reason="  ")]
+)
+def test_a_circle_needs_consent_and_a_reason(consent: Consent) -> None:
+    verdict = judge(("a", "b", "c"), "a", hops=3, consent=consent)
+
+    assert (verdict.code, verdict.mendable, verdict.allowed) == ("LOOP", True, False)
+    assert "a → b → c → a" in verdict.message
+
+
+def test_with_both_a_circle_is_allowed_and_marked() -> None:
+    verdict = judge(("a", "b", "c"), "a", hops=3, consent=Consent(yes=True, reason="again"))
+
+    assert verdict.allowed
+    assert verdict.loop
+
+
+def test_over_five_skills_the_user_approves() -> None:
+    chain = tuple("abcdef")
+
+    assert judge(chain[:5], "z", hops=5, consent=Consent()).allowed
+    assert judge(chain, "z", hops=6, consent=Consent(yes=True, reason="r")).code == "NOT_APPROVED"
+    assert judge(chain, "z", hops=6, consent=Consent(approved=True)).allowed
+
+
+@pytest.mark.parametrize(("chain", "hops"), [(tuple("abcdefghi"), 1), (("a",), MOST_HOPS + 1)])
+def test_nothing_lifts_the_last_limit(chain: tuple[str, ...], hops: int) -> None:
+    verdict = judge(chain, "z", hops=hops, consent=Consent(yes=True, reason="r", approved=True))
+
+    assert (verdict.code, verdict.mendable) == ("TOO_MANY_HOPS", False)
+    assert judge(tuple("abcdefgh"), "z", hops=8, consent=Consent(approved=True)).allowed

@@ -1,0 +1,402 @@
+"""A payload is checked again, claimed by one, acknowledged once, and its work goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from support.handing import handoffs_folder, ours, phases, receive, send, session, target
+from support.handoffs import PAYLOADS, example
+from support.killing import killed_at_every_call
+from support.sandbox import (
+    Ran,
+    flow,
+    home_skills,
+    process,
+    project_skills,
+    put_python,
+    put_skill,
+    refused,
+    sessions_folder,
+    told,
+)
+
+from flowrail.handoff import integrity
+from flowrail.handoff.payload import render
+
+
+def test_a_workflow_of_ours_goes_on_with_the_payload_as_its_context() -> None:
+    ours("digger")
+    sent = send("digger", session("source", "-s", "synthesis_summary=We dig"), "--reason", "depth")
+
+    ran = receive(sent)
+
+    assert ran.status == 0
+    assert ran.data["skill"] == "digger"
+    assert ran.data["revision"] == 0
+    assert not ran.data["resumed"]
+    assert ran.data["params"] == {
+        "prompt": "Should we expand into the European market?",
+        "problem_type": "strategic",
+    }
+    assert ran.data["handoff"]["phase"] == "acknowledgment"
+    here = ran.data["session"]
+    copy = sessions_folder() / here / "received-payload.json"
+    assert copy.read_bytes() == Path(sent["payload"]).read_bytes()
+    assert ran.data["actions"][0] == f"This work was handed over by source. Read its payload first: {copy}"
+    assert "material to examine" in ran.data["actions"][1]
+    kept = json.loads((sessions_folder() / here / "session.json").read_text())["session"]["received"]
+    assert kept == {
+        "handoff": sent["handoff"],
+        "from": "source",
+        "payload": str(copy),
+        "sha256": sent["sha256"],
+        "version": "3.0",
+        "chain": ["source"],
+        "hops": 1,
+        "trace_id": sent["trace_id"],
+        "span_id": sent["span_id"],
+        "reason": "depth",
+        "summary": "We dig",
+    }
+    assert phases(sent["handoff"])[-2:] == ["claim", "acknowledgment"]
+    assert told("history", here)["steps"][0]["note"] == {"handoff": sent["handoff"], "sha256": sent["sha256"]}
+
+
+def test_what_was_handed_over_is_told_until_something_is_reported() -> None:
+    ours("digger")
+    ran = receive(send("digger", session()))
+
+    assert "handed over by source" in told("step", "digger")["actions"][0]
+    after = told(*ran.data["next"][0]["command"].split()[1:])
+    assert "handed over" not in after["actions"][0]
+
+
+def test_text_and_xml_show_the_first_step() -> None:
+    ours("digger")
+    sent = send("digger", session())
+
+    ran = flow(*sent["invocation"].split()[1:])
+
+    assert ran.out.startswith("<step_output")
+    assert "handed over by source" in ran.out
+
+
+def test_a_skill_that_is_not_ours_is_acknowledged_and_nothing_is_begun() -> None:
+    target("digger")
+    sent = send("digger", session())
+
+    ran = receive(sent)
+
+    assert ran.status == 0
+    assert ran.data["phase"] == "acknowledgment"
+    assert ran.data["claim"]["session"] == ""
+    assert ran.data["handoff_payload"]["target"]["skill"] == "digger"
+    assert len(list(sessions_folder().iterdir())) == 1
+
+
+def test_it_is_told_as_text_too() -> None:
+    target("digger")
+    sent = send("digger", session())
+
+    out = flow(*sent["receive_command"].split()[1:]).out
+
+    assert f"{sent['handoff']} · source → digger · acknowledgment" in out
+    assert "received 20" in out
+
+
+def test_a_second_receiver_is_told_who_has_it() -> None:
+    ours("digger")
+    sent = send("digger", session())
+    here = receive(sent).data["session"]
+
+    ran = receive(sent)
+
+    assert ran.status == 6
+    assert ran.error["code"] == "ALREADY_TAKEN"
+    assert ran.error["hint"] == f"look at it: flow resume {here}"
+
+
+def test_of_sixteen_receivers_one_wins() -> None:
+    ours("digger")
+    sent = send("digger", session())
+    words = sent["receive_command"].split()[1:]
+
+    def take(_: int) -> Ran:
+        return process(*words, "--json", "--wait", "60")
+
+    with ThreadPoolExecutor(16) as pool:
+        every = list(pool.map(take, range(16)))
+
+    winners = [each for each in every if each.status == 0]
+    assert len(winners) == 1
+    assert {each.error["code"] for each in every if each.status} == {"ALREADY_TAKEN"}
+    assert phases(sent["handoff"]).count("acknowledgment") == 1
+    assert len(told("sessions", "--all")["sessions"]) == 2
+
+
+@pytest.mark.parametrize("where", ["digest", "record"])
+def test_a_payload_changed_by_one_byte_is_refused(where: str) -> None:
+    target("digger")
+    sent = send("digger", session())
+    path = Path(sent["payload"])
+    path.write_bytes(path.read_bytes().replace(b"European", b"european"))
+    words = ["--sha256", sent["sha256"]] if where == "digest" else []
+
+    status, error = refused("handoff", "receive", str(path), *words)
+
+    assert (status, error["code"]) == (6, "VALIDATION_FAILED")
+    assert "is not the payload that was sent" in error["message"]
+    assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
+    assert flow("handoff", "validate", str(path)).status == 0
+    assert flow("handoff", "validate", str(path), "--sha256", sent["sha256"]).status == 1
+
+
+def test_every_byte_of_a_payload_counts() -> None:
+    target("digger")
+    sent = send("digger", session())
+    path = Path(sent["payload"])
+    data = path.read_bytes()
+
+    for at in range(0, len(data), 97):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        assert flow("handoff", "receive", str(path), "--sha256", sent["sha256"]).status == 6
+    path.write_bytes(data)
+    assert receive(sent).status == 0
+
+
+def test_an_expired_payload_is_refused_unless_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    target("digger", schema_version='"2.0"')
+    here = session()
+    first, second = send("digger", here), send("digger", here, "--reason", "more")
+    monkeypatch.setattr("time.time", lambda real=time.time: real() + 3600 + 301)
+
+    assert told("handoff", "status", first["handoff"])["expired"]
+    ran = receive(first)
+
+    assert ran.status == 6
+    assert ran.error["code"] == "VALIDATION_FAILED"
+    assert "`handoff.expires_at` has passed" in ran.error["message"]
+    assert told("handoff", "status", first["handoff"])["phase"] == "expired"
+    assert receive(first).error["code"] == "HANDOFF_CLOSED"
+    assert "(expired)" in flow("handoff", "status").out
+    assert receive(second, "--force").status == 0
+    assert send("digger", here)["handoff"] != first["handoff"]
+
+
+@pytest.mark.long
+def test_one_that_has_not_been_sent_yet_is_not_received() -> None:
+    target("digger")
+    here = session()
+    stopped = None
+    for _ in killed_at_every_call(["handoff", "send", "digger", "--session", here]):
+        found = told("handoff", "status")["handoffs"]
+        if (
+            found
+            and found[0]["phase"] == "transfer"
+            and found[0]["payload"]
+            and os.path.exists(found[0]["payload"])
+        ):
+            stopped = found[0]
+            break
+    assert stopped is not None
+
+    status, error = refused("handoff", "receive", stopped["payload"])
+
+    assert (status, error["code"], error["recoverable"]) == (6, "HANDOFF_CLOSED", True)
+    assert error["hint"].endswith(f"flow handoff retry {stopped['handoff']}")
+    assert told("handoff", "retry", stopped["handoff"])["phase"] == "invocation"
+    assert told("handoff", "retry", stopped["handoff"])["replayed"]
+
+
+@pytest.mark.long
+def test_a_sending_killed_anywhere_goes_on_to_one_payload() -> None:
+    target("digger", schema_version='"2.0"')
+    here = session()
+    kept = Path.cwd() / "kept"
+    shutil.copytree(Path.cwd() / ".flow", kept)
+    stood = set()
+
+    for death in killed_at_every_call(["handoff", "send", "digger", "--session", here, "--reason", "why"]):
+        before = [each["phase"] for each in told("handoff", "status")["handoffs"]]
+        stood.add(before[0] if before else "")
+        by_retry = bool(before) and death % 2
+        words = ["send", "digger", "--session", here, "--reason", "why"]
+        if by_retry:
+            words = ["retry", told("handoff", "status")["handoffs"][0]["handoff"]]
+        sent = told("handoff", *words)
+        assert sent["phase"] == "invocation"
+        written = [
+            each for each in (sessions_folder() / here / "handoffs").iterdir() if each.suffix != ".tmp"
+        ]
+        assert [each.name for each in written] == [f"{sent['sha256']}.yaml"]
+        assert [each["phase"] for each in told("handoff", "status", "--all")["handoffs"]] == ["invocation"]
+        notes = [each for each in told("history", here)["steps"] if each["kind"] == "handoff"]
+        assert len(notes) == 1
+        assert receive(sent).status == 0
+        assert phases(sent["handoff"]).count("acknowledgment") == 1
+        shutil.rmtree(Path.cwd() / ".flow")
+        shutil.copytree(kept, Path.cwd() / ".flow")
+
+    assert stood == {"", "discovery", "selection", "validation", "transfer", "invocation"}
+
+
+@pytest.mark.long
+def test_a_receipt_killed_anywhere_ends_in_one_session_and_one_acknowledgment() -> None:
+    ours("digger")
+    sent = send("digger", session())
+    words = sent["receive_command"].split()[1:]
+    kept = Path.cwd() / "kept"
+    shutil.copytree(Path.cwd() / ".flow", kept)
+    statuses = set()
+
+    for _ in killed_at_every_call(words):
+        ran = flow(*words, "--json")
+        statuses.add(ran.status)
+        if ran.status:
+            assert ran.error["code"] == "ALREADY_TAKEN"
+        done = told("handoff", "status", sent["handoff"])
+        assert done["phase"] == "acknowledgment"
+        assert phases(sent["handoff"]).count("acknowledgment") == 1
+        begun = [
+            each["session"] for each in told("sessions", "--all")["sessions"] if each["skill"] == "digger"
+        ]
+        assert begun == [done["claim"]["session"]]
+        assert (sessions_folder() / begun[0] / "received-payload.json").exists()
+        shutil.rmtree(Path.cwd() / ".flow")
+        shutil.copytree(kept, Path.cwd() / ".flow")
+
+    assert statuses == {0, 6}
+
+
+def test_parameters_that_the_payload_cannot_fill_are_given() -> None:
+    text = """\
+name: NAME
+params:
+  area: {type: string, required: true, example: here}
+  prompt: {type: string, default: "", max_length: 5}
+  mood: {type: string, default: ""}
+steps: [{id: a, title: A, actions: ["$area"], next: {ok: null}}]
+"""
+    ours("digger", text)
+    sent = send("digger", session(), "-s", "mood=good")
+
+    ran = receive(sent)
+    assert ran.status == 2
+    assert ran.error["code"] == "BAD_VALUES"
+    assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
+
+    taken = receive(sent, "-p", "area=there")
+    assert taken.status == 0
+    assert taken.data["params"] == {"area": "there", "prompt": "", "mood": ""}
+
+
+def test_a_projects_python_is_not_run_without_leave() -> None:
+    put_python("digger", where=project_skills())
+    target("digger", where=project_skills())
+    sent = send("digger", session())
+
+    ran = receive(sent)
+
+    assert ran.status == 7
+    assert told("handoff", "status", sent["handoff"])["claim"] is None
+
+
+def arrived(name: str, handoff: dict[str, object], form: str) -> Path:
+    path = Path.cwd() / f"{name}.{form}"
+    path.write_bytes(render(handoff, form))
+    return path
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_a_payload_from_elsewhere_is_received_once(version: str) -> None:
+    handoff = example(version)
+    handoff["timestamp"] = told_now()
+    handoff.pop("expires_at", None)
+    handoff = integrity.sealed(version, {**handoff, "target": {"skill": "digger"}})
+    ours("digger")
+    path = arrived("payload", handoff, "yaml" if version == "2.0" else "json")
+
+    ran = flow("handoff", "receive", str(path), "--json")
+
+    assert ran.status == 0, ran
+    assert "warning: `handoff.source.session_path`" in ran.err
+    assert ran.data["handoff"]["foreign"]
+    assert ran.data["handoff"]["hops"] == 1
+    assert ran.data["params"]["prompt"] == handoff["context"]["original_prompt"]
+    copy = Path.cwd() / "copy.yaml"
+    shutil.copy(path, copy)
+    for each in (path, copy):
+        assert refused("handoff", "receive", str(each))[1]["code"] == "ALREADY_TAKEN"
+    assert "foreign" in flow("handoff", "status", ran.data["handoff"]["handoff"]).out
+
+
+def told_now() -> str:
+    from flowrail.cli.here import Here
+
+    return Here().now
+
+
+def test_an_old_payload_is_received_by_a_skill_that_reads_it() -> None:
+    target("lit-pm")
+
+    ran = flow("handoff", "receive", str(PAYLOADS / "v1.yaml"), "--json")
+
+    assert ran.status == 0
+    assert ran.data["schema"] == "1.0"
+    assert flow("handoff", "receive", str(PAYLOADS / "v1_2.yaml"), "--json").status == 0
+
+
+def test_a_payload_from_elsewhere_that_is_wrong_is_refused_with_all_of_it() -> None:
+    status, error = refused("handoff", "receive", str(PAYLOADS / "v2.yaml"))
+
+    assert (status, error["code"], error["recoverable"]) == (6, "VALIDATION_FAILED", True)
+    assert len(error["details"]["validation_errors"]) == 3
+    assert not handoffs_folder().exists()
+
+
+def test_a_payload_that_came_too_far_is_refused() -> None:
+    chain = [f"s{number}" for number in range(8)] + ["skill-editor"]
+    handoff = example("3.0")
+    handoff = integrity.sealed("3.0", {**handoff, "meta": {**handoff["meta"], "handoff_chain": chain}})
+
+    status, error = refused("handoff", "receive", str(arrived("far", handoff, "json")))
+
+    assert (status, error["details"]["validation_errors"]) == (6, ["too many hops"])
+
+
+def test_another_project_receives_by_the_senders_record() -> None:
+    ours("digger")
+    sent = send("digger", session())
+    store = Path.cwd().parent / "other"
+
+    ran = receive(sent, "--store", str(store))
+
+    assert ran.status == 0
+    assert told("handoff", "status", sent["handoff"])["phase"] == "acknowledgment"
+    assert (store / "sessions" / ran.data["session"]).is_dir()
+    assert receive(sent).error["code"] == "ALREADY_TAKEN"
+
+
+def test_a_handoff_of_somebody_else_is_not_touched() -> None:
+    target("digger")
+    sent = send("digger", session())
+    shutil.rmtree(Path(os.environ["HOME"]) / ".local")
+
+    assert told("handoff", "status", sent["handoff"])["handoff"] == sent["handoff"]
+    assert refused("handoff", "cancel", sent["handoff"])[:1] == (7,)
+    ran = receive(sent)
+    assert ran.status == 0
+    assert ran.data["foreign"]
+
+
+def test_a_bundled_skill_takes_over_too() -> None:
+    put_skill("x", where=home_skills())
+    sent = send("problem-analysis", session())
+
+    assert receive(sent).data["skill"] == "problem-analysis"

@@ -1,0 +1,488 @@
+"""Work is handed over phase by phase: each committed, each guard real, each refusal with all its reasons."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.handing import handoffs_folder, ours, phases, receive, send, session, target
+from support.sandbox import (
+    flow,
+    home_skills,
+    process,
+    project_skills,
+    put_skill,
+    refused,
+    sessions_folder,
+    told,
+)
+
+from flowrail import _yaml
+
+
+def payload_of(sent: dict[str, Any]) -> dict[str, Any]:
+    text = Path(sent["payload"]).read_text()
+    loaded: Any = json.loads(text) if sent["payload"].endswith("json") else _yaml.load(text, source="p").value
+    handoff: dict[str, Any] = loaded["handoff"]
+    return handoff
+
+
+def test_work_passes_through_every_phase() -> None:
+    target("digger")
+    here = session()
+
+    sent = send("digger", here, "--reason", "it needs depth")
+
+    assert sent["phase"] == "invocation"
+    assert phases(sent["handoff"]) == ["discovery", "selection", "validation", "transfer", "invocation"]
+    assert sent["invocation"] == f"/digger {sent['payload']}"
+    assert [each["name"] for each in sent["checks"] if not each["holds"]] == []
+    assert sent["chain"] == ["source", "digger"]
+    assert (sent["hops"], sent["schema"], sent["reason"]) == (1, "3.0", "it needs depth")
+    assert told("history", here)["steps"][-1]["note"] == {
+        "handoff": sent["handoff"],
+        "target": "digger",
+        "payload": sent["payload"],
+        "sha256": sent["sha256"],
+    }
+    assert told("status", here)["revision"] == 0
+
+
+def test_a_payload_is_written_once_and_for_its_owner_only() -> None:
+    target("digger")
+    here = session("source", "-s", "synthesis_summary=We dig")
+
+    sent = send("digger", here)
+
+    data = Path(sent["payload"]).read_bytes()
+    assert sha256(data).hexdigest() == sent["sha256"]
+    assert stat.S_IMODE(os.stat(sent["payload"]).st_mode) == 0o600
+    assert Path(sent["payload"]).name.startswith("source-to-digger-20")
+    handoff = payload_of(sent)
+    assert handoff["context"] == {
+        "summary": "We dig",
+        "problem_type": "strategic",
+        "original_prompt": "Should we expand into the European market?",
+    }
+    assert handoff["source"]["phase"] == "tell"
+    assert handoff["target"] == {
+        "skill": "digger",
+        "invocation": "/digger {payload_path}",
+        "category": "research",
+    }
+    assert handoff["tracing"]["parent_span_id"] == sent["span_id"]
+    assert handoff["trace_id"] == sent["trace_id"]
+    assert "expires_at" not in handoff
+    assert flow("handoff", "validate", sent["payload"], "--sha256", sent["sha256"]).status == 0
+
+
+def test_the_same_again_is_answered_again() -> None:
+    target("digger")
+    here = session()
+    first = send("digger", here)
+
+    again = send("digger", here)
+    other = send("digger", here, "--reason", "another one")
+
+    assert again == {**first, "replayed": True}
+    assert other["handoff"] != first["handoff"]
+    assert len(told("handoff", "status")["handoffs"]) == 2
+
+
+def test_files_that_facts_name_go_as_artifacts_and_other_facts_beside() -> None:
+    target("digger")
+    Path("notes.md").write_text("noted")
+    here = session("source", "-s", "notes_file=notes.md", "-s", 'areas=["a","b"]')
+
+    handoff = payload_of(send("digger", here, "-s", "mood=good", "-s", "gone_file=nowhere.md"))
+
+    [artifact] = handoff["payload"]["session"]["artifacts"]
+    assert artifact == {
+        "name": "notes.md",
+        "path": str(Path.cwd() / "notes.md"),
+        "type": "documentation",
+        "description": "notes file",
+        "checksum": f"sha256:{sha256(b'noted').hexdigest()}",
+    }
+    assert handoff["payload"]["working"]["facts"] == {
+        "areas": ["a", "b"],
+        "mood": "good",
+        "gone_file": "nowhere.md",
+    }
+
+
+def test_an_older_target_is_given_version_2() -> None:
+    target("digger", schema_version='"2.0"', handoff_trigger='"--handoff {payload_path}"')
+    here = session()
+
+    sent = send("digger", here)
+
+    assert sent["schema"] == "2.0"
+    assert Path(sent["payload"]).name == f"{sent['sha256']}.yaml"
+    newest = sessions_folder() / here / "handoff-payload.yaml"
+    assert newest.read_bytes() == Path(sent["payload"]).read_bytes()
+    handoff = payload_of(sent)
+    assert handoff["meta"]["handoff_chain"] == ["source"]
+    assert sent["expires_at"] == handoff["expires_at"]
+    assert sent["invocation"] == f"/digger --handoff {sent['payload']}"
+    assert flow("handoff", "validate", sent["payload"]).status == 0
+
+
+def test_version_and_form_can_be_chosen() -> None:
+    target("digger")
+    here = session()
+
+    older = send("digger", here, "--schema", "2.0", "--format", "json")
+    newer = send("digger", here, "--format", "yaml")
+
+    assert older["payload"].endswith(".json")
+    assert older["notes"] == ["2.0 to 3.0: yes, upgraded on the way"]
+    assert newer["payload"].endswith(".yaml")
+    assert {payload_of(each)["version"] for each in (older, newer)} == {"2.0", "3.0"}
+
+
+def test_a_downgrade_is_told() -> None:
+    target("digger", schema_version='"2.0"')
+
+    sent = send("digger", session(), "--schema", "3.0")
+
+    assert sent["notes"] == ["3.0 to 2.0: partial, downgrade: tracing and tiered context are lost"]
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "words"),
+    [
+        ({"schema_version": '"1.2"'}, "VALIDATION_FAILED", "2.0 to 1.2: no"),
+        (
+            {"accepts_from": "[other]"},
+            "VALIDATION_FAILED",
+            "`digger` accepts from other, the source is `source`",
+        ),
+    ],
+)
+def test_what_cannot_be_mended_is_rejected(more: dict[str, Any], code: str, words: str) -> None:
+    target("digger", **more)
+
+    status, error = refused("handoff", "send", "digger", "--session", session())
+
+    assert (status, error["code"], error["recoverable"]) == (6, code, False)
+    assert words in error["message"]
+    [handoff] = told("handoff", "status", "--all")["handoffs"]
+    assert handoff["phase"] == "rejected"
+    status, error = refused("handoff", "retry", handoff["handoff"])
+    assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
+
+
+def test_what_the_target_requires_must_be_in_the_payload() -> None:
+    target(
+        "digger", requires="[context.original_prompt, insights.uncertainties, handoff.context.problem_type]"
+    )
+    here = session()
+
+    status, error = refused("handoff", "send", "digger", "--session", here)
+
+    assert (status, error["code"], error["recoverable"]) == (6, "INVALID_PAYLOAD", True)
+    assert error["details"]["missing_fields"] == ["insights.uncertainties"]
+    assert Path(error["payload_preserved"]).exists()
+    document = _yaml.load(
+        (handoffs_folder() / error["details"]["handoff"] / "error.yaml").read_bytes(), source="e"
+    )
+    assert isinstance(document.value, dict)
+    assert document.value["error"]["code"] == "INVALID_PAYLOAD"
+    facts = Path("facts.json")
+    facts.write_text('{"key_uncertainties": ["what it costs"]}')
+
+    sent = told(*error["hint"].partition("flow ")[2].split(), "--facts", "facts.json")
+
+    assert sent["phase"] == "invocation"
+    assert phases(sent["handoff"])[-5:] == ["validation", "failed", "retry", "transfer", "invocation"]
+    assert payload_of(sent)["payload"]["working"]["insights"]["uncertainties"] == ["what it costs"]
+
+
+def test_everything_that_stands_in_the_way_is_told_at_once() -> None:
+    target("digger", requires="[insights.uncertainties]", accepts_from="[other]")
+    text = "name: NAME\nsteps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n"
+    put_skill("bare", text, where=home_skills())
+    here = told("start", "bare")["session"]
+
+    status, error = refused("handoff", "send", "digger", "--session", here)
+
+    assert status == 6
+    for words in (
+        "accepts from other",
+        "`handoff.context.problem_type` is missing",
+        "`handoff.context.summary`",
+        "requires",
+    ):
+        assert words in error["message"]
+
+
+def test_a_target_that_is_not_there_is_refused_before_anything_is_written() -> None:
+    target("digger")
+    here = session()
+
+    status, error = refused("handoff", "send", "diger", "--session", here)
+
+    assert (status, error["code"], error["details"]["target_skill"]) == (6, "TARGET_NOT_FOUND", "diger")
+    assert "did you mean `digger`" in error["hint"]
+    assert not handoffs_folder().exists()
+
+
+def test_a_name_that_two_skills_go_by_is_refused() -> None:
+    for folder in ("one", "two"):
+        (home_skills() / folder).mkdir(parents=True)
+        text = target("label", where=home_skills() / "x").read_text()
+        (home_skills() / folder / "SKILL.md").write_text(text)
+
+    status, error = refused("handoff", "send", "label", "--session", session())
+
+    assert (status, error["code"], error["details"]["skills"]) == (6, "TARGET_NOT_FOUND", ["one", "two"])
+
+
+def test_a_skill_does_not_hand_to_itself() -> None:
+    here = session()
+
+    status, error = refused("handoff", "send", "source", "--session", here, "--yes", "--reason", "x")
+
+    assert (status, error["code"], error["details"]["rule"]) == (6, "VALIDATION_FAILED", "SELF")
+    assert not handoffs_folder().exists()
+
+
+def passed_on(here: str, name: str, *words: str) -> tuple[dict[str, Any], str]:
+    sent = send(name, here, *words)
+    ran = receive(sent)
+    assert ran.status == 0, ran
+    return sent, ran.data["session"]
+
+
+def test_a_circle_is_refused_and_with_a_reason_recorded() -> None:
+    for name in "abc":
+        ours(name)
+    here = session("a")
+    first, here = passed_on(here, "b")
+    second, here = passed_on(here, "c")
+    count = len(list(handoffs_folder().iterdir()))
+
+    for words in ([], ["--yes"], ["--reason", "again"]):
+        status, error = refused("handoff", "send", "a", "--session", here, *words)
+        assert (status, error["code"], error["details"]["rule"]) == (6, "VALIDATION_FAILED", "LOOP")
+        assert error["details"]["chain"] == ["a", "b", "c", "a"]
+        assert "a → b → c → a" in error["message"]
+    assert len(list(handoffs_folder().iterdir())) == count
+
+    third = send("a", here, "--yes", "--reason", "the user wants another round")
+    assert third["notes"] == ["the work goes round: a → b → c → a (the user wants another round)"]
+    assert payload_of(third)["meta"]["handoff_chain"] == ["a", "b", "c"]
+    assert [each["hops"] for each in (first, second, third)] == [1, 2, 3]
+    assert len({each["trace_id"] for each in (first, second, third)}) == 1
+    assert [each["parent_span_id"] for each in (first, second, third)] == [
+        None,
+        first["span_id"],
+        second["span_id"],
+    ]
+
+
+def test_a_long_chain_needs_the_user_and_the_longest_ends() -> None:
+    names = [f"s{number}" for number in range(11)]
+    for name in names:
+        ours(name)
+    here = session(names[0])
+    for name in names[1:6]:
+        _, here = passed_on(here, name)
+
+    status, error = refused("handoff", "send", "s6", "--session", here)
+    assert (status, error["details"]["rule"]) == (6, "NOT_APPROVED")
+    for name in names[6:9]:
+        sent, here = passed_on(here, name, "--approved")
+    assert payload_of(sent)["meta"]["user_approved"] is True
+    status, error = refused(
+        "handoff", "send", "s9", "--session", here, "--approved", "--yes", "--reason", "x"
+    )
+    assert (status, error["details"]["rule"], error["recoverable"]) == (6, "TOO_MANY_HOPS", False)
+
+
+def test_a_target_that_changes_under_the_handoff_is_found_out() -> None:
+    card = target("digger", requires="[insights.uncertainties]")
+    _, error = refused("handoff", "send", "digger", "--session", session())
+    handoff = error["details"]["handoff"]
+    card.write_text(card.read_text().replace("requires", "optional_consumes"))
+
+    sent = told("handoff", "retry", handoff)
+
+    assert sent["phase"] == "invocation"
+
+
+def test_a_target_that_goes_away_is_told_when_it_is_tried_again() -> None:
+    card = target("digger", requires="[insights.uncertainties]")
+    _, error = refused("handoff", "send", "digger", "--session", session())
+    card.unlink()
+
+    status, again = refused("handoff", "retry", error["details"]["handoff"])
+
+    assert (status, again["code"]) == (6, "TARGET_NOT_FOUND")
+
+
+def test_too_many_tokens_are_refused_with_what_to_move() -> None:
+    target("digger")
+
+    status, error = refused(
+        "handoff", "send", "digger", "--session", session(), "-s", f"evidence={'x' * 9000}"
+    )
+
+    assert status == 6
+    assert "move to a file: `payload.working.facts`" in error["message"]
+
+
+def test_what_cannot_be_written_as_a_payload_is_refused() -> None:
+    target("digger", schema_version='"2.0"')
+    facts = Path("facts.json")
+    facts.write_text('{"synthesis_summary": "half \\ud800 a character"}')
+
+    status, error = refused("handoff", "send", "digger", "--session", session(), "--facts", "facts.json")
+
+    assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
+    assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
+
+
+def test_a_handoff_can_be_called_off() -> None:
+    target("digger")
+    sent = send("digger", session())
+
+    cancelled = told("handoff", "cancel", sent["handoff"], "--reason", "the user said so")
+
+    assert cancelled["phase"] == "rejected"
+    status, error = refused(*sent["receive_command"].split()[1:])
+    assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
+    assert refused("handoff", "cancel", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
+
+
+def test_a_workflow_of_ours_is_received_by_a_command() -> None:
+    ours("digger")
+
+    sent = send("digger", session())
+
+    assert sent["ours"]
+    assert sent["invocation"] == sent["receive_command"]
+    assert sent["invocation"].endswith(f"--sha256 {sent['sha256']}")
+
+
+def test_the_one_open_session_need_not_be_named() -> None:
+    target("digger")
+    here = session()
+
+    assert told("handoff", "send", "digger")["session"] == here
+
+
+def test_targets_are_ranked_by_what_the_session_reported() -> None:
+    target("digger")
+    target("builder", categories="[implementation]")
+    here = session("source", "-s", "synthesis_summary=Build the thing")
+
+    found = told("handoff", "targets", "--session", here)["candidates"]
+
+    by_skill = {each["skill"]: each for each in found}
+    assert by_skill["digger"]["score"] > by_skill["builder"]["score"] > 0
+    assert by_skill["digger"]["command"] == f"flow handoff send digger --session {here}"
+    assert "source" not in by_skill
+    assert "solution-design" in by_skill
+    assert (sessions_folder() / here / "available-workflows.yaml").exists()
+    text = flow("handoff", "targets", "--session", here).out
+    assert "Hand over, with `--reason WHY`" in text
+    assert told("handoff", "targets", "--problem-type", "strategic", "--from", "x")["scorer"] == "relevance"
+    assert "digger" in flow("handoff", "targets").out
+
+
+def test_targets_say_who_had_the_work_before() -> None:
+    for name in "ab":
+        ours(name)
+    _, here = passed_on(session("a"), "b")
+
+    [found] = [
+        each for each in told("handoff", "targets", "--session", here)["candidates"] if each["skill"] == "a"
+    ]
+
+    assert found["loop"] == "a → b → a"
+    assert (
+        "had this work before" in flow("handoff", "targets", "--session", here, "--category", "research").out
+    )
+
+
+def test_where_nothing_can_be_kept_for_the_session_targets_are_shown_all_the_same() -> None:
+    target("digger")
+    here = session()
+    (sessions_folder() / here / "available-workflows.yaml").mkdir()
+
+    ran = flow("handoff", "targets", "--session", here)
+
+    assert ran.status == 0
+    assert "not kept for the session" in ran.err
+
+
+def test_status_tells_of_one_or_of_all() -> None:
+    assert flow("handoff", "status").out.startswith("no handoff here")
+    target("digger")
+    sent = send("digger", session(), "--reason", "why")
+
+    assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
+    assert sent["handoff"] in flow("handoff", "status").out
+    assert "reason   why" in flow("handoff", "status", sent["handoff"]).out
+    assert refused("handoff", "status", "handoff-aaaaaa")[1]["code"] == "UNKNOWN_HANDOFF"
+    assert refused("handoff", "status", "../x")[1]["code"] == "UNKNOWN_HANDOFF"
+
+
+def test_a_failure_is_told_with_its_checks() -> None:
+    target("digger", requires="[insights.uncertainties]")
+    ran = flow("handoff", "send", "digger", "--session", session())
+
+    assert ran.status == 6
+    assert "[INVALID_PAYLOAD]" in ran.err
+    handoff = told("handoff", "status")["handoffs"][0]["handoff"]
+    text = flow("handoff", "status", handoff).out
+    assert "checks   8 of 9 hold" in text
+    assert "the payload is kept in" in text
+    assert f"flow handoff retry {handoff}" in text
+
+
+def test_two_senders_at_once_make_one_handoff() -> None:
+    target("digger")
+    here = session()
+
+    both = [process("handoff", "send", "digger", "--session", here, "--json") for _ in range(2)]
+
+    assert {each.data["handoff"] for each in both} == {told("handoff", "status")["handoffs"][0]["handoff"]}
+
+
+def test_a_store_elsewhere_is_named_in_every_command() -> None:
+    target("digger")
+    here = told("start", "source", "--store", "kept") if session() else {}
+
+    sent = told("handoff", "send", "digger", "--session", here["session"], "--store", "kept")
+
+    assert sent["receive_command"].endswith(f"--store {Path.cwd() / 'kept'}")
+    assert flow(*sent["receive_command"].split()[1:]).status == 0
+
+
+def test_the_projects_skill_hides_the_one_at_home() -> None:
+    target("digger")
+    target("digger", where=project_skills(), schema_version='"2.0"')
+
+    assert send("digger", session())["schema"] == "2.0"
+
+
+def test_a_payload_in_whose_place_something_else_stands_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    target("digger", schema_version='"2.0"')
+    here = session()
+    monkeypatch.setattr("flowrail.handoff.transfer.file_name", lambda *_, **__: "taken.yaml")
+    folder = sessions_folder() / here / "handoffs"
+    folder.mkdir(0o700)
+    (folder / "taken.yaml").write_text("other")
+
+    status, error = refused("handoff", "send", "digger", "--session", here)
+
+    assert (status, error["code"]) == (3, "PAYLOAD_CHANGED")
+    assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
