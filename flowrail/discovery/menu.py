@@ -5,12 +5,14 @@ Pure: everything is read off a `Discovery`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import VERSIONS, Compatibility, compatibility
 from flowrail.discovery.index import Discovery, Nothing
+from flowrail.discovery.locations import Scope
+from flowrail.discovery.notes import Note
 from flowrail.discovery.ranking import Query, Ranked, Synthesis, answers, rank, rank_for, shortlist
 
 
@@ -27,6 +29,11 @@ class Asked(NamedTuple):
     def by(self) -> Query | Synthesis:
         """What the score is about."""
         return self.query if self.synthesis is None else self.synthesis
+
+    @property
+    def scorer(self) -> str:
+        """Which of the two scorers ranks: ``query`` or ``relevance``."""
+        return "query" if self.synthesis is None else "relevance"
 
     @property
     def most(self) -> int:
@@ -55,23 +62,25 @@ class Menu(NamedTuple):
     nothing: Nothing | None
 
     @property
-    def shown(self) -> Sequence[Ranked]:
-        """Those to choose from."""
-        return self.ranked[: self.length]
+    def places(self) -> list[tuple[int, Ranked]]:
+        """Those that fit, each with its place, from 1."""
+        return list(enumerate(self.ranked, 1))
+
+    @property
+    def scores(self) -> dict[str, int]:
+        """The score of each skill that fits."""
+        return {each.candidate.skill: int(each.score) for each in self.ranked}
 
     def place(self, candidate: Candidate) -> int:
         """Return the place of *candidate* among those that fit, from 1; 0 where it is not one of them."""
-        places = (place for place, each in enumerate(self.ranked, 1) if each.candidate.path == candidate.path)
-        return next(places, 0)
+        return next((place for place, each in self.places if each.candidate.skill == candidate.skill), 0)
 
 
 def offer(discovery: Discovery, asked: Asked, *, top: int | None = None) -> Menu:
     """Return what to offer of *discovery*: the first *top*, or three to five as their scores have it."""
     query = asked.query
     fitting = [each for each in discovery.candidates if answers(each, query)]
-    ranked = (
-        rank_for(fitting, query) if asked.synthesis is None else rank(fitting, synthesis=asked.synthesis)
-    )
+    ranked = rank_for(fitting, query) if asked.synthesis is None else rank(fitting, synthesis=asked.synthesis)
     return Menu(
         asked,
         tuple(ranked),
@@ -85,6 +94,18 @@ def offer(discovery: Discovery, asked: Asked, *, top: int | None = None) -> Menu
     )
 
 
+def remarks(discovery: Discovery) -> Iterator[Note]:
+    """Yield what there is to know beside the skills: places that cannot be used, and all notes.
+
+    A place that is merely not there is worth no word, unless somebody asked for it.
+    """
+    for root in discovery.places.roots:
+        common = root.problem.startswith(("missing", "same folder"))
+        if root.problem and (root.scope is Scope.EXTRA or not common):
+            yield Note("PLACE_UNUSABLE", f"nothing can be found there: {root.problem}", root.path)
+    yield from discovery.notes
+
+
 def misses(candidate: Candidate, query: Query) -> Iterator[str]:
     """Yield what *query* asks for and *candidate* does not have."""
     if not answers(candidate, Query(categories=query.categories)):
@@ -93,7 +114,8 @@ def misses(candidate: Candidate, query: Query) -> Iterator[str]:
         yield _refusal(candidate, query.source)
     if not answers(candidate, Query(schema_version=query.schema_version)):
         fit = compatibility(query.schema_version, candidate.schema_version)
-        yield f"schema {query.schema_version} to {candidate.schema_version}: {fit.verdict.value}, {fit.reason}"
+        versions = f"{query.schema_version} to {candidate.schema_version}"
+        yield f"schema {versions}: {fit.verdict.value}, {fit.reason}"
     if not answers(candidate, Query(inputs=query.inputs)):
         takes = ", ".join(candidate.input_requirements)
         yield f"the inputs it takes are {takes}" if takes else "it does not say which inputs it takes"

@@ -86,6 +86,7 @@ HINTS: Mapping[str, str] = {
     "HIDES_ELIGIBLE": "rename one of the two folders if both are wanted",
     "CLIENT_PREFERS_PERSONAL": "rename one of the two: the client starts the personal one",
     "SAME_NAME": "name one of them by its folder",
+    "PLACE_UNUSABLE": "check the path and its permissions",
     "GIT_SILENT": "look from the outer repository, or name its skills with `--root`",
     "REGISTRY_UNREADABLE": "mend the registry, or remove it: it is optional",
     "REGISTRY_ENTRY_INVALID": "mend the entry: `flow registry check` names all mistakes at once",

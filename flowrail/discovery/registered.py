@@ -8,9 +8,17 @@ from typing import NamedTuple
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.declared import Entry
 from flowrail.discovery.index import Discovery
+from flowrail.discovery.notes import Note
 
 #: What makes a registry wrong; the other codes of a check tell of what a sync would bring up to date.
-MISTAKES = frozenset({"REGISTRY_UNREADABLE", "REGISTRY_ENTRY_INVALID", "REGISTRY_DUPLICATE", "REGISTRY_STALE"})
+MISTAKES = frozenset(
+    {"REGISTRY_UNREADABLE", "REGISTRY_ENTRY_INVALID", "REGISTRY_DUPLICATE", "REGISTRY_STALE"}
+)
+
+
+def severity(note: Note) -> str:
+    """Return ``error`` for a mistake in the registry, ``warning`` for what a sync brings up to date."""
+    return "error" if note.code in MISTAKES else "warning"
 
 
 class Registered(NamedTuple):
@@ -47,18 +55,18 @@ def _standing(entry: Entry, discovery: Discovery, personal: frozenset[str]) -> R
             if candidate.hidden_by:
                 return Registered(entry, "hidden", f"by {candidate.hidden_by}", candidate)
             return Registered(entry, "remote" if candidate.remote else "offered", "", candidate)
-    for each in discovery.skipped:
-        if _about(entry, each, personal):
-            gone = each.code == "REGISTRY_STALE"
-            return Registered(entry, "gone" if gone else "not offered", each.reason)
-    return Registered(entry, "not offered", "nothing called so was found")
+    passed = next((each for each in discovery.skipped if _about(entry, each, personal)), None)
+    gone = passed is not None and passed.code == "REGISTRY_STALE"
+    reason = passed.reason if passed else "nothing called so was found"
+    return Registered(entry, "gone" if gone else "not offered", reason)
 
 
 def _about(entry: Entry, skill: Candidate | Skipped, personal: frozenset[str]) -> bool:
     """Whether *entry* is about *skill*: by its folder, or by its name if it is the user's own."""
     if skill.skill != entry.folder:
         return False
-    if not entry.path or skill.path == entry.path:
+    folder = os.path.dirname(entry.path)
+    if not entry.path or skill.path in {entry.path, folder}:
         return True
-    same_folder = os.path.normpath(os.path.dirname(skill.path)) == os.path.dirname(entry.path)
+    same_folder = os.path.normpath(os.path.dirname(skill.path)) == folder
     return not entry.remote and (same_folder or skill.root in personal)

@@ -131,14 +131,19 @@ def _refuse_mistakes(path: str, text: str) -> None:
 
 
 def _own(discovery: Discovery) -> list[Candidate]:
-    """Return the skills in home, those included that a project's hides."""
+    """Return the skills in home, those included that a project's hides; their paths must be text."""
     personal = {root.path for root in discovery.places.roots if root.personal}
     own = [
         each
         for each in (*discovery.candidates, *discovery.hidden)
-        if each.root in personal and not each.remote
+        if each.root in personal and not each.remote and _is_text(each.path)
     ]
     return sorted(own, key=lambda each: each.skill)
+
+
+def _is_text(path: str) -> bool:
+    """Whether *path* can be written down: file systems may hold bytes that are no UTF-8."""
+    return path.isascii() or path.encode("utf-8", "replace").decode() == path
 
 
 def _stale(discovery: Discovery) -> tuple[str, ...]:

@@ -62,9 +62,7 @@ def keep(
     if found is None:
         path = cache.write(folder, candidates, now, scores)
         return Kept(path, now, False, reason, scores or {})
-    known = {
-        each.skill: each.relevance_score for each in found.workflows if each.relevance_score is not None
-    }
+    known = {each.skill: each.relevance_score for each in found.workflows if each.relevance_score is not None}
     if scores and dict(scores) != known:
         cache.write(folder, candidates, found.timestamp, scores)
     return Kept(os.path.join(folder, cache.FILE), found.timestamp, True, "", scores or known)

@@ -37,13 +37,17 @@ def cache_folder(home: str, environ: Mapping[str, str]) -> str:
 class StatCache:
     """What was read below each root; `save` writes down what is new.
 
-    *now_ns* is the clock that the file system goes by, in nanoseconds since the epoch.
+    *now_ns* is the clock that the file system goes by, in nanoseconds since the epoch. A *fresh* one
+    recalls nothing of what was written down before, and replaces it.
     """
 
-    def __init__(self, folder: str, *, now_ns: Callable[[], int], tick_ns: int = TICK_NS) -> None:
+    def __init__(
+        self, folder: str, *, now_ns: Callable[[], int], tick_ns: int = TICK_NS, fresh: bool = False
+    ) -> None:
         self._folder = folder
         self._now_ns = now_ns
         self._tick_ns = tick_ns
+        self._fresh = fresh
         self._known: dict[str, dict[str, Any]] = {}
         self._used: dict[str, dict[str, Any]] = {}
         self._changed: set[str] = set()
@@ -83,7 +87,7 @@ class StatCache:
 
     def _of(self, root: str) -> dict[str, Any]:
         if root not in self._known:
-            self._known[root] = self._load(root)
+            self._known[root] = {} if self._fresh else self._load(root)
             self._used[root] = {}
         return self._known[root]
 

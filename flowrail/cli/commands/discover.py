@@ -1,0 +1,130 @@
+"""`flow discover`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.here import Here
+from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.menu import Asked, Menu, offer
+from flowrail.discovery.ranking import Query, Synthesis
+from flowrail.discovery.statcache import StatCache, cache_folder
+from flowrail.formatters import menu as as_menu
+
+if TYPE_CHECKING:
+    from flowrail.discovery.session_cache import Kept
+
+
+@click.command("discover")
+@click.option(
+    "--all", "everything", is_flag=True, help="Everything: those hidden and passed over too, and why."
+)
+@click.option(
+    "--why", "name", metavar="NAME", help="All about one skill: places, reasons, score part by part."
+)
+@click.option("--rescan", is_flag=True, help="Read every file again, and what the session keeps anew.")
+@options.session_option
+@click.option(
+    "--category", "categories", multiple=True, metavar="C", help="One of these it must have. May be repeated."
+)
+@click.option("--from", "source", default="", metavar="SKILL", help="It must accept work from this skill.")
+@click.option("--schema", default="", metavar="V", help="It must understand this version of the schema.")
+@click.option(
+    "--input", "inputs", multiple=True, metavar="X", help="One of these it must take. May be repeated."
+)
+@click.option("--text", default="", metavar="T", help="Words that must all be in what it says of itself.")
+@click.option(
+    "--problem-type", metavar="T", help="Rank by fit to such a problem, and to the session's facts."
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show so many (default: three to five).")
+@click.option("--recursive", is_flag=True, help="Look deeper than one level below each place.")
+@options.root
+@options.as_json
+@options.store
+def command(
+    everything: bool,
+    name: str | None,
+    rescan: bool,
+    session_id: str | None,
+    categories: tuple[str, ...],
+    source: str,
+    schema: str,
+    inputs: tuple[str, ...],
+    text: str,
+    problem_type: str | None,
+    top: int | None,
+    recursive: bool,
+    roots: tuple[str, ...],
+    as_json: bool,
+    store: str | None,
+) -> None:
+    """Find skills that can take over a piece of work
+
+    Reads their SKILL.md, runs nothing. The best three to five are shown with their scores and why;
+    a skill that is not offered is told with the reason by --all or --why. With --session they are
+    kept in its available-workflows.yaml for 30 minutes, or until something changes.
+    """
+    here = Here(store=store, roots=roots)
+    query = Query(categories, source, schema, inputs, text)
+    asked = Asked(query, None if problem_type is None else _synthesis(here, session_id, problem_type))
+    found = _discover(here, roots, recursive=recursive, rescan=rescan)
+    menu = offer(found, asked, top=top)
+    kept = _kept(here, session_id, found, menu, rescan=rescan) if session_id else None
+    if name is not None:
+        _tell_why(name, found, menu, as_json=as_json)
+    elif as_json:
+        output.data(as_menu.data(menu, found, kept=kept, everything=everything, top=top))
+    else:
+        output.text(as_menu.render(menu, found, kept=kept, everything=everything))
+
+
+def _discover(here: Here, roots: tuple[str, ...], *, recursive: bool, rescan: bool) -> Discovery:
+    memory = StatCache(cache_folder(here.home, here.environ), now_ns=here.now_ns, fresh=rescan)
+    found = discover(
+        here.cwd,
+        here.home,
+        here.environ,
+        extra=roots,
+        recursive=recursive,
+        ask_git=here.ask_git,
+        memory=memory,
+    )
+    memory.save()
+    return found
+
+
+def _synthesis(here: Here, session_id: str | None, problem_type: str) -> Synthesis:
+    if session_id is None:
+        return Synthesis(problem_type.lower())
+    from flowrail.skills.offering import synthesis  # reads sessions, which brings cattrs
+
+    return synthesis(here.store.read(session_id).session, problem_type)
+
+
+def _kept(here: Here, session_id: str, found: Discovery, menu: Menu, *, rescan: bool) -> Kept | None:
+    """Return the session's cache, or None where it cannot be written, which costs time only."""
+    from flowrail._files import WriteFailedError
+    from flowrail.skills.offering import kept_for
+
+    scores = None if menu.asked.synthesis is None else menu.scores
+    now = datetime.fromisoformat(here.now)
+    try:
+        return kept_for(here.store, session_id, found, now, scores=scores, rescan=rescan)
+    except WriteFailedError as error:
+        output.notes([f"not kept for the session: {error.message}"])
+        return None
+
+
+def _tell_why(name: str, found: Discovery, menu: Menu, *, as_json: bool) -> None:
+    from flowrail.discovery.why import why
+    from flowrail.formatters import why as as_why
+
+    told = why(found, name, asked=menu.asked.by)
+    if as_json:
+        output.data(as_why.data(told, menu))
+    else:
+        output.text(as_why.render(told, menu, found))

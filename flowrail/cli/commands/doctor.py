@@ -1,0 +1,31 @@
+"""`flow doctor`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.here import Here
+from flowrail.formatters.doctor import render
+from flowrail.skills.doctoring import diagnose
+from flowrail.skills.examining import World
+
+
+@click.command("doctor")
+@options.as_json
+@options.root
+@options.store
+def command(as_json: bool, roots: tuple[str, ...], store: str | None) -> int:
+    """Examine the whole set-up and say what to mend
+
+    Places and files of skills, collisions, dialects, workflows, hosts, sessions, trust, versions.
+    Nothing is run or written. Exits 1 where anything is wrong; warnings are not.
+    """
+    here = Here(store=store, roots=roots)
+    world = World(here.cwd, here.home, here.environ, here.state, here.store_path, roots, here.ask_git)
+    examined = diagnose(world)
+    if as_json:
+        output.data(examined)
+    else:
+        output.text(render(examined))
+    return 0 if examined["ok"] else 1

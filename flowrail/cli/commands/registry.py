@@ -1,0 +1,84 @@
+"""`flow registry`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.here import Here
+from flowrail.discovery.index import Discovery, discover
+from flowrail.formatters import registry as page
+
+
+@click.group("registry")
+def command() -> None:
+    """Show, sync or check the registry of workflows
+
+    It is optional, one file of the user's own: what skills declare counts without it. It adds what a
+    skill cannot say of itself: priority, notes, tags, workflows that live elsewhere.
+    """
+
+
+@command.command("show")
+@options.as_json
+def show(as_json: bool) -> None:
+    """Show what stands in it, and where each field was read"""
+    from flowrail.discovery.registered import registered
+
+    found = _discover(Here())
+    workflows = registered(found)
+    if as_json:
+        output.data(page.data(found.registry, workflows))
+    else:
+        output.text(page.render(found.registry, workflows))
+
+
+@command.command("sync")
+@click.option("--dry-run", is_flag=True, help="Show the difference, write nothing.")
+@options.as_json
+def sync(dry_run: bool, as_json: bool) -> None:
+    """Bring it up to date with the skills in home
+
+    Comments, order and what a person wrote stay. The result is checked before it takes the file's
+    place, whole or not at all.
+    """
+    from flowrail.discovery import registry_sync
+
+    here = Here()
+    found = _discover(here)
+    planned = registry_sync.plan(
+        found.registry.path, found, home=here.home, now=datetime.fromisoformat(here.now)
+    )
+    if not dry_run:
+        registry_sync.apply(planned)
+    written = planned.changes and not dry_run
+    if as_json:
+        output.data(page.sync_data(planned, written=written))
+    else:
+        output.text(page.render_sync(planned, written=written))
+
+
+@command.command("check")
+@click.option("--strict", is_flag=True, help="Fail on warnings too: on what a sync would bring up to date.")
+@options.as_json
+def check(strict: bool, as_json: bool) -> int:
+    """Name every mistake in it, and where the skills say otherwise
+
+    Exits 1 where anything is wrong. That there is no registry is not wrong.
+    """
+    from flowrail.discovery import registry_check
+    from flowrail.discovery.registered import severity
+
+    found = _discover(Here())
+    notes = registry_check.check(found)
+    if as_json:
+        output.data(page.check_data(found.registry, notes))
+    else:
+        output.text(page.render_check(found.registry, notes))
+    return int(any(strict or severity(note) == "error" for note in notes))
+
+
+def _discover(here: Here) -> Discovery:
+    return discover(here.cwd, here.home, here.environ, ask_git=here.ask_git)

@@ -1,0 +1,463 @@
+"""`flow doctor`: the whole set-up on one page, each finding with a fact and what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import (
+    Ran,
+    allow,
+    flow,
+    home_skills,
+    project_skills,
+    put_python,
+    put_skill,
+    sessions_folder,
+    told,
+    unchanged,
+)
+from support.skills import ACCEPTING, head, put, repository
+
+from flowrail import __version__
+from flowrail.errors import StorageError
+from flowrail.machines.findings import Finding
+from flowrail.machines.store import Store
+from flowrail.skills import doctoring
+from flowrail.skills.installation import installation
+
+OURS = "#!/bin/sh\n# from flowrail.__main__ import main\n"
+
+
+@pytest.fixture(autouse=True)
+def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a `flow` of ours on PATH, and nothing else."""
+    command = tmp_path / "bin" / "flow"
+    command.parent.mkdir()
+    command.write_text(OURS)
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(command.parent))
+    return command
+
+
+def findings(*words: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = flow("doctor", *words, "--json").data["findings"]
+    return found
+
+
+def codes(*words: str) -> list[str]:
+    return [each["code"] for each in findings(*words)]
+
+
+def one(code: str) -> dict[str, Any]:
+    (found,) = [each for each in findings() if each["code"] == code]
+    return found
+
+
+def clean(name: str) -> str:
+    """Return a card that the open specification and the newer dialect have nothing to say about."""
+    handoff = 'handoff: "{accepts_from: [\\"*\\"], categories: [research], schema_version: 3.0}"'
+    return head(name, f"metadata:\n  {handoff}")
+
+
+def test_a_set_up_in_order_is_told_so() -> None:
+    put(home_skills(), "reader", clean("reader"))
+
+    ran = flow("doctor")
+
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.endswith("\n\nnothing is wrong.\n")
+    sections = [part.partition("\n")[0] for part in ran.out.split("\n\n")]
+    assert sections[:8] == [
+        "installation",
+        "places",
+        "skills",
+        "hosts",
+        "registry",
+        "workflows",
+        "sessions",
+        "trust",
+    ]
+    assert f"  flowrail {__version__}, Python {sys.version.split()[0]} ({sys.executable})\n" in ran.out
+    assert f"  {home_skills()} (home): 1 skill\n" in ran.out
+    assert f"  Claude Code ({home_skills().parent})\n" in ran.out
+    assert "none yet; the first `flow start` makes it" in ran.out
+
+
+def test_the_json_has_sections_and_findings() -> None:
+    put(home_skills(), "reader")
+
+    data = told("doctor")
+
+    assert (data["ok"], data["errors"], data["warnings"]) == (True, 0, len(data["findings"]))
+    assert data["sections"]["skills"]["dialects"] == {"v2": 1}
+    assert data["sections"]["skills"]["accepting"] == 1
+    assert data["sections"]["installation"]["version"] == __version__
+    assert {"name", "least", "installed"} == set(data["sections"]["installation"]["needs"][0])
+    assert [each["origin"] for each in data["sections"]["places"]["places"]] == ["cwd", "cwd", "home", "home"]
+    assert data["sections"]["sessions"]["open"] == 0
+    assert {"section", "code", "severity", "message", "remedy", "place"} <= set(data["findings"][0])
+
+
+def test_looking_writes_nothing() -> None:
+    put(home_skills(), "reader")
+    put_python("py")
+    told("start", "decision-critic")
+
+    with unchanged(Path.home()), unchanged(Path.cwd()):
+        flow("doctor")
+
+
+def test_looking_makes_no_key() -> None:
+    told("start", "decision-critic")
+    state = Path.home() / ".local/state/flowrail"
+    (state / "key").unlink()
+
+    assert codes() == ["SESSION_FOREIGN"]
+    assert not (state / "key").exists()
+
+
+# --- installation ---------------------------------------------------------------------------------
+
+
+def test_a_command_that_is_not_on_the_path_is_wrong(on_path: Path) -> None:
+    on_path.unlink()
+
+    ran = flow("doctor")
+
+    assert ran.status == 1
+    assert "  `flow` is not on PATH\n  error FLOW_NOT_ON_PATH: add " in ran.out
+    assert "1 error, 0 warnings." in ran.out
+
+
+def test_another_program_of_that_name_is_told(on_path: Path) -> None:
+    on_path.write_text("#!/bin/sh\n# checks types\n")
+
+    found = one("FLOW_MAY_BE_ANOTHER")
+
+    assert (found["severity"], found["place"]) == ("warning", str(on_path))
+    assert f"`flow {__version__}`" in found["remedy"]
+
+
+def test_a_command_that_cannot_be_read_is_left_alone(on_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: str(on_path / "no"))
+
+    assert codes() == []
+
+
+def test_a_need_that_is_missing_or_too_old_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs = ["click>=99.1", "nosuch-thing>=2", "pyyaml>=6.0", "odd", "extra-one>=1; extra == 'x'", "==="]
+    monkeypatch.setattr(metadata, "requires", lambda _: needs)
+
+    found = findings()
+
+    assert [(each["code"], each["severity"]) for each in found] == [
+        ("NEED_TOO_OLD", "error"),
+        ("NEED_MISSING", "error"),
+        ("NEED_MISSING", "error"),
+    ]
+    assert found[0]["message"].endswith(", 99.1 is the oldest that works")
+    assert "pip install 'click>=99.1'" in found[0]["remedy"]
+    assert found[2]["remedy"] == "install flowrail again, or: pip install 'odd'"
+
+
+@pytest.mark.parametrize("declared", [metadata.PackageNotFoundError("flowrail"), None])
+def test_a_set_up_that_says_nothing_of_its_needs_is_taken(
+    monkeypatch: pytest.MonkeyPatch, declared: Exception | None
+) -> None:
+    def requires(_: str) -> None:
+        if declared:
+            raise declared
+
+    monkeypatch.setattr(metadata, "requires", requires)
+
+    assert codes() == (["RUNS_FROM_SOURCE"] if declared else [])
+    assert "\n  needs " not in flow("doctor").out.partition("\n\n")[0]
+
+
+def test_what_cannot_be_imported_is_told_and_the_rest_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("flowrail.skills.checking", "flowrail.machines.store"):
+        monkeypatch.setitem(sys.modules, module, None)
+
+    found = findings()
+
+    assert flow("doctor").status == 1
+    assert [(each["section"], each["code"]) for each in found] == [
+        ("workflows", "CANNOT_IMPORT"),
+        ("sessions", "CANNOT_IMPORT"),
+    ]
+
+
+# --- skills ---------------------------------------------------------------------------------------
+
+
+def test_what_keeps_a_skill_from_working_is_wrong() -> None:
+    put(home_skills(), "none", "no frontmatter")
+    put(home_skills(), "nocat", head("nocat", 'handoff: {accepts_from: ["*"]}'))
+
+    found = {each["code"]: each for each in findings()}
+
+    assert found["NO_FRONTMATTER"]["severity"] == found["NO_CATEGORIES"]["severity"] == "error"
+    assert found["NO_FRONTMATTER"]["remedy"].startswith("begin the file with `---`")
+    assert found["NO_FRONTMATTER"]["place"].endswith("/none/SKILL.md:1")
+    assert flow("doctor").status == 1
+
+
+def test_departures_from_the_open_specification_and_an_older_dialect_are_warnings() -> None:
+    put(home_skills(), "reader", head("Reader", ACCEPTING))
+
+    ran = flow("doctor")
+
+    assert ran.status == 0
+    assert {"SPEC_NAME_FOLDER", "SPEC_UNKNOWN_FIELD", "LEGACY_DIALECT"} <= set(codes())
+    assert "NAME_DIFFERS" not in codes()
+    assert "  dialects: 1 v2 (legacy)\n" in ran.out
+
+
+def test_collisions_are_told_with_both_places() -> None:
+    near, far = put(project_skills(), "both", clean("both")), put(home_skills(), "both", clean("both"))
+
+    found = one("CLIENT_PREFERS_PERSONAL")
+
+    assert (found["severity"], found["place"]) == ("warning", str(near))
+    assert str(far) in found["message"]
+    assert "accept handoffs: 1; hidden by a nearer folder: 1 more" in flow("doctor").out
+
+
+def test_the_same_finding_in_many_places_stands_once() -> None:
+    for name in "abcde":
+        put(home_skills(), name)
+
+    out = flow("doctor").out
+
+    assert out.count("LEGACY_DIALECT") == 1
+    assert "  warning LEGACY_DIALECT (5 times): write `accepts_from`" in out
+    assert "    and 2 more; --json has them all" in out
+    assert codes().count("LEGACY_DIALECT") == 5
+
+
+def test_places_that_cannot_be_used_are_wrong_if_they_were_asked_for() -> None:
+    assert codes() == []
+    assert codes("--root", "nowhere") == ["PLACE_UNUSABLE"]
+    home_skills().parent.mkdir()
+    home_skills().write_text("")
+    assert codes() == ["PLACE_UNUSABLE"]
+
+
+def test_the_superproject_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outer = tmp_path / "outer"
+    (outer / ".git" / "modules" / "inner").mkdir(parents=True)
+    (outer / "inner").mkdir()
+    (outer / "inner" / ".git").write_text(f"gitdir: {outer}/.git/modules/inner\n")
+    monkeypatch.chdir(outer / "inner")
+
+    assert f"  a submodule of {outer}\n" in flow("doctor").out
+
+
+def test_git_that_does_not_answer_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_path: Path
+) -> None:
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", os.defpath)
+    inner = repository(repository(tmp_path / "outer") / "inner")
+    monkeypatch.setenv("PATH", path)  # where there is no git
+    monkeypatch.chdir(inner)
+
+    assert codes() == ["GIT_SILENT"]
+
+
+def test_hosts_are_named_where_they_are() -> None:
+    assert "  no client that reads skills is known here\n" in flow("doctor").out
+    (Path.home() / ".codex").mkdir()
+    assert f"  Codex ({Path.home()}/.codex)\n" in flow("doctor").out
+
+
+# --- registry and workflows -----------------------------------------------------------------------
+
+
+def test_the_registry_is_checked_where_there_is_one() -> None:
+    assert "it is optional" in flow("doctor").out
+    put(home_skills(), "reader", clean("reader"))
+    registry = home_skills().parent / "handoff-registry.yaml"
+    registry.write_text("version: '1.0'\nworkflows: []\n")
+
+    assert [(each["code"], each["severity"]) for each in findings()] == [("REGISTRY_MISSES", "warning")]
+    registry.write_text("[")
+    assert one("REGISTRY_UNREADABLE")["severity"] == "error"
+
+
+def test_mistakes_in_workflows_are_told_with_their_place_and_nothing_is_run() -> None:
+    canary = Path.cwd() / "canary"
+    folder = put_skill("small", "name: NAME\nsteps: []\n", where=home_skills())
+    put_python("py", before=f"open({str(canary)!r}, 'w')\n", where=home_skills())
+
+    found = one("FR114")
+
+    assert (found["severity"], found["section"]) == ("error", "workflows")
+    assert found["place"].startswith(f"{folder}/workflow.yaml")
+    assert not canary.exists()
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+
+def test_sessions_are_counted_and_broken_ones_named() -> None:
+    put_skill("small", where=home_skills())
+    told("start", "small")
+    told("start", "small")
+    ended, broken = told("start", "small")["session"], told("start", "small")["session"]
+    told("abandon", ended)
+    (sessions_folder() / broken / "journal.jsonl").write_text("x\n")
+    (sessions_folder() / "small-aaaaaa").mkdir()
+
+    ran = flow("doctor")
+
+    assert "/.flow: 2 open, 1 ended, 0 foreign, 1 broken\n" in ran.out
+    assert one("SESSION_BROKEN")["place"] == broken
+    assert ran.status == 1
+
+
+def test_foreign_sessions_are_told_each_with_its_command(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first, second = (told("start", "decision-critic")["session"] for _ in range(2))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    ran = flow("doctor")
+
+    assert ran.status == 0
+    assert "  warning SESSION_FOREIGN (2 times)\n" in ran.out
+    assert f"`flow adopt {first}` takes it over\n" in ran.out
+    assert f"`flow adopt {second}` takes it over\n" in ran.out
+
+
+def test_a_key_that_is_none_is_wrong() -> None:
+    told("start", "decision-critic")
+    (Path.home() / ".local/state/flowrail/key").write_text("x")
+
+    assert [each["code"] for each in findings() if each["severity"] == "error"] == ["KEY_BROKEN"]
+    assert "SESSION_FOREIGN" in codes()
+
+
+def test_a_store_that_is_no_folder_is_wrong() -> None:
+    (Path.cwd() / "file").write_text("")
+    (Path.cwd() / "link").symlink_to(Path.cwd())
+    (Path.cwd() / "dead").symlink_to("nowhere")
+
+    for store in ("file", "file/below", "link", "dead/below"):
+        (found,) = findings("--store", store)
+        assert (found["code"], found["severity"]) == ("STORE_UNUSABLE", "error")
+        assert found["message"].endswith(("is no folder", "cannot be reached: No such file or directory"))
+        assert "--store" in found["remedy"]
+
+
+def test_a_store_that_refuses_to_be_listed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Store) -> None:
+        raise StorageError("it is odd", hint="move it away")
+
+    monkeypatch.setattr(Store, "ids", refuse)
+
+    assert (one("STORE_UNUSABLE")["message"], one("STORE_UNUSABLE")["remedy"]) == (
+        "it is odd",
+        "move it away",
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_store_that_cannot_be_written_to_is_wrong(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+
+    assert codes("--store", str(tmp_path / "store")) == ["STORE_UNUSABLE"]
+    tmp_path.chmod(0o700)
+
+
+def test_a_store_of_somebody_else_or_without_leave_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Path.cwd() / "store"
+    store.mkdir()
+    monkeypatch.setattr(os, "access", lambda path, _: str(path) != str(store))
+    assert findings("--store", "store")[0]["message"].endswith("cannot be written to")
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    assert findings("--store", "store")[0]["message"].endswith("belongs to another user")
+
+
+# --- trust ----------------------------------------------------------------------------------------
+
+
+def test_a_projects_code_is_told_with_its_leave() -> None:
+    folder = put_python("py")
+    put_skill("plain")
+
+    found = one("NOT_TRUSTED")
+
+    assert (found["severity"], found["place"]) == ("warning", str(folder))
+    assert "`py` was not allowed by anybody" in found["message"]
+    assert found["remedy"] == "a person types: flow trust py"
+    allow("py")
+    assert "NOT_TRUSTED" not in codes()
+    assert "only if a person allowed it: 1 allowed\n" in flow("doctor").out
+    (folder / "workflow.py").write_text("x = 1\n")
+    assert "changed since it was allowed" in one("NOT_TRUSTED")["message"]
+    (folder / "link").symlink_to("/")
+    assert "cannot be allowed" in one("NOT_TRUSTED")["message"]
+
+
+def test_a_project_skill_before_ones_own_needs_leave() -> None:
+    put_skill("decision-critic")
+
+    assert told("doctor")["sections"]["trust"]["skills"] == [
+        {
+            "skill": "decision-critic",
+            "path": str(project_skills() / "decision-critic"),
+            "standing": "not allowed",
+        }
+    ]
+
+
+# --- what is told ---------------------------------------------------------------------------------
+
+
+def test_every_finding_has_a_fact_and_what_to_do() -> None:
+    put(home_skills(), "a", head("B", ACCEPTING, "x: {", "license: [x]"))
+    put(home_skills(), "none", "no frontmatter")
+    put(home_skills(), "lower", file="skill.md")
+    (home_skills() / "empty").mkdir()
+    (home_skills() / "dead").symlink_to("nowhere")
+    (home_skills() / "loose.md").write_text("x")
+    put_python("py")
+
+    found = findings()
+
+    assert {"NO_SKILL_FILE", "DANGLING_LINK", "NOT_A_FOLDER", "LOWER_CASE_FILE"} <= {
+        each["code"] for each in found
+    }
+    assert all(each["message"] and each["remedy"] for each in found)
+    assert {each["severity"] for each in found} == {"error", "warning"}
+
+
+def test_what_skills_say_cannot_touch_the_terminal() -> None:
+    put(home_skills(), "nasty\x1b[2J", head('"\x1b[31m\u202e"', ACCEPTING, "\x07odd: x"))
+    put_skill("small", 'name: "\x07"\nsteps: {\x1b[2J: 1}\n', where=home_skills())
+
+    ran: Ran = flow("doctor")
+
+    assert not [each for each in ran.out if not each.isprintable() and each != "\n"]
+
+
+def test_many_kinds_of_findings_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def many(environ: Any) -> Any:
+        more = [Finding(f"CODE_{each:02}", "warning", "x", "y", "") for each in range(25)]
+        return installation(environ)._replace(findings=tuple(more))
+
+    monkeypatch.setattr(doctoring, "installation", many)
+
+    out = flow("doctor").out
+
+    assert "CODE_19" in out
+    assert "CODE_20" not in out
+    assert "  and 5 more kinds; --json has them all\n" in out

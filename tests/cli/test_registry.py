@@ -1,0 +1,333 @@
+"""`flow registry`: what stands in the optional file, what a sync would do to it, what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from support.sandbox import flow, home_skills, process, project_skills, refused, told, unchanged
+from support.skills import ACCEPTING, REGISTRY, head, put
+
+FAR = """\
+  - name: far
+    description: Far away
+    skill_path: https://example.org/far/SKILL.md
+    handoff: {accepts_from: ["*"], schema_version: "3.0"}
+    categories: [research]
+    tags: [slow]
+"""
+
+
+def registry() -> Path:
+    return home_skills().parent / "handoff-registry.yaml"
+
+
+def write(text: str) -> None:
+    registry().parent.mkdir(parents=True, exist_ok=True)
+    registry().write_text(text)
+
+
+# --- show -----------------------------------------------------------------------------------------
+
+
+def test_a_missing_registry_is_nothing_to_complain_about() -> None:
+    ran = flow("registry", "show")
+
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out == (
+        f"There is no registry at {registry()}. It is optional: `flow registry sync` makes one.\n"
+    )
+    data = told("registry", "show")
+    assert (data["exists"], data["workflows"]) == (False, [])
+
+
+def test_each_workflow_is_shown_with_who_said_what() -> None:
+    put(home_skills(), "reader")
+    write(
+        'version: "1.0"\nworkflows:\n  - name: reader\n    description: Older\n'
+        "    skill_path: ~/.claude/skills/reader/SKILL.md\n    priority: 2\n"
+        '    handoff: {accepts_from: ["*"]}\n    categories: [research]\n' + FAR
+    )
+
+    out, data = flow("registry", "show").out, told("registry", "show")
+
+    assert out == (
+        f"{registry()} · 2 workflows\n\n"
+        "reader  offered\n"
+        "  Older\n"
+        f"  {home_skills()}/reader/SKILL.md (line 3)\n"
+        "  from its SKILL.md: name, summary, accepts_from, categories, description\n"
+        "  from the registry: priority\n"
+        "  from nobody, so by default: trigger, schema_version\n\n"
+        "far  remote\n"
+        "  Far away\n"
+        "  https://example.org/far/SKILL.md (line 9)\n"
+        "  from the registry: name, summary, accepts_from, categories, schema_version, tags, description\n"
+        "  from nobody, so by default: trigger\n"
+    )
+    assert [(each["skill"], each["standing"]) for each in data["workflows"]] == [
+        ("reader", "offered"),
+        ("far", "remote"),
+    ]
+    assert data["workflows"][0]["origins"]["priority"] == "registry"
+    assert data["workflows"][0]["origins"]["categories"] == "handoff.handoff_categories"
+
+
+def test_what_is_hidden_gone_or_not_offered_is_shown_as_that() -> None:
+    near = put(project_skills(), "programming-pm")
+    put(home_skills(), "programming-pm")
+    put(home_skills(), "closed", head("closed", "handoff: {accepts_handoff: false}"))
+    write(
+        REGISTRY.replace("\nmeta:\n  total_workflows: 2", "\nmeta:\n  total_workflows: 3").replace(
+            "\nmeta:",
+            "\n  - name: closed\n    description: x\n    skill_path: ~/.claude/skills/closed/SKILL.md\n"
+            '    handoff: {accepts_from: ["*"]}\n    categories: [x]\n\nmeta:',
+        )
+    )
+
+    out = flow("registry", "show").out
+
+    assert f"programming-pm  hidden, by {near}\n" in out
+    assert "skill-editor  gone, the registry names " in out
+    assert "closed  not offered, it accepts no handoffs" in out
+
+
+def test_a_remote_workflow_hidden_by_a_local_one_is_not_offered() -> None:
+    path = put(project_skills(), "far")
+    write(f'version: "1.0"\nworkflows:\n{FAR}')
+
+    assert f"far  not offered, hidden by {path}\n" in flow("registry", "show").out
+
+
+def test_an_entry_without_a_path_is_about_the_skill_of_its_name() -> None:
+    put(project_skills(), "reader")
+    write(
+        'version: "1.0"\nworkflows:\n  - name: reader\n    description: x\n'
+        '    handoff: {accepts_from: ["*"]}\n    categories: [x]\n    tags: [mine]\n'
+    )
+
+    assert "reader  offered\n  x\n  no path (line 3)\n" in flow("registry", "show").out
+
+
+def test_a_folder_that_another_place_of_home_has_is_meant_by_its_name() -> None:
+    put(home_skills().parents[1] / ".agents/skills", "reader")
+    write(
+        'version: "1.0"\nworkflows:\n  - name: reader\n    description: x\n'
+        "    skill_path: ~/.claude/skills/reader/SKILL.md\n"
+        '    handoff: {accepts_from: ["*"]}\n    categories: [x]\n'
+    )
+
+    assert "reader  offered\n" in flow("registry", "show").out
+
+
+def test_an_entry_about_nothing_that_was_found_is_not_offered() -> None:
+    write(f'version: "1.0"\nworkflows:\n{FAR}'.replace('["*"]', "[]"))
+
+    assert "far  not offered, it accepts no handoffs" in flow("registry", "show").out
+
+
+def test_an_entry_whose_folder_holds_no_skill_is_not_offered() -> None:
+    path = Path.home() / "else" / "notes.txt"
+    path.parent.mkdir()
+    path.write_text("x")
+    write(f'version: "1.0"\nworkflows:\n{FAR}'.replace("https://example.org/far/SKILL.md", str(path)))
+
+    assert "else  not offered, there is no SKILL.md in it\n" in flow("registry", "show").out
+
+
+def test_a_registry_that_cannot_be_read_is_told() -> None:
+    write("workflows: [")
+
+    out = flow("registry", "show").out
+
+    assert out.startswith(f"{registry()} · 0 workflows\n\nTo know\n  REGISTRY_UNREADABLE: ")
+
+
+def test_what_the_registry_says_cannot_touch_the_terminal() -> None:
+    write(
+        'version: "1.0"\nworkflows:\n'
+        + FAR.replace("Far away", r'"\e[2J\u202egone"').replace("far\n", '"f\\ar"\n')
+    )
+
+    for words in (("show",), ("check",), ("sync", "--dry-run")):
+        out = flow("registry", *words).out
+        assert not [each for each in out if not each.isprintable() and each != "\n"]
+
+
+# --- sync -----------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_shows_the_difference_and_writes_nothing() -> None:
+    put(home_skills(), "reader")
+
+    with unchanged(home_skills().parent):
+        ran, data = flow("registry", "sync", "--dry-run"), told("registry", "sync", "--dry-run")
+
+    assert ran.out.startswith(f"Would write {registry()}: adds reader.\n\n--- ")
+    assert '+  - name: "reader"' in ran.out
+    assert (data["changes"], data["written"], data["added"]) == (True, False, ["reader"])
+    assert '+  - name: "reader"\n' in data["difference"]
+
+
+def test_a_sync_writes_it_and_a_second_one_has_nothing_to_do() -> None:
+    put(home_skills(), "reader")
+
+    first, second = flow("registry", "sync"), flow("registry", "sync")
+
+    assert first.out == f"Wrote {registry()}: adds reader.\n"
+    assert 'name: "reader"' in registry().read_text()
+    assert second.out == f"{registry()} is up to date: no skill in home declares anything new.\n"
+    assert told("registry", "sync") == {
+        "path": str(registry()),
+        "changes": False,
+        "written": False,
+        "added": [],
+        "updated": [],
+        "stale": [],
+        "difference": "",
+    }
+
+
+def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
+    put(home_skills(), "reader", head("reader", ACCEPTING.replace("[research]", "[law]")))
+    write(
+        '# mine\nversion: "1.0"\nworkflows:\n  - name: reader  # keep\n    description: Older\n'
+        "    skill_path: ~/.claude/skills/reader/SKILL.md\n"
+        '    handoff: {accepts_from: ["*"]}\n    categories: [research]\n'
+        "  - name: gone\n    description: x\n    skill_path: ~/.claude/skills/gone/SKILL.md\n"
+        '    handoff: {accepts_from: ["*"]}\n    categories: [x]\n'
+    )
+
+    ran = flow("registry", "sync")
+
+    assert ran.out == (
+        f"Wrote {registry()}: updates reader.\n"
+        "Kept, though the skill is gone: gone. Remove the entry, or mend its `skill_path`.\n"
+    )
+    text = registry().read_text()
+    assert text.startswith("# mine\n")
+    assert "name: reader  # keep" in text
+    assert "law" in text
+    assert "name: gone" in text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no folder can be called so")
+def test_a_folder_whose_name_is_no_text_does_not_keep_the_others_from_being_written() -> None:
+    put(home_skills(), "reader")
+    put(home_skills(), os.fsdecode(b"\xff"), head("odd", ACCEPTING))
+
+    assert flow("registry", "sync").out == f"Wrote {registry()}: adds reader.\n"
+    assert "up to date" in flow("registry", "sync").out
+
+
+def test_where_home_has_nothing_to_tell_nothing_is_written() -> None:
+    ran = flow("registry", "sync")
+
+    assert ran.out == f"nothing to write to {registry()}: no skill in home declares anything new.\n"
+    assert not registry().exists()
+
+
+def test_a_registry_with_mistakes_is_not_written_over() -> None:
+    put(home_skills(), "reader")
+    write("version: '1.0'\nworkflows: [{name: x}]\n")
+
+    with unchanged(home_skills().parent):
+        status, error = refused("registry", "sync")
+
+    assert (status, error["code"]) == (2, "REGISTRY_INVALID")
+    assert "flow registry check" in error["hint"]
+
+
+def test_the_registry_moves_with_the_configuration_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    put(tmp_path / "skills", "reader")
+
+    assert flow("registry", "sync").out == f"Wrote {tmp_path}/handoff-registry.yaml: adds reader.\n"
+
+
+# --- check ----------------------------------------------------------------------------------------
+
+
+def test_a_registry_in_order_is_told_so() -> None:
+    put(home_skills(), "reader")
+    told("registry", "sync")
+
+    ran = flow("registry", "check")
+
+    assert (ran.status, ran.out) == (0, f"{registry()} checked, nothing found\n")
+
+
+def test_that_there_is_no_registry_is_not_wrong() -> None:
+    assert flow("registry", "check") == (0, f"There is no registry at {registry()}. It is optional.\n", "")
+
+
+def test_every_mistake_is_named_with_its_line_and_what_to_do() -> None:
+    write("version: '2.0'\nworkflows:\n  - {name: x}\n")
+
+    ran = flow("registry", "check")
+    data = flow("registry", "check", "--json").data
+
+    assert ran.status == 1
+    assert f"{registry()}:1: error REGISTRY_ENTRY_INVALID: `version`: " in ran.out
+    assert f"{registry()}:3: error REGISTRY_ENTRY_INVALID: `workflows.0.description`: " in ran.out
+    assert "    mend the entry" in ran.out
+    assert {each["severity"] for each in data["findings"]} == {"error"}
+    assert (data["path"], data["exists"]) == (str(registry()), True)
+
+
+def test_what_a_sync_would_bring_up_to_date_is_a_warning() -> None:
+    put(home_skills(), "reader")
+    write("version: '1.0'\nworkflows: []\n")
+
+    ran = flow("registry", "check")
+
+    assert ran.status == 0
+    assert "warning REGISTRY_MISSES: `reader` is not in the registry\n    run `flow registry sync`" in ran.out
+    assert flow("registry", "check", "--strict").status == 1
+
+
+def test_an_entry_whose_skill_is_gone_is_a_mistake() -> None:
+    write(REGISTRY)
+
+    ran = flow("registry", "check")
+
+    assert ran.status == 1
+    assert ran.out.count("error REGISTRY_STALE") == 2
+
+
+# --- the group ------------------------------------------------------------------------------------
+
+
+def test_a_group_without_a_verb_shows_what_there_is() -> None:
+    ran = flow("registry")
+
+    assert ran.status == 2
+    assert "sync" in ran.err
+
+
+def test_an_unknown_verb_is_told_with_what_is_near() -> None:
+    status, error = refused("registry", "snyc")
+
+    assert status == 2
+    assert "sync" in error["hint"]
+
+
+@pytest.mark.parametrize(("verb", "there"), [("show", False), ("check", False), ("sync", True)])
+def test_ruamel_is_imported_for_a_sync_alone(verb: str, there: bool) -> None:
+    write(REGISTRY)
+    tell = "import atexit, sys\natexit.register(lambda: sys.stderr.write(str('ruamel.yaml' in sys.modules)))"
+
+    assert process("registry", verb, before=tell).err.endswith(str(there))
+
+
+def test_a_registry_that_cannot_be_written_is_refused() -> None:
+    put(home_skills().parents[1] / ".agents/skills", "reader")
+    assert not os.path.exists(registry().parent)
+
+    status, error = refused("registry", "sync")
+
+    assert (status, error["code"]) == (3, "WRITE_FAILED")
