@@ -211,21 +211,28 @@ def append_durable(fd: int, data: bytes, *, what: str) -> None:
 
 
 def make_private_dir(path: AnyPath) -> None:
-    """Make sure that *path* is a real directory of this user; those made on the way are 0700.
+    """Make sure that *path* is a real directory of this user; those made on the way are 0700, and flushed.
 
     One that exists keeps its mode, and directories above it may be links or somebody else's.
     """
-    folder = os.fspath(path).rstrip("/") or "/"  # `lstat("link/")` would tell of the link's target
+    folder = _bare(path)
     try:
         about = _make_dir(folder)
     except OSError as error:
         raise _failed(error, folder, "could not be made") from error
-    if not stat.S_ISDIR(about.st_mode):
-        raise NotPrivateError(f"{folder} is no directory", hint="move it away", path=folder)
-    if about.st_uid != os.geteuid():
-        raise NotPrivateError(
-            f"{folder} belongs to another user", hint="use a directory of your own", path=folder
-        )
+    _refuse_foreign(folder, about)
+
+
+def check_private_dir(path: AnyPath) -> None:
+    """Refuse *path* where it is no real directory of this user; one that is not there is nobody's."""
+    folder = _bare(path)
+    try:
+        about = os.lstat(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise _failed(error, folder, "cannot be looked at") from error
+    _refuse_foreign(folder, about)
 
 
 def sync_dir(path: AnyPath) -> None:
@@ -265,7 +272,22 @@ def _make_dir(folder: str) -> os.stat_result:
     for each in reversed(missing):
         with suppress(FileExistsError):
             os.mkdir(each, 0o700)
+        _flush_directory(os.path.dirname(each) or ".")
     return os.lstat(folder)
+
+
+def _bare(path: AnyPath) -> str:
+    """Return *path* without a slash at its end: `lstat("link/")` would tell of the link's target."""
+    return os.fspath(path).rstrip("/") or "/"
+
+
+def _refuse_foreign(folder: str, about: os.stat_result) -> None:
+    if not stat.S_ISDIR(about.st_mode):
+        raise NotPrivateError(f"{folder} is no directory", hint="move it away", path=folder)
+    if about.st_uid != os.geteuid():
+        raise NotPrivateError(
+            f"{folder} belongs to another user", hint="use a directory of your own", path=folder
+        )
 
 
 def _flush_directory(folder: str) -> None:

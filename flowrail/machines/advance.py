@@ -13,7 +13,7 @@ from flowrail.machines.compile import COMPLETED, EVENTS, FAILED, STOP, WorkflowM
 from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
 from flowrail.machines.fingerprint import graph_print, step_print
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.graph import landings
+from flowrail.machines.graph import landings, reviews
 from flowrail.machines.judgement import Call, call_plainly, decide, in_context, names_in
 from flowrail.machines.limits import asks_user, is_capped
 from flowrail.machines.refusals import (
@@ -97,11 +97,13 @@ def advance(
         return _ask_about_limit(step, session._replace(state=state))
     if chosen.granted:
         session = _grant_round(step, session)
-    judged = _judge(workflow, step, session, chosen, state)
     capped = is_capped(step, session, chosen.outcome)
+    taken = Outcome.OK if capped else chosen.outcome
+    if session.dispatches and not at_limit:
+        _check_joined(step, session, taken)
+    judged = _judge(workflow, step, session, chosen, state)
     ended = ENDS.get(judged.value)
     to = None if ended else judged.value
-    taken = Outcome.OK if capped else chosen.outcome
     move = Move(
         step=step.id,
         reported=str(report.outcome),
@@ -131,6 +133,8 @@ def advance(
         grants=session.grants,
         findings=session.findings,
         parent=session.parent,
+        decided=_decided(step, session),
+        received=session.received,
     )
     return entered(workflow, moved, now) if to is not None else moved
 
@@ -138,14 +142,14 @@ def advance(
 def entered(workflow: Definition, session: Session, now: str = "") -> Session:
     """Return *session* with what entering its current step records: dispatches, questions, a review."""
     step = workflow.step(str(session.step))
-    if step.work is None and not step.questions and step.id not in _reviews(workflow):
+    if step.work is None and not step.questions and step.id not in reviews(workflow):
         return session
     from flowrail.machines import asking, dispatching
 
     values = names_in(in_context(step, session.params, session.state, session.visit))
     session = dispatching.with_states(session, dispatching.entering(step, values, session.revision))
     session = asking.with_questions(session, asking.entering(step, values, now))
-    if step.id in _reviews(workflow):
+    if step.id in reviews(workflow):
         session = session._replace(entered=Frozen({**session.entered, step.id: session.revision}))
     return session
 
@@ -183,9 +187,13 @@ def open_now(step: StepDef, session: Session, reported: str) -> None:
     if reported not in ways:
         raise OutcomeNotOpenError(step=step.id, outcome=reported, ways_on=ways)
     if session.dispatches and _limit_answer(session) is None:
-        from flowrail.machines.dispatching import check_joined
+        _check_joined(step, session, reported)
 
-        check_joined(step, session, reported)
+
+def _check_joined(step: StepDef, session: Session, outcome: str) -> None:
+    from flowrail.machines.dispatching import check_joined
+
+    check_joined(step, session, outcome)
 
 
 def settled(session: Session, now: str) -> Session:
@@ -219,6 +227,13 @@ def _choose(step: StepDef, session: Session, report: Report, facts: Mapping[str,
     return chosen
 
 
+def _decided(step: StepDef, session: Session) -> Mapping[str, int]:
+    """Return when each gate decided last; the review that it decides from has to be entered after that."""
+    if step.gate is None:
+        return session.decided
+    return Frozen({**session.decided, step.id: session.revision})
+
+
 def _limit_answer(session: Session) -> str | None:
     """Return what the user answered to the limit's question, if it was put and answered."""
     if not session.questions:
@@ -244,15 +259,17 @@ def _ask_about_limit(step: StepDef, session: Session) -> Session:
     from flowrail.machines import asking
 
     grants = session.grants.get(step.id) or {}
-    another = not grants.get("must_only") and int(grants.get("another", 0)) < MOST_EXTRA_ROUNDS
-    question = asking.limit_question(
-        step, visits=session.visit, gate=step.gate is not None, another=another, ways=list(step.ways)
-    )
+    must_only = not grants.get("must_only")
+    another = must_only and int(grants.get("another", 0)) < MOST_EXTRA_ROUNDS
+    question = asking.limit_question(step, visits=session.visit, another=another, must_only=must_only)
     return asking.with_questions(session, [question])
 
 
 def _grant_round(step: StepDef, session: Session) -> Session:
-    """Return *session* with the round that the user's answer allows."""
+    """Return *session* with the round that the user's answer allows.
+
+    Other steps may have led here beyond the limit already; the round is one more than those.
+    """
     from flowrail.machines import asking
     from flowrail.machines.reviewing import grant
 
@@ -261,7 +278,7 @@ def _grant_round(step: StepDef, session: Session) -> Session:
     changed = grant(
         session,
         step.id,
-        rounds=int(mine.get("rounds", 0)) + 1,
+        rounds=max(int(mine.get("rounds", 0)), session.visit - (step.bound or 0)) + 1,
         another=int(mine.get("another", 0)) + (not must_only),
         must_only=must_only or bool(mine.get("must_only")),
     )
@@ -292,14 +309,6 @@ def _granted(session: Session) -> Mapping[str, int]:
     if not session.grants:
         return NOTHING
     return {step: int((grants or {}).get("rounds", 0)) for step, grants in session.grants.items()}
-
-
-def _reviews(workflow: Definition) -> frozenset[str]:
-    known: frozenset[str] | None = workflow.derived.get("reviews")
-    if known is None:
-        names = (step.gate.review for step in workflow.steps if step.gate is not None)
-        known = workflow.derived["reviews"] = frozenset(names)
-    return known
 
 
 def _passed(workflow: Definition, target: str | None, landed: str | None) -> tuple[str, ...]:

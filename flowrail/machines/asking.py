@@ -13,12 +13,15 @@ from flowrail._codec import from_plain, to_plain
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import wording
 from flowrail.machines.definition import Outcome, QuestionDef, StepDef
+from flowrail.machines.questions import OWN_WORDS
 from flowrail.machines.session import ACTIVE, WAITING, Session
 
 BY_STEP, BY_AGENT, BY_LIMIT = "step", "agent", "limit"
 LIMIT = "limit"
 ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
 LONGEST_OTHER = 4_000
+ACCEPTED = "the user accepts what is still open"
+"""The reason for going on at a limit, where the user gave none in their own words."""
 
 
 class QuestionOpenError(ConflictError):
@@ -56,6 +59,7 @@ class Asked(NamedTuple):
     answer: tuple[str, ...] | None = None
     answered_at: str | None = None
     answered_by: str | None = None
+    reason: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -64,32 +68,47 @@ class Asked(NamedTuple):
 
     @property
     def outcome(self) -> str | None:
-        """The outcome that the answer stands for."""
+        """The outcome that the answer stands for; of several, the first that is not `ok`.
+
+        Own words stand for ``other``. Where none is declared they never count as agreement, as
+        long as one of the options stands for anything else.
+        """
         if not self.answer:
             return None
-        if self.answer[0].startswith("other:"):
-            return self.other or (self.options[0].outcome if self.options else None)
-        chosen = [option.outcome for option in self.options if option.label in self.answer]
-        return next((outcome for outcome in chosen if outcome), None)
+        named = [option.outcome for option in self.options if option.label in self.answer]
+        if any(word.startswith(OWN_WORDS) for word in self.answer):
+            named += [self.other] if self.other else [option.outcome for option in self.options]
+        chosen = [outcome for outcome in named if outcome]
+        return next((outcome for outcome in chosen if outcome != Outcome.OK), chosen[0] if chosen else None)
 
-    def answered(self, words: Sequence[str], *, at: str, by: str) -> Asked:
+    def answered(self, words: Sequence[str], *, at: str, by: str, reason: str = "") -> Asked:
         """Return the question with its answer; refuse one that is no option."""
-        return self._replace(answer=tuple(self._fits(word) for word in words), answered_at=at, answered_by=by)
+        answer = tuple(dict.fromkeys(self._fits(word) for word in words))
+        answered = self._replace(answer=answer, answered_at=at, answered_by=by, reason=reason)
+        if self.source == BY_LIMIT and answered.outcome == ACCEPT and not reason.strip():
+            raise BadAnswerError(
+                f"`{answer[0]}` needs a reason, which is kept",
+                hint="add --reason TEXT, in the user's words",
+                question=self.id,
+            )
+        return answered
 
     def _fits(self, word: str) -> str:
-        if word.startswith("other:"):
+        if word.startswith(OWN_WORDS):
             if self.source == BY_LIMIT:
                 raise BadAnswerError(
                     f"question `{self.id}` takes one of its options",
                     hint=f"answer with one of {self._labels()}",
                 )
-            if len(word) > LONGEST_OTHER:
+            said = word.removeprefix(OWN_WORDS).strip()
+            if not 0 < len(said) <= LONGEST_OTHER:
                 raise BadAnswerError(
-                    f"the answer has {len(word)} characters", hint=f"say it in {LONGEST_OTHER}"
+                    f"the answer has {len(said)} characters", hint=f"say it in 1 to {LONGEST_OTHER}"
                 )
-            return word
+            return f"{OWN_WORDS}{said}"
         for option in self.options:
-            if word.casefold() == option.label.casefold():
+            named = {option.label.casefold(), *({option.outcome} if self.source == BY_LIMIT else ())}
+            if word.casefold() in named:
                 return option.label
         raise BadAnswerError(
             f"`{word[:60]}` is no option of question `{self.id}`",
@@ -144,7 +163,7 @@ def _asked(question: QuestionDef, values: Mapping[str, Any], now: str) -> Asked:
         ),
         multi=question.multi,
         other=question.other,
-        default=question.default,
+        default=None if question.default is None else wording.fill(question.default, values),
         due=later(now, question.deadline) if question.deadline and question.default else None,
     )
 
@@ -180,14 +199,18 @@ def decided_by_answers(questions: Sequence[Asked]) -> str:
     return next((outcome for outcome in outcomes if outcome != Outcome.OK), str(Outcome.OK))
 
 
-def limit_question(step: StepDef, *, visits: int, gate: bool, another: bool, ways: Sequence[str]) -> Asked:
-    """Return the question that a limit raises: how to go on with a step that leads back once too often."""
+def limit_question(step: StepDef, *, visits: int, another: bool, must_only: bool) -> Asked:
+    """Return the question that a limit raises: how to go on with a step that leads back once too often.
+
+    *another* and *must_only* say whether these two are still to be had.
+    """
+    gate = step.gate is not None
     options = []
     if another:
         options.append(Choice("Another round", ANOTHER, "Go back once more and try again."))
-        if gate:
-            options.append(Choice("MUST only", MUST_ONLY, "One more round, judged by MUST findings alone."))
-    if Outcome.OK in ways:
+    if must_only and gate:
+        options.append(Choice("MUST only", MUST_ONLY, "One more round, judged by MUST findings alone."))
+    if Outcome.OK in step.ways:
         options.append(
             Choice("Accept the risk", ACCEPT, "Go on as if it had passed; the reason is recorded.")
         )
@@ -196,7 +219,7 @@ def limit_question(step: StepDef, *, visits: int, gate: bool, another: bool, way
     return Asked(
         id=LIMIT,
         header="Limit",
-        text=f"{step.name}: entered {visits} times, and it {what}. How shall it go on?",
+        text=f"{step.name}: {visits} round{'s' if visits != 1 else ''}, and it {what}. How shall it go on?",
         options=tuple(options),
         source=BY_LIMIT,
     )

@@ -44,6 +44,8 @@ STEP_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 WORKFLOW_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:/[a-z0-9]+(?:-[a-z0-9]+)*)?\Z")
 VALUE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 LONGEST_NAME = 64
+LEASE_SECONDS = 3_600
+"""How long a piece of work is held without a sign of life, unless its step says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,17 @@ class Delegation(NamedTuple):
 
     ``run`` is the address of a workflow; without it an agent works from ``prompt``. ``over`` is a list,
     or the name of a fact that is one: one agent for each item. ``join`` is all, any or at least N.
+    Who claims a piece of it holds it for ``lease`` seconds, and longer while there are signs of life.
     """
 
     agent: str
     run: str | None = None
-    over: str | tuple[Any, ...] | None = None
+    over: str | Sequence[Any] | None = None
     vars: Mapping[str, Any] = Frozen()
     join: str = "all"
     model: str | None = None
     prompt: tuple[str, ...] = ()
+    lease: float = LEASE_SECONDS
 
 
 class OptionDef(NamedTuple):
@@ -174,6 +178,8 @@ class StepDef:
         put(self, "rules", tuple(_rule(each) for each in self.rules))
         put(self, "variants", tuple(_variant(each) for each in self.variants))
         put(self, "questions", tuple(self.questions))
+        if self.dispatch is not None and isinstance(self.dispatch.over, list):
+            put(self, "dispatch", self.dispatch._replace(over=tuple(self.dispatch.over)))
         put(self, "reports", freeze({name: arg_from(spec) for name, spec in dict(self.reports).items()}))
         if self.origin is None:
             put(self, "origin", sys_caller(3))
@@ -307,7 +313,7 @@ class Definition:
     def __setattr__(self, name: str, value: object = None) -> None:
         raise AttributeError(f"a workflow cannot be changed: `{name}`")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    __delattr__ = __setattr__
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self.steps)} steps)"

@@ -7,6 +7,7 @@ the step may be reported.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,14 +15,15 @@ from typing import Any, NamedTuple
 from flowrail._codec import from_plain, to_plain
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import wording
-from flowrail.machines.definition import Delegation, Outcome, StepDef
+from flowrail.machines.definition import LEASE_SECONDS, Delegation, Outcome, StepDef
 from flowrail.machines.frozen import Frozen
+from flowrail.machines.joins import MOST, Join, needed_by
 from flowrail.machines.session import Session
 
 PENDING, CLAIMED, DONE, CANCELLED = "pending", "claimed", "done", "cancelled"
-LEASE_SECONDS = 3_600
-MOST = 500
-_JOIN = re.compile(r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z")
+RESULTS = 400_000
+"""How many bytes the results of a step's agents may have together; each has its even share."""
+_ID = re.compile(r"d(\d{1,9})-\d{1,9}\Z")
 _WHOLE = re.compile(r"\$([a-z][a-z0-9_]*)\Z")
 
 
@@ -68,6 +70,7 @@ class Dispatched(NamedTuple):
     token: str | None = None
     outcome: str | None = None
     result: Mapping[str, Any] = Frozen()
+    lease: float = float(LEASE_SECONDS)
 
     @property
     def succeeded(self) -> bool:
@@ -98,25 +101,6 @@ class Ended(NamedTuple):
     replayed: bool = False
 
 
-class Join(NamedTuple):
-    """How far a step's dispatches are: how many must succeed, have succeeded, can still."""
-
-    needed: int
-    succeeded: int
-    open: tuple[str, ...]
-    total: int
-
-    @property
-    def met(self) -> bool:
-        """Whether enough have succeeded."""
-        return self.succeeded >= self.needed
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether too few are left to meet it."""
-        return not self.met and self.succeeded + len(self.open) < self.needed
-
-
 def states(session: Session) -> tuple[Dispatched, ...]:
     """Return the dispatches of the current step."""
     return tuple(from_plain(dict(each), Dispatched) for each in session.dispatches)
@@ -133,9 +117,17 @@ def replaced(session: Session, changed: Dispatched) -> Session:
 
 
 def one(session: Session, dispatch_id: str) -> Dispatched:
-    """Return a dispatch of the current step by its id."""
+    """Return a dispatch of the current step by its id; one of a step that was left is gone."""
     known = {each.id: each for each in states(session)}
     if dispatch_id not in known:
+        written = _ID.match(dispatch_id)
+        if written and int(written.group(1)) < session.revision:
+            raise DispatchGoneError(
+                f"dispatch `{dispatch_id}` belongs to a step that session `{session.id}` has left",
+                hint="stop here and say so; nothing that is reported now would count",
+                dispatch=dispatch_id,
+                session=session.id,
+            )
         raise UnknownDispatchError(
             f"session `{session.id}` has no dispatch `{dispatch_id[:40]}` now",
             hint=wording.did_you_mean(
@@ -160,6 +152,7 @@ def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[D
             vars={name: _filled(value, {**values, "item": item}) for name, value in work.vars.items()},
             item=item,
             model=work.model,
+            lease=float(work.lease),
         )
         for number, item in enumerate(items, start=1)
     )
@@ -184,16 +177,6 @@ def join_of(step: StepDef, dispatches: Sequence[Dispatched]) -> Join:
         open=tuple(each.id for each in dispatches if not each.ended),
         total=total,
     )
-
-
-def needed_by(join: str, total: int) -> int:
-    """Return how many must succeed; `ValueError` where *join* says nothing that is known."""
-    found = _JOIN.match(join)
-    if found is None:
-        raise ValueError(f"`{join}` is no join; write all, any or at least N")
-    if join == "all":
-        return total
-    return int(found.group("least") or 1)
 
 
 def open_outcomes(join: Join, outcomes: Sequence[str]) -> list[str]:
@@ -225,17 +208,30 @@ def check_joined(step: StepDef, session: Session, outcome: str) -> None:
 
 
 def claimable(dispatch: Dispatched, now: str) -> bool:
-    """Return whether *dispatch* may be handed out: never yet, its lease over, or it failed."""
+    """Return whether *dispatch* may be handed out: never yet, its lease over, it failed or was called off."""
     if dispatch.status == PENDING:
         return True
     if dispatch.status == CLAIMED:
         return dispatch.expires_at is not None and dispatch.expires_at <= now
-    return dispatch.status == DONE and not dispatch.succeeded
+    return not dispatch.succeeded
 
 
-def cancelled(dispatches: Sequence[Dispatched]) -> tuple[Dispatched, ...]:
-    """Return the dispatches with those that have not ended called off."""
-    return tuple(each if each.ended else each._replace(status=CANCELLED) for each in dispatches)
+def share(total: int) -> int:
+    """Return how many bytes the result of one of *total* agents may have."""
+    return RESULTS // max(1, total)
+
+
+def cut(result: Mapping[str, Any], most: int, where: str) -> dict[str, Any]:
+    """Return *result* in *most* bytes or little more: what is too long is named with *where* it stands."""
+    sizes = {name: len(json.dumps(value, default=list)) for name, value in result.items()}
+    left = most - sum(len(name) + 4 for name in sizes)
+    kept = dict(result)
+    for name in sorted(sizes, key=lambda each: -sizes[each]):
+        if sum(sizes.values()) <= left:
+            break
+        kept[name] = f"({sizes[name]} bytes: {where})"
+        sizes[name] = len(str(kept[name]))
+    return kept
 
 
 def _items(work: Delegation, values: Mapping[str, Any], step: StepDef) -> list[Any]:

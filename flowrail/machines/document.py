@@ -6,35 +6,19 @@ mistake in it is named at once. What is misshapen is left out of the definition 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 
-from flowrail.errors import DocumentError
-from flowrail.machines.checks import check_workflow
-from flowrail.machines.definition import (
-    BUILT_IN,
-    Definition,
-    Delegation,
-    GateDef,
-    OptionDef,
-    QuestionDef,
-    Rule,
-    StepDef,
-    Variant,
-)
-from flowrail.machines.findings import Finding, Path
-from flowrail.machines.frozen import freeze
-from flowrail.machines.params import KINDS, arg_from
+from flowrail.machines.building import Builder, ReadText
+from flowrail.machines.checks import raw_findings
+from flowrail.machines.definition import LEASE_SECONDS, Definition
+from flowrail.machines.findings import Finding, Path, Raw
 from flowrail.machines.wording import did_you_mean
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 OUTCOMES = ["ok", "fail", "skip", "iterate"]
-
-Text = str
-ReadText = Callable[[str], str]
-"""Returns the text of a file of the skill's folder by its relative path; raises `DocumentError`."""
 
 Ways = Annotated[
     dict[str, str | None],
@@ -102,6 +86,9 @@ class DispatchSpec(_Part):
     model: Literal["haiku", "sonnet", "opus"] | None = Field(None, description="Which model is advised.")
     prompt: str | None = Field(
         None, description="Without `run`: the file that tells the agent what to do; else the step's own text."
+    )
+    lease: int | float = Field(
+        LEASE_SECONDS, ge=1, description="How many seconds it is held without a sign of life."
     )
 
 
@@ -195,44 +182,47 @@ def parse(
     *name* is the workflow's address, *place* tells where a path of the document stands, and
     *text_folder* holds the steps' texts unless a step says otherwise.
     """
-    findings = _shape(value, place)
-    data = value if isinstance(value, dict) else {}
-    if data is not value:
+    wrong = _shape(value)
+    findings = [_shape_finding(each, place) for each in wrong]
+    if not isinstance(value, dict):
         return Parsed(Definition(name, (), origin=place(())), tuple(findings))
-    builder = _Builder(place, read_text, text_folder, findings)
-    definition = builder.definition(data, name)
-    written = data.get("name")
+    builder = Builder(place, read_text, text_folder, findings)
+    definition = builder.definition(value, name)
+    written = value.get("name")
     if isinstance(written, str) and written != name:
-        findings.append(
-            Finding(
-                "FR107",
-                "error",
-                f"the file says `name: {written}` but stands for `{name}`",
-                f"write `name: {name}`, or rename the folder",
-                place(("name",)),
-            )
-        )
+        what = f"the file says `name: {written}` but stands for `{name}`"
+        hint = f"write `name: {name}`, or rename the folder"
+        findings.append(Finding("FR107", "error", what, hint, place(("name",))))
     told = {(finding.code, finding.place) for finding in findings}
-    for finding in check_workflow(definition, locate=lambda path: place(builder.as_written(path))):
-        covered = (finding.code, finding.place) in told or (
-            finding.code == "FR112" and finding.step in builder.misshapen
-        )
+    misshapen = [each["loc"] for each in wrong]
+    for raw in raw_findings(definition):
+        path = builder.as_written(raw.path)
+        covered = (raw.code, place(path)) in told or _follows(raw, path, builder, misshapen)
         if not covered:
-            findings.append(finding)
+            findings.append(raw.at(place(path)))
     return Parsed(definition, tuple(findings))
 
 
-def _shape(value: object, place: Callable[[Path], str]) -> list[Finding]:
+def _follows(raw: Raw, path: Path, builder: Builder, misshapen: Sequence[Path]) -> bool:
+    """Return whether a finding only follows from a shape that is wrong, which is told already."""
+    if raw.code == "FR112":
+        return raw.step in builder.misshapen
+    return raw.code in _OF_ITS_SHAPE and any(
+        other[: len(path)] == path or path[: len(other)] == other for other in misshapen
+    )
+
+
+_OF_ITS_SHAPE = {"FR140", "FR142", "FR144", "FR145", "FR146", "FR147", "FR148", "FR150", "FR153"}
+"""What is found in work, questions and gates where a part of them was left out."""
+
+
+def _shape(value: object) -> list[Any]:
     if not isinstance(value, dict):
-        return [
-            Finding(
-                "FR100", "error", "the file holds no mapping", "start with `name:` and `steps:`", place(())
-            )
-        ]
+        return [{"type": "no_mapping", "loc": ()}]
     try:
         WorkflowSpec.model_validate(value)
     except ValidationError as error:
-        return [_shape_finding(each, place) for each in _united(error.errors(include_url=False), value)]
+        return _united(error.errors(include_url=False), value)
     return []
 
 
@@ -266,6 +256,9 @@ _WORDS = {
 
 def _shape_finding(error: Any, place: Callable[[Path], str]) -> Finding:
     path: Path = error["loc"]
+    if error["type"] == "no_mapping":
+        remedy = "start with `name:` and `steps:`"
+        return Finding("FR100", "error", "the file holds no mapping", remedy, place(()))
     name = ".".join(str(part) for part in path) or "the file"
     if error["type"] == "extra_forbidden":
         known = _known_keys(path[:-1])
@@ -299,199 +292,3 @@ def _known_keys(path: Path) -> list[str]:
     names = [part for part in path if part in models]
     model = models[str(names[-1])] if names else WorkflowSpec
     return [field.alias or name for name, field in model.model_fields.items()]
-
-
-class _Builder:
-    """Builds a definition out of whatever has the right shape."""
-
-    def __init__(
-        self, place: Callable[[Path], str], read_text: ReadText, text_folder: str, findings: list[Finding]
-    ) -> None:
-        self.place = place
-        self.read_text = read_text
-        self.text_folder = text_folder
-        self.findings = findings
-        self.indexes: list[int] = []
-        self.misshapen: set[str | None] = set()
-
-    def as_written(self, path: Path) -> Path:
-        """Return a path into the definition as a path into the document."""
-        if path[:1] == ("entry_point",):
-            return ("entry",)
-        if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
-            return ("steps", self.indexes[path[1]], *path[2:])
-        return path
-
-    def definition(self, data: Mapping[str, Any], name: str) -> Definition:
-        entry = data.get("entry")
-        description = data.get("description")
-        written = data.get("steps")
-        steps = [
-            self._step(step, index)
-            for index, step in enumerate(written if isinstance(written, list) else [])
-            if isinstance(step, dict) and isinstance(step.get("id"), str)
-        ]
-        return Definition(
-            name,
-            steps,
-            entry_point=entry if isinstance(entry, str) else None,
-            description=description if isinstance(description, str) else "",
-            params=self._values(data.get("params")),
-            origin=self.place(()),
-            then=data["then"] if isinstance(data.get("then"), str) else None,
-        )
-
-    def _step(self, data: Mapping[str, Any], index: int) -> StepDef:
-        self.indexes.append(index)
-        ways = data.get("next")
-        if ways != {}:  # whatever else has come to nothing is told as it was written
-            self.misshapen.add(data["id"])
-        limit = data.get("limit")
-        return StepDef(
-            id=data["id"],
-            title=_text(data.get("title")),
-            actions=self._told(data, index),
-            next={
-                outcome: target
-                for outcome, target in (ways if isinstance(ways, dict) else {}).items()
-                if target is None or isinstance(target, str)
-            },
-            phase=data["phase"] if isinstance(data.get("phase"), str) else None,
-            when=data["when"] if isinstance(data.get("when"), str) else None,
-            limit=limit if isinstance(limit, int) and not isinstance(limit, bool) else None,
-            reports=self._values(data.get("reports")),
-            rules=[
-                Rule(rule["outcome"], rule.get("if") if isinstance(rule.get("if"), str) else None)
-                for rule in _dicts(data.get("rules"))
-                if isinstance(rule.get("outcome"), str)
-            ],
-            variants=[
-                Variant(variant["when"], self._variant_text(variant, index, at))
-                for at, variant in enumerate(_dicts(data.get("variants")))
-                if isinstance(variant.get("when"), str)
-            ],
-            dispatch=self._dispatch(data.get("dispatch"), index),
-            questions=[
-                _question(question) for question in _dicts(data.get("questions")) if _is_text(question, "id")
-            ],
-            gate=_gate(data.get("gate")),
-            origin=self.place(("steps", index)),
-        )
-
-    def _dispatch(self, data: object, index: int) -> Delegation | None:
-        if not isinstance(data, dict) or not _is_text(data, "agent"):
-            return None
-        over, prompt = data.get("over"), data.get("prompt")
-        return Delegation(
-            agent=data["agent"],
-            run=data["run"] if _is_text(data, "run") else None,
-            over=tuple(over) if isinstance(over, list) else over if isinstance(over, str) else None,
-            vars=freeze(data["vars"] if isinstance(data.get("vars"), dict) else {}),
-            join=data["join"] if _is_text(data, "join") else "all",
-            model=data["model"] if _is_text(data, "model") else None,
-            prompt=self._file(prompt, ("steps", index, "dispatch", "prompt"))
-            if isinstance(prompt, str)
-            else (),
-        )
-
-    def _told(self, data: Mapping[str, Any], index: int) -> tuple[str, ...]:
-        actions = data.get("actions")
-        if isinstance(actions, list):
-            return tuple(each for each in actions if isinstance(each, str))
-        named = data.get("text")
-        step_id = data["id"]
-        path = named if isinstance(named, str) else f"{self.text_folder}/{step_id}.md"
-        return self._file(path, ("steps", index, "text" if isinstance(named, str) else "id"), step_id)
-
-    def _variant_text(self, data: Mapping[str, Any], index: int, at: int) -> tuple[str, ...]:
-        actions = data.get("actions")
-        if isinstance(actions, list):
-            return tuple(each for each in actions if isinstance(each, str))
-        path = data.get("text")
-        return self._file(path, ("steps", index, "variants", at, "text")) if isinstance(path, str) else ()
-
-    def _file(self, name: str, path: Path, step_id: str | None = None) -> tuple[str, ...]:
-        try:
-            return (self.read_text(name).strip("\n"),)
-        except DocumentError as error:
-            self.findings.append(
-                Finding("FR125", "error", f"no text: {error.fact}", error.hint, self.place(path), step_id)
-            )
-            return (f"(no text: {name})",)
-
-    def _values(self, data: object) -> dict[str, Any]:
-        if not isinstance(data, dict):
-            return {}
-        values: dict[str, Any] = {}
-        for name, spec in data.items():
-            kind = spec.get("type") if isinstance(spec, dict) else None
-            known = isinstance(spec, dict) and (kind is None or kind in KINDS)
-            values[name] = arg_from(_plausible(spec) if known else {})
-        return {name: value for name, value in values.items() if name not in BUILT_IN or data}
-
-
-def _question(data: Mapping[str, Any]) -> QuestionDef:
-    deadline = data.get("deadline")
-    return QuestionDef(
-        id=data["id"],
-        header=_text(data.get("header")),
-        text=_text(data.get("text")),
-        options=tuple(
-            OptionDef(
-                option["label"],
-                option["outcome"] if _is_text(option, "outcome") else None,
-                _text(option.get("description")),
-            )
-            for option in _dicts(data.get("options"))
-            if _is_text(option, "label")
-        ),
-        multi=data.get("multi") is True,
-        other=data["other"] if _is_text(data, "other") else None,
-        default=data["default"] if _is_text(data, "default") else None,
-        deadline=deadline if _is_number(deadline) else None,
-    )
-
-
-def _gate(data: object) -> GateDef | None:
-    if not isinstance(data, dict) or not _is_text(data, "review"):
-        return None
-    limit = data.get("limit", 5)
-    return GateDef(
-        name=_text(data.get("name")),
-        review=data["review"],
-        limit=limit if isinstance(limit, int) and not isinstance(limit, bool) else 5,
-        policy=data["policy"] if _is_text(data, "policy") else None,
-    )
-
-
-def _is_text(data: Mapping[str, Any], key: str) -> bool:
-    return isinstance(data.get(key), str)
-
-
-def _plausible(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a value's declaration that have the right shape."""
-    fits: dict[str, Callable[[Any], bool]] = {
-        "type": lambda value: isinstance(value, str),
-        "description": lambda value: isinstance(value, str),
-        "choices": lambda value: isinstance(value, list),
-        "default": lambda value: isinstance(value, (str, int, float, list)),
-        "required": lambda value: isinstance(value, bool),
-        "example": lambda _: True,
-        "min": _is_number,
-        "max": _is_number,
-        "min_length": _is_number,
-        "max_length": _is_number,
-    }
-    return {key: value for key, value in spec.items() if key in fits and fits[key](value)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -40,6 +40,22 @@ CODES = {
     "FR126": "a fact is read before any step reports it",
     "FR127": "a text quotes a resource that is not there",
     "FR130": "a key is not known, or its value is of the wrong kind",
+    "FR140": "agents are to go over something that is no list",
+    "FR141": "a variable for an agent cannot be filled",
+    "FR142": "a join can never be met",
+    "FR143": "a workflow that an agent is to run is not there",
+    "FR144": "an agent is told nothing of its work",
+    "FR145": "an agent is not known",
+    "FR146": "a question cannot be asked",
+    "FR147": "an answer leads nowhere",
+    "FR148": "a gate has no review, or lacks a way on",
+    "FR149": "a gate does not lead back to its review",
+    "FR150": "a gate's rounds or its policy cannot be",
+    "FR151": "the workflow that comes then is not there",
+    "FR152": "a `flow:` fence cannot become a block",
+    "FR153": "a lease cannot be",
+    "FR154": "the work of a step is given twice",
+    "FR155": "an agent's workflow takes other parameters",
     "FR190": "computed, not read",
 }
 """Every code, with what it says in general. Codes are never reused for something else."""
@@ -59,6 +75,21 @@ class Finding(NamedTuple):
     def line(self) -> str:
         """The finding as one line."""
         return f"{self.place}: {self.severity} {self.code}: {self.message}; {self.remedy}"
+
+
+class Raw(NamedTuple):
+    """A finding before its place is turned into words."""
+
+    code: str
+    path: Path
+    message: str
+    remedy: str
+    step: str | None = None
+    severity: str = "error"
+
+    def at(self, place: str) -> Finding:
+        """Return the finding with its place in words."""
+        return Finding(self.code, self.severity, self.message, self.remedy, place, self.step)
 
 
 class WorkflowError(FlowError):

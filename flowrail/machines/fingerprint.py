@@ -29,14 +29,15 @@ def graph_print(workflow: Definition) -> str:
 def _all(workflow: Definition) -> dict[str, str]:
     known: dict[str, str] | None = workflow.derived.get("prints")
     if known is None:
-        known = {step.id: _digest(_structure(step)) for step in workflow.steps}
+        known = {step.id: _digest(structure(step)) for step in workflow.steps}
         params = {name: _value(arg) for name, arg in workflow.params.items()}
         known[""] = _digest([workflow.entry_point, params, list(known.items())])
         workflow.derived["prints"] = known
     return known
 
 
-def _structure(step: StepDef) -> dict[str, Any]:
+def structure(step: StepDef) -> dict[str, Any]:
+    """Return what makes *step* the same: everything that decides where it leads, and no text."""
     return {
         "id": step.id,
         "next": {str(outcome): target for outcome, target in step.next.items()},

@@ -46,16 +46,25 @@ def possible_edges(workflow: Definition) -> Iterator[Edge]:
 
 def chosen_outcomes(step: StepDef) -> frozenset[str]:
     """Return the outcomes that may come of a step, the one at its limit included."""
-    if step.questions:
-        named = {option.outcome for question in step.questions for option in question.options}
-        named |= {question.other for question in step.questions}
-        return frozenset({str(outcome) for outcome in named if outcome} or {str(Outcome.OK)})
-    if not step.rules:
+    if step.gate is not None:
+        return frozenset({str(Outcome.OK), str(Outcome.FAIL)})
+    if not step.questions and not step.rules:
         return frozenset(step.ways)
-    chosen = {rule.outcome for rule in step.rules}
+    chosen = answered_outcomes(step) if step.questions else {rule.outcome for rule in step.rules}
     if step.limit is not None and Outcome.ITERATE in chosen:
         chosen.add(Outcome.OK)
     return frozenset(chosen)
+
+
+def answered_outcomes(step: StepDef) -> set[str]:
+    """Return the outcomes that the answers to a step's questions may come to.
+
+    The first that is not `ok` counts, so `ok` comes of it where every question leaves that open.
+    """
+    said = [{option.outcome for option in each.options} | ({each.other} - {None}) for each in step.questions]
+    others = {str(outcome) for each in said for outcome in each if outcome not in {None, Outcome.OK}}
+    agreed = all({None, str(Outcome.OK)} & each or not each for each in said)
+    return others | ({str(Outcome.OK)} if agreed else set())
 
 
 def adjacency(ways: Iterable[Edge]) -> tuple[dict[str, list[str]], dict[str, list[str]], set[str]]:
@@ -82,6 +91,15 @@ def reach(starts: Iterable[str], neighbours: Adjacency) -> set[str]:
                 seen.add(step)
                 stack.append(step)
     return seen
+
+
+def reviews(workflow: Definition) -> frozenset[str]:
+    """Return the steps that a gate names as its review."""
+    known: frozenset[str] | None = workflow.derived.get("reviews")
+    if known is None:
+        names = (step.gate.review for step in workflow.steps if step.gate is not None)
+        known = workflow.derived["reviews"] = frozenset(names)
+    return known
 
 
 def leads_back(workflow: Definition, source: str, target: str | None) -> bool:

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.graph import resolve
+from flowrail.machines.graph import resolve, reviews
 from flowrail.machines.judgement import HandlerError, actions_of, applies, in_context, names_in, title_of
 from flowrail.machines.limits import asks_user, is_capped
 from flowrail.machines.params import Arg
 from flowrail.machines.rules import RuleError, parse
 from flowrail.machines.session import Session
+from flowrail.machines.taken import handed_over
 from flowrail.machines.values import fact_args
 from flowrail.machines.wording import fill, in_words
 
 if TYPE_CHECKING:
-    from flowrail.machines.dispatching import Join
+    from flowrail.machines.joins import Join
     from flowrail.machines.reviewing import Recorded
 
 MOST_CASES = 12
@@ -80,6 +81,10 @@ class DispatchView(NamedTuple):
     command: str
     item: Any
     result: Mapping[str, Any]
+    again: bool
+    """Whether it ended without success and is still needed, so that it may be claimed once more."""
+    resume: str | None
+    """Where it is claimed and has a session: the command by which a fresh agent goes on with that."""
 
 
 class QuestionView(NamedTuple):
@@ -94,6 +99,23 @@ class QuestionView(NamedTuple):
     session: str
     source: str
     command: str
+
+
+class LoopView(NamedTuple):
+    """Where a review loop stands, at its gate, at its review, or at the work that it sent back.
+
+    ``mode`` is review, passed, re-verify or ask-user at a gate, re-verify at a review entered again,
+    fix at the work. ``blocking`` are the findings that block, ``mended_in`` the step that mends them.
+    """
+
+    gate: str
+    name: str
+    round: int
+    limit: int
+    mode: str
+    severities: tuple[str, ...] = ()
+    blocking: tuple[str, ...] = ()
+    mended_in: str | None = None
 
 
 class Guidance(NamedTuple):
@@ -120,6 +142,11 @@ class Guidance(NamedTuple):
     parent: Mapping[str, Any] = Frozen()
     then_command: str | None = None
     resources: Mapping[str, str] = Frozen()
+    finding_command: str | None = None
+    """Where a review is at work: the command that puts a finding on record, but for what was found."""
+    loop: LoopView | None = None
+    ask_command: str | None = None
+    """For an agent that works for another: the command that puts its questions, ``-`` for what it writes."""
 
 
 def guide(
@@ -148,7 +175,7 @@ def guide(
         revision=session.revision,
         head=head,
         step=_view(workflow, session, step) if step else None,
-        actions=actions_of(step, _context(session, step)) if step else (),
+        actions=(*handed_over(session), *actions_of(step, _context(session, step))) if step else (),
         next=(),
         started_at=session.started_at,
         params=session.params,
@@ -156,14 +183,18 @@ def guide(
         resumed=resumed,
         start_command=command("start", session.skill, store=store) if resumed else None,
         parent=session.parent,
+        ask_command=command("ask", session.id, "-", store=store) if session.parent else None,
         resources=workflow.resources,
     )
     if step is None or not session.is_open:
         return farewell(told, workflow, session, store=store, place=place)
-    if session.dispatches or session.questions or step.gate is not None or from_agents:
+    reviewed = step.gate is not None or step.id in reviews(workflow)
+    if session.dispatches or session.questions or reviewed or from_agents or session.decided:
         from flowrail.machines.together import with_others
 
-        told = with_others(told, step, session, from_agents, store=store, place=place)
+        told = with_others(told, workflow, step, session, from_agents, store=store, place=place)
+    if reviewed or session.parent.get("review"):
+        told = told._replace(finding_command=command("finding", "add", session.id, store=store))
     return told._replace(next=tuple(_ways(workflow, session, step, store, _waits(told))))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
@@ -16,6 +16,7 @@ from flowrail.machines.definition import (
     StepDef,
     handler_signature,
 )
+from flowrail.machines.markup import Markup
 from flowrail.machines.params import Arg
 
 Call = Callable[[Callable[..., Any], StepContext, Mapping[str, Any]], Any]
@@ -79,12 +80,17 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
     """Return what the step tells now: the first variant that holds, else its own text."""
     for variant in step.variants:
         if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
-            return tuple(wording.fill(text, names_in(context)) for text in variant.actions)
+            return _filled(variant.actions, context)
     if callable(step.actions):
         told = call_plainly(step.actions, context, {})
         return (told,) if isinstance(told, str) else tuple(str(each) for each in told)
+    return _filled(step.actions, context)
+
+
+def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
+    """Return texts with their values; a block is markup already and stays as it is."""
     values = names_in(context)
-    return tuple(wording.fill(str(text), values) for text in step.actions)
+    return tuple(text if isinstance(text, Markup) else wording.fill(str(text), values) for text in texts)
 
 
 def by_rules(step: StepDef, values: Mapping[str, Any]) -> Outcome:

@@ -2,7 +2,8 @@
 
 A line is JSON whose last key is the hash of all the text before it, so that every changed bit shows,
 without anybody having to agree on how JSON is written. Each record holds the complete session
-after it: to go on, the first line and the last are read, however long the journal is.
+after it: to go on, the first line and the last are read, however long the journal is. Long texts lie
+beside it (`texts`), and what an earlier version wrote is read in the form of today (`upgrades`).
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from typing import Any, NamedTuple
 
 from flowrail._codec import RecordError, from_plain, to_plain
 from flowrail.errors import StorageError
+from flowrail.machines import bounds, texts
 from flowrail.machines.session import Session
+from flowrail.machines.upgrades import NewerFormatError, session_of_today
 
-LARGEST_JOURNAL = 256 * 1024 * 1024
-LARGEST_LINE = 1024 * 1024
 _CHUNK = 65_536
 _MARK = b',"hash":"'
 _TAIL = len(_MARK) + 64 + len('"}')
+_REFERENCE = f'"{texts.MARK}"'.encode()
 _PARTS = {"seq": int, "kind": str, "at": str, "by": str, "note": dict, "session": dict, "prev": str}
 
 
@@ -39,16 +41,11 @@ class DamagedError(StorageError):
         )
 
 
-class TooLargeError(StorageError):
-    """A record or a journal would grow past what is kept."""
-
-    code = "TOO_LARGE"
-
-
 class Record(NamedTuple):
     """One line: what happened, when, by whom, and the session after it.
 
-    ``mac`` stands in the first record only: proof that it was written with this user's key.
+    ``mac`` stands in the first record only: proof that it was written with this user's key. ``apart`` says
+    that long texts of the session are references yet.
     """
 
     seq: int
@@ -60,6 +57,7 @@ class Record(NamedTuple):
     prev: str
     hash: str
     mac: str = ""
+    apart: bool = False
 
 
 class Tail(NamedTuple):
@@ -70,8 +68,17 @@ class Tail(NamedTuple):
     torn: int
 
 
-def write(record: Record, key: bytes | None = None) -> tuple[bytes, Record]:
-    """Return the line of *record* and the record with its hash; with a *key*, signed."""
+class Written(NamedTuple):
+    """A record as it goes to disk: its line, the session as plain data, and its long texts by file name."""
+
+    line: bytes
+    record: Record
+    session: Mapping[str, Any]
+    texts: Mapping[str, bytes]
+
+
+def write(record: Record, key: bytes | None = None) -> Written:
+    """Return *record* as it is to be written, with its hash; with a *key*, signed."""
     body: dict[str, Any] = {
         "seq": record.seq,
         "kind": record.kind,
@@ -81,49 +88,69 @@ def write(record: Record, key: bytes | None = None) -> tuple[bytes, Record]:
         "session": to_plain(record.session),
         "prev": record.prev,
     }
+    text = _dump(body)
+    beside: dict[str, bytes] = {}
+    if len(text) > bounds.LONGEST_INLINE or _REFERENCE in text:
+        for part in ("note", "session"):
+            body[part] = texts.parted(body[part], beside)
+        text = _dump(body)
     if key is not None:
-        record = record._replace(mac=sign(key, _dump(body)))
+        record = record._replace(mac=sign(key, text))
         body["mac"] = record.mac
-    text = _dump(body)[:-1]
+        text = _dump(body)
+    text = text[:-1]
     digest = sha256(text).hexdigest()
     line = text + _MARK + digest.encode() + b'"}\n'
-    if len(line) > LARGEST_LINE:
-        raise TooLargeError(
-            f"the record would have {len(line)} bytes; {LARGEST_LINE} are the most",
-            hint="put long texts into files and report their paths",
-            bytes=len(line),
-        )
-    return line, record._replace(hash=digest)
+    if len(line) > bounds.LARGEST_STATE:
+        _check_size(line, body["session"]["state"])
+    return Written(line, record._replace(hash=digest), body["session"], beside)
 
 
-def read(line: bytes, path: str, number: int) -> Record:
-    """Return the record of one line; `DamagedError` where it is not as it was written."""
+def read(line: bytes, path: str, number: int, load: texts.Load | None = None) -> Record:
+    """Return the record of one line; `DamagedError` where it is not as it was written.
+
+    With *load* the session's long texts are loaded again; without it they stay references.
+    """
     text = line.removesuffix(b"\n")
     body, digest = text[:-_TAIL], text[-(64 + 2) : -2]
     if text != body + _MARK + digest + b'"}' or sha256(body).hexdigest().encode() != digest:
         raise DamagedError(path, number, "the line is not as it was written")
     try:
         data = json.loads(body + b"}")
-        for name in {*data, *_PARTS} - {"mac"}:
-            if type(data[name]) is not _PARTS[name]:
-                raise TypeError(name)
+        _check_parts(data)
+        if load is not None and _REFERENCE in body:
+            data["session"] = texts.joined(data["session"], load)
+            data["note"] = texts.joined(data["note"], load)
         return Record(
             seq=data["seq"],
             kind=data["kind"],
             at=data["at"],
             by=data["by"],
-            session=from_plain(data["session"], Session),
+            session=from_plain(session_of_today(data["session"]), Session),
             note=data["note"],
             prev=data["prev"],
             hash=digest.decode(),
             mac=str(data.get("mac", "")),
+            apart=load is None and _REFERENCE in body,
         )
+    except NewerFormatError as error:
+        raise NewerFormatError(
+            f"{path}:{number}: {error.message}", hint=error.hint, place=f"{path}:{number}"
+        ) from None
     except RecordError as error:
         raise DamagedError(path, number, f"the record is of another form: {error}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedError(
             path, number, f"the record cannot be read ({type(error).__name__}: {error})"
         ) from None
+
+
+def whole(record: Record, load: texts.Load) -> Record:
+    """Return *record* with every long text of its session loaded."""
+    if not record.apart:
+        return record
+    session = from_plain(texts.joined(to_plain(record.session), load), Session)
+    return record._replace(session=session, note=texts.joined(dict(record.note), load), apart=False)
 
 
 def signed_by(line: bytes, key: bytes) -> bool:
@@ -147,7 +174,7 @@ def first_line(fd: int, path: str) -> bytes:
     data = b""
     while b"\n" not in data:
         piece = os.pread(fd, _CHUNK, len(data))
-        if not piece or len(data) > LARGEST_LINE:
+        if not piece or len(data) > bounds.LARGEST_LINE:
             raise DamagedError(path, 1, "the first line is not whole")
         data += piece
     return data[: data.index(b"\n") + 1]
@@ -157,7 +184,7 @@ def tail(fd: int, path: str) -> Tail:
     """Return the last whole line of an open journal, read from its end."""
     size = os.fstat(fd).st_size
     data, start = b"", size
-    while start > 0 and len(data) <= 2 * LARGEST_LINE:
+    while start > 0 and len(data) <= 2 * bounds.LARGEST_LINE:
         step = min(_CHUNK, start)
         start -= step
         data = os.pread(fd, step, start) + data
@@ -168,7 +195,7 @@ def tail(fd: int, path: str) -> Tail:
             return Tail(line, start + last + 1, len(data) - last - 1)
     if start == 0:
         return Tail(b"", 0, size)
-    raise DamagedError(path, count_lines(fd), f"the last line has more than {LARGEST_LINE} bytes")
+    raise DamagedError(path, count_lines(fd), f"the last line has more than {bounds.LARGEST_LINE} bytes")
 
 
 def lines(fd: int) -> Iterator[bytes]:
@@ -183,9 +210,44 @@ def lines(fd: int) -> Iterator[bytes]:
         yield from (line + b"\n" for line in whole)
 
 
+def backwards(fd: int, path: str) -> Iterator[bytes]:
+    """Yield the whole lines of an open journal from the last to the first, holding few at a time."""
+    start, rest = tail(fd, path).end, b""
+    while start > 0:
+        step = min(_CHUNK, start)
+        start -= step
+        rest = os.pread(fd, step, start) + rest
+        first, *whole = rest.split(b"\n")
+        yield from (line + b"\n" for line in reversed(whole[:-1]))
+        rest = first + b"\n"
+    if rest:
+        yield rest
+
+
 def count_lines(fd: int) -> int:
     """Return how many whole lines an open journal has; at least one, for naming a place."""
     return max(1, sum(1 for _ in lines(fd)))
+
+
+def _check_size(line: bytes, state: Any) -> None:
+    """Refuse a record that is too long, or that holds too large a state."""
+    size = len(_dump(state))
+    if size <= bounds.LARGEST_STATE and len(line) <= bounds.LARGEST_LINE:
+        return
+    what = (
+        f"the state would have {size} bytes; {bounds.LARGEST_STATE} are the most"
+        if size > bounds.LARGEST_STATE
+        else f"the record would have {len(line)} bytes; {bounds.LARGEST_LINE} are the most"
+    )
+    raise bounds.TooLargeError(
+        what, hint="put what is long into files and report their paths", bytes=max(size, len(line))
+    )
+
+
+def _check_parts(data: Mapping[str, Any]) -> None:
+    for name in {*data, *_PARTS} - {"mac"}:
+        if type(data[name]) is not _PARTS[name]:
+            raise TypeError(name)
 
 
 def _dump(body: Mapping[str, Any]) -> bytes:

@@ -9,11 +9,23 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from enum import Enum
 from typing import Any
 
 from flowrail.machines.checks import check_workflow
-from flowrail.machines.definition import Definition, Outcome, Rule, StepContext, StepDef, Variant
+from flowrail.machines.definition import (
+    Definition,
+    Delegation,
+    GateDef,
+    OptionDef,
+    Outcome,
+    QuestionDef,
+    Rule,
+    StepContext,
+    StepDef,
+    Variant,
+)
 from flowrail.machines.delegation import AgentRole, Dispatch
 from flowrail.machines.findings import Finding
 from flowrail.machines.params import Arg
@@ -21,35 +33,20 @@ from flowrail.machines.params import Arg
 DEEPEST = 60
 MOST_VALUES = 50_000
 LONGEST_TEXT = 1_000_000
+_MAKERS: Mapping[str, Callable[..., Any]] = {
+    kind.__name__: kind
+    for kind in (Arg, Delegation, Dispatch, GateDef, OptionDef, QuestionDef, Rule, Variant)
+}
+
+
+def _names(kind: Any) -> tuple[str, ...]:
+    """Return what *kind* is made of, in order; an author does not say where a step stands."""
+    named = getattr(kind, "_fields", None) or [each.name for each in fields(kind) if each.init]
+    return tuple(name for name in named if name != "origin")
+
+
 _SIGNATURES: Mapping[str, tuple[str, ...]] = {
-    "StepDef": (
-        "id",
-        "title",
-        "actions",
-        "handler",
-        "next",
-        "phase",
-        "when",
-        "limit",
-        "reports",
-        "rules",
-        "variants",
-    ),
-    "Arg": (
-        "description",
-        "default",
-        "min",
-        "max",
-        "choices",
-        "required",
-        "type",
-        "example",
-        "min_length",
-        "max_length",
-    ),
-    "Dispatch": ("agent", "script", "context_vars", "free_form"),
-    "Rule": ("outcome", "when"),
-    "Variant": ("when", "actions"),
+    name: _names(kind) for name, kind in {"StepDef": StepDef, **_MAKERS}.items()
 }
 
 
@@ -158,6 +155,7 @@ class _Reader:
             params=self._try(options.get("params"), "the parameters", {}),
             origin=f"{self.source}:{call.lineno}",
             then=self._try(options.get("then"), "what comes then", None),
+            resources=self._try(options.get("resources"), "the resources", {}),
         )
         if definition.name != self.address and whole:
             self._found(
@@ -317,15 +315,11 @@ _READERS: Mapping[type[ast.expr], Callable[[_Reader, Any, int], Any]] = {
 }
 
 
-_MAKERS: Mapping[str, Callable[..., Any]] = {
-    "Arg": Arg,
-    "Dispatch": Dispatch,
-    "Rule": Rule,
-    "Variant": Variant,
-}
 _ENUMS: Mapping[str, type[Enum]] = {"Outcome": Outcome, "AgentRole": AgentRole}
 _OURS = frozenset({"Workflow", "StepDef", *_MAKERS, *_ENUMS})
-_OPTIONS = frozenset({"name", "entry_point", "description", "params", "validate", "origin", "then"})
+_OPTIONS = frozenset(
+    {"name", "entry_point", "description", "params", "validate", "origin", "then", "resources"}
+)
 
 
 def _uses(tree: ast.Module) -> tuple[Counter[str], set[str]]:

@@ -1,13 +1,14 @@
 """A definition as plain data and back: what a session keeps of the workflow it runs.
 
-Functions cannot be kept. Their places are marked, and `from_plain` is given the workflow of the
-same code to take them from.
+Functions cannot be kept. The places of those that decide are marked, so that the prints of what was kept
+are those of what was given; in `from_plain` something stands there that refuses to be called.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
+from flowrail.errors import FlowError
 from flowrail.machines.definition import (
     Definition,
     Delegation,
@@ -15,12 +16,22 @@ from flowrail.machines.definition import (
     OptionDef,
     QuestionDef,
     Rule,
+    StepContext,
     StepDef,
     Variant,
 )
 from flowrail.machines.frozen import freeze
+from flowrail.machines.markup import Markup
 from flowrail.machines.params import arg_to_plain
 from flowrail.machines.workflow import Workflow
+
+_DECIDING = ("handler", "when")
+
+
+class NotKeptError(FlowError):
+    """Code would have to run that is not there."""
+
+    code = "CODE_NOT_KEPT"
 
 
 def to_plain(workflow: Definition) -> dict[str, Any]:
@@ -30,7 +41,7 @@ def to_plain(workflow: Definition) -> dict[str, Any]:
         "description": workflow.description,
         "entry": workflow.entry_point,
         "params": {name: arg_to_plain(arg) for name, arg in workflow.params.items()},
-        "steps": [_step_to_plain(step) for step in workflow.steps],
+        "steps": [step_to_plain(step) for step in workflow.steps],
         **({"then": workflow.then} if workflow.then else {}),
         **({"resources": dict(workflow.resources)} if workflow.resources else {}),
     }
@@ -68,11 +79,12 @@ def has_functions(workflow: Definition) -> bool:
     )
 
 
-def _step_to_plain(step: StepDef) -> dict[str, Any]:
+def step_to_plain(step: StepDef) -> dict[str, Any]:
+    """Return one step as plain data."""
     plain: dict[str, Any] = {
         "id": step.id,
         "title": step.name if callable(step.title) else step.title,
-        "actions": [] if callable(step.actions) else [str(each) for each in step.actions],
+        "actions": [] if callable(step.actions) else [_text_to_plain(each) for each in step.actions],
         "next": {str(outcome): target for outcome, target in step.next.items()},
         "phase": step.phase,
         "when": None if callable(step.when) else step.when,
@@ -80,7 +92,9 @@ def _step_to_plain(step: StepDef) -> dict[str, Any]:
         "reports": {name: arg_to_plain(arg) for name, arg in step.reports.items()},
         "rules": [[rule.outcome, rule.when] for rule in step.rules],
         "variants": [
-            [variant.when, list(variant.actions)] for variant in step.variants if not callable(variant.when)
+            [variant.when, [_text_to_plain(each) for each in variant.actions]]
+            for variant in step.variants
+            if not callable(variant.when)
         ],
         "dispatch": _work_to_plain(step),
         "questions": [
@@ -88,27 +102,50 @@ def _step_to_plain(step: StepDef) -> dict[str, Any]:
             for question in step.questions
         ],
         "gate": step.gate._asdict() if step.gate else None,
+        "code": [name for name in _DECIDING if callable(getattr(step, name))],
     }
     return {key: value for key, value in plain.items() if value not in (None, {}, [])}
 
 
+def not_kept(context: StepContext) -> NoReturn:
+    """Stand where a function stood that plain data cannot hold."""
+    raise NotKeptError(
+        f"step `{context.step_id}` is decided by code, which a session does not keep",
+        hint="put the skill's folder back",
+        step=context.step_id,
+    )
+
+
 def _step_from_plain(data: dict[str, Any]) -> StepDef:
+    code = data.get("code", ())
     return StepDef(
         id=data["id"],
         title=data.get("title", ""),
-        actions=tuple(data.get("actions", ())),
+        actions=tuple(_text_from_plain(each) for each in data.get("actions", ())),
         next=data.get("next", {}),
         phase=data.get("phase"),
-        when=data.get("when"),
+        handler=not_kept if "handler" in code else None,
+        when=not_kept if "when" in code else data.get("when"),
         limit=data.get("limit"),
         reports=data.get("reports", {}),
         rules=[Rule(*rule) for rule in data.get("rules", ())],
-        variants=[Variant(when, tuple(actions)) for when, actions in data.get("variants", ())],
+        variants=[
+            Variant(when, tuple(_text_from_plain(each) for each in actions))
+            for when, actions in data.get("variants", ())
+        ],
         dispatch=_work_from_plain(data["dispatch"]) if "dispatch" in data else None,
         questions=[_question_from_plain(each) for each in data.get("questions", ())],
         gate=GateDef(**data["gate"]) if "gate" in data else None,
         origin="definition.json",
     )
+
+
+def _text_to_plain(text: object) -> Any:
+    return {"markup": str(text)} if isinstance(text, Markup) else str(text)
+
+
+def _text_from_plain(text: Any) -> str:
+    return Markup(text["markup"]) if isinstance(text, dict) else text
 
 
 def _work_to_plain(step: StepDef) -> dict[str, Any] | None:

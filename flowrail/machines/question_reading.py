@@ -233,15 +233,8 @@ def _within(
 
 # --- JSON
 
-_QUESTION_KEYS = {
-    "id": str,
-    "header": str,
-    "text": str,
-    "options": list,
-    "multi_select": bool,
-    "default": str,
-    "deadline": int,
-}
+_TEXTS = dict.fromkeys(("id", "header", "text", "default"), str)
+_QUESTION_KEYS = {**_TEXTS, "options": list, "multi_select": bool, "deadline": int}
 _OPTION_KEYS = {"label": str, "description": str}
 _KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number of seconds", dict: "an object"}
 

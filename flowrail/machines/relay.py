@@ -92,12 +92,12 @@ def as_host_questions(questions: Sequence[Question]) -> dict[str, list[dict[str,
 
 
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
-_UNUSUAL = re.compile(
+_UNUSUAL = (
     '[^\n\t -~\u00a1-\u00ac\u00ae-\uffff\U00010000-\U0010ffff]|[&<>"]'
     "|[\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164]"
     "|[\ud800-\udfff\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e0fff]"
 )
-_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_NO_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 
 
 def _escaped(text: str) -> str:
@@ -105,8 +105,8 @@ def _escaped(text: str) -> str:
 
     def put(found: re.Match[str]) -> str:
         sign = found.group()
-        if _NO_XML.match(sign):
+        if re.match(_NO_XML, sign):
             return f"⟨U+{ord(sign):04X}⟩"
         return _NAMED.get(sign) or f"&#x{ord(sign):X};"
 
-    return _UNUSUAL.sub(put, text)
+    return re.sub(_UNUSUAL, put, text)  # compiled when first used, which few commands do

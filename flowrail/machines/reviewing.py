@@ -32,6 +32,12 @@ class GateDecidesError(ConflictError):
     code = "GATE_DECIDES"
 
 
+class RoundClosedError(ConflictError):
+    """The review has ended, and its gate stands before the finding; nobody takes it away there."""
+
+    code = "ROUND_CLOSED"
+
+
 class UnknownFindingError(UsageError):
     """The session has no such finding."""
 
@@ -139,8 +145,14 @@ def record(
     return with_findings(session, [*known, finding]), finding
 
 
-def resolve(session: Session, finding_id: str, *, note: str = "", at: str = "") -> tuple[Session, Recorded]:
-    """Return *session* with one finding resolved."""
+def resolve(
+    workflow: Definition, session: Session, finding_id: str, *, note: str = "", at: str = ""
+) -> tuple[Session, Recorded]:
+    """Return *session* with one finding resolved.
+
+    The reviewer may take back a finding while the review is at work, and whoever mends one may say so.
+    At the gate itself the round is closed, or any gate could be talked open.
+    """
     known = findings(session)
     found = next((each for each in known if each.id == finding_id), None)
     if found is None:
@@ -150,6 +162,14 @@ def resolve(session: Session, finding_id: str, *, note: str = "", at: str = "") 
             hint=wording.did_you_mean(finding_id[:40], ids, f"`flow finding list {session.id}` shows them"),
             findings=ids,
         )
+    gate = gates(workflow).get(str(session.step))
+    if gate is not None and found in of_round(session, gate.review):
+        raise RoundClosedError(
+            f"the review of `{session.step}` has ended with finding `{found.id}` on record",
+            hint="report `done`; what blocks is mended and reviewed again",
+            finding=found.id,
+            step=session.step,
+        )
     settled = found._replace(resolved_at=at or "resolved", resolution=note) if found.is_open else found
     return with_findings(session, [settled if each.id == finding_id else each for each in known]), settled
 
@@ -158,10 +178,7 @@ def verdict(step: StepDef, session: Session) -> Verdict:
     """Return what the gate at *step* makes of its round; refuse while its review has not ended."""
     gate = step.gate
     assert gate is not None  # noqa: S101 - only gates are asked
-    if (
-        session.visits.get(gate.review, 0) < session.visits.get(step.id, 1)
-        or gate.review not in session.entered
-    ):
+    if session.entered.get(gate.review, -1) <= session.decided.get(step.id, -1):
         raise ReviewPendingError(
             f"gate `{step.id}` has nothing to decide from: "
             f"its review `{gate.review}` has not ended in this round",
@@ -171,15 +188,21 @@ def verdict(step: StepDef, session: Session) -> Verdict:
         )
     number = session.visits.get(step.id, 1)
     severities = blocking_now(gate, session, step.id)
-    own = [
-        each for each in findings(session) if each.is_open and each.revision >= session.entered[gate.review]
-    ]
+    own = of_round(session, gate.review)
     return Verdict(
         round=number,
         severities=tuple(severity for severity in Severity if severity in severities),
         blocking=tuple(each for each in own if each.severity in severities),
         others=tuple(each for each in own if each.severity not in severities),
     )
+
+
+def of_round(session: Session, review: str) -> tuple[Recorded, ...]:
+    """Return the open findings of a review's newest round: those on record since it was entered last."""
+    if review not in session.entered:
+        return ()
+    since = session.entered[review]
+    return tuple(each for each in findings(session) if each.is_open and each.revision >= since)
 
 
 def blocking_now(gate: GateDef, session: Session, step_id: str) -> frozenset[str]:

@@ -49,7 +49,8 @@ class Session(NamedTuple):
 
     ``dispatches`` and ``questions`` are those of the current step, ``findings`` those of all reviews,
     as `dispatching`, `asking` and `reviewing` read them. ``entered`` tells at which revision a review
-    was last entered, ``grants`` what the user allowed beyond a limit, ``parent`` whose work this is.
+    was last entered, ``decided`` at which one a gate last decided, ``grants`` what the user allowed
+    beyond a limit, ``parent`` whose work this is, ``received`` the handoff that it takes over.
     """
 
     id: str
@@ -73,6 +74,8 @@ class Session(NamedTuple):
     questions: tuple[Mapping[str, Any], ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()
     parent: Mapping[str, Any] = Frozen()
+    decided: Mapping[str, int] = Frozen()
+    received: Mapping[str, Any] = Frozen()
 
     @property
     def is_open(self) -> bool:

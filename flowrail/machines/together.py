@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowrail.machines import asking, dispatching, reviewing
-from flowrail.machines.asking import Asked
-from flowrail.machines.definition import StepDef
+from flowrail.machines.asking import Asked, Choice
+from flowrail.machines.definition import Definition, Outcome, StepDef
 from flowrail.machines.dispatching import Dispatched
-from flowrail.machines.guidance import DispatchView, Guidance, QuestionView, command
+from flowrail.machines.gates import Severity
+from flowrail.machines.guidance import DispatchView, Guidance, LoopView, QuestionView, command
 from flowrail.machines.session import Session
 
 LONGEST_RESULT = 8_000
+FIX, REVERIFY = "fix", "re-verify"
 
 
 def with_others(
     told: Guidance,
+    workflow: Definition,
     step: StepDef,
     session: Session,
     from_agents: Sequence[Session],
@@ -30,13 +33,75 @@ def with_others(
     questions = [_question(each, session, store) for each in asking.asked(session)]
     for agent in from_agents:
         questions += [_question(each, agent, place) for each in asking.asked(agent) if each.is_open]
-    findings = reviewing.findings(session) if step.gate is not None else ()
+    loop = loop_at(workflow, step, session)
+    review = step.id if step.gate is None else step.gate.review
+    if loop is not None and loop.mode == FIX:
+        review = reviewing.gates(workflow)[loop.gate].review
+    join = dispatching.join_of(step, dispatches) if dispatches else None
+    needed = join is not None and not join.met
     return told._replace(
-        dispatches=tuple(_dispatch(each, session, place) for each in dispatches),
-        join=dispatching.join_of(step, dispatches) if dispatches else None,
+        dispatches=tuple(_dispatch(each, session, place, needed=needed) for each in dispatches),
+        join=join,
         questions=tuple(questions),
-        findings=tuple(each for each in findings if each.is_open),
+        findings=reviewing.of_round(session, review),
+        loop=loop,
     )
+
+
+def loop_at(workflow: Definition, step: StepDef, session: Session) -> LoopView | None:
+    """Return where the review loop stands that *step* is the gate of, or that it was entered again in."""
+    gates = reviewing.gates(workflow)
+    if step.gate is not None:
+        return _at_gate(workflow, step, session)
+    last = session.last
+    if last is not None and last.step in gates and last.outcome == Outcome.FAIL:
+        return _sent_back(workflow, workflow.step(last.step), session)
+    gate = next((name for name, each in gates.items() if each.review == step.id), None)
+    if gate is None or session.visit == 1:
+        return None
+    view = _view(workflow.step(gate), session, session.visit, REVERIFY)
+    return view._replace(blocking=(), severities=())
+
+
+def _at_gate(workflow: Definition, step: StepDef, session: Session) -> LoopView:
+    view = _view(step, session, session.visit, "review")
+    try:
+        judged = reviewing.verdict(step, session)
+    except reviewing.ReviewPendingError:
+        return view
+    mended_in = _name(workflow, step.way(Outcome.FAIL))
+    view = view._replace(blocking=tuple(each.id for each in judged.blocking), mended_in=mended_in)
+    if judged.outcome is Outcome.OK:
+        return view._replace(mode="passed")
+    return view._replace(mode="ask-user" if session.visit >= view.limit else REVERIFY)
+
+
+def _sent_back(workflow: Definition, gate: StepDef, session: Session) -> LoopView:
+    """Return the loop as the work sees it: the findings of the round that has failed."""
+    view = _view(gate, session, session.visits.get(gate.id, 1), FIX)
+    assert gate.gate is not None  # noqa: S101 - it is a gate that sent it back
+    blocking = [
+        each.id for each in reviewing.of_round(session, gate.gate.review) if each.severity in view.severities
+    ]
+    return view._replace(blocking=tuple(blocking), mended_in=_name(workflow, session.step))
+
+
+def _view(gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
+    assert gate.gate is not None  # noqa: S101 - only gates are asked
+    severities = reviewing.blocking_now(gate.gate, session, gate.id)
+    return LoopView(
+        gate=gate.id,
+        name=gate.gate.name or gate.name,
+        round=round_,
+        limit=session.allowed(gate.id, gate.bound or 1),
+        mode=mode,
+        severities=tuple(each for each in Severity if each in severities),
+    )
+
+
+def _name(workflow: Definition, step_id: str | None) -> str | None:
+    step = workflow.get(step_id)
+    return step.name if step else None
 
 
 def handed_back(session: Session, place: str | None) -> tuple[str, ...]:
@@ -49,24 +114,21 @@ def handed_back(session: Session, place: str | None) -> tuple[str, ...]:
         "\n".join(
             (
                 f"RESULT {outcome} of {session.skill}, session {session.id}, dispatch {parent['dispatch']}",
-                f"FACTS {facts_line(session)}",
+                f"FACTS {facts_line(session, place)}",
                 f"NEXT for whoever launched this agent: {resume}",
             )
         ),
     )
 
 
-def facts_line(session: Session) -> str:
-    """Return the facts that an agent reported, on one line, long ones cut."""
-    line = json.dumps(session.state, ensure_ascii=False, default=list)
-    return (
-        line
-        if len(line) <= LONGEST_RESULT
-        else f"{line[:LONGEST_RESULT]}… (all of it: flow status {session.id} --json)"
-    )
+def facts_line(session: Session, place: str | None) -> str:
+    """Return the facts that an agent reported, on one line; for a long one, where it is to be had."""
+    where = command("status", session.id, "--json", store=place)
+    kept = dispatching.cut(session.state, LONGEST_RESULT, where)
+    return json.dumps(kept, ensure_ascii=False, default=list)
 
 
-def _dispatch(each: Dispatched, session: Session, place: str | None) -> DispatchView:
+def _dispatch(each: Dispatched, session: Session, place: str | None, *, needed: bool) -> DispatchView:
     return DispatchView(
         id=each.id,
         agent=each.agent,
@@ -81,7 +143,17 @@ def _dispatch(each: Dispatched, session: Session, place: str | None) -> Dispatch
         command=command("claim", session.id, each.id, store=place),
         item=each.item,
         result=each.result,
+        again=needed and each.ended and not each.succeeded,
+        resume=command("resume", each.child, store=place)
+        if each.status == dispatching.CLAIMED and each.child
+        else None,
     )
+
+
+def _answer(question: Asked, option: Choice) -> list[str]:
+    """Return the words that answer with *option*; to accept what is open takes a reason."""
+    reason = ["--reason", asking.ACCEPTED] if option.outcome == asking.ACCEPT else []
+    return [f"{question.id}={option.label}", *reason]
 
 
 def _question(each: Asked, session: Session, store: str | None) -> QuestionView:
@@ -90,7 +162,7 @@ def _question(each: Asked, session: Session, store: str | None) -> QuestionView:
             "label": option.label,
             "description": option.description,
             "outcome": option.outcome,
-            "command": command("answer", session.id, f"{each.id}={option.label}", store=store),
+            "command": command("answer", session.id, *_answer(each, option), store=store),
         }
         for option in each.options
     ]

@@ -264,3 +264,17 @@ def test_running_yaml_is_reading_it(tmp_path: Path) -> None:
     made = folder(tmp_path)
 
     assert run(entry(made)).files == read(entry(made)).files
+
+
+def test_a_resource_that_a_step_quotes_is_read_with_it(tmp_path: Path) -> None:
+    quoting = "Look.\n\n```flow:resource\nformat\nnowhere\n../../other\n```\n"
+    made = folder(tmp_path, {"steps/look.md": quoting, "resources/format.md": "The format.\n"})
+
+    got = loaded(made)
+
+    assert got.resources == {"format": "The format."}
+    assert "resources/format.md" in got.files
+    assert [(each.code, each.place) for each in got.findings if each.code == "FR127"] == [
+        ("FR127", "workflow.yaml:3"),
+        ("FR127", "workflow.yaml:3"),
+    ]

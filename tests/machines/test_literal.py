@@ -362,7 +362,7 @@ def test_a_name_other_than_the_folders_is_told() -> None:
 # --- files made to hurt
 
 
-DOUBLING = "\n".join(f"A{at} = [A{at + 1}, A{at + 1}]" for at in range(40)) + "\nA40 = ['x']"
+DOUBLING = "\n".join(f"A{at} = [A{at + 1}, A{at + 1}]" for at in range(28)) + "\nA28 = ['x']"
 TEXTS = "\n".join(f"A{at} = A{at + 1} + A{at + 1}" for at in range(14)) + f"\nA14 = {'x' * 200_000!r}"
 
 

@@ -110,6 +110,7 @@ def test_workflows_are_listed_without_importing_and_imported_one_by_one(package:
         package, "broken.py", f"{HEAD}WORKFLOW = Workflow('broken', {ONE})\nraise RuntimeError('not\\ntoday')"
     )
     put(package, "none.py", "x = 1")
+    put(package, "notes.txt", "WORKFLOW = 1")
     put(package, "mention.py", "# WORKFLOW is nowhere assigned\n")
     put(package, "not-a-module/x.py", f"{HEAD}WORKFLOW = Workflow('hidden', {ONE})")
     put(package, "__pycache__/x.py", f"{HEAD}WORKFLOW = Workflow('cached', {ONE})")

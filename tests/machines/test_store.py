@@ -14,20 +14,18 @@ from typing import Any
 import pytest
 
 from flowrail import _files
+from flowrail._codec import to_plain
 from flowrail._files import LockTimeoutError, NotPrivateError, WriteFailedError
 from flowrail.errors import FlowError, StorageError
-from flowrail.machines import ledger
+from flowrail.machines import bounds, ledger
+from flowrail.machines.bounds import LARGEST_STATE, TooLargeError
+from flowrail.machines.journal import UnknownSessionError
+from flowrail.machines.kept import Kept
 from flowrail.machines.keys import Owner
-from flowrail.machines.ledger import DamagedError, TooLargeError
+from flowrail.machines.ledger import DamagedError
 from flowrail.machines.session import Session
-from flowrail.machines.store import (
-    LARGEST_STATE,
-    ForeignSessionError,
-    Kept,
-    LinesLostError,
-    Store,
-    UnknownSessionError,
-)
+from flowrail.machines.store import ForeignSessionError, Store
+from flowrail.machines.witness import LinesLostError
 
 ID = "skill-abcdef"
 
@@ -400,8 +398,7 @@ def test_a_record_of_a_later_form_is_refused_with_the_place(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(store)
-    real = ledger.to_plain
-    monkeypatch.setattr(ledger, "to_plain", lambda value: {**real(value), "tomorrow": 1})
+    monkeypatch.setattr(ledger, "to_plain", lambda value: {**to_plain(value), "tomorrow": 1})
     move(store, 1)
 
     with pytest.raises(DamagedError, match=r":2: the record is of another form: .*unknown tomorrow @ \$"):
@@ -444,7 +441,7 @@ def test_a_foreign_session_can_be_taken_over_and_only_that_one(store: Store, str
 def test_a_first_record_that_was_changed_and_hashed_again_is_foreign(store: Store) -> None:
     create(store)
     record = next(store.records(ID))
-    line, _ = ledger.write(record._replace(by="somebody", mac=""), b"another key")
+    line = ledger.write(record._replace(by="somebody", mac=""), b"another key").line
     copy(store).unlink()
     journal(store).write_bytes(line)
 
@@ -471,7 +468,7 @@ def folded(path: Path) -> None:
 
 
 def swollen(path: Path) -> None:
-    os.truncate(path, ledger.LARGEST_JOURNAL + 1)
+    os.truncate(path, bounds.LARGEST_JOURNAL + 1)
 
 
 @pytest.mark.parametrize("spoil", [linked, piped, folded, swollen])
@@ -562,7 +559,7 @@ def test_a_spoilt_definition_is_told(store: Store, content: bytes | None) -> Non
 def test_a_state_that_is_too_large_is_refused_before_anything_is_written(store: Store) -> None:
     create(store)
     before = journal(store).read_bytes()
-    large = {"text": "x" * LARGEST_STATE}
+    large = {f"text{number}": "x" * 9_999 for number in range(LARGEST_STATE // 9_999 + 1)}
 
     with pytest.raises(TooLargeError, match="are the most"):
         move(store, 1, state=large)
@@ -576,7 +573,7 @@ def test_a_state_that_is_too_large_is_refused_before_anything_is_written(store: 
 def test_a_journal_does_not_grow_past_its_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     create(store)
     before = journal(store).read_bytes()
-    monkeypatch.setattr(ledger, "LARGEST_JOURNAL", len(before) + 100)
+    monkeypatch.setattr(bounds, "LARGEST_JOURNAL", bounds.LAST_ROOM + len(before) + 100)
 
     with pytest.raises(TooLargeError, match="the journal of"):
         move(store, 1)
@@ -688,7 +685,12 @@ def test_the_cost_of_a_record_does_not_grow_with_history(
             change.commit(session(revision=revision, state={"text": "x" * 1000}), kind="move", at="", by="")
     read: list[int] = []
     real = os.pread
-    monkeypatch.setattr(os, "pread", lambda fd, size, at: read.append(size) or real(fd, size, at))
+
+    def pread(fd: int, size: int, at: int) -> bytes:
+        read.append(size)
+        return real(fd, size, at)
+
+    monkeypatch.setattr(os, "pread", pread)
 
     move(store, 400)
 

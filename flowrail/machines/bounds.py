@@ -1,0 +1,23 @@
+"""How large anything of a session may become, and the refusal of more."""
+
+from __future__ import annotations
+
+from flowrail.errors import StorageError
+
+LARGEST_STATE = 256 * 1024
+"""The state in a record, its long texts aside."""
+LARGEST_LINE = 1024 * 1024
+LARGEST_JOURNAL = 256 * 1024 * 1024
+LAST_ROOM = 2 * LARGEST_LINE
+"""What is kept free at the end of a journal for the records that close it."""
+LONGEST_INLINE = 16 * 1024
+"""A text with more bytes than that lies in a file beside the journal."""
+LARGEST_TEXTS = 8 * 1024 * 1024
+"""All such texts of one record together."""
+LARGEST_DEFINITION = 8 * 1024 * 1024
+
+
+class TooLargeError(StorageError):
+    """A record or a journal would grow past what is kept."""
+
+    code = "TOO_LARGE"

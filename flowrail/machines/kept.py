@@ -1,0 +1,103 @@
+"""A session as it is on disk, and the way to add a record to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from flowrail.errors import StorageError
+from flowrail.machines import bounds, journal, ledger, texts, witness
+from flowrail.machines.ledger import Record, Tail
+from flowrail.machines.session import Session
+
+
+class Kept(NamedTuple):
+    """A session as it is on disk.
+
+    ``torn`` counts bytes of a line that was never finished; ``foreign`` says that the first
+    record was not written with this user's key.
+    """
+
+    session: Session
+    seq: int
+    hash: str
+    folder: str
+    torn: int = 0
+    foreign: bool = False
+
+    @property
+    def head(self) -> str:
+        """The short hash of the newest record."""
+        return self.hash[:16]
+
+
+class Change:
+    """A session held under its lock, to which records can be added."""
+
+    def __init__(
+        self, kept: Kept, fd: int, tail: Tail, *, tell: Callable[[str], object], named: str | None
+    ) -> None:
+        self.kept = kept
+        self._fd = fd
+        self._end = tail.end
+        self._usual = len(tail.line)
+        self._tell = tell
+        self._named = named
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the journal has no room for a record like its last one, but for one that closes it."""
+        return self._end + 2 * self._usual > bounds.LARGEST_JOURNAL - bounds.LAST_ROOM
+
+    def commit(
+        self,
+        session: Session,
+        *,
+        kind: str,
+        at: str,
+        by: str,
+        note: Mapping[str, Any] | None = None,
+        last: bool = False,
+    ) -> Kept:
+        """Add one record; when this returns, it has happened. The *last* one has room in a full journal."""
+        record = Record(self.kept.seq + 1, kind, at, by, session, note or {}, self.kept.hash, "")
+        written = ledger.write(record)
+        room = bounds.LARGEST_JOURNAL - (0 if last else bounds.LAST_ROOM)
+        if self._end + len(written.line) > room:
+            raise self._full(session)
+        folder, torn = self.kept.folder, self.kept.torn
+        new = texts.keep(folder, written.texts)
+        try:
+            if torn:
+                os.ftruncate(self._fd, self._end)
+            journal.append(self._fd, written.line, self._end, os.path.join(folder, journal.JOURNAL))
+        except BaseException:
+            if os.fstat(self._fd).st_size <= self._end:
+                texts.take_back(new)
+            raise
+        self._end += len(written.line)
+        self.kept = self.kept._replace(session=session, seq=record.seq, hash=written.record.hash, torn=0)
+        if torn:
+            self._tell(f"cut off {torn} bytes of a record that was never finished")
+        with suppress(StorageError):  # the record stands; the copy is made again by the next one
+            witness.write_copy(folder, record.seq, self.kept.hash, written.session)
+        return self.kept
+
+    def _full(self, session: Session) -> bounds.TooLargeError:
+        fork = said("fork", session.id, "--at", str(self.kept.session.revision), store=self._named)
+        return bounds.TooLargeError(
+            f"the journal of `{session.id}` has {self._end} bytes and no room for another record",
+            hint=f"go on in a new session: {fork}",
+            session=session.id,
+            bytes=self._end,
+            command=fork,
+        )
+
+
+def said(verb: str, *words: str, store: str | None) -> str:
+    """Return a command for a hint."""
+    from flowrail.machines.guidance import command  # brings what only refusals need here
+
+    return command(verb, *words, store=store)

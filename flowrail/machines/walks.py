@@ -1,0 +1,290 @@
+"""Walks through a workflow, planned in memory with the real machine: every way, every pair of ways.
+
+A breadth-first search over what can be done, which goes on from a session only where it shows something
+new: a way or a pair of ways never taken, a visit never counted, a value never seen at a step. So its cost
+follows from the size of the workflow, not from the number of its runs, and what it finds first is shortest.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from flowrail.errors import FlowError
+from flowrail.machines import graph
+from flowrail.machines.acts import Act, acts, perform, read_in, starts
+from flowrail.machines.advance import start
+from flowrail.machines.definition import Definition, Outcome
+from flowrail.machines.endings import way_out
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.judgement import Call, call_plainly
+from flowrail.machines.session import WAITING, Session
+
+ROUNDS = 3
+"""How often a step without a limit is entered before it counts as seen."""
+MOST_NODES = 4_000
+LONGEST_WALK = 400
+
+Way = tuple[str, str]
+"""A step, and the outcome by which it was left: `stop` where the user ended it at its limit."""
+Atom = tuple[Any, ...]
+STOP = "stop"
+
+
+class Walk(NamedTuple):
+    """One run from start to end: its parameters, what is done at each stop, and what it is for.
+
+    ``error`` is the code of a refusal that its last act meets, ``loose`` says that no end was found.
+    """
+
+    name: str
+    params: Mapping[str, Any]
+    acts: tuple[Act, ...]
+    ways: tuple[Way, ...] = ()
+    error: str | None = None
+    loose: bool = False
+
+
+class Plan(NamedTuple):
+    """Walks, shortest first, and the ways that no run was found to take."""
+
+    walks: tuple[Walk, ...]
+    ways: tuple[Way, ...]
+    missing: tuple[Way, ...]
+
+
+class _Node(NamedTuple):
+    session: Session | None
+    before: int | None
+    act: Act | None
+    ways: tuple[Way, ...]
+    atoms: frozenset[Atom]
+    error: str | None = None
+    given: Mapping[str, Any] = Frozen()
+
+
+def plan(workflow: Definition, *, call: Call = call_plainly) -> Plan:
+    """Return walks that take every way and every pair of ways that can be taken, and go round every loop."""
+    search = _Search(workflow, call)
+    search.run()
+    chosen = _covering(search)
+    for outcome in (Outcome.FAIL, Outcome.ITERATE):
+        walk = search.always(outcome)
+        if walk is not None:
+            chosen.append(walk)
+    chosen.sort(key=lambda walk: (len(walk.acts), walk.name))
+    known = tuple(dict.fromkeys(possible(workflow)))
+    taken = {way for walk in chosen for way in walk.ways}
+    return Plan(tuple(_named(chosen)), known, tuple(way for way in known if way not in taken))
+
+
+def possible(workflow: Definition) -> Iterator[Way]:
+    """Yield every way on that is declared and may come of its step."""
+    for step in workflow.steps:
+        if graph.passing_over(step) is not None and step.when is not None:
+            yield step.id, str(graph.passing_over(step))
+    yield from ((edge.source, str(edge.outcome)) for edge in graph.possible_edges(workflow))
+
+
+def ways_of(before: Session, after: Session, workflow: Definition) -> tuple[Way, ...]:
+    """Return the ways that one report took, those past steps that do not apply included."""
+    move = after.last
+    if after.revision == before.revision or move is None:
+        return ()
+    taken = str(Outcome.OK) if move.capped else move.outcome
+    passed = ((each, str(graph.passing_over(workflow.step(each)))) for each in move.passed)
+    return ((move.step, taken), *passed)
+
+
+class _Search:
+    def __init__(self, workflow: Definition, call: Call) -> None:
+        self.workflow = workflow
+        self.call = call
+        self.nodes: list[_Node] = []
+        self.first: dict[Atom, int] = {}
+        self.tails: dict[int, list[tuple[Act, Session]] | None] = {}
+
+    def run(self) -> None:
+        waiting: deque[int] = deque()
+        for params in starts(self.workflow):
+            self._put(self._begin(params), waiting)
+        while waiting and len(self.nodes) < MOST_NODES:
+            here = waiting.popleft()
+            session = self.nodes[here].session
+            if session is not None and session.is_open:
+                for act in acts(self.workflow, session):
+                    self._put(self._next(here, session, act), waiting)
+
+    def wants(self, atom: Atom) -> bool:
+        """Return whether a walk is to show *atom*: of many equal rounds the first few and the last."""
+        if atom[0] not in {"answer", "found", "visits"}:
+            return atom[0] not in {"status", "value"}
+        step = self.workflow.get(atom[1])
+        bound = step.bound if step is not None and step.bound else 0
+        visit = int(atom[-1])
+        return visit < ROUNDS or visit >= bound > 0
+
+    def path(self, number: int) -> list[_Node]:
+        found: list[_Node] = []
+        at: int | None = number
+        while at is not None:
+            found.append(self.nodes[at])
+            at = self.nodes[at].before
+        return found[::-1]
+
+    def walk(self, number: int, name: str) -> Walk:
+        """Return the walk to a node and from there to the nearest end."""
+        nodes = self.path(number)
+        last = nodes[-1]
+        acts_taken = [node.act for node in nodes if node.act is not None]
+        ways = [way for node in nodes for way in node.ways]
+        params = nodes[0].given
+        if last.error is not None or last.session is None:
+            return Walk(name, params, tuple(acts_taken), tuple(ways), error=last.error)
+        if number not in self.tails:
+            self.tails[number] = way_out(self.workflow, last.session, None, self.call)
+        tail = self.tails[number]
+        before = last.session
+        for act, session in tail or ():
+            acts_taken.append(act)
+            ways += ways_of(before, session, self.workflow)
+            before = session
+        return Walk(name, params, tuple(acts_taken), tuple(ways), loose=tail is None)
+
+    def always(self, outcome: Outcome) -> Walk | None:
+        """Return the walk that has *outcome* wherever it can, until it ends or goes round too often."""
+        session = self.nodes[0].session if self.nodes else None
+        taken: list[Act] = []
+        ways: list[Way] = []
+        met = False
+        patience = max(_most(each.bound) for each in self.workflow.steps)
+        while session is not None and session.is_open and len(taken) < LONGEST_WALK:
+            step = self.workflow.step(str(session.step))
+            rounds = session.visits.get(step.id, 0)
+            act, after = self._preferred(session, outcome if step.bound or rounds <= patience else None)
+            if after is None:
+                return None
+            met = met or (after.last is not None and after.last.outcome == outcome)
+            ways += ways_of(session, after, self.workflow)
+            taken.append(act)
+            session = after
+        if not met or session is None:
+            return None
+        given = self.nodes[0].given
+        return Walk(f"always-{outcome}", given, tuple(taken), tuple(ways), loose=session.is_open)
+
+    def _preferred(self, session: Session, outcome: Outcome | None) -> tuple[Act, Session | None]:
+        """Return the first act that has *outcome* or waits to have it again; without one, the nearest end."""
+        if outcome is None:
+            out = way_out(self.workflow, session, None, self.call)
+            return out[0] if out else (Act("ok"), None)
+        first: tuple[Act, Session] | None = None
+        wanted = {str(outcome), STOP} if outcome is Outcome.FAIL else {str(outcome)}
+        for act in sorted(acts(self.workflow, session), key=lambda each: not each.findings):
+            after = self._performed(session, act)
+            if isinstance(after, Session):
+                first = first or (act, after)
+                again = after.status == WAITING and after.revision == session.revision
+                moved = after.revision > session.revision and after.last is not None
+                if again or (moved and after.last is not None and after.last.outcome in wanted):
+                    return act, after
+        return first or (Act("ok"), None)
+
+    def _begin(self, params: Mapping[str, Any]) -> _Node:
+        session = start(self.workflow, params)
+        return _Node(session, None, None, (), frozenset(self._atoms(session, ())), given=params)
+
+    def _next(self, here: int, session: Session, act: Act) -> _Node:
+        after = self._performed(session, act)
+        if not isinstance(after, Session):
+            return _Node(None, here, act, (), frozenset({("error", str(session.step), after)}), after)
+        ways = ways_of(session, after, self.workflow)
+        before = self.nodes[here].ways
+        atoms = set(self._atoms(after, ways))
+        if ways and before:
+            atoms.add(("pair", before[-1], ways[0]))
+        step = self.workflow.step(str(session.step))
+        visit = min(session.visit, _most(step.bound))
+        if not ways:
+            atoms.add(("asks", session.step, visit))
+        atoms |= {("answer", session.step, *given, visit) for given in act.answers}
+        atoms |= {("found", session.step, *act.findings, visit)} if act.findings else set()
+        atoms |= {("ended", session.step, tuple(sorted(set(act.ended))), act.report)} if act.ended else set()
+        return _Node(after, here, act, ways or before, frozenset(atoms))
+
+    def _performed(self, session: Session, act: Act) -> Session | str:
+        try:
+            return perform(self.workflow, session, act, call=self.call)
+        except FlowError as error:
+            return error.code
+
+    def _atoms(self, session: Session, ways: tuple[Way, ...]) -> Iterator[Atom]:
+        yield from (("way", way) for way in ways)
+        yield "status", session.step, session.status
+        for step_id, visits in session.visits.items():
+            step = self.workflow.get(step_id)
+            if step is not None:
+                yield "visits", step_id, min(visits, _most(step.bound))
+        values = {**session.params, **session.state}
+        for name in read_in(self.workflow):
+            if name in values:
+                yield "value", session.step, name, repr(values[name])
+
+    def _put(self, node: _Node, waiting: deque[int]) -> None:
+        new = [atom for atom in node.atoms if atom not in self.first]
+        if not new:
+            return
+        number = len(self.nodes)
+        self.nodes.append(node)
+        self.first.update(dict.fromkeys(new, number))
+        waiting.append(number)
+
+
+def _most(bound: int | None) -> int:
+    """Return up to how many visits of a step are told apart: to its limit and every round beyond."""
+    return bound + 4 if bound else ROUNDS
+
+
+def _covering(search: _Search) -> list[Walk]:
+    """Return few walks that show every way, pair, round, answer and refusal that the search met."""
+    wanted = {atom: number for atom, number in search.first.items() if search.wants(atom)}
+    shown: set[Atom] = set()
+    walks: list[Walk] = []
+    for atom, number in sorted(wanted.items(), key=lambda each: -each[1]):
+        if atom in shown:
+            continue
+        walk = search.walk(number, _purpose(atom))
+        walks.append(walk)
+        for node in search.path(number):
+            shown |= node.atoms
+        ways = walk.ways
+        shown |= {("way", way) for way in ways}
+        shown |= {("pair", *pair) for pair in pairwise(ways)}
+    return walks or [search.walk(0, "start")]
+
+
+def _purpose(atom: Atom) -> str:
+    kind, *parts = atom
+    if kind == "way":
+        return f"{parts[0][0]}.{parts[0][1]}"
+    if kind == "pair":
+        return f"{parts[0][0]}.{parts[0][1]}-then-{parts[1][0]}.{parts[1][1]}"
+    if kind == "visits":
+        return f"{parts[0]}-entered-{parts[1]}-times"
+    if kind == "answer":
+        return f"{parts[0]}-answered-{'-'.join(parts[2].lower().split())}"
+    if kind == "found":
+        return f"{parts[0]}-finds-in-round-{parts[-1]}"
+    if kind == "ended":
+        return f"{parts[0]}-agents-{'-and-'.join(parts[1])}"
+    return f"{parts[0]}-{kind}"
+
+
+def _named(walks: list[Walk]) -> Iterator[Walk]:
+    """Yield *walks* with names of which no two are equal."""
+    seen: dict[str, int] = {}
+    for walk in walks:
+        number = seen[walk.name] = seen.get(walk.name, 0) + 1
+        yield walk if number == 1 else walk._replace(name=f"{walk.name}-{number}")

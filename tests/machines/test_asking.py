@@ -1,0 +1,257 @@
+"""Questions to the user: while one is open nothing is reported, and the answer decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.loops import LATER, MUCH_LATER, NOW, answered, asking_workflow, report, yes_no
+from support.workflows import REPORTED, step, workflow
+
+from flowrail.machines import asking
+from flowrail.machines.advance import advance, open_now, settled, start
+from flowrail.machines.asking import BY_AGENT, Asked, BadAnswerError, Choice, QuestionOpenError
+from flowrail.machines.definition import OptionDef, QuestionDef
+from flowrail.machines.guidance import guide
+from flowrail.machines.params import Arg
+from flowrail.machines.refusals import OutcomeNotOpenError
+from flowrail.machines.session import Report
+
+
+def question(*outcomes: str | None, **parts: Any) -> Asked:
+    """Return a question with an option for each of *outcomes*: A, B, C."""
+    options = tuple(Choice("ABC"[at], outcome) for at, outcome in enumerate(outcomes))
+    return Asked("go", "Go", "Go on?", options or (Choice("A", "ok"), Choice("B", "fail")), **parts)
+
+
+# --- opened by entering a step
+
+
+def test_entering_a_step_opens_its_questions_and_the_session_waits() -> None:
+    flow = asking_workflow(yes_no(), yes_no("really"))
+
+    session = start(flow, now=NOW)
+
+    assert session.status == "waiting"
+    assert [(each.id, each.is_open) for each in asking.asked(session)] == [("go", True), ("really", True)]
+    assert [way.waits_for for way in guide(flow, session).next] == [("go", "really")]
+
+
+@pytest.mark.parametrize("outcome", [*REPORTED, "done"])
+def test_nothing_is_reported_while_a_question_is_open(outcome: str) -> None:
+    flow = asking_workflow(yes_no(), yes_no("really"))
+    half = answered(start(flow, now=NOW), "go=Yes")
+
+    for session in (start(flow, now=NOW), half):
+        with pytest.raises(QuestionOpenError) as caught:
+            report(flow, session, outcome)
+        assert caught.value.exit_status == 4
+    assert half.status == "waiting"
+    assert caught.value.details["questions"] == ["really"]
+
+
+def test_once_answered_done_is_the_one_way_on() -> None:
+    flow = asking_workflow()
+    session = answered(start(flow, now=NOW), "go=yes")
+
+    assert session.status == "active"
+    assert [(way.outcome, way.to) for way in guide(flow, session).next] == [("done", "last")]
+    with pytest.raises(OutcomeNotOpenError):
+        report(flow, session, "ok")
+    assert report(flow, session, "done").step == "last"
+
+
+def test_a_step_entered_again_asks_again() -> None:
+    flow = asking_workflow()
+
+    again = report(flow, answered(start(flow, now=NOW), "go=No"), "done")
+
+    assert (again.step, again.visit, again.status) == ("plan", 2, "waiting")
+    assert asking.asked(again)[0].is_open
+
+
+def test_texts_labels_and_the_default_are_filled() -> None:
+    asks = QuestionDef(
+        "go",
+        "Go",
+        "Build $what?",
+        (OptionDef("Build $what", "ok", "As $what"), OptionDef("No", "fail")),
+        default="Build $what",
+        deadline=60,
+    )
+    flow = workflow(
+        step("plan", questions=[asks], next={"ok": None, "fail": None}), params={"what": Arg(default="it")}
+    )
+
+    (asked,) = asking.asked(start(flow, now=NOW))
+
+    assert (asked.text, asked.default, asked.due) == ("Build it?", "Build it", "2026-11-18T12:01:00.000Z")
+    assert asked.options[0] == Choice("Build it", "ok", "As it")
+
+
+# --- what an answer stands for
+
+OUTCOMES = st.sampled_from([None, "ok", "fail", "iterate"])
+
+
+@given(st.lists(OUTCOMES, min_size=2, max_size=3), OUTCOMES, st.data())
+def test_an_answer_stands_for_its_options_and_anything_but_ok_counts_first(
+    outcomes: list[str | None], other: str | None, data: st.DataObject
+) -> None:
+    asked = question(*outcomes, other=other, multi=True)
+    words = data.draw(st.lists(st.sampled_from([*"ABC"[: len(outcomes)], "other:so"]), min_size=1))
+
+    chosen = [outcome for label, outcome in zip("ABC", outcomes, strict=False) if label in words]
+    if "other:so" in words:
+        chosen += [other] if other else outcomes
+    named = [outcome for outcome in chosen if outcome]
+    expected = next((outcome for outcome in named if outcome != "ok"), named[0] if named else None)
+    assert asked.answered(words, at=NOW, by="me").outcome == expected
+
+
+def test_own_words_are_never_agreement_where_something_else_could_be_meant() -> None:
+    said = question("ok", "fail").answered(["other:well, but"], at=NOW, by="me")
+
+    assert said.answer == ("other:well, but",)
+    assert said.outcome == "fail"
+    assert question("ok", None).answered(["other:fine"], at=NOW, by="me").outcome == "ok"
+    assert question("ok", "fail", other="skip").answered(["other:x"], at=NOW, by="me").outcome == "skip"
+
+
+@given(st.lists(st.lists(OUTCOMES, min_size=2, max_size=2), min_size=1, max_size=3))
+def test_of_several_answers_the_first_that_is_not_ok_decides(answers: list[list[str | None]]) -> None:
+    asked = [question(*outcomes).answered(["A"], at=NOW, by="me") for outcomes in answers]
+
+    expected = next((first for first, _ in answers if first not in {None, "ok"}), "ok")
+    assert asking.decided_by_answers(asked) == expected
+
+
+def test_a_question_of_an_agent_decides_nothing() -> None:
+    asked = question("fail", "fail", source=BY_AGENT).answered(["A"], at=NOW, by="me")
+
+    assert asking.decided_by_answers([asked]) == "ok"
+    assert asking.decided_by_answers([]) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("word", "kept"),
+    [("a", "A"), ("A", "A"), ("other:x", "other:x"), ("other:  x y ", "other:x y")],
+)
+def test_an_answer_is_kept_as_its_label(word: str, kept: str) -> None:
+    assert question().answered([word], at=NOW, by="me").answer == (kept,)
+
+
+def test_the_same_answer_twice_is_one() -> None:
+    assert question(multi=True).answered(["A", "a", "B"], at=NOW, by="me").answer == ("A", "B")
+
+
+@pytest.mark.parametrize("word", ["C", "", "ok", "other:", "other: ", "other:" + "x" * 4001])
+def test_what_is_no_answer_is_refused(word: str) -> None:
+    with pytest.raises(BadAnswerError) as caught:
+        question().answered([word], at=NOW, by="me")
+
+    assert caught.value.exit_status == 2
+
+
+def test_near_labels_are_offered() -> None:
+    with pytest.raises(BadAnswerError) as caught:
+        asking.asked(start(asking_workflow(), now=NOW))[0].answered(["Yess"], at=NOW, by="me")
+
+    assert caught.value.hint == "did you mean `Yes`?"
+
+
+def test_an_unanswered_question_stands_for_nothing() -> None:
+    assert question().outcome is None
+    assert question().is_open
+
+
+# --- a default, and its deadline
+
+LATE = QuestionDef(
+    "go", "Go", "Go on?", (OptionDef("Yes", "ok"), OptionDef("No", "fail")), default="No", deadline=1800
+)
+
+
+def test_a_default_stands_once_its_time_has_come_and_not_before() -> None:
+    flow = asking_workflow(LATE)
+    session = start(flow, now=NOW)
+
+    assert settled(session, NOW) == session
+    after = settled(session, LATER)
+    assert after.status == "active"
+    assert [(each.answer, each.answered_by, each.answered_at) for each in asking.asked(after)] == [
+        (("No",), "the deadline", LATER)
+    ]
+
+
+def test_a_report_after_the_deadline_takes_the_default() -> None:
+    flow = asking_workflow(LATE)
+    session = start(flow, now=NOW)
+
+    with pytest.raises(QuestionOpenError):
+        advance(flow, session, Report("done"), now=NOW)
+    after = advance(flow, session, Report("done"), now=MUCH_LATER)
+
+    assert (after.step, after.last.outcome if after.last else "") == ("plan", "fail")
+
+
+def test_an_answer_before_the_deadline_stays() -> None:
+    session = answered(start(asking_workflow(LATE), now=NOW), "go=Yes")
+
+    assert settled(session, MUCH_LATER) == session
+
+
+@pytest.mark.parametrize("parts", [{"default": "No"}, {"default": None, "deadline": None}])
+def test_without_a_deadline_nothing_is_answered_by_itself(parts: dict[str, Any]) -> None:
+    session = start(asking_workflow(LATE._replace(**{"deadline": None, **parts})), now=NOW)
+
+    assert settled(session, "9999") == session
+
+
+def test_where_there_is_no_clock_there_is_no_moment() -> None:
+    assert asking.later("", 5) == ""
+    assert asking.later(NOW, 0.5) == "2026-11-18T12:00:00.500Z"
+
+
+# --- beside the outcome
+
+
+def test_a_step_without_questions_that_is_asked_by_an_agent_keeps_its_ways_on() -> None:
+    flow = workflow(step("plan", next={"ok": "last", "skip": None}), step("last"))
+    put = asking.with_questions(start(flow, now=NOW), [question(source=BY_AGENT)])
+
+    with pytest.raises(QuestionOpenError):
+        report(flow, put, "ok")
+    done = answered(put, "go=B")
+
+    assert [way.outcome for way in guide(flow, done).next] == ["ok", "skip"]
+    assert report(flow, done, "ok").step == "last"
+    assert report(flow, done, "ok").questions == ()
+
+
+def test_facts_come_with_the_report_of_an_answered_step() -> None:
+    flow = asking_workflow(yes_no(), reports={"note": Arg(required=True)})
+    session = answered(start(flow, now=NOW), "go=Yes")
+
+    open_now(flow.step("plan"), session, "done")
+    assert advance(flow, session, Report("done", {"note": "x"}), now=NOW).state == {"note": "x"}
+
+
+def answers_of(session_answers: Sequence[Asked]) -> list[tuple[str, ...] | None]:
+    return [each.answer for each in session_answers]
+
+
+@given(st.permutations(["go=Yes", "really=No", "sure=other:hm"]))
+def test_the_order_of_answering_changes_nothing(pairs: list[str]) -> None:
+    flow = asking_workflow(yes_no(), yes_no("really"), yes_no("sure"))
+    session = start(flow, now=NOW)
+
+    for pair in pairs:
+        assert session.status == "waiting"
+        session = answered(session, pair)
+
+    assert session.status == "active"
+    assert answers_of(asking.asked(session)) == [("Yes",), ("No",), ("other:hm",)]

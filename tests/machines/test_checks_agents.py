@@ -1,0 +1,299 @@
+"""Work for agents, questions and gates that cannot work are named before anything runs, each by one code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from support.loops import AREAS, asking_workflow, fan, review_loop, yes_no
+from support.workflows import step, unchecked, workflow
+
+from flowrail.machines.checks import check_workflow
+from flowrail.machines.definition import Definition, Delegation, GateDef, OptionDef, Outcome, QuestionDef
+from flowrail.machines.delegation import AgentRole, Dispatch
+from flowrail.machines.findings import CODES, WorkflowError
+from flowrail.machines.gates import POLICIES
+from flowrail.machines.joins import MOST
+from flowrail.machines.params import Arg
+from flowrail.machines.questions import LATEST_DEADLINE
+from flowrail.machines.workflow import Workflow
+
+Make = Callable[[], Definition]
+
+
+def works(*, step_parts: Mapping[str, Any] | None = None, agent: str = "explore", **parts: Any) -> Make:
+    """Return a maker of a workflow whose step gives work to agents."""
+    given: dict[str, Any] = {"prompt": ("Look.",), **parts}
+    return lambda: unchecked(
+        step("a", dispatch=Delegation(agent, **given), **(step_parts or {})), params=AREAS
+    )
+
+
+def asks(*questions: QuestionDef, **parts: Any) -> Make:
+    given: dict[str, Any] = {"next": {"ok": None, "fail": None}, **parts}
+    return lambda: unchecked(step("a", questions=questions, **given))
+
+
+def gates(gate: GateDef | None = None, **ways: Any) -> Make:
+    return lambda: unchecked(
+        step("work", next={"ok": "review"}),
+        step("review", next={"ok": "gate"}),
+        step("gate", gate=gate or GateDef("G", "review"), next={"ok": None, "fail": "work", **ways}),
+    )
+
+
+def option(label: str = "Yes", outcome: str | None = "ok") -> OptionDef:
+    return OptionDef(label, outcome)
+
+
+THREE = tuple(option(label) for label in "ABC")
+
+BROKEN: Mapping[str, Mapping[str, Make]] = {
+    "FR140": {
+        "nobody declares it": works(over="nobody"),
+        "no list": lambda: unchecked(
+            step("a", dispatch=Delegation("explore", None, "topic", prompt=("$item",))),
+            params={"topic": Arg(default="x")},
+        ),
+        "an empty list": works(over=()),
+        "a mapping": works(over={"a": 1}),
+        "a number": works(over=3),
+        "too many": works(over=tuple(range(MOST + 1))),
+    },
+    "FR141": {
+        "an unknown name": works(vars={"area": "about $nobody"}),
+        "an item of nothing": works(vars={"area": "$item"}),
+        "no name": works(vars={"Area": "x"}),
+        "a name that is ours": works(over="areas", vars={"item": "x"}),
+    },
+    "FR142": {
+        "no join": works(join="most"),
+        "too many": works(over=("a", "b"), join="at least 3"),
+        "too many of one": works(join="at least 2"),
+    },
+    "FR144": {
+        "which item": works(over="areas", prompt=()),
+        "blanks": works(over="areas", prompt=(" ",)),
+    },
+    "FR145": {"no agent": works(agent="developper")},
+    "FR146": {
+        "none to choose": asks(QuestionDef("go", "Go", "Go?", ())),
+        "four to choose": asks(QuestionDef("go", "Go", "Go?", (*THREE, option("D")))),
+        "a long header": asks(yes_no()._replace(header="x" * 13)),
+        "no header": asks(yes_no()._replace(header="")),
+        "no text": asks(yes_no()._replace(text="")),
+        "no id": asks(yes_no()._replace(id="Go!")),
+        "one label twice": asks(yes_no()._replace(options=(option(), option(outcome="fail")))),
+        "a label that is ours": asks(yes_no()._replace(options=(option("other:x"), option("No", "fail")))),
+        "four questions": asks(*(yes_no(f"q{number}") for number in range(4))),
+        "one id twice": asks(yes_no(), yes_no()._replace(text="Another?")),
+        "a default that is no label": asks(yes_no()._replace(default="Maybe")),
+        "a deadline without a default": asks(yes_no()._replace(deadline=5)),
+        "a deadline too late": asks(yes_no()._replace(default="No", deadline=LATEST_DEADLINE + 1)),
+    },
+    "FR147": {
+        "an option": asks(yes_no()._replace(options=(option(), option("No", "skip")))),
+        "own words": asks(yes_no()._replace(other="iterate")),
+        "no way of ok": asks(
+            yes_no()._replace(options=(option("A", None), option("B", "fail"))), next={"fail": None}
+        ),
+    },
+    "FR148": {
+        "no such review": gates(GateDef("G", "reviw")),
+        "its own": gates(GateDef("G", "gate")),
+        "no way of fail": lambda: unchecked(
+            step("review", next={"ok": "gate"}), step("gate", gate=GateDef("G", "review"), next={"ok": None})
+        ),
+        "no way of ok": lambda: unchecked(
+            step("review", next={"ok": "gate", "skip": None}),
+            step("gate", gate=GateDef("G", "review"), next={"fail": "review"}),
+        ),
+    },
+    "FR149": {
+        "it ends": gates(fail=None),
+        "past the review": lambda: unchecked(
+            step("review", next={"ok": "gate"}),
+            step("gate", gate=GateDef("G", "review"), next={"ok": None, "fail": "work"}),
+            step("work", next={"ok": "gate"}),
+        ),
+        "the gate comes first": lambda: unchecked(
+            step("gate", gate=GateDef("G", "review"), next={"ok": None, "fail": "review"}),
+            step("review", next={"ok": None}),
+        ),
+    },
+    "FR150": {
+        "no rounds": gates(GateDef("G", "review", 0)),
+        "true rounds": gates(GateDef("G", "review", True)),
+        "half a round": gates(GateDef("G", "review", 1.5)),  # type: ignore[arg-type]
+        "no such policy": gates(GateDef("G", "review", 5, "strict")),
+    },
+    "FR151": {"nobody declares it": lambda: unchecked(step("a"), then="dull/$kind")},
+    "FR153": {
+        "no time": works(lease=0),
+        "a text": works(lease="long"),
+        "too long": works(lease=8 * 24 * 3600),
+    },
+    "FR154": {
+        "twice": lambda: unchecked(
+            step("a", handler=Dispatch("explore", "a/b"), dispatch=Delegation("explore", "a/b"))
+        )
+    },
+    "FR124": {
+        "questions and rules": asks(yes_no(), rules=[("ok", None)]),
+        "a gate and questions": lambda: unchecked(
+            step("review", next={"ok": "gate"}),
+            step(
+                "gate",
+                gate=GateDef("G", "review"),
+                questions=[yes_no()],
+                next={"ok": None, "fail": "review"},
+            ),
+        ),
+        "questions and a handler": asks(yes_no(), handler=lambda _: Outcome.OK),
+    },
+    "FR121": {
+        "in a prompt": works(prompt=("About $nobody.",)),
+        "an item of nothing": works(prompt=("About $item.",)),
+        "in a question": asks(yes_no()._replace(text="Really $nobody?")),
+        "in a label": asks(yes_no()._replace(options=(option("$nobody"), option("No", "fail")))),
+        "in a description": asks(yes_no()._replace(options=(OptionDef("A", "ok", "$x"), option("B")))),
+    },
+}
+OF_THE_FOLDER = {"FR143", "FR152", "FR155"}
+"""What only the folder tells; see tests/skills/test_references.py."""
+CASES = [
+    pytest.param(code, make, id=f"{code} {what}")
+    for code, all_of in BROKEN.items()
+    for what, make in all_of.items()
+]
+
+
+@pytest.mark.parametrize(("code", "make"), CASES)
+def test_a_mistake_is_found_and_nothing_else(code: str, make: Make) -> None:
+    found = check_workflow(make())
+
+    assert [each.code for each in found] == [code], found
+    assert found[0].severity == "error"
+    assert found[0].message
+    assert found[0].remedy
+
+
+@pytest.mark.parametrize(("code", "make"), CASES)
+def test_a_workflow_with_a_mistake_is_not_made(code: str, make: Make) -> None:
+    broken = make()
+
+    with pytest.raises(WorkflowError) as caught:
+        Workflow(broken.name, *broken.steps, params=broken.params, then=broken.then)
+
+    assert [each.code for each in caught.value.findings] == [code]
+
+
+def test_every_code_about_agents_has_a_workflow_that_yields_it() -> None:
+    assert {code for code in BROKEN if code >= "FR140"} | OF_THE_FOLDER == {
+        code for code in CODES if "FR140" <= code <= "FR189"
+    }
+
+
+def test_an_agent_that_is_told_nothing_by_its_step_is_found_with_the_step() -> None:
+    found = check_workflow(unchecked(step("a", actions=(), dispatch=Delegation("explore"))))
+
+    assert [each.code for each in found] == ["FR115", "FR144"]
+
+
+def test_near_names_are_offered() -> None:
+    remedies = {
+        each.code: each.remedy
+        for make in (
+            works(agent="developr"),
+            works(over="areaz"),
+            works(over="areas", vars={"area": "$aeras"}),
+            gates(GateDef("G", "reviw")),
+            gates(GateDef("G", "review", 5, "1-2 / 3-4")),
+        )
+        for each in check_workflow(make())
+    }
+
+    assert remedies == {
+        "FR145": "did you mean `developer`?",
+        "FR140": "did you mean `areas`?",
+        "FR141": "did you mean `areas`?",
+        "FR148": "did you mean `review`?",
+        "FR150": "did you mean `1-2 / 3-4 / 5+`, `1-2 / 3 / 4+`?",
+    }
+
+
+# --- what is no mistake
+
+
+@pytest.mark.parametrize("role", AgentRole)
+def test_every_role_can_be_given_work(role: AgentRole) -> None:
+    assert check_workflow(works(agent=role.value)()) == []
+    assert check_workflow(workflow(step("a", handler=Dispatch(role)))) == []
+
+
+@pytest.mark.parametrize("policy", [None, *POLICIES])
+def test_every_policy_can_be_gone_by(policy: str | None) -> None:
+    assert check_workflow(review_loop(policy=policy)) == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(fan, id="a fact that is a list"),
+        pytest.param(lambda: fan(over=["a"], join="at least 1"), id="a list of an author"),
+        pytest.param(works(lease=0.5 + 0.5), id="a short lease"),
+        pytest.param(
+            works(over="areas", join="at least 3", vars={"a": "$item of $areas, $$"}), id="all of it"
+        ),
+        pytest.param(
+            lambda: workflow(
+                step(
+                    "a",
+                    dispatch=Delegation("explore", None, "found", {"x": "$y"}, prompt=("$z",)),
+                    next={"ok": "b"},
+                ),
+                step("b", handler=lambda _: Outcome.OK),
+            ),
+            id="names that a handler may return",
+        ),
+        pytest.param(lambda: asking_workflow(yes_no(default="No", deadline=60)), id="a deadline"),
+        pytest.param(
+            lambda: workflow(
+                step(
+                    "a", questions=[QuestionDef("go", "Go", "Go $topic?", (option("A"), option("B", None)))]
+                ),
+                params={"topic": Arg(default="")},
+                then="dull/$topic",
+            ),
+            id="an option without an outcome",
+        ),
+        pytest.param(
+            lambda: workflow(
+                step("a", dispatch=Delegation("explore"), handler=lambda _: Outcome.OK, next={"ok": None})
+            ),
+            id="work with a handler that decides",
+        ),
+        pytest.param(
+            lambda: workflow(step("a", actions=lambda _: ["Do it."], dispatch=Delegation("explore"))),
+            id="a text that is computed",
+        ),
+    ],
+)
+def test_what_is_in_order_has_no_findings(make: Make) -> None:
+    assert check_workflow(make()) == []
+
+
+def test_a_step_that_asks_ends_by_ok_when_every_option_agrees() -> None:
+    both = QuestionDef("go", "Go", "Go?", (option("A"), option("B")))
+
+    assert check_workflow(workflow(step("a", questions=[both]))) == []
+
+
+def test_a_loop_of_answers_that_never_leave_is_found() -> None:
+    again = QuestionDef("go", "Go", "Go?", (option("A", "iterate"), option("B", "iterate")))
+    found = check_workflow(unchecked(step("a", questions=[again], next={"ok": None, "iterate": "a"})))
+
+    assert [each.code for each in found] == ["FR109"]
+    limited = step("a", questions=[again], next={"ok": None, "iterate": "a"}, limit=2)
+    assert check_workflow(workflow(limited)) == []

@@ -1,0 +1,345 @@
+"""Work is handed out one piece an item, held by one agent at a time, and waited for until enough is back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.loops import AREAS, LATER, MUCH_LATER, NOW, ended, fan, report
+from support.workflows import step, workflow
+
+from flowrail.machines import dispatching
+from flowrail.machines.advance import start
+from flowrail.machines.definition import Delegation, Outcome
+from flowrail.machines.delegation import AgentRole, Dispatch
+from flowrail.machines.dispatching import (
+    CANCELLED,
+    CLAIMED,
+    DONE,
+    PENDING,
+    Dispatched,
+    DispatchGoneError,
+    JoinPendingError,
+    TooManyDispatchesError,
+    UnknownDispatchError,
+)
+from flowrail.machines.guidance import guide
+from flowrail.machines.joins import MOST, Join, needed_by
+from flowrail.machines.params import Arg
+from flowrail.machines.session import Session
+from flowrail.machines.workflow import Workflow
+
+# --- what entering a step records
+
+
+def items(flow: Workflow, **params: Any) -> list[Any]:
+    return [each.item for each in dispatching.states(start(flow, params))]
+
+
+@pytest.mark.parametrize(
+    ("over", "expected"),
+    [
+        (("x", "y"), ["x", "y"]),
+        (["x", 2], ["x", 2]),
+        ("areas", ["a", "b", "c"]),
+    ],
+)
+def test_entering_a_step_records_one_piece_of_work_an_item(over: Any, expected: list[Any]) -> None:
+    assert items(fan(over=over)) == expected
+
+
+def test_without_a_list_it_is_one_piece_of_work() -> None:
+    assert items(fan(dispatch=Delegation("explore", prompt=("Look.",)))) == [None]
+
+
+def test_a_list_that_was_reported_is_gone_over() -> None:
+    flow = workflow(
+        step("plan", reports={"found": Arg(type="list", required=True)}, next={"ok": "look"}),
+        step("look", dispatch=Delegation("explore", None, "found", prompt=("$item",))),
+    )
+
+    after = dispatching.states(_told(flow, start(flow), {"found": ["x", "y"]}))
+
+    assert [(each.id, each.item, each.status) for each in after] == [
+        ("d1-1", "x", PENDING),
+        ("d1-2", "y", PENDING),
+    ]
+
+
+def _told(flow: Workflow, session: Session, facts: Mapping[str, Any]) -> Session:
+    from flowrail.machines.advance import advance
+    from flowrail.machines.session import Report
+
+    return advance(flow, session, Report("ok", facts))
+
+
+def test_a_fact_that_has_no_value_yet_hands_out_nothing_and_waits_for_nothing() -> None:
+    flow = workflow(
+        step("look", dispatch=Delegation("explore", None, "found", prompt=("$item",)), next={"ok": "tell"}),
+        step("tell", reports={"found": Arg(type="list")}),
+    )
+
+    session = start(flow)
+
+    assert session.dispatches == ()
+    assert report(flow, session, "ok").step == "tell"
+
+
+def test_a_value_that_is_no_list_is_one_item() -> None:
+    flow = workflow(
+        step("look", dispatch=Delegation("explore", None, "found", prompt=("$item",))),
+        params={"found": Arg(type="list")},
+    )
+    given_to = dispatching.entering(flow.step("look"), {"found": "x"}, 0)
+
+    assert [each.item for each in given_to] == ["x"]
+
+
+def test_more_than_can_be_handed_out_is_refused_and_nothing_moves() -> None:
+    with pytest.raises(TooManyDispatchesError) as caught:
+        start(fan(), {"areas": ["x"] * (MOST + 1)})
+
+    assert caught.value.exit_status == 2
+    assert len(items(fan(), areas=["x"] * MOST)) == MOST
+
+
+def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
+    given_vars = {"area": "$item", "all": "$areas", "text": "$item of $topic", "n": 3, "none": "$missing"}
+    flow = workflow(
+        step(
+            "look", dispatch=Delegation("explore", "a/b", "areas", given_vars), handler=lambda _: Outcome.OK
+        ),
+        params={"areas": Arg(type="list", default=[["x", 1], "y"]), "topic": Arg(default="T")},
+    )
+
+    first, second = dispatching.states(start(flow))
+
+    assert first.vars == {
+        "area": ["x", 1],
+        "all": [["x", 1], "y"],
+        "text": "x, 1 of T",
+        "n": 3,
+        "none": None,
+    }
+    assert second.vars["text"] == "y of T"
+    assert (first.workflow, first.agent, first.model) == ("a/b", "explore", None)
+
+
+def test_entering_again_records_new_pieces_of_work_and_the_old_ones_are_gone() -> None:
+    flow = fan(next={"ok": "look", "fail": None, "skip": "last"})
+    session = start(flow)
+    old = [each.id for each in dispatching.states(session)]
+
+    again = report(flow, ended(session, "ok", "ok", "ok"), "ok")
+
+    assert old == ["d0-1", "d0-2", "d0-3"]
+    assert [(each.id, each.status) for each in dispatching.states(again)] == [
+        (f"d1-{number}", PENDING) for number in (1, 2, 3)
+    ]
+    with pytest.raises(DispatchGoneError) as caught:
+        dispatching.one(again, "d0-2")
+    assert caught.value.exit_status == 4
+
+
+@pytest.mark.parametrize("name", ["d0-9", "d1-1", "x", "", "d0-1x", "D0-1"])
+def test_a_piece_of_work_that_never_was_is_a_mistake(name: str) -> None:
+    with pytest.raises(UnknownDispatchError):
+        dispatching.one(start(fan()), name)
+
+
+def test_leaving_a_step_leaves_its_work_behind() -> None:
+    flow = fan(join="any")
+
+    after = report(flow, ended(start(flow), None, "ok"), "ok")
+
+    assert after.dispatches == ()
+
+
+# --- when enough is back
+
+STATUS = st.sampled_from([PENDING, CLAIMED, CANCELLED, "ok", "fail"])
+JOINS = st.sampled_from(["all", "any"]) | st.integers(1, 9).map(lambda least: f"at least {least}")
+
+
+def dispatched(statuses: list[str]) -> list[Dispatched]:
+    return [
+        Dispatched(f"d0-{number}", "explore", status=DONE, outcome=status)
+        if status in {"ok", "fail"}
+        else Dispatched(f"d0-{number}", "explore", status=status)
+        for number, status in enumerate(statuses, 1)
+    ]
+
+
+@given(st.lists(STATUS, min_size=1, max_size=8), JOINS)
+def test_a_join_is_what_counting_says(statuses: list[str], join: str) -> None:
+    wanted = {"all": len(statuses), "any": 1}.get(join) or min(len(statuses), int(join[-1]))
+    back, out = statuses.count("ok"), statuses.count(PENDING) + statuses.count(CLAIMED)
+
+    flow = fan(join=join)
+    now = dispatching.join_of(flow.step("look"), dispatched(statuses))
+
+    assert (now.needed, now.succeeded, len(now.open), now.total) == (wanted, back, out, len(statuses))
+    assert now.met is (back >= wanted)
+    assert now.hopeless is (back + out < wanted)
+    ways = ["ok", "fail", "skip"]
+    offered = ways if back >= wanted else ways[1:] if out == 0 else []
+    assert dispatching.open_outcomes(now, ways) == offered
+
+
+@given(st.lists(STATUS, min_size=3, max_size=3), st.sampled_from(["all", "any", "at least 2"]))
+def test_a_step_can_be_reported_exactly_when_its_join_says_so(statuses: list[str], join: str) -> None:
+    flow = fan(join=join)
+    session = dispatching.with_states(start(flow), dispatched(statuses))
+    now = dispatching.join_of(flow.step("look"), dispatching.states(session))
+    told = guide(flow, session)
+
+    for outcome, to in (("ok", "last"), ("fail", None)):
+        if outcome in dispatching.open_outcomes(now, ["ok", "fail"]):
+            assert report(flow, session, outcome).step == to
+            assert outcome in [way.outcome for way in told.next]
+        else:
+            with pytest.raises(JoinPendingError) as caught:
+                report(flow, session, outcome)
+            assert caught.value.exit_status == 4
+            assert caught.value.details["waits_for"] == list(now.open)
+    assert {way.waits_for for way in told.next} <= {() if now.met else now.open}
+
+
+@pytest.mark.parametrize("wrong", ["", "ALL", "at least", "at least 0", "at least 1000", "all\n", "most"])
+def test_what_is_no_join_is_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match="is no join"):
+        needed_by(wrong, 3)
+
+
+def test_a_join_without_work_is_met() -> None:
+    assert dispatching.join_of(fan().step("look"), ()) == Join(0, 0, (), 0)
+    assert dispatching.join_of(fan().step("last"), ()) == Join(0, 0, (), 0)
+
+
+def test_a_step_that_decides_by_itself_cannot_pass_over_agents_that_failed() -> None:
+    flow = fan(rules=[("ok", "mood == 'good'"), ("fail", None)], reports={"mood": Arg(default="")})
+    session = ended(start(flow), "ok", "fail", "ok")
+
+    from flowrail.machines.advance import advance
+    from flowrail.machines.session import Report
+
+    with pytest.raises(JoinPendingError, match="must succeed, 1 of 3 did not"):
+        advance(flow, session, Report("done", {"mood": "good"}))
+    assert advance(flow, session, Report("done", {"mood": "bad"})).status == "failed"
+
+
+def test_the_last_round_of_a_loop_cannot_pass_over_agents_that_failed_either() -> None:
+    flow = fan(next={"ok": "last", "iterate": "look"}, limit=1)
+    session = ended(start(flow), "ok", "fail", "ok")
+
+    with pytest.raises(JoinPendingError):
+        report(flow, session, "iterate")
+
+
+def test_how_far_it_is_stands_in_the_refusal() -> None:
+    flow = fan(join="at least 2")
+
+    with pytest.raises(JoinPendingError, match="2 must succeed, 1 of 2 have"):
+        report(flow, ended(start(flow), "ok"), "ok")
+
+
+# --- who may have it
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "expires_at", "free"),
+    [
+        (PENDING, None, None, True),
+        (CLAIMED, None, LATER, False),
+        (CLAIMED, None, NOW, True),
+        (CLAIMED, None, None, False),
+        (DONE, "ok", None, False),
+        (DONE, "fail", None, True),
+        (CANCELLED, None, None, True),
+    ],
+)
+def test_what_may_be_handed_out(status: str, outcome: str | None, expires_at: str | None, free: bool) -> None:
+    dispatch = Dispatched("d0-1", "explore", status=status, outcome=outcome, expires_at=expires_at)
+
+    assert dispatching.claimable(dispatch, NOW) is free
+
+
+def test_a_lease_ends_when_its_time_has_come() -> None:
+    held = Dispatched("d0-1", "explore", status=CLAIMED, expires_at=LATER)
+
+    assert not dispatching.claimable(held, NOW)
+    assert dispatching.claimable(held, LATER)
+    assert dispatching.claimable(held, MUCH_LATER)
+
+
+def test_a_prompt_is_filled_for_its_item() -> None:
+    work = Delegation(
+        "explore", None, "areas", {"depth": 2}, prompt=("Look at $item.", "Depth $depth, $topic.")
+    )
+    flow = workflow(step("look", dispatch=work), params={**AREAS, "topic": Arg(default="T")})
+    first = dispatching.states(start(flow))[0]
+
+    told = dispatching.prompt_of(flow.step("look"), first, {"topic": "T"})
+
+    assert told == "Look at a.\n\nDepth 2, T."
+    assert dispatching.prompt_of(step(), first, {}) == ""
+
+
+# --- a Dispatch in place of a handler
+
+
+def test_a_dispatch_in_place_of_a_handler_hands_out_a_workflow() -> None:
+    handler = Dispatch(AgentRole.QUALITY_REVIEWER, "planner/plan-docs", {"plan": "$areas"})
+    flow = workflow(step("look", handler=handler, next={"ok": None, "fail": None}), params=AREAS)
+
+    (only,) = dispatching.states(start(flow))
+
+    assert (only.agent, only.workflow) == ("quality-reviewer", "planner/plan-docs")
+    assert only.vars == {"plan": ["a", "b", "c"]}
+    assert not flow.step("look").decides
+    with pytest.raises(JoinPendingError):
+        report(flow, start(flow), "ok")
+
+
+@pytest.mark.parametrize(
+    ("script", "free_form", "told"),
+    [
+        ("", True, "Do look."),
+        ("planner/explore", True, "Run planner/explore.\n\nDo look."),
+        ("skills.planner.qr.plan_docs", False, "Run skills.planner.qr.plan_docs.\n\nDo look."),
+    ],
+)
+def test_a_dispatch_without_a_workflow_is_free_form(script: str, free_form: bool, told: str) -> None:
+    handler = Dispatch(AgentRole.DEVELOPER, script, {}, free_form)
+    flow = workflow(step("look", handler=handler))
+
+    (only,) = dispatching.states(start(flow))
+
+    assert only.workflow is None
+    assert dispatching.prompt_of(flow.step("look"), only, {}) == told
+
+
+# --- results
+
+
+@given(st.dictionaries(st.text(max_size=5), st.text(max_size=300) | st.integers(), max_size=8))
+def test_a_result_is_cut_where_it_is_long_and_says_where_the_rest_is(result: dict[str, Any]) -> None:
+    whole = len(json.dumps(result))
+
+    cut = dispatching.cut(result, 400, "see there")
+
+    assert cut.keys() == result.keys()
+    assert len(json.dumps(cut)) <= max(whole, 800)
+    if whole <= 400:
+        assert cut == result
+    shortened = [name for name in result if cut[name] != result[name]]
+    assert all(str(cut[name]).endswith("bytes: see there)") for name in shortened)
+
+
+def test_every_agent_has_an_even_share_of_what_results_may_take() -> None:
+    assert dispatching.share(0) == dispatching.share(1) == dispatching.RESULTS
+    assert dispatching.share(MOST) * MOST == dispatching.RESULTS

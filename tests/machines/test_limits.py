@@ -1,0 +1,232 @@
+"""At its limit a loop goes on or asks the user; always failing ends there and does not spin."""
+
+from __future__ import annotations
+
+import pytest
+from support.loops import NOW, answered, asking_workflow, fan, found, report, review_loop, yes_no
+from support.workflows import loop, step, workflow
+
+from flowrail.machines import asking
+from flowrail.machines.advance import MOST_EXTRA_ROUNDS, advance, start
+from flowrail.machines.asking import BadAnswerError, QuestionOpenError
+from flowrail.machines.guidance import guide
+from flowrail.machines.params import Arg
+from flowrail.machines.refusals import OutcomeNotOpenError
+from flowrail.machines.session import Report, Session
+from flowrail.machines.workflow import Workflow
+
+GATE = review_loop()
+
+
+def failing(flow: Workflow, session: Session) -> tuple[Session, int]:
+    """Return the session that waits for the user, and after how many rounds that all found something."""
+    rounds = 0
+    while session.is_open and session.status != "waiting":
+        if session.step == "review":
+            session = found(flow, session, "MUST")
+        rounds += session.step == "gate"
+        session = report(flow, session, "done" if session.step == "gate" else "ok")
+    return session, rounds
+
+
+def offered(session: Session) -> list[str]:
+    (question,) = asking.asked(session)
+    assert question.source == "limit"
+    return [str(option.outcome) for option in question.options]
+
+
+AT_LIMIT, _ = failing(GATE, start(GATE, now=NOW))
+
+
+# --- the gate under constant failure
+
+
+def test_always_failing_ends_at_the_limit_of_five_in_a_question() -> None:
+    session, rounds = failing(GATE, start(GATE, now=NOW))
+
+    assert rounds == 5
+    assert (session.status, session.step, session.visits["review"]) == ("waiting", "gate", 5)
+    assert offered(session) == ["another-round", "must-only", "accept-the-risk", "stop"]
+    assert session.revision == AT_LIMIT.revision
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "to", "outcome"),
+    [
+        ("Another round", "active", "work", "fail"),
+        ("MUST only", "active", "work", "fail"),
+        ("Accept the risk", "active", "last", "ok"),
+        ("Stop", "failed", None, "stop"),
+    ],
+)
+def test_four_answers_have_four_ends(answer: str, status: str, to: str | None, outcome: str) -> None:
+    session = answered(AT_LIMIT, f"limit={answer}")
+    told = guide(GATE, session)
+
+    after = report(GATE, session, "done")
+
+    assert (after.status, after.step) == (status, to)
+    assert after.last is not None
+    assert (after.last.reported, after.last.outcome) == ("done", outcome)
+    assert [way.outcome for way in told.next] == ["done"]
+
+
+def test_an_answer_may_be_given_by_its_name() -> None:
+    assert report(GATE, answered(AT_LIMIT, "limit=must-only"), "done").grants == {
+        "gate": {"rounds": 1, "another": 0, "must_only": True}
+    }
+
+
+def test_another_round_is_offered_twice_at_most() -> None:
+    session = AT_LIMIT
+    for number in range(MOST_EXTRA_ROUNDS):
+        assert "another-round" in offered(session)
+        session, rounds = failing(GATE, report(GATE, answered(session, "limit=another-round"), "done"))
+        assert (rounds, session.visit) == (1, 6 + number)
+
+    assert offered(session) == ["must-only", "accept-the-risk", "stop"]
+
+
+def test_after_must_only_the_last_two_are_left() -> None:
+    session, rounds = failing(GATE, report(GATE, answered(AT_LIMIT, "limit=must-only"), "done"))
+
+    assert rounds == 1
+    assert offered(session) == ["accept-the-risk", "stop"]
+
+
+def test_must_only_lets_everything_else_pass() -> None:
+    flow = review_loop(limit=1)
+    asked, _ = failing(flow, start(flow, now=NOW))
+    session = report(flow, answered(asked, "limit=must-only"), "done", "ok")
+
+    session = report(flow, found(flow, session, "SHOULD", "COULD"), "ok")
+
+    assert report(flow, session, "done").step == "last"
+
+
+def test_the_question_says_how_often() -> None:
+    assert "gate: 5 rounds, and it did not pass" in asking.asked(AT_LIMIT)[0].text.lower()
+
+
+def test_accepting_takes_a_reason_which_is_kept() -> None:
+    with pytest.raises(BadAnswerError, match="needs a reason"):
+        answered(AT_LIMIT, "limit=Accept the risk", reason=" ")
+
+    session = answered(AT_LIMIT, "limit=Accept the risk", reason="it ships today")
+
+    assert asking.asked(session)[0].reason == "it ships today"
+
+
+def test_own_words_do_not_answer_a_limit() -> None:
+    with pytest.raises(BadAnswerError, match="takes one of its options"):
+        answered(AT_LIMIT, "limit=other:whatever")
+
+
+@pytest.mark.parametrize("outcome", ["done", "ok", "fail"])
+def test_nothing_is_reported_before_the_user_has_answered(outcome: str) -> None:
+    with pytest.raises(QuestionOpenError):
+        report(GATE, AT_LIMIT, outcome)
+
+
+def test_the_revision_counts_moves_and_the_question_is_none() -> None:
+    at_gate = start(GATE, now=NOW)
+    for _ in range(4):
+        at_gate = report(GATE, found(GATE, report(GATE, at_gate, "ok"), "MUST"), "ok", "done")
+    at_gate = report(GATE, found(GATE, report(GATE, at_gate, "ok"), "MUST"), "ok")
+
+    asked = report(GATE, at_gate, "done")
+
+    assert (at_gate.step, asked.revision, asked.last) == ("gate", at_gate.revision, at_gate.last)
+
+
+# --- other steps that fail back
+
+
+def approving(limit: int = 3) -> Workflow:
+    return workflow(
+        step("plan", next={"ok": "approve"}),
+        step("approve", limit=limit, next={"ok": "last", "fail": "plan"}),
+        step("last"),
+    )
+
+
+def test_a_step_that_always_fails_back_asks_at_its_limit() -> None:
+    flow = approving()
+    session = start(flow, now=NOW)
+    for _ in range(3):
+        session = report(flow, session, "ok")
+        assert session.status == "active"
+        session = report(flow, session, "fail")
+
+    assert (session.status, session.step, session.visit) == ("waiting", "approve", 3)
+    assert offered(session) == ["another-round", "accept-the-risk", "stop"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "to"),
+    [
+        ("another-round", "active", "plan"),
+        ("accept-the-risk", "active", "last"),
+        ("stop", "failed", None),
+    ],
+)
+def test_its_answers_lead_on(answer: str, status: str, to: str | None) -> None:
+    flow = approving(1)
+    session = answered(report(flow, start(flow, now=NOW), "ok", "fail"), f"limit={answer}")
+
+    with pytest.raises(OutcomeNotOpenError):
+        report(flow, session, "fail")
+    after = report(flow, session, "done")
+
+    assert (after.status, after.step) == (status, to)
+
+
+def test_a_step_with_questions_that_always_fails_back_asks_at_its_limit_too() -> None:
+    flow = asking_workflow(yes_no())
+    session = start(flow, now=NOW)
+    for number in (1, 2, 3):
+        assert session.visit == number
+        session = report(flow, answered(session, "go=No"), "done")
+
+    assert offered(session) == ["another-round", "accept-the-risk", "stop"]
+    after = report(flow, answered(session, "limit=another-round"), "done")
+    assert (after.step, after.visit, [each.id for each in asking.asked(after)]) == ("plan", 4, ["go"])
+
+
+def test_without_a_way_of_ok_nothing_can_be_accepted() -> None:
+    flow = workflow(step("a", next={"fail": "b", "skip": None}, limit=1), step("b", next={"ok": "a"}))
+
+    assert offered(report(flow, start(flow, now=NOW), "fail")) == ["another-round", "stop"]
+
+
+def test_facts_of_the_failing_report_are_kept_and_not_asked_for_again() -> None:
+    flow = workflow(
+        step("a", next={"ok": None, "fail": "a"}, limit=1, reports={"why": Arg(required=True)}),
+    )
+    asked = advance(flow, start(flow, now=NOW), Report("fail", {"why": "red"}), now=NOW)
+    session = answered(asked, "limit=another-round")
+
+    assert asked.state == {"why": "red"}
+    assert guide(flow, session).next[0].wants == ()
+    assert report(flow, session, "done").visit == 2
+
+
+def test_agents_at_the_limit_are_not_waited_for() -> None:
+    flow = fan(next={"ok": "last", "fail": "look"}, limit=1, join="any")
+    from support.loops import ended
+
+    asked = report(flow, ended(start(flow, now=NOW), "fail", "fail", "fail"), "fail")
+
+    assert offered(asked) == ["another-round", "accept-the-risk", "stop"]
+    assert report(flow, answered(asked, "limit=accept-the-risk"), "done").step == "last"
+    again = report(flow, answered(asked, "limit=another-round"), "done")
+    assert [each["status"] for each in again.dispatches] == ["pending"] * 3
+
+
+def test_iterate_at_the_limit_takes_the_way_of_ok() -> None:
+    flow = loop(2)
+    session = report(flow, start(flow, now=NOW), "iterate")
+
+    after = report(flow, session, "iterate")
+
+    assert (after.step, after.last.capped if after.last else None) == ("last", True)

@@ -1,0 +1,305 @@
+"""A gate decides from the findings of its own round, by the severity table, and takes nobody's word."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.loops import NOW, answered, found, report, review_loop
+from support.workflows import REPORTED, step, workflow
+
+from flowrail.machines import reviewing
+from flowrail.machines.advance import start
+from flowrail.machines.definition import GateDef
+from flowrail.machines.gates import POLICIES
+from flowrail.machines.guidance import guide
+from flowrail.machines.reviewing import (
+    MOST,
+    BadFindingError,
+    GateDecidesError,
+    ReviewPendingError,
+    RoundClosedError,
+    UnknownFindingError,
+)
+from flowrail.machines.session import Session
+
+ALL, MOST_OF_ALL, LEAST = {"MUST", "SHOULD", "COULD"}, {"MUST", "SHOULD"}, {"MUST"}
+SETTLED = {
+    None: [ALL, ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
+    "1-2 / 3-4 / 5+": [ALL, ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
+    "1-3 / 4 / 5+": [ALL, ALL, ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
+    "1-2 / 3 / 4+": [ALL, ALL, MOST_OF_ALL, LEAST, LEAST, LEAST, LEAST],
+}
+"""What blocks in rounds 1 to 7, as it was settled."""
+
+
+def at_gate(round_: int, *severities: str, policy: str | None = None) -> Session:
+    """Return a session at its gate in that round, with these findings of it."""
+    flow = review_loop(policy=policy, limit=9)
+    session = report(flow, start(flow, now=NOW), "ok")
+    for _ in range(round_ - 1):
+        session = report(flow, found(flow, session, "MUST"), "ok", "done", "ok")
+    return report(flow, found(flow, session, *severities), "ok")
+
+
+# --- what blocks
+
+
+@pytest.mark.parametrize("policy", SETTLED)
+@given(st.integers(1, 7), st.lists(st.sampled_from(["MUST", "SHOULD", "COULD"]), max_size=4))
+def test_a_gate_decides_by_the_severity_table(policy: str | None, round_: int, severities: list[str]) -> None:
+    flow = review_loop(policy=policy, limit=9)
+
+    session = at_gate(round_, *severities, policy=policy)
+    judged = reviewing.verdict(flow.step("gate"), session)
+
+    blocking = SETTLED[policy][round_ - 1]
+    assert judged.round == round_
+    assert set(judged.severities) == blocking
+    assert [each.severity for each in judged.blocking] == [each for each in severities if each in blocking]
+    assert [each.severity for each in judged.others] == [each for each in severities if each not in blocking]
+    after = report(flow, session, "done")
+    assert after.step == ("work" if blocking & set(severities) else "last")
+    assert [way.to for way in guide(flow, session).next] == [after.step]
+
+
+def test_the_presets_are_those_that_were_settled() -> None:
+    assert set(POLICIES) == set(SETTLED) - {None}
+
+
+def test_a_gate_has_one_way_on() -> None:
+    told = guide(review_loop(), at_gate(1))
+
+    assert [way.outcome for way in told.next] == ["done"]
+
+
+@pytest.mark.parametrize(("outcome", "severities"), [*product(REPORTED, [(), ("MUST",)])])
+def test_a_claim_of_any_outcome_is_refused_with_what_is_on_record(
+    outcome: str, severities: tuple[str, ...]
+) -> None:
+    flow = review_loop()
+
+    with pytest.raises(GateDecidesError) as caught:
+        report(flow, at_gate(1, *severities, *severities), outcome)
+
+    assert caught.value.exit_status == 4
+    assert caught.value.hint == "report `done`"
+    assert caught.value.details["blocking"] == (["F1", "F2"] if severities else [])
+    assert ("F1 MUST a MUST; F2 MUST a MUST" in caught.value.message) is bool(severities)
+
+
+# --- a round is its own
+
+
+def test_earlier_rounds_are_history() -> None:
+    session = at_gate(3)
+
+    assert len(reviewing.findings(session)) == 2
+    assert report(review_loop(limit=9), session, "done").step == "last"
+
+
+def test_a_finding_after_the_review_still_belongs_to_the_round() -> None:
+    flow = review_loop()
+
+    session = found(flow, at_gate(1), "SHOULD")
+
+    assert report(flow, session, "done").step == "work"
+
+
+def test_a_finding_recorded_at_the_work_is_of_no_round_yet() -> None:
+    flow = review_loop()
+    sent_back = report(flow, at_gate(1, "MUST"), "done")
+
+    session = report(flow, found(flow, sent_back, "MUST"), "ok", "ok")
+
+    assert report(flow, session, "done").step == "last"
+
+
+def test_a_gate_without_an_ended_review_is_refused() -> None:
+    flow = workflow(
+        step("gate", gate=GateDef("Quality", "review"), next={"ok": "last", "fail": "work"}),
+        step("work", next={"ok": "review"}),
+        step("review", next={"ok": "gate"}),
+        step("last"),
+    )
+    session = start(flow, now=NOW)
+
+    for outcome in ("done", "ok"):
+        with pytest.raises(ReviewPendingError) as caught:
+            report(flow, session, outcome)
+        assert caught.value.exit_status == 4
+    told = guide(flow, session)
+    assert [(way.to, way.ends) for way in told.next] == [(None, False)]
+    assert told.loop is not None
+    assert told.loop.mode == "review"
+
+
+def test_a_gate_entered_again_without_its_review_is_refused() -> None:
+    flow = workflow(
+        step("review", next={"ok": "gate", "iterate": "review"}),
+        step("gate", gate=GateDef("Quality", "review"), next={"ok": "last", "fail": "work"}),
+        step("work", next={"ok": "review", "skip": "gate"}),
+        step("last"),
+    )
+    session = start(flow, now=NOW)
+    session = report(flow, session, "iterate", "iterate")  # entered three times before the first round
+    session = report(flow, found(flow, session, "MUST"), "ok", "done", "skip")
+
+    with pytest.raises(ReviewPendingError):
+        report(flow, session, "done")
+
+
+def test_each_gate_looks_at_its_own_review() -> None:
+    flow = workflow(
+        step("review-a", next={"ok": "gate-a"}),
+        step("gate-a", gate=GateDef("A", "review-a"), next={"ok": "review-b", "fail": "review-a"}),
+        step("review-b", next={"ok": "gate-b"}),
+        step("gate-b", gate=GateDef("B", "review-b"), next={"ok": None, "fail": "review-b"}),
+    )
+    session = report(flow, found(flow, start(flow, now=NOW), "COULD"), "ok", "done")
+    assert session.step == "review-a"
+
+    session = report(flow, session, "ok", "done", "ok")
+
+    assert report(flow, session, "done").status == "completed"
+    assert [each.review for each in reviewing.findings(session)] == ["review-a"]
+
+
+# --- the record
+
+
+def test_a_finding_knows_its_review_its_round_and_its_version() -> None:
+    flow = review_loop()
+    session = report(flow, start(flow, now=NOW), "ok")
+    first, _ = reviewing.record(
+        flow, session, severity="must", text=" wrong ", place="a.py:3", item="a", at=NOW, by="me"
+    )
+    second, again = reviewing.record(flow, first, severity="COULD", text="still", item="a", at=NOW)
+
+    one, two = reviewing.findings(second)
+    assert (one.id, one.severity, one.text, one.place) == ("F1", "MUST", "wrong", "a.py:3")
+    assert (one.review, one.round, one.revision, one.version, one.by) == ("review", 1, 1, 1, "me")
+    assert (two.version, two) == (2, again)
+
+
+def test_a_finding_outside_of_any_review_has_none() -> None:
+    flow = workflow(step())
+
+    _, one = reviewing.record(flow, start(flow, now=NOW), severity="MUST", text="x")
+
+    assert (one.review, one.round) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("severity", "text"), [("BAD", "x"), ("", "x"), ("MUST", ""), ("MUST", " \n"), ("MUST", "x" * 4001)]
+)
+def test_a_finding_that_says_nothing_is_refused(severity: str, text: str) -> None:
+    flow = review_loop()
+
+    with pytest.raises(BadFindingError):
+        reviewing.record(flow, start(flow, now=NOW), severity=severity, text=text)
+
+
+def test_there_is_an_end_to_findings() -> None:
+    flow = review_loop()
+    many = [reviewing.Recorded(f"F{number}", "COULD", "x") for number in range(1, MOST + 1)]
+
+    with pytest.raises(BadFindingError, match=f"{MOST} findings"):
+        found(flow, reviewing.with_findings(start(flow, now=NOW), many), "COULD")
+
+
+# --- resolving
+
+
+def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
+    flow = review_loop()
+    session = found(flow, report(flow, start(flow, now=NOW), "ok"), "MUST", "SHOULD")
+
+    session, settled = reviewing.resolve(flow, session, "F1", note="not so", at=NOW)
+    again, same = reviewing.resolve(flow, session, "F1", note="another", at="later")
+
+    assert (settled.is_open, settled.resolution, settled.resolved_at) == (False, "not so", NOW)
+    assert (again, same) == (session, settled)
+    judged = reviewing.verdict(flow.step("gate"), report(flow, session, "ok"))
+    assert [each.id for each in judged.blocking] == ["F2"]
+
+
+def test_at_the_gate_nobody_takes_a_finding_away() -> None:
+    flow = review_loop()
+    session = at_gate(2, "MUST")
+
+    with pytest.raises(RoundClosedError) as caught:
+        reviewing.resolve(flow, session, "F2", at=NOW)
+
+    assert caught.value.exit_status == 4
+    assert reviewing.resolve(flow, session, "F1", at=NOW)[1].is_open is False  # of an earlier round
+
+
+def test_whoever_mends_says_so_and_the_next_round_is_fresh_all_the_same() -> None:
+    flow = review_loop()
+    sent_back = report(flow, at_gate(1, "MUST"), "done")
+
+    session, _ = reviewing.resolve(flow, sent_back, "F1", note="mended", at=NOW)
+
+    assert guide(flow, sent_back).findings != ()
+    assert guide(flow, session).findings == ()
+    session = report(flow, session, "ok")
+    assert report(flow, found(flow, session, "MUST"), "ok", "done").step == "work"
+
+
+def test_a_finding_that_is_not_there_is_refused_with_near_ids() -> None:
+    flow = review_loop()
+
+    with pytest.raises(UnknownFindingError) as caught:
+        reviewing.resolve(flow, at_gate(1, "MUST"), "f1")
+
+    assert caught.value.details["findings"] == ["F1"]
+
+
+# --- a loop against a plain model
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["MUST", "SHOULD", "COULD"]), max_size=2), min_size=1, max_size=12),
+    st.lists(st.sampled_from(["another-round", "must-only", "accept-the-risk", "stop"]), max_size=12),
+    st.sampled_from(sorted(POLICIES)),
+    st.integers(1, 6),
+)
+def test_a_loop_goes_as_it_was_settled(
+    rounds: list[list[str]], answers: list[str], policy: str, limit: int
+) -> None:
+    flow = review_loop(policy=policy, limit=limit)
+    session = report(flow, start(flow, now=NOW), "ok")
+    pending = iter(answers)
+    extra, another, must_only = 0, 0, False
+
+    for number, severities in enumerate(rounds, 1):
+        session = report(flow, found(flow, session, *severities), "ok", "done")
+        blocking = LEAST if must_only else SETTLED[policy][min(number, 7) - 1]
+        if not blocking & set(severities):
+            assert session.step == "last"
+            return
+        if number < limit + extra:
+            assert (session.step, session.visits["work"]) == ("work", number + 1)
+        else:
+            open_ways = {
+                *({"another-round"} if another < 2 and not must_only else ()),
+                *({"must-only"} if not must_only else ()),
+                "accept-the-risk",
+                "stop",
+            }
+            told = guide(flow, session)
+            assert (session.step, session.status) == ("gate", "waiting")
+            assert {option["outcome"] for option in told.questions[0].options} == open_ways
+            choice = next((each for each in pending if each in open_ways), "stop")
+            session = report(flow, answered(session, f"limit={choice}"), "done")
+            if choice in {"stop", "accept-the-risk"}:
+                end = ("failed", None) if choice == "stop" else ("active", "last")
+                assert (session.status, session.step) == end
+                return
+            extra += 1
+            another += choice == "another-round"
+            must_only = must_only or choice == "must-only"
+        session = report(flow, session, "ok")

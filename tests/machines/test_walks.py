@@ -1,0 +1,305 @@
+"""Walks take every way that can be taken, every pair of them, and go round every loop."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.workflows import linear, loop, step, workflow
+
+from flowrail.errors import FlowError
+from flowrail.machines.acts import Act, acts, perform, starts
+from flowrail.machines.advance import start
+from flowrail.machines.definition import (
+    Definition,
+    Delegation,
+    GateDef,
+    OptionDef,
+    Outcome,
+    QuestionDef,
+    StepContext,
+)
+from flowrail.machines.endings import to_end
+from flowrail.machines.graph import edges
+from flowrail.machines.params import Arg
+from flowrail.machines.session import Session
+from flowrail.machines.walks import Walk, plan
+from flowrail.testing import sessions, workflows
+
+ASK = QuestionDef(
+    "go", "Go", "On?", (OptionDef("Yes", "ok"), OptionDef("No", "fail"), OptionDef("Again", "iterate"))
+)
+HIGH = Arg(choices=("low", "high"), required=True)
+REVIEWED = workflow(
+    step("mend", next={"ok": "review"}),
+    step("review", next={"ok": "gate"}),
+    step("gate", gate=GateDef("Review", "review", limit=2), next={"ok": None, "fail": "mend"}),
+)
+
+
+def follow(made: Definition, walk: Walk) -> list[Session]:
+    """Return the sessions that a walk goes through, in memory."""
+    seen = [start(made, walk.params)]
+    for act in walk.acts:
+        seen.append(perform(made, seen[-1], act))
+    return seen
+
+
+def test_a_line_is_one_walk() -> None:
+    made = plan(linear("first", "second", "third"))
+
+    (walk,) = made.walks
+    assert walk.ways == (("first", "ok"), ("second", "ok"), ("third", "ok"))
+    assert [act.report for act in walk.acts] == ["ok", "ok", "ok"]
+    assert made.missing == ()
+
+
+def test_every_way_and_every_pair_is_taken_shortest_first() -> None:
+    made = workflow(
+        step("a", next={"ok": "b", "skip": "c"}),
+        step("b", next={"ok": "c", "fail": None}),
+        step("c", next={"ok": None, "iterate": "c"}, limit=3),
+    )
+
+    found = plan(made)
+
+    taken = {way for walk in found.walks for way in walk.ways}
+    pairs = {pair for walk in found.walks for pair in pairwise(walk.ways)}
+    assert taken == {(each.source, str(each.outcome)) for each in edges(made)}
+    assert pairs >= {
+        (("a", "ok"), ("b", "fail")),
+        (("a", "skip"), ("c", "iterate")),
+        (("b", "ok"), ("c", "iterate")),
+        (("c", "iterate"), ("c", "iterate")),
+        (("c", "iterate"), ("c", "ok")),
+    }
+    lengths = [len(walk.acts) for walk in found.walks]
+    assert lengths == sorted(lengths)
+
+
+def test_a_loop_is_gone_round_until_its_limit() -> None:
+    found = plan(loop(4))
+
+    rounds = {session.visits["look"] for walk in found.walks for session in follow(loop(4), walk)}
+    assert rounds == {1, 2, 3, 4, 5, 6}  # the user may grant two beyond it
+    assert "always-iterate" in {walk.name for walk in found.walks}
+
+
+def test_a_loop_without_a_limit_is_gone_round_a_few_times_and_left() -> None:
+    made = workflow(step("a", next={"ok": None, "iterate": "a", "fail": "a"}))
+
+    found = plan(made)
+
+    always = {walk.name: walk for walk in found.walks if walk.name.startswith("always")}
+    assert set(always) == {"always-fail", "always-iterate"}
+    assert 3 <= len(always["always-iterate"].acts) <= 6
+    assert not any(walk.loose for walk in found.walks)
+
+
+def test_reviews_find_something_and_nothing_and_the_limit_gets_every_answer() -> None:
+    found = plan(REVIEWED)
+
+    answers = {answer for walk in found.walks for act in walk.acts for answer in act.answers}
+    assert found.missing == ()
+    assert {label for _, label in answers} == {"Another round", "MUST only", "Accept the risk", "Stop"}
+    assert any(("gate", "stop") in walk.ways for walk in found.walks)
+    always = next(walk for walk in found.walks if walk.name == "always-fail")
+    assert follow(REVIEWED, always)[-1].status == "failed"
+
+
+def test_questions_get_every_answer() -> None:
+    asks = step(
+        "ask", questions=[ASK._replace(other="fail")], next={"ok": None, "fail": None, "iterate": "ask"}
+    )
+
+    found = plan(workflow(asks))
+
+    answered = {label for walk in found.walks for act in walk.acts for _, label in act.answers}
+    assert answered == {"Yes", "No", "Again", "other:something else"}
+
+
+@pytest.mark.parametrize(
+    ("join", "endings"),
+    [
+        ("all", {("ok", "ok", "ok"), ("fail", "fail", "fail")}),
+        ("any", {("ok", "ok", "ok"), ("ok", "fail", "fail"), ("fail", "fail", "fail")}),
+        ("at least 2", {("ok", "ok", "ok"), ("ok", "ok", "fail"), ("fail", "fail", "fail")}),
+    ],
+)
+def test_agents_come_back_well_and_badly(join: str, endings: set[tuple[str, ...]]) -> None:
+    work = Delegation("explore", None, ("a", "b", "c"), {}, join, None, ("Look at $item.",))
+    made = workflow(step("look", dispatch=work, next={"ok": None, "fail": None}))
+
+    found = plan(made)
+
+    assert {act.ended for walk in found.walks for act in walk.acts} == endings
+    assert found.missing == ()
+
+
+def test_values_are_tried_around_what_they_are_compared_with() -> None:
+    rules = [("ok", "count > 40"), ("skip", "count == 7"), ("fail", "'auth' in areas"), ("iterate", None)]
+    reports = {"count": Arg(type="integer", required=True), "areas": Arg(type="list"), "note": Arg()}
+    made = workflow(
+        step(
+            "only",
+            rules=rules,
+            limit=3,
+            reports=reports,
+            next={"ok": None, "skip": None, "fail": None, "iterate": "only"},
+        )
+    )
+
+    assert plan(made).missing == ()
+
+
+def test_many_values_are_tried_one_at_a_time() -> None:
+    names = [f"v{number}" for number in range(8)]
+    rules = [*(("skip", f"{name} == 'b'") for name in names), ("ok", None)]
+    reports = {name: Arg(choices=("a", "b", "c"), required=True) for name in names}
+    made = workflow(step("only", rules=rules, reports=reports, next={"ok": None, "skip": None}))
+
+    tried = list(acts(made, start(made)))
+
+    assert len(tried) == 1 + 8 * 2
+    assert plan(made).missing == ()
+
+
+def test_parameters_are_left_out_first_and_given_where_they_decide() -> None:
+    params = {
+        "mode": Arg(choices=("quick", "full"), default="full"),
+        "topic": Arg(default=""),
+        "must": Arg(required=True, example="x"),
+    }
+    made = workflow(
+        step("a", next={"ok": "b"}), step("b", when="mode == 'quick'", next={"ok": None}), params=params
+    )
+
+    assert list(starts(made)) == [
+        {"must": "x"},
+        {"mode": "full", "must": "x"},
+        {"mode": "quick", "must": "x"},
+    ]
+    assert plan(made).missing == ()
+
+
+def test_functions_of_an_author_see_every_parameter() -> None:
+    params = {"mode": Arg(choices=("quick", "full"), default="full")}
+    made = workflow(step("a", title=lambda context: str(context.workflow_params)), params=params)
+
+    assert {"mode": "quick"} in list(starts(made))
+
+
+def test_a_handler_is_asked_with_the_values_that_it_takes() -> None:
+    def decide(context: StepContext, sure: str) -> Outcome:
+        return Outcome.OK if sure == "high" else Outcome.FAIL
+
+    made = workflow(step("a", handler=decide, reports={"sure": HIGH}, next={"ok": None, "fail": None}))
+
+    assert plan(made).missing == ()
+
+
+def test_a_report_that_is_refused_is_a_walk_too() -> None:
+    def decide(context: StepContext, sure: str) -> Outcome:
+        if sure == "low":
+            raise LookupError(sure)
+        return Outcome.OK
+
+    made = workflow(step("a", handler=decide, reports={"sure": HIGH}, next={"ok": None}))
+
+    (bad,) = (walk for walk in plan(made).walks if walk.error)
+    assert bad.error == "HANDLER_FAILED"
+    assert bad.acts[-1] == Act("done", {"sure": "low"})
+
+
+def test_a_way_that_nothing_decides_on_is_missing() -> None:
+    rules = [("fail", "sure == 'high' and sure == 'low'"), ("ok", None)]
+    made = workflow(step("a", rules=rules, reports={"sure": HIGH}, next={"ok": None, "fail": None}))
+
+    assert plan(made).missing == (("a", "fail"),)
+
+
+def test_a_walk_without_an_end_is_told_so() -> None:
+    made = workflow(step("a", handler=lambda _: Outcome.ITERATE, next={"ok": None, "iterate": "a"}))
+
+    assert all(walk.loose for walk in plan(made).walks)
+    assert to_end(made, start(made)) is None
+
+
+def test_a_round_that_is_granted_is_had_though_others_led_here_beyond_the_limit() -> None:
+    made = workflow(
+        step("look", next={"ok": "build", "fail": "look"}, limit=1),
+        step("build", next={"ok": None, "fail": "look"}),
+    )
+
+    session = follow(made, Walk("", {}, (Act("ok"), Act("fail"), Act("fail"))))[-1]
+    granted = perform(made, session, Act("done", answers=(("limit", "Another round"),)))
+
+    assert (session.status, session.visit) == ("waiting", 2)
+    assert (granted.status, granted.step, granted.visit) == ("active", "look", 3)
+
+
+def test_steps_that_are_passed_over_count_as_ways() -> None:
+    made = workflow(
+        step("a", next={"ok": "b"}),
+        step("b", when="mode == 'quick'", next={"ok": None, "skip": "c"}),
+        step("c"),
+        params={"mode": Arg(choices=("quick", "full"), default="full")},
+    )
+
+    found = plan(made)
+
+    assert any(walk.ways == (("a", "ok"), ("b", "skip"), ("c", "ok")) for walk in found.walks)
+    assert found.missing == ()
+
+
+def test_names_of_walks_are_unique() -> None:
+    names = [walk.name for walk in plan(REVIEWED).walks]
+
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("status", ["completed", "failed"])
+def test_the_way_to_an_end_leads_to_the_one_that_is_asked_for(status: str) -> None:
+    session = start(REVIEWED)
+
+    found = to_end(REVIEWED, session, status)
+
+    assert found is not None
+    for act in found:
+        session = perform(REVIEWED, session, act)
+    assert session.status == status
+
+
+def test_an_end_that_nothing_leads_to_is_not_found() -> None:
+    made = linear("a", "b")
+
+    assert to_end(made, start(made), "failed") is None
+
+
+@given(workflows())
+@settings(max_examples=40)
+def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Definition) -> None:
+    found = plan(made)
+
+    for walk in found.walks:
+        if walk.error is None and not walk.loose:
+            assert not follow(made, walk)[-1].is_open
+    assert {way for walk in found.walks for way in walk.ways} >= set(found.ways) - set(found.missing)
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_sessions_at_random_stand_where_they_can(data: st.DataObject) -> None:
+    made = data.draw(workflows())
+    session = data.draw(sessions(made))
+
+    if session.is_open:
+        assert session.step in made
+        for act in acts(made, session):
+            try:
+                after = perform(made, session, act)
+            except FlowError:
+                continue
+            assert after.revision in {session.revision, session.revision + 1}
