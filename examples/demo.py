@@ -45,7 +45,7 @@ def main() -> int:
     return 0
 
 
-def walk(flow) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def walk(flow) -> None:  # type: ignore[no-untyped-def]
     """Follow the printed commands from the first step to the end, and say so."""
     command = f"flow step {SKILL} -p topic='slow login'"
     confidence = iter(REPORTED)
@@ -80,7 +80,7 @@ def tell(answer: dict) -> None:  # type: ignore[type-arg]
     print()
 
 
-def choose(answer: dict, confidence) -> str:  # type: ignore[no-untyped-def, type-arg]  # noqa: ANN001
+def choose(answer: dict, confidence) -> str:  # type: ignore[no-untyped-def, type-arg]
     """Return the command of the way that the demo's agent takes, or nothing at the end."""
     ways = answer["next"]
     if not ways:

@@ -57,8 +57,11 @@ def snapshot(folder: str) -> Snapshot:
     return Snapshot(root, sha256(whole).hexdigest(), files, contents)
 
 
-def require(folder: str, state: str, *, skill: str, why: str) -> Snapshot:
-    """Return the content of *folder* if exactly that was allowed; `TrustError` otherwise."""
+def require(folder: str, state: str, *, skill: str, why: str, instead: str = "") -> Snapshot:
+    """Return the content of *folder* if exactly that was allowed; `TrustError` otherwise.
+
+    *why* says what makes it necessary, *instead* what else could be done about it.
+    """
     now = snapshot(folder)
     allowed = allowance(folder, state)
     if allowed is not None and allowed.digest == now.digest:
@@ -70,7 +73,7 @@ def require(folder: str, state: str, *, skill: str, why: str) -> Snapshot:
         what = f"{why}, and it changed since it was allowed: {changes}"
     raise TrustError(
         f"skill `{skill}` {what}",
-        hint=f"a person types: flow trust {skill}",
+        hint=f"a person types: flow trust {skill}" + (f"; {instead}" if instead else ""),
         skill=skill,
         folder=now.folder,
         digest=now.digest,

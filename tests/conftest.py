@@ -18,6 +18,13 @@ def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     project.mkdir()
     (project / ".git").mkdir()
     monkeypatch.setenv("HOME", str(home))
-    for name in ("XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "FLOW_STORE", "FLOW_ACTOR", "CLAUDE_CODE_SESSION_ID"):
+    for name in (
+        "XDG_STATE_HOME",
+        "XDG_CACHE_HOME",
+        "CLAUDE_CONFIG_DIR",
+        "FLOW_STORE",
+        "FLOW_ACTOR",
+        "CLAUDE_CODE_SESSION_ID",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(project)

@@ -134,7 +134,9 @@ def pipe(skill: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [link, linked_folder, pipe])
-def test_a_folder_with_odd_things_in_it_cannot_be_vouched_for(folder: Path, make: Callable[[Path], None]) -> None:
+def test_a_folder_with_odd_things_in_it_cannot_be_vouched_for(
+    folder: Path, make: Callable[[Path], None]
+) -> None:
     make(folder)
 
     with pytest.raises(TrustError, match="holds `odd`, which is no plain file"):
@@ -142,7 +144,8 @@ def test_a_folder_with_odd_things_in_it_cannot_be_vouched_for(folder: Path, make
 
 
 @pytest.mark.parametrize(
-    ("limit", "expected"), [("MOST_FILES", "holds more than 1 files"), ("LARGEST_FOLDER", "holds more than 1 bytes")]
+    ("limit", "expected"),
+    [("MOST_FILES", "holds more than 1 files"), ("LARGEST_FOLDER", "holds more than 1 bytes")],
 )
 def test_a_folder_that_is_too_large_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str, expected: str
@@ -154,11 +157,13 @@ def test_a_folder_that_is_too_large_is_refused(
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TrustError, match="has a part that cannot be read: . "):
+    with pytest.raises(TrustError, match=r"has a part that cannot be read: \. "):
         trust.snapshot(str(tmp_path / "none"))
 
 
-@pytest.mark.parametrize("content", ["", "[]", "3", "{}", '{"folder": 1, "digest": 2, "files": 3, "at": 4}', "[" * 9999])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "3", "{}", '{"folder": 1, "digest": 2, "files": 3, "at": 4}', "[" * 9999]
+)
 def test_a_spoilt_allowance_allows_nothing(folder: Path, state: str, content: str) -> None:
     trust.allow(trust.snapshot(str(folder)), state, at="now")
     (kept,) = Path(state, "trust").iterdir()

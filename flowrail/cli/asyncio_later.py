@@ -3,7 +3,9 @@
 The engine imports asyncio and concurrent.futures at the top, more than a third of what a step
 costs. While it is imported, stand-ins lie in `sys.modules`; afterwards they are taken away again,
 so that everybody else gets the real ones, and the engine's stand-ins bring in the real ones the first
-time that anything is asked of them. Only the command line does this: it owns its process.
+time that anything is asked of them. The engine's translations, which bring in gettext and pathlib for
+messages that no user of ours sees, are stood in for by the messages themselves. Only the command line
+does any of this: it owns its process.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+_TRANSLATIONS = "statemachine.i18n"
 _STOOD_IN = ("asyncio", "concurrent", "concurrent.futures")
 
 
@@ -43,12 +46,19 @@ def load_engine() -> None:
     import_module("flowrail.machines.compile")
 
 
+def _untranslated() -> ModuleType:
+    module = ModuleType(_TRANSLATIONS)
+    module._ = str  # type: ignore[attr-defined]
+    return module
+
+
 def _stand_in() -> None:
     futures = _Later("concurrent.futures")
     for name in ("Future", "ThreadPoolExecutor"):
         setattr(futures, name, _Maker("concurrent.futures", name))
     package = _Later("concurrent")
     package.futures = futures  # type: ignore[attr-defined]
+    sys.modules[_TRANSLATIONS] = _untranslated()
     stand_ins = {"asyncio": _Later("asyncio"), "concurrent": package, "concurrent.futures": futures}
     sys.modules.update(stand_ins)
     try:

@@ -21,6 +21,10 @@ class HandlerTimeoutError(HandlerError):
     code = "HANDLER_TIMEOUT"
 
 
+class _Rung(BaseException):
+    """The time is up. No error, so that an author who catches every one does not catch it."""
+
+
 def call_limited(
     function: Callable[..., Any],
     context: StepContext,
@@ -29,22 +33,25 @@ def call_limited(
     seconds: float = SECONDS,
 ) -> Any:
     """Call *function*; what it prints goes to stderr, and after *seconds* it is stopped."""
-    with redirect_stdout(sys.stderr), _alarm(function, seconds):
-        return call_plainly(function, context, arguments)
+    try:
+        with redirect_stdout(sys.stderr), _alarm(seconds):
+            return call_plainly(function, context, arguments)
+    except _Rung:
+        raise HandlerTimeoutError(
+            f"{function_name(function)} took more than {seconds:g} seconds",
+            hint="nothing has moved; make the function quicker, then report again",
+            seconds=seconds,
+        ) from None
 
 
 @contextmanager
-def _alarm(function: Callable[..., Any], seconds: float) -> Iterator[None]:
+def _alarm(seconds: float) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only; whoever runs threads limits them
         return
 
     def ring(_number: int, _frame: object) -> None:
-        raise HandlerTimeoutError(
-            f"{function_name(function)} took more than {seconds:g} seconds",
-            hint="nothing has moved; make the function quicker, then report again",
-            seconds=seconds,
-        )
+        raise _Rung
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -52,7 +52,7 @@ def _outcomes(params: Params) -> Iterable[str]:
 
     store = _here(params).store
     ids = [str(params["session_id"])] if params.get("session_id") else list(_open_ones(params))
-    kept = store.definition(ids[0]) if len(ids) == 1 else {"functions": True}
+    kept: dict[str, Any] = store.definition(ids[0]) if len(ids) == 1 else {"functions": True}
     if kept["functions"]:
         return ["ok", "fail", "skip", "iterate", "done"]
     told = guide(from_plain(kept["workflow"]), store.read(ids[0]).session)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from flowrail.cli import output
 from flowrail.discovery.locations import Root, find_project_root, skill_roots
 from flowrail.errors import UsageError
 from flowrail.machines.keys import Owner, state_folder
@@ -47,6 +48,12 @@ class Here:
         """Every folder that holds skills, nearest first."""
         return skill_roots(self.cwd, self.home, self.environ, self._extra)
 
+    def ask_git(self, inner: str, outer: str) -> tuple[bool, str]:
+        """Ask git whether *inner* is a submodule of *outer*; see `discovery.git`."""
+        from flowrail.discovery.git import AskGit  # brings subprocess, which is nearly never needed
+
+        return AskGit(self.environ)(inner, outer)
+
     @cached_property
     def shown_store(self) -> str | None:
         """The store as printed commands name it; `None` where it is the project's own."""
@@ -63,13 +70,20 @@ class Here:
         """The sessions that are meant."""
         from flowrail.machines.store import Store  # brings cattrs, which looking at skills does not need
 
-        return Store(self.store_path, Owner(self.state))
+        return Store(
+            self.store_path,
+            Owner(self.state),
+            named=self.shown_store,
+            tell=lambda line: output.notes([line]),
+        )
 
     @property
     def now(self) -> str:
         """This moment, to the millisecond."""
         seconds = time.time()
         return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03d}Z"
+
+    now_ns = staticmethod(time.time_ns)
 
     @property
     def by(self) -> str:

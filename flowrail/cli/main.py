@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import os
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,11 +9,12 @@ from itertools import pairwise
 import click
 
 from flowrail import __version__
+from flowrail.cli import streams
 from flowrail.cli.lazy import Entry, LazyGroup
 from flowrail.errors import FlowError, UsageError
 
 _RUN, _WORK = "Run a procedure", "Work for others, questions, reviews"
-_LOOK, _AUTHOR = "Look at skills", "Set up"
+_KEEP, _LOOK, _AUTHOR = "Keep sessions", "Look at skills", "Set up"
 _HERE = "flowrail.cli.commands"
 
 COMMANDS = {
@@ -30,13 +29,22 @@ COMMANDS = {
     "ask": Entry(f"{_HERE}.ask", _WORK, "Put an agent's questions to the user"),
     "answer": Entry(f"{_HERE}.answer", _WORK, "Record the user's answers and show how to go on"),
     "finding": Entry(f"{_HERE}.finding", _WORK, "Record, list and resolve findings of a review"),
+    "handoff": Entry(f"{_HERE}.handoff", _WORK, "Hand work from one skill to another"),
     "abandon": Entry(f"{_HERE}.abandon", _RUN, "End a session that will not be finished"),
+    "rewind": Entry(f"{_HERE}.rewind", _KEEP, "Go back to an earlier revision of a session"),
+    "fork": Entry(f"{_HERE}.fork", _KEEP, "Begin a new session from where another was"),
+    "migrate": Entry(f"{_HERE}.migrate", _KEEP, "Take a session over to its workflow as it is now"),
+    "adopt": Entry(f"{_HERE}.adopt", _KEEP, "Take over a session that came from elsewhere"),
     "list": Entry(f"{_HERE}.list", _LOOK, "List the skills in sight"),
     "show": Entry(f"{_HERE}.show", _LOOK, "Show a skill's steps, ways on and parameters"),
     "check": Entry(f"{_HERE}.check", _LOOK, "Name every mistake in a workflow"),
+    "test": Entry(f"{_HERE}.test", _LOOK, "Walk every way through a workflow and judge what is told"),
     "preview": Entry(f"{_HERE}.preview", _LOOK, "Show what a step tells, without a session"),
     "diagram": Entry(f"{_HERE}.diagram", _LOOK, "Draw a workflow"),
     "discover": Entry(f"{_HERE}.discover", _LOOK, "Find skills that can take over a piece of work"),
+    "new": Entry(f"{_HERE}.new", _AUTHOR, "Make a new skill"),
+    "install": Entry(f"{_HERE}.install", _AUTHOR, "Put bundled skills where agents look for them"),
+    "uninstall": Entry(f"{_HERE}.uninstall", _AUTHOR, "Take away what `flow install` wrote"),
     "schema": Entry(f"{_HERE}.schema", _AUTHOR, "Print the JSON Schema of a document"),
     "trust": Entry(f"{_HERE}.trust", _AUTHOR, "Allow a project's skill to run"),
     "untrust": Entry(f"{_HERE}.untrust", _AUTHOR, "Take that back"),
@@ -89,7 +97,11 @@ def group() -> click.Group:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. What is no refusal of ours is a bug and raises."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    _speak_utf8()
+    with streams.answering():
+        return _run(words)
+
+
+def _run(words: list[str]) -> int:
     try:
         result = group().main(args=words, prog_name="flow", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -104,25 +116,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(UsageError(error.format_message(), hint="see --help"), words)
     except (KeyboardInterrupt, click.Abort):
         return 130
-    except BrokenPipeError:
-        return 0
-    finally:
-        _flush()
-
-
-def _speak_utf8() -> None:
-    """Answer in UTF-8 whatever the locale is; what no encoder takes is escaped, in the way of JSON."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
-def _flush() -> None:
-    """Hand everything to whoever reads; a reader that has gone is no error of ours."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse(error: FlowError, words: Sequence[str]) -> int:

@@ -63,6 +63,21 @@ wait = click.option(
     metavar="SECONDS",
     help="How long to wait for the session's lock.",
 )
+where = click.option(
+    "--to",
+    default="project",
+    show_default=True,
+    metavar="project|home|DIR",
+    help="Where: the project's skills, your own, or a folder that holds skills.",
+)
+host = click.option(
+    "--host",
+    type=click.Choice(["claude", "agents"]),
+    default="claude",
+    show_default=True,
+    help="In .claude/skills, or in .agents/skills that hosts share.",
+)
+dry_run = click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
 skill = click.argument("skill", shell_complete=complete("skills"))
 session_argument = click.argument("session_id", metavar="ID", shell_complete=complete("sessions"))
 optional_session = click.argument(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+from flowrail.cli import streams
 
 if TYPE_CHECKING:
     from flowrail.errors import FlowError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 def show(guidance: Guidance, form: str | None) -> None:
     """Print *guidance* in the form asked for; text for a person, XML for a pipe."""
+    streams.together()
     form = form or ("text" if sys.stdout.isatty() else "xml")
     if form == "json":
         from flowrail.formatters.data import render as as_data
@@ -32,20 +34,12 @@ def show(guidance: Guidance, form: str | None) -> None:
 
 def text(what: str) -> None:
     """Print one answer."""
-    _put(f"{what}\n")
+    streams.put(f"{what}\n")
 
 
 def data(what: Any) -> None:
     """Print plain data as one JSON document."""
-    _put(f"{json.dumps(what, ensure_ascii=False, indent=1, default=list)}\n")
-
-
-def _put(what: str) -> None:
-    try:
-        sys.stdout.write(what)
-        sys.stdout.flush()
-    except BrokenPipeError:  # a reader that has gone is no error of ours
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    streams.put(f"{json.dumps(what, ensure_ascii=False, indent=1, default=list)}\n")
 
 
 def notes(lines: Iterable[str]) -> None:
@@ -66,8 +60,9 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
             "message": error.message,
             "hint": error.hint,
             "details": plain(error.details),
+            **getattr(error, "beside", {}),
         }
-        sys.stdout.write(f"{json.dumps({'error': body}, ensure_ascii=True, indent=1, default=str)}\n")
+        streams.put(f"{json.dumps({'error': body}, ensure_ascii=True, indent=1, default=str)}\n")
     else:
         from flowrail.formatters.escape import visible
 

@@ -23,9 +23,14 @@ def quoted(text: str) -> str:
     folded = " ".join(text.split()) or " "
     return (
         '"'
-        + "".join(char if char in _PLAIN or char > "\u00a0" else f"#{ord(char)};" for char in folded)
+        + "".join(char if char in _PLAIN or _is_letter(char) else f"#{ord(char)};" for char in folded)
         + '"'
     )
+
+
+def _is_letter(char: str) -> bool:
+    """Return whether *char* is beyond ASCII and shows itself: no control, joiner or change of direction."""
+    return char > "\u00a0" and char.isprintable()
 
 
 def _lines(picture: Picture) -> Iterator[str]:

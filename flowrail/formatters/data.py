@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from flowrail.errors import FlowError
-from flowrail.formatters.told import FENCE, pieces
+from flowrail.formatters.told import FENCE, around, own_pieces
 from flowrail.machines.guidance import Guidance, Way, command
-from flowrail.machines.store import Kept
+from flowrail.machines.kept import Kept
 
 
 def render(guidance: Guidance) -> dict[str, Any]:
@@ -36,13 +36,17 @@ def render(guidance: Guidance) -> dict[str, Any]:
         "findings": [plain(each._asdict()) for each in guidance.findings],
         "parent": plain(guidance.parent) or None,
         "then_command": guidance.then_command,
+        "finding_command": guidance.finding_command,
+        "loop": plain(guidance.loop._asdict()) if guidance.loop else None,
+        "ask_command": guidance.ask_command,
     }
 
 
 def _told(guidance: Guidance) -> list[str]:
+    before, after = around(guidance)
     if not any(FENCE in action for action in guidance.actions):
-        return list(guidance.actions)
-    return ["\n".join(pieces(guidance))]
+        return [*before, *guidance.actions, *after]
+    return [*before, "\n".join(own_pieces(guidance)), *after]
 
 
 def _join(guidance: Guidance) -> dict[str, Any] | None:

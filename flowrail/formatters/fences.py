@@ -8,7 +8,7 @@
 
 A line is an item, its ``- `` taken off; a line indented further goes on with the item before. Some
 blocks take ``name: value`` lines. What is inside another fence is text, and so is a fence that
-cannot become a block: `fence_problems` tells.
+cannot become a block: `fence_problems` tells. Blocks that are seldom used are imported when they are.
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from flowrail.formatters import blocks, dispatch_blocks
-from flowrail.formatters.review_blocks import format_qr_banner
-from flowrail.machines.gates import QRState
+from flowrail.formatters import blocks
 from flowrail.machines.markup import Markup
-from flowrail.machines.relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
 
 Resources = Callable[[str], str]
 Fill = Callable[[str], str]
@@ -111,7 +108,34 @@ def _state_banner(fields: Fields, items: Sequence[str]) -> Markup:
 
 
 def _qr_banner(fields: Fields, _: Sequence[str]) -> Markup:
+    from flowrail.formatters.review_blocks import format_qr_banner
+    from flowrail.machines.gates import QRState
+
     return format_qr_banner(QRState(int(fields["iteration"])), fields["name"], fresh_review=True)
+
+
+def _model_selection(fields: Fields, _: Sequence[str]) -> Markup:
+    from flowrail.formatters.dispatch_blocks import format_model_selection
+
+    return format_model_selection(fields["model"], fields.get("reason", ""))
+
+
+def _orchestrator_constraint(*_: object) -> Markup:
+    from flowrail.formatters.dispatch_blocks import format_orchestrator_constraint
+
+    return format_orchestrator_constraint()
+
+
+def _question_format(*_: object) -> Markup:
+    from flowrail.machines.relay import SUB_AGENT_QUESTION_FORMAT
+
+    return SUB_AGENT_QUESTION_FORMAT
+
+
+def _question_relay(*_: object) -> Markup:
+    from flowrail.machines.relay import QUESTION_RELAY_HANDLER
+
+    return QUESTION_RELAY_HANDLER
 
 
 _KINDS: Mapping[str, _Kind] = {
@@ -136,16 +160,12 @@ _KINDS: Mapping[str, _Kind] = {
     "state_banner": _Kind(_state_banner, fewest=0, needed=("checkpoint", "iteration", "mode")),
     "qr_banner": _Kind(_qr_banner, needed=("name", "iteration")),
     "routing": _Kind(lambda fields, _: blocks.format_routing(fields), cases=True),
-    "model_selection": _Kind(
-        lambda fields, _: dispatch_blocks.format_model_selection(fields["model"], fields.get("reason", "")),
-        needed=("model",),
-        fields=("reason",),
-    ),
-    "orchestrator_constraint": _Kind(lambda *_: dispatch_blocks.format_orchestrator_constraint()),
+    "model_selection": _Kind(_model_selection, needed=("model",), fields=("reason",)),
+    "orchestrator_constraint": _Kind(_orchestrator_constraint),
     "open_question_guidance": _Kind(lambda *_: blocks.format_open_question_guidance()),
     "factored_verification_rationale": _Kind(lambda *_: blocks.format_factored_verification_rationale()),
-    "question_format": _Kind(lambda *_: SUB_AGENT_QUESTION_FORMAT),
-    "question_relay": _Kind(lambda *_: QUESTION_RELAY_HANDLER),
+    "question_format": _Kind(_question_format),
+    "question_relay": _Kind(_question_relay),
 }
 KNOWN_FENCES = tuple(sorted(_KINDS))
 """The names that a ``flow:`` fence may have."""

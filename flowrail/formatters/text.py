@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flowrail.formatters.data import example_text
 from flowrail.formatters.escape import one_line, visible
-from flowrail.formatters.told import pieces
+from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, pieces
 from flowrail.machines.guidance import Guidance, Way, wants_of
 from flowrail.machines.wording import in_words, shortened
 
@@ -54,9 +54,10 @@ def _dispatches(guidance: Guidance) -> str:
         outcome = f" {each.outcome}" if each.outcome else ""
         runs = f" runs {each.workflow}" if each.workflow else ""
         lines.append(f"  {each.id} {each.agent}{runs}{item}: {each.status}{outcome}{holder}")
-        lines.append(
-            f"    {visible(each.command)}" if each.status != "done" else f"    {_result(each.result)}"
-        )
+        if each.status == "done" and each.result:
+            lines.append(f"    {_result(each.result)}")
+        if each.status != "done" or each.again:
+            lines.append(f"    {visible(each.resume or each.command)}")
     return "\n".join(lines)
 
 
@@ -84,7 +85,13 @@ def _findings(guidance: Guidance) -> str:
         + (f"  {one_line(each.place)}" if each.place else "")
         for each in guidance.findings
     ]
-    return "\n".join(["Findings on record:", *lines]) if lines else ""
+    record = guidance.finding_command
+    return "\n".join(
+        [
+            *(["Findings on record:", *lines] if lines else []),
+            *([f"To record a finding, append {FINDING} to", f"    {visible(record)}"] if record else []),
+        ]
+    )
 
 
 def _next(guidance: Guidance) -> str:
@@ -100,6 +107,8 @@ def _next(guidance: Guidance) -> str:
         must = "" if want.required else "  (optional)"
         example = one_line(example_text(want.example))
         lines.append(f"  -s {want.name}={want.type.upper()}{must}  such as {example}{about}")
+    if len(wants) >= MANY:
+        lines.append(f"  {FACTS_FILE}")
     return "\n".join(lines)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.data import example_text
@@ -13,7 +13,8 @@ from flowrail.formatters.text import table
 def render(item: Mapping[str, Any]) -> str:
     """Return what `shelf.show` gives as text."""
     about = one_line(item["description"])
-    parts = [f"{one_line(item['name'])} · {item['total_steps']} steps · {item['source']}\n{about}"]
+    count = item["total_steps"]
+    parts = [f"{one_line(item['name'])} · {count} step{'s' if count != 1 else ''} · {_source(item)}\n{about}"]
     if item["params"]:
         rows = [[param["name"], param["type"], _about(param)] for param in item["params"]]
         parts.append("Parameters\n" + table(["name", "type", "about"], rows))
@@ -22,10 +23,11 @@ def render(item: Mapping[str, Any]) -> str:
         for step in item["steps"]
     ]
     parts.append("Steps\n" + table(["#", "step", "title", "phase", "ways on"], rows))
+    parts += [*_agents(item["steps"]), *_questions(item["steps"]), *_gates(item["steps"])]
+    if item.get("then"):
+        parts.append(f"Then\n  {one_line(item['then'])}")
     if item["workflows"]:
-        parts.append(
-            "Workflows of its agents\n" + "\n".join(f"  {one_line(name)}" for name in item["workflows"])
-        )
+        parts.append("Workflows beside it\n" + "\n".join(f"  {one_line(name)}" for name in item["workflows"]))
     if item["findings"]:
         lines = [
             f"  {one_line(each['place'])}: {each['severity']} {each['code']}: {one_line(each['message'])}"
@@ -33,6 +35,10 @@ def render(item: Mapping[str, Any]) -> str:
         ]
         parts.append("Found\n" + "\n".join(lines))
     return "\n\n".join(parts)
+
+
+def _source(item: Mapping[str, Any]) -> str:
+    return f"{item['source']}, as bundled" if item.get("as_bundled") else str(item["source"])
 
 
 def _about(value: Mapping[str, Any]) -> str:
@@ -48,11 +54,54 @@ def _about(value: Mapping[str, Any]) -> str:
     return "; ".join(words)
 
 
+def _agents(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    handed = [(step["id"], step["dispatch"]) for step in steps if step.get("dispatch")]
+    if handed:
+        rows = [
+            [step, work["agent"], work["run"] or "works from a prompt", _over(work), work["model"] or ""]
+            for step, work in handed
+        ]
+        yield "Work for agents\n" + table(["step", "agent", "runs", "how many", "model"], rows)
+
+
+def _over(work: Mapping[str, Any]) -> str:
+    over = work["over"]
+    if over is None:
+        return "one"
+    each = f"one for each of {over if isinstance(over, str) else ', '.join(map(example_text, over))}"
+    return f"{each}; {work['join']} must succeed"
+
+
+def _questions(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    rows = [
+        [step["id"], question["header"], question["text"], ", ".join(map(_option, question["options"]))]
+        for step in steps
+        for question in step.get("questions", ())
+    ]
+    if rows:
+        yield "Questions to the user\n" + table(["step", "header", "question", "answers"], rows)
+
+
+def _option(option: Mapping[str, Any]) -> str:
+    return f"{option['label']} → {option['outcome']}" if option["outcome"] else str(option["label"])
+
+
+def _gates(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    rows = [
+        [step["id"], gate["name"], gate["review"], str(gate["limit"]), gate["policy"] or "default"]
+        for step in steps
+        if (gate := step.get("gate"))
+    ]
+    if rows:
+        yield "Gates\n" + table(["step", "gate", "reviewed in", "rounds", "policy"], rows)
+
+
 def _ways(step: Mapping[str, Any]) -> str:
     ways = ", ".join(f"{outcome} → {target or 'end'}" for outcome, target in step["next"].items())
     notes = []
     if step["decides"]:
-        notes.append("decided by its rules" if step["rules"] else "decided by its handler")
+        deciding = ("gate", "questions", "rules")
+        notes.append(f"decided by its {next((each for each in deciding if step.get(each)), 'handler')}")
     if step["limit"]:
         notes.append(f"{step['limit']} visits at most")
     if step["when"]:

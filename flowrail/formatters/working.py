@@ -59,16 +59,8 @@ def ended_data(ended: Ended) -> dict[str, Any]:
 
 
 def put_text(put: Put) -> str:
-    """Return what an agent with questions is to answer, and nothing else."""
-    return "\n".join(
-        (
-            as_xml(_questions(put)),
-            "Return the block above as your whole answer. Whoever launched you asks the user, then runs",
-            f"  {visible(put.answer)}",
-            "with OPTION replaced, and launches an agent afresh whose first command is",
-            f"  {visible(put.resume)}",
-        )
-    )
+    """Return the block that is an agent's whole answer; it tells whoever launched it how to go on."""
+    return str(as_xml(_questions(put), answer=put.answer))
 
 
 def put_data(put: Put) -> dict[str, Any]:
@@ -77,7 +69,7 @@ def put_data(put: Put) -> dict[str, Any]:
         "session": put.session,
         "questions": [plain(each._asdict()) for each in put.questions],
         "host": as_host_questions(_questions(put)),
-        "block": str(as_xml(_questions(put))),
+        "block": put_text(put),
         "answer_command": put.answer,
         "resume_command": put.resume,
     }

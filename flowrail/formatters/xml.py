@@ -7,13 +7,20 @@ from collections.abc import Iterator
 
 from flowrail.formatters.data import example_text, plain
 from flowrail.formatters.escape import attributes, xml_text
-from flowrail.formatters.told import pieces
+from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, pieces
 from flowrail.machines.guidance import Guidance, Want, Way, wants_of
 from flowrail.machines.markup import Markup
 
 LAUNCH = (
     "Launch one agent for each pending dispatch, side by side; its whole task is: run the command and do "
     "what it prints, step by step, to the end. Then come back here."
+)
+
+LAUNCH_AGAIN = "What failed is still needed: see to the reason, then launch a new agent for it, whose whole task is the same."
+
+LAUNCH_ANEW = (
+    "What is claimed is at work. Where its agent is gone, launch a new one, whose whole task is the command "
+    "printed for it and what that prints."
 )
 
 
@@ -53,6 +60,9 @@ def _body(guidance: Guidance) -> list[str]:
     told = "\n".join(piece if isinstance(piece, Markup) else xml_text(piece) for piece in pieces(guidance))
     parts.append("<current_action>\n" + told.strip("\n") + "\n</current_action>")
     parts += [*_dispatches(guidance), *_questions(guidance), *_findings(guidance)]
+    if guidance.finding_command:
+        append = attributes(append=FINDING)
+        parts.append(f"<finding_command{append}>{xml_text(guidance.finding_command)}</finding_command>")
     if guidance.next:
         parts += ["<next>", *_wants(guidance), *(_case(way) for way in guidance.next), "</next>"]
     return parts
@@ -71,6 +81,10 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
     yield f"<dispatches{head}>"
     if not join.met and any(each.status == "pending" for each in guidance.dispatches):
         yield "<launch>" + xml_text(LAUNCH) + "</launch>"
+    if any(each.again for each in guidance.dispatches):
+        yield "<launch>" + xml_text(LAUNCH_AGAIN) + "</launch>"
+    if any(each.resume for each in guidance.dispatches):
+        yield "<launch>" + xml_text(LAUNCH_ANEW) + "</launch>"
     for each in guidance.dispatches:
         about = attributes(
             id=each.id,
@@ -80,9 +94,15 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
             model=each.model,
             status=each.status,
             holder=each.holder,
+            until=each.expires_at if each.status == "claimed" else None,
             outcome=each.outcome,
+            result=example_text(each.result) if each.again and each.result else None,
         )
-        inside = example_text(each.result) if each.status == "done" else each.command
+        inside = (
+            example_text(each.result)
+            if each.status == "done" and not each.again
+            else each.resume or each.command
+        )
         yield f"<dispatch{about}>{xml_text(inside)}</dispatch>"
     yield "</dispatches>"
 
@@ -117,7 +137,9 @@ def _findings(guidance: Guidance) -> Iterator[str]:
 
 
 def _wants(guidance: Guidance) -> list[str]:
-    return [_want(want) for want in wants_of(guidance.next)]
+    wants = wants_of(guidance.next)
+    together = [f"<wants_file>{FACTS_FILE}</wants_file>"] if len(wants) >= MANY else []
+    return [*(_want(want) for want in wants), *together]
 
 
 def _want(want: Want) -> str:
@@ -133,7 +155,7 @@ def _case(way: Way) -> str:
     head = attributes(
         outcome=way.outcome,
         facts=facts or None,
-        to=way.to if way.to is not None else ("end" if way.ends else "decided when reported"),
+        to=way.to if way.to is not None else ("(end)" if way.ends else "decided when reported"),
         capped=way.capped or None,
         waits_for=" ".join(way.waits_for) or None,
     )

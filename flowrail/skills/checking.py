@@ -10,7 +10,9 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines import folder
 from flowrail.machines.findings import Finding
+from flowrail.skills import references
 from flowrail.skills.catalog import Found, find, listing, workflow_file, workflows
+from flowrail.skills.references import Problems
 
 
 class Checked(NamedTuple):
@@ -21,14 +23,21 @@ class Checked(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def check(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[Checked]:
-    """Return a report on every workflow that *targets* name, or on all in sight."""
-    files = (
-        list(_named(targets, roots, cwd))
-        if targets
-        else [f for each in listing(roots) for f in workflows(each)]
-    )
-    return [_checked(file) for file in files]
+def check(
+    targets: Sequence[str], roots: Sequence[Root], cwd: str, *, problems: Problems | None = None
+) -> list[Checked]:
+    """Return a report on every workflow that *targets* name, or on all in sight.
+
+    *problems* tells what is wrong with the fences of a text; without it they are not looked at.
+    """
+    return [_checked(file, roots, problems) for file in files(targets, roots, cwd)]
+
+
+def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[folder.WorkflowFile]:
+    """Return every workflow that *targets* name, by skill or by path; without any, all in sight."""
+    if targets:
+        return list(_named(targets, roots, cwd))
+    return [file for each in listing(roots) for file in workflows(each)]
 
 
 def _named(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> Iterator[folder.WorkflowFile]:
@@ -75,9 +84,10 @@ def _file(path: str) -> folder.WorkflowFile:
     raise UsageError(f"{path} is no workflow", hint="name a workflow.yaml, a workflow.py or a skill's folder")
 
 
-def _checked(file: folder.WorkflowFile) -> Checked:
+def _checked(file: folder.WorkflowFile, roots: Sequence[Root], problems: Problems | None) -> Checked:
     try:
-        findings = folder.read(file).findings
+        loaded = folder.read(file)
+        findings = (*loaded.findings, *references.findings(file, loaded, roots, problems))
     except DocumentError as error:
         findings = (Finding("FR100", "error", error.fact, error.hint, error.place),)
     return Checked(file.address, file.folder, findings)

@@ -13,17 +13,25 @@ from flowrail.errors import FlowError
 from flowrail.machines import asking, dispatching
 from flowrail.machines.definition import Outcome
 from flowrail.machines.dispatching import CLAIMED, DONE, Dispatched, DispatchGoneError
+from flowrail.machines.guidance import command
 from flowrail.machines.session import COMPLETED, Session
 from flowrail.machines.store import Store
 
 
 def still_theirs(store: Store, session: Session) -> None:
     """Refuse to go on with a child whose dispatch names another, has ended, or was called off."""
-    parent = session.parent
-    if not parent:
-        return
-    mine = _dispatch_of(store, session)
-    if mine is None or mine.child != session.id or mine.status != CLAIMED:
+    if session.parent:
+        _hold_to(store, session, {CLAIMED})
+
+
+def came_back(store: Store, session: Session) -> None:
+    """Refuse the end of a child that was recorded while its dispatch was called off or given to another."""
+    _hold_to(store, session, {CLAIMED, DONE})
+
+
+def _hold_to(store: Store, session: Session, statuses: set[str]) -> None:
+    parent, mine = session.parent, _dispatch_of(store, session)
+    if mine is None or mine.child != session.id or mine.status not in statuses:
         raise DispatchGoneError(
             f"session `{session.id}` lost its dispatch `{parent['dispatch']}` of `{parent['session']}`: "
             f"{_what_became(mine)}",
@@ -39,17 +47,17 @@ def reconciled(store: Store, session: Session) -> Session:
     if not session.dispatches:
         return session
     known = dispatching.states(session)
-    now = tuple(_as_it_stands(store, each) for each in known)
+    now = tuple(_as_it_stands(store, each, len(known)) for each in known)
     return session if now == known else dispatching.with_states(session, now)
 
 
 def agents_at_work(store: Store, session: Session) -> tuple[Session, ...]:
-    """Return the open sessions that do the current step's work."""
-    found = []
+    """Return the open sessions that do the current step's work, and those that work for them."""
+    found: list[Session] = []
     for each in dispatching.states(session) if session.dispatches else ():
         child = _child(store, each) if each.status == CLAIMED else None
         if child is not None and child.is_open:
-            found.append(child)
+            found += [child, *agents_at_work(store, child)]
     return tuple(found)
 
 
@@ -58,19 +66,43 @@ def finished(dispatch: Dispatched, *, outcome: str, result: Mapping[str, Any]) -
     return dispatch._replace(status=DONE, outcome=outcome, result=result)
 
 
+def ended_by(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
+    """Return *dispatch* as the end of *child*'s run leaves it; long facts stay where they are."""
+    where = command("status", child.id, "--json", store=store.path)
+    result = dispatching.cut(child.state, dispatching.share(total), where)
+    return finished(dispatch, outcome=end_of(child), result=result)
+
+
 def end_of(session: Session) -> str:
     """Return the outcome that the end of a child's run stands for."""
     return str(Outcome.OK if session.status == COMPLETED else Outcome.FAIL)
 
 
-def _as_it_stands(store: Store, dispatch: Dispatched) -> Dispatched:
+def _as_it_stands(store: Store, dispatch: Dispatched, total: int) -> Dispatched:
     child = _child(store, dispatch) if dispatch.status == CLAIMED else None
     if child is None:
         return dispatch
     if not child.is_open:
-        return finished(dispatch, outcome=end_of(child), result=dict(child.state))
-    renewed = asking.later(child.moved_at, dispatching.LEASE_SECONDS)
-    return dispatch._replace(expires_at=max(renewed, dispatch.expires_at or ""))
+        return ended_by(store, dispatch, child, total)
+    return dispatch._replace(expires_at=_held_until(store, dispatch, child))
+
+
+def _held_until(store: Store, dispatch: Dispatched, child: Session) -> str | None:
+    """Return when the lease of *child* ends: after its last sign of life, or that of its own agents.
+
+    While it waits for the user or for an agent that does, it has no end.
+    """
+    questions = asking.asked(child)
+    if any(each.is_open for each in questions):
+        return None
+    signs = [child.moved_at, *(each.answered_at or "" for each in questions)]
+    ends = [dispatch.expires_at or "", asking.later(max(signs), dispatch.lease)]
+    for each in dispatching.states(reconciled(store, child)):
+        if each.status == CLAIMED:
+            if each.expires_at is None:
+                return None
+            ends.append(each.expires_at)
+    return max(ends)
 
 
 def _dispatch_of(store: Store, session: Session) -> Dispatched | None:

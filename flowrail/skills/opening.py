@@ -8,22 +8,32 @@ where it leaves the current step and its ways on alone, which is told; anything 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flowrail import trust
-from flowrail.discovery.locations import Root
+from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import ChangedError, DocumentError, FlowError, StorageError
 from flowrail.machines import folder
 from flowrail.machines.findings import WorkflowError
 from flowrail.machines.fingerprint import graph_print, step_print
 from flowrail.machines.plain import from_plain, has_functions, to_plain
 from flowrail.machines.session import Session
+from flowrail.machines.upgrades import DEFINITION_FORMAT
 from flowrail.machines.wording import listed
 from flowrail.machines.workflow import Workflow
-from flowrail.skills.catalog import BUNDLED, OWN_SCOPES, Found, bundled_folder, find, workflow_file
+from flowrail.skills import copies
+from flowrail.skills.catalog import (
+    BUNDLED,
+    OWN_SCOPES,
+    Found,
+    bundled_folder,
+    find,
+    places,
+    workflow_file,
+)
 
-FORMAT = 1
 _SHAPE = {
     "source": str,
     "folder": str,
@@ -59,6 +69,19 @@ def open_skill(address: str, roots: Sequence[Root], state: str) -> Opened:
 
 def open_session(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str) -> Opened:
     """Return the workflow of a session as it is to go on; `ChangedError` where it cannot."""
+    opened = as_it_is(session, kept, roots, state)
+    return _compared(session, opened) if opened.changed or not kept["functions"] else opened
+
+
+def is_there(kept: Mapping[str, Any]) -> bool:
+    """Return whether the workflow's file is still where a session found it."""
+    if any(type(kept.get(key)) is not str for key in ("source", "folder", "file")):
+        return False
+    return os.path.lexists(os.path.join(_folder_of(kept), str(kept["file"])))
+
+
+def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str) -> Opened:
+    """Return the workflow of a session as its files are now, whatever became of the step it stands at."""
     if any(type(kept.get(key)) is not kind for key, kind in _SHAPE.items()):
         raise _spoilt(session)
     place = _folder_of(kept)
@@ -73,7 +96,10 @@ def open_session(session: Session, kept: Mapping[str, Any], roots: Sequence[Root
         )
         return Opened(_from_copy(session, kept), kept, session.source, notes)
     found = Found(
-        session.skill.partition("/")[0], place, str(kept["source"]), _hidden(session.skill, place, roots)
+        session.skill.partition("/")[0],
+        place,
+        _believed(str(kept["source"]), session.skill, place, roots),
+        _hidden(session.skill, place, roots),
     )
     file = folder.WorkflowFile(session.skill, place, path, str(kept["texts"]))
     try:
@@ -87,7 +113,7 @@ def open_session(session: Session, kept: Mapping[str, Any], roots: Sequence[Root
         ) from None
     if now == files:
         return Opened(workflow, kept, session.source)
-    return _compared(session, workflow, _kept(workflow, loaded, file, found), found)
+    return Opened(workflow, _kept(workflow, loaded, file, found), found.source, (), changed=True)
 
 
 def _from_copy(session: Session, kept: Mapping[str, Any]) -> Workflow:
@@ -105,14 +131,15 @@ def _spoilt(session: Session) -> StorageError:
     )
 
 
-def _compared(session: Session, workflow: Workflow, kept: Mapping[str, Any], found: Found) -> Opened:
+def _compared(session: Session, opened: Opened) -> Opened:
+    workflow = opened.workflow
     if graph_print(workflow) == session.graph:
-        return Opened(workflow, kept, found.source, (), changed=True)
+        return opened
     if session.step is None or (
         session.step in workflow and step_print(workflow, session.step) == session.here
     ):
         note = f"the workflow `{session.skill}` changed elsewhere; this step and its ways on are as they were"
-        return Opened(workflow, kept, found.source, (note,), changed=True)
+        return opened._replace(notes=(*opened.notes, note))
     raise changed_under(session, workflow)
 
 
@@ -142,7 +169,7 @@ def _kept(
 ) -> dict[str, Any]:
     bundled = found.source == BUNDLED
     return {
-        "format": FORMAT,
+        "format": DEFINITION_FORMAT,
         "skill": file.address,
         "source": found.source,
         "folder": found.name if bundled else os.path.abspath(found.folder),
@@ -164,12 +191,39 @@ def _allowed(found: Found, file: folder.WorkflowFile, state: str) -> Mapping[str
     if found.source in OWN_SCOPES:
         return None
     if file.is_python:
-        why = "is Python code of this project"
-    elif found.hides_own:
-        why = f"of this project stands in front of your own at {found.hides[-1][1]}"
-    else:
+        return trust.require(
+            found.folder, state, skill=found.name, why="is Python code of this project"
+        ).contents
+    if not found.hides_own:
         return None
-    return trust.require(found.folder, state, skill=found.name, why=why).contents
+    copy = copies.of_bundled(found)
+    if copy is not None and copy.same:
+        return copy.contents
+    why, instead = _why_not(found, copy)
+    return trust.require(found.folder, state, skill=found.name, why=why, instead=instead).contents
+
+
+def _why_not(found: Found, copy: copies.Copy | None) -> tuple[str, str]:
+    """Return why a project's skill may not simply run, and what to do instead of allowing it."""
+    if copy is None:
+        return f"of this project stands in front of your own at {found.hides[-1][1]}", ""
+    again = shlex.join(["flow", "install", found.name, "--to", os.path.dirname(found.folder)])
+    what = "of this project stands in front of the bundled one and differs from it"
+    if copy.installed is not None:
+        return f"{what}, as flowrail {copy.installed} installed it", f"bring it up to date: {again}"
+    return f"{what}: {copies.in_few_words(copy.changes)}", f"or take that back: {again} --force"
+
+
+def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> str:
+    """Return where a skill is from: what a session says of its own place counts only where it is so.
+
+    A definition may have come with a clone, and code of one's own places runs without asking.
+    """
+    if source not in OWN_SCOPES or source == BUNDLED:
+        return source
+    name, real = address.partition("/")[0], os.path.realpath(place)
+    own = [os.path.join(path, name) for scope, path in places(roots) if scope in OWN_SCOPES]
+    return source if real in map(os.path.realpath, own) else Scope.PROJECT.value
 
 
 def _hidden(address: str, place: str, roots: Sequence[Root]) -> tuple[tuple[str, str], ...]:

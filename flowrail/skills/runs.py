@@ -7,17 +7,21 @@ point where anything has happened.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
+from flowrail._files import LockTimeoutError
 from flowrail.discovery.locations import Root
-from flowrail.errors import ConflictError, FlowError, UsageError
+from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.advance import WORDS, advance, open_now, settled, standing, start
-from flowrail.machines.definition import DONE, Definition, StepDef
+from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
 from flowrail.machines.guidance import Guidance, command, guide
+from flowrail.machines.journal import UnknownSessionError
 from flowrail.machines.judgement import Call, call_plainly
+from flowrail.machines.kept import Change, Kept
 from flowrail.machines.refusals import UnknownOutcomeError
 from flowrail.machines.session import ABANDONED, Report, Session
-from flowrail.machines.store import Change, Kept, Store, UnknownSessionError
+from flowrail.machines.store import Store
 from flowrail.machines.values import fact_args, read_assignments
 from flowrail.skills.catalog import find
 from flowrail.skills.opening import Opened, open_session, open_skill
@@ -39,6 +43,11 @@ class SeveralOpenError(ConflictError):
     """More than one session is open, and which one is meant was not said."""
 
     code = "SEVERAL_OPEN"
+
+
+_LOOKED_BACK = 2_000
+"""So many records are looked through for the one that got there first."""
+_MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
 
 
 class World(NamedTuple):
@@ -142,17 +151,17 @@ def report(
             return _replayed(world, kept, opened, outcome, assignments, facts, expect)
         session = _among_others(world, session)
         step = standing(opened.workflow, session)
-        open_now(step, settled(session, world.now()), outcome)
-        given = Report(outcome, _facts(step, assignments, facts))
         now = world.now()
+        if expect is not None and _asked_already(step, session, outcome, assignments, facts):
+            return answer_of(world, kept, opened, replayed=True)
+        open_now(step, settled(session, now), outcome)
+        given = Report(outcome, _facts(step, assignments, facts))
         after = advance(opened.workflow, session, given, now=now, call=call)
         guide(opened.workflow, after)  # a text that cannot be told must not move the session
         if opened.changed:
             world.store.keep_definition(session_id, opened.kept)
-        torn = kept.torn
         kept = _commit(world, change, session, after, now)
-    notes = (f"cut off {torn} bytes of a record that was never finished",) if torn else ()
-    return answer_of(world, kept, opened, notes)
+    return answer_of(world, kept, opened)
 
 
 def _among_others(world: World, session: Session) -> Session:
@@ -167,28 +176,38 @@ def _among_others(world: World, session: Session) -> Session:
 
 
 def _commit(world: World, change: Change, before: Session, after: Session, now: str) -> Kept:
-    """Keep *after*; the end of a child's run is its dispatch's end, both under the parent's lock."""
+    """Keep *after*; the end of a child's run is its dispatch's end, both under the parent's lock.
+
+    No session waits for another: a parent that somebody holds reads the end from the child's journal.
+    """
     if after.revision == before.revision:
         return change.commit(after, kind="limit", at=now, by=world.by)
     note = {"dispatches": [dict(each) for each in before.dispatches]} if before.dispatches else None
     if after.is_open or not after.parent:
         return change.commit(after, kind="move", at=now, by=world.by, note=note)
     from flowrail.machines import dispatching
-    from flowrail.skills.family import end_of, finished, still_theirs
+    from flowrail.skills.family import came_back, ended_by, still_theirs
 
-    with world.store.change(str(after.parent["session"]), wait=world.wait) as above:
-        parent = above.kept.session
+    with ExitStack() as held:
+        above = None
+        with suppress(LockTimeoutError):
+            above = held.enter_context(world.store.change(str(after.parent["session"]), wait=0))
         still_theirs(world.store, before)
-        mine = dispatching.one(parent, str(after.parent["dispatch"]))
         kept = change.commit(after, kind="move", at=now, by=world.by, note=note)
-        done = finished(mine, outcome=end_of(after), result=dict(after.state))
-        above.commit(
-            dispatching.replaced(parent, done),
-            kind="finish",
-            at=now,
-            by=world.by,
-            note={"dispatch": done.id, "outcome": done.outcome, "child": after.id},
-        )
+        if above is None:
+            came_back(world.store, after)
+            return kept
+        parent = above.kept.session
+        mine = dispatching.one(parent, str(after.parent["dispatch"]))
+        done = ended_by(world.store, mine, after, len(parent.dispatches))
+        with suppress(StorageError):  # the child's end stands, and says all that this record would
+            above.commit(
+                dispatching.replaced(parent, done),
+                kind="finish",
+                at=now,
+                by=world.by,
+                note={"dispatch": done.id, "outcome": done.outcome, "child": after.id},
+            )
     return kept
 
 
@@ -296,9 +315,37 @@ def _replayed(
     raise _conflict(world, session, expect)
 
 
+def check_expected(world: World, session: Session, expect: int | None) -> None:
+    """Refuse what was meant for another revision than *session* is at."""
+    if expect is not None and expect != session.revision:
+        raise _conflict(world, session, expect)
+
+
+def _asked_already(
+    step: StepDef,
+    session: Session,
+    outcome: str,
+    assignments: Sequence[str],
+    facts: Mapping[str, Any] | None,
+) -> bool:
+    """Return whether the same report has raised the question of the step's limit, which is still open."""
+    if not session.questions or outcome != (DONE if step.decides else Outcome.FAIL):
+        return False
+    from flowrail.machines.asking import asked, the_limit
+
+    question = the_limit(asked(session))
+    if question is None or not question.is_open:
+        return False
+    given = _facts(step, assignments, facts)
+    return all(_plain(session.state.get(name)) == _plain(value) for name, value in given.items())
+
+
 def _conflict(world: World, session: Session, expect: int) -> RevisionConflictError:
-    last = session.last
+    after = world.store.arrival(session.id, min(expect + 1, session.revision), most=_LOOKED_BACK)
+    last = after.session.last if after else None
     moved = f"; `{last.reported}` was reported of step `{last.step}` at {last.at}" if last else ""
+    if after and after.kind in _MOVED:
+        moved = f"; {_MOVED[after.kind]} at {after.at}"
     return RevisionConflictError(
         f"session `{session.id}` is at revision {session.revision}, not {expect}{moved}",
         hint=f"see where it stands: {command('resume', session.id, store=world.shown_store)}",
@@ -307,7 +354,7 @@ def _conflict(world: World, session: Session, expect: int) -> RevisionConflictEr
         expected=expect,
         outcome=last.reported if last else None,
         step=session.step,
-        at=last.at if last else session.started_at,
+        at=after.at if after else session.moved_at,
     )
 
 
@@ -321,12 +368,14 @@ def answer_of(
     resumed: bool = False,
 ) -> Answer:
     """Return what to tell of a session as it is kept."""
-    session = kept.session
+    now = world.now()
+    session = settled(kept.session, now)
     agents: tuple[Session, ...] = ()
     if session.dispatches:
         from flowrail.skills.family import agents_at_work, reconciled
 
-        session, agents = reconciled(world.store, session), agents_at_work(world.store, session)
+        session = reconciled(world.store, session)
+        agents = tuple(settled(each, now) for each in agents_at_work(world.store, session))
     told = guide(
         opened.workflow,
         session,

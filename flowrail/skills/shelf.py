@@ -8,11 +8,12 @@ from typing import Any
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError
 from flowrail.machines import folder
-from flowrail.machines.definition import Definition, StepDef
+from flowrail.machines.definition import Definition, QuestionDef, StepDef
 from flowrail.machines.findings import Finding
 from flowrail.machines.params import Arg, arg_to_plain
 from flowrail.machines.values import fact_args
 from flowrail.skills.catalog import Found, find, listing, workflow_file, workflows
+from flowrail.skills.copies import as_bundled
 
 
 def items(roots: Sequence[Root]) -> list[dict[str, Any]]:
@@ -28,6 +29,7 @@ def show(address: str, roots: Sequence[Root]) -> dict[str, Any]:
     return {
         **_head(found, address, loaded),
         "entry": definition.entry_point,
+        "then": definition.then,
         "steps": [_step(definition, step) for step in definition.steps],
         "findings": [finding._asdict() for finding in loaded.findings],
     }
@@ -62,8 +64,10 @@ def _head(found: Found, address: str, loaded: folder.Loaded) -> dict[str, Any]:
         "source": found.source,
         "path": found.folder,
         "hides": [{"source": source, "path": path} for source, path in found.hides],
+        "as_bundled": as_bundled(found),
         "total_steps": definition.total_steps,
         "params": [_value(name, arg) for name, arg in definition.params.items()],
+        "gates": [step.id for step in definition.steps if step.gate is not None],
         "workflows": [each for each in addresses(found) if each != found.name],
         "errors": sum(finding.severity == "error" for finding in loaded.findings),
     }
@@ -80,8 +84,29 @@ def _step(definition: Definition, step: StepDef) -> dict[str, Any]:
         "decides": step.decides,
         "reports": [_value(name, arg) for name, arg in fact_args(step).items()],
         "rules": [{"if": rule.when, "outcome": rule.outcome} for rule in step.rules],
+        "dispatch": _dispatch(step),
+        "questions": [_question(question) for question in step.questions],
+        "gate": step.gate._asdict() if step.gate is not None else None,
         "next": {str(outcome): target for outcome, target in step.next.items()},
     }
+
+
+def _dispatch(step: StepDef) -> dict[str, Any] | None:
+    work = step.work
+    if work is None:
+        return None
+    return {
+        "agent": work.agent,
+        "run": work.run,
+        "over": list(work.over) if isinstance(work.over, tuple) else work.over,
+        "vars": dict(work.vars),
+        "join": work.join,
+        "model": work.model,
+    }
+
+
+def _question(question: QuestionDef) -> dict[str, Any]:
+    return {**question._asdict(), "options": [option._asdict() for option in question.options]}
 
 
 def _value(name: str, arg: Arg) -> dict[str, Any]:

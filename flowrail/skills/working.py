@@ -10,11 +10,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flowrail.errors import ConflictError, FlowError, UsageError
+from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import asking, dispatching, reviewing
 from flowrail.machines.advance import settled, standing, start
 from flowrail.machines.asking import Asked, Choice, Put
-from flowrail.machines.definition import Outcome, StepDef
+from flowrail.machines.definition import Definition, Outcome, StepDef
 from flowrail.machines.dispatching import (
     CANCELLED,
     CLAIMED,
@@ -24,20 +24,33 @@ from flowrail.machines.dispatching import (
     Ended,
     Handed,
 )
+from flowrail.machines.graph import reviews
 from flowrail.machines.guidance import command, guide
 from flowrail.machines.judgement import in_context, names_in
+from flowrail.machines.kept import Change, Kept
 from flowrail.machines.questions import Question
 from flowrail.machines.reviewing import Recorded
 from flowrail.machines.session import Session
-from flowrail.machines.store import Change, Kept
 from flowrail.machines.wording import listed
 from flowrail.skills.family import finished, reconciled, still_theirs
 from flowrail.skills.opening import Opened, open_session, open_skill
 from flowrail.skills.runs import Answer, World, answer_of, look
 
-MOST_GENERATIONS = 20
-"""How far up a finding looks for its gate."""
+MOST_GENERATIONS = 12
+"""How deep agents may give work on to agents."""
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+
+
+class TooDeepError(ConflictError):
+    """Agents gave work to agents that gave work to agents, and on without end."""
+
+    code = "TOO_DEEP"
+
+
+class ResultTooLongError(UsageError):
+    """The result of a piece of work is longer than its session keeps."""
+
+    code = "RESULT_TOO_LONG"
 
 
 class NotWaitingError(ConflictError):
@@ -64,13 +77,14 @@ def claim(world: World, session_id: str, dispatch_id: str, holder: str | None = 
         taken = dispatch._replace(
             status=CLAIMED,
             holder=holder or world.by,
-            expires_at=asking.later(now, dispatching.LEASE_SECONDS),
+            expires_at=asking.later(now, dispatch.lease),
             child=None,
             outcome=None,
             result={},
             token=_token(),
         )
-        child = _begin_child(world, session, taken, now) if taken.workflow else None
+        review = _review_at(opened.workflow, session, step)
+        child = _begin_child(world, session, taken, now, review) if taken.workflow else None
         if child is not None:
             taken = taken._replace(child=child[0].session.id, token=child[0].session.id)
         note = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
@@ -108,7 +122,7 @@ def finish(
                 hint="stop here and say so; the result of another holder counts",
                 dispatch=dispatch.id,
             )
-        result = dict(facts or {})
+        result = _fitting(dict(facts or {}), dispatching.share(len(session.dispatches)))
         if dispatch.status == DONE:
             if dispatch.outcome == outcome and dict(dispatch.result) == result:
                 return _ended(world, session, dispatch, replayed=True)
@@ -129,6 +143,17 @@ def finish(
             after, kind="finish", at=world.now(), by=world.by, note={"dispatch": done.id, "outcome": outcome}
         )
     return _ended(world, after, done)
+
+
+def _fitting(result: dict[str, Any], most: int) -> dict[str, Any]:
+    size = len(_json(result))
+    if size > most:
+        raise ResultTooLongError(
+            f"the result would have {size} bytes; {most} are the most for each of these agents",
+            hint="put long texts into a file and report its path",
+            bytes=size,
+        )
+    return result
 
 
 def cancel(world: World, session_id: str, dispatch_id: str) -> Ended:
@@ -178,6 +203,7 @@ def answer(world: World, session_id: str, pairs: Sequence[str], reason: str = ""
     with world.store.change(session_id, wait=world.wait) as change:
         session = change.kept.session
         now = world.now()
+        still_theirs(world.store, session)
         known = {each.id: each for each in asking.asked(session)}
         if not known or not session.is_open:
             raise NotWaitingError(
@@ -186,7 +212,7 @@ def answer(world: World, session_id: str, pairs: Sequence[str], reason: str = ""
             )
         answered = dict(known)
         for name, words in given.items():
-            answered[name] = _answered(known, name, words, now, world.by)
+            answered[name] = _answered(known, name, words, now, world.by, reason)
         if answered != known:
             after = asking.with_questions(session, list(answered.values()))
             note = {"answers": given, **({"reason": reason} if reason else {})}
@@ -229,9 +255,12 @@ def resolve_finding(world: World, session_id: str, finding_id: str, note: str = 
     home = _home_of_findings(world, session_id)
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
-        after, finding = reviewing.resolve(session, finding_id, note=note, at=world.now())
+        opened = open_session(session, world.store.definition(home), world.roots, world.state)
+        standing(opened.workflow, session)
+        now = world.now()
+        after, finding = reviewing.resolve(opened.workflow, session, finding_id, note=note, at=now)
         if after != session:
-            change.commit(after, kind="resolve", at=world.now(), by=world.by, note={"finding": finding.id})
+            change.commit(after, kind="resolve", at=now, by=world.by, note={"finding": finding.id})
     return home, finding
 
 
@@ -249,8 +278,23 @@ def _at_work(world: World, change: Change) -> tuple[Opened, Session, StepDef]:
     return opened, reconciled(world.store, session), step
 
 
-def _begin_child(world: World, parent: Session, dispatch: Dispatched, now: str) -> tuple[Kept, Opened]:
+def _review_at(workflow: Definition, session: Session, step: StepDef) -> str | None:
+    """Return the review that work of *step* is part of, be it that of a session further up."""
+    return step.id if step.id in reviews(workflow) else session.parent.get("review")
+
+
+def _begin_child(
+    world: World, parent: Session, dispatch: Dispatched, now: str, review: str | None
+) -> tuple[Kept, Opened]:
     address = str(dispatch.workflow)
+    depth = int(parent.parent.get("depth", 0)) + 1
+    if depth > MOST_GENERATIONS:
+        raise TooDeepError(
+            f"session `{parent.id}` works for others {MOST_GENERATIONS} deep; it hands out nothing more",
+            hint="mend the workflow that gives its work to itself",
+            session=parent.id,
+            workflow=address,
+        )
     opened = open_skill(address, world.roots, world.state)
     params = {name: value for name, value in dispatch.vars.items() if value is not None}
     child = start(
@@ -259,7 +303,12 @@ def _begin_child(world: World, parent: Session, dispatch: Dispatched, now: str) 
         session_id=world.store.new_id(address),
         source=opened.source,
         now=now,
-        parent={"session": parent.id, "dispatch": dispatch.id},
+        parent={
+            "session": parent.id,
+            "dispatch": dispatch.id,
+            "depth": depth,
+            **({"review": review} if review else {}),
+        },
     )
     guide(opened.workflow, child, place=world.store.path)
     return world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id}), opened
@@ -322,7 +371,9 @@ def _pairs(pairs: Sequence[str]) -> dict[str, list[str]]:
     return given
 
 
-def _answered(known: Mapping[str, Asked], name: str, words: list[str], now: str, by: str) -> Asked:
+def _answered(
+    known: Mapping[str, Asked], name: str, words: list[str], now: str, by: str, reason: str
+) -> Asked:
     question = known.get(name)
     if question is None:
         raise asking.BadAnswerError(
@@ -330,10 +381,10 @@ def _answered(known: Mapping[str, Asked], name: str, words: list[str], now: str,
         )
     if len(words) > 1 and not question.multi:
         raise asking.BadAnswerError(f"question `{name}` takes one answer", hint="give one", question=name)
-    answered = question.answered(words, at=now, by=by)
+    answered = question.answered(words, at=now, by=by, reason=reason)
     if question.answer is None:
         return answered
-    if answered.answer == question.answer:
+    if set(answered.answer or ()) == set(question.answer):
         return question
     raise ConflictError(
         f"question `{name}` was answered `{', '.join(question.answer)}` at {question.answered_at}",
@@ -345,18 +396,21 @@ def _answered(known: Mapping[str, Asked], name: str, words: list[str], now: str,
 def _home_of_findings(world: World, session_id: str) -> str:
     """Return the nearest session from here upwards whose workflow has a gate; this one without any."""
     here: str = session_id
-    for _ in range(MOST_GENERATIONS):
+    for _ in range(MOST_GENERATIONS + 1):
         session = world.store.read(here).session
-        try:
-            opened = open_session(session, world.store.definition(here), world.roots, world.state)
-            if reviewing.gates(opened.workflow):
-                return here
-        except FlowError:
-            pass
+        if _has_gate(world.store.definition(here)):
+            return here
         if not session.parent:
-            return session_id
+            break
         here = str(session.parent["session"])
     return session_id
+
+
+def _has_gate(kept: Mapping[str, Any]) -> bool:
+    """Return whether the workflow that a session keeps has a gate; its code is not needed for that."""
+    workflow = kept.get("workflow")
+    steps = workflow.get("steps") if isinstance(workflow, dict) else None
+    return any(isinstance(step, dict) and step.get("gate") for step in steps or ())
 
 
 def _held(dispatch: Dispatched) -> str:

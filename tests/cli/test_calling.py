@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -20,22 +20,10 @@ def test_what_a_function_returns_is_returned() -> None:
     assert call_limited(lambda ctx, more: (ctx.step_id, more), HERE, {"more": 1}) == ("first", 1)
 
 
-def test_what_a_function_prints_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    import os
-    import subprocess
+def test_what_a_function_prints_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    call_limited(lambda _: print("printed"), HERE, {})  # noqa: T201 - that is what is tried
 
-    def loud(_: StepContext) -> None:
-        print("printed")  # noqa: T201 - that is what is tried
-        sys.stdout.flush()
-        os.write(1, b"written\n")
-        subprocess.run(["echo", "started"], check=True)  # noqa: S607 - any program will do
-
-    call_limited(loud, HERE, {})
-    os.write(1, b"answer\n")
-
-    out, err = capfd.readouterr()
-    assert out == "answer\n"
-    assert sorted(err.split()) == ["printed", "started", "written"]
+    assert capsys.readouterr() == ("", "printed\n")
 
 
 def test_a_function_that_takes_too_long_is_stopped() -> None:
@@ -60,10 +48,8 @@ def test_a_function_that_catches_everything_is_stopped_all_the_same() -> None:
     def stubborn(_: StepContext) -> None:
         end = time.monotonic() + 5
         while time.monotonic() < end:
-            try:
+            with suppress(Exception):
                 time.sleep(5)
-            except Exception:  # noqa: BLE001, S110 - that is what is tried
-                pass
 
     begun = time.monotonic()
     with pytest.raises(HandlerTimeoutError):
@@ -83,10 +69,8 @@ def test_the_alarm_is_put_away_again() -> None:
     before = signal.getsignal(signal.SIGALRM)
 
     for function in (lambda _: 1, lambda _: 1 / 0):
-        try:
+        with suppress(HandlerError):
             call_limited(function, HERE, {}, seconds=5)
-        except HandlerError:
-            pass
 
     assert signal.getsignal(signal.SIGALRM) == before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -39,9 +39,13 @@ def completion(line: str) -> Ran:
         "COMP_CWORD": str(len(line.split(" ")) - 1),
     }
     out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
-    with patch.dict("os.environ", asked), redirect_stdout(out), redirect_stderr(err):
-        with pytest.raises(SystemExit) as ended:
-            main([])
+    with (
+        patch.dict("os.environ", asked),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main([])
     out.flush()
     out.seek(0)
     return Ran(int(ended.value.code or 0), out.read(), err.getvalue())
@@ -111,6 +115,7 @@ def test_outcomes_that_are_open_are_completed() -> None:
     assert completed(f"flow step --session {first} small s") == ["skip"]
     told("step", "small", "ok", "--session", first)
     assert completed(f"flow step --session {first} small ") == []
+    assert completed("flow step small ") == ["ok", "fail"]
 
 
 def test_completion_runs_nothing() -> None:
@@ -132,7 +137,14 @@ def test_completion_runs_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["flow nosuch ", "flow nosuch --x ", "flow step nosuch ", "flow step --store /dev/null small ", "flow resume ../"]
+    "line",
+    [
+        "flow nosuch ",
+        "flow nosuch --x ",
+        "flow step nosuch ",
+        "flow step --store /dev/null small ",
+        "flow resume ../",
+    ],
 )
 def test_mistakes_are_not_told_while_typing(line: str) -> None:
     completed(line)

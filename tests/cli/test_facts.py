@@ -79,7 +79,7 @@ def test_standard_input_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     give(b'{"a": 1}')
     assert read_facts("-") == {"a": 1}
     give(b"[")
-    with pytest.raises(DocumentError, match="^standard input:1: "):
+    with pytest.raises(DocumentError, match=r"^standard input:1: "):
         read_facts("-")
     give(b" " * (LARGEST + 1))
     with pytest.raises(DocumentError, match="standard input: has more than"):

@@ -13,7 +13,20 @@ from pathlib import Path
 
 import pytest
 from support.killing import killed_at_every_call
-from support.sandbox import ENTRY, SMALL, bytes_below, flow, process, put_skill, sessions_folder, told
+from support.sandbox import (
+    ENTRY,
+    SMALL,
+    bytes_below,
+    clean_environment,
+    flow,
+    process,
+    put_skill,
+    sessions_folder,
+    told,
+)
+
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""Where nothing can be written, Python would leave halves of compiled modules behind."""
 
 
 def test_a_start_killed_anywhere_leaves_nothing_in_the_way() -> None:
@@ -81,6 +94,7 @@ def test_processes_killed_at_random_moments_lose_nothing() -> None:
         here = told("resume", session)
         child = subprocess.Popen(
             [sys.executable, "-c", ENTRY, *here["next"][0]["command"].split()[1:]],
+            env=clean_environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -108,7 +122,7 @@ def test_a_full_disk_leaves_the_session_as_it_was(room: int) -> None:
     limit = len(before) + room
     full = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))"
 
-    ran = process(*command, "--json", before=full)
+    ran = process(*command, "--json", before=full, env=NO_BYTECODE, measured=False)
 
     assert ran.status == 3
     assert ran.error["code"] == "WRITE_FAILED"
@@ -128,7 +142,9 @@ def test_a_disk_that_is_full_from_the_start_is_told_and_leaves_nothing_in_the_wa
     told("start", "small")
     shutil.rmtree(Path.cwd() / ".flow")
 
-    ran = process("step", "small", before="import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))")
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))"
+
+    ran = process("step", "small", before=full, env=NO_BYTECODE, measured=False)
 
     assert ran.status == 3
     assert ran.out == ""

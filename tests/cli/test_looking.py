@@ -7,7 +7,18 @@ import re
 from pathlib import Path
 
 import pytest
-from support.sandbox import ASKING, BUNDLED, HANDLER, SMALL, flow, home_skills, put_python, put_skill, refused, told
+from support.sandbox import (
+    ASKING,
+    BUNDLED,
+    HANDLER,
+    SMALL,
+    flow,
+    home_skills,
+    put_python,
+    put_skill,
+    refused,
+    told,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +33,7 @@ def test_skills_are_listed_with_what_they_are_for() -> None:
     rows = {row.split()[0]: row for row in flow("list").out.splitlines()}
 
     assert list(rows) == ["skill", *sorted([*BUNDLED, "asking", "small", "wrong"])]
-    assert re.fullmatch(r"small +2 \+ 1 of its agents +project +A small procedure", rows["small"])
+    assert re.fullmatch(r"small +2 \+ 1 more +project +A small procedure", rows["small"])
     assert "topic, size" in rows["asking"]
     assert "2 mistakes: flow check wrong" in rows["wrong"]
     assert max(map(len, rows.values())) < 200
@@ -42,10 +53,13 @@ def test_a_workflow_is_shown_as_a_table() -> None:
 
     assert text.startswith("asking · 2 steps · project\n")
     assert "topic  string   default nothing" in text
-    assert "ok → tell, iterate → look (decided by its rules; 3 visits at most; reports sure, where, note)" in text
+    assert (
+        "ok → tell, iterate → look (decided by its rules; 3 visits at most; reports sure, where, note)"
+        in text
+    )
     assert "tell  Tell" in text
     assert told("show", "asking")["name"] == "asking"
-    assert "Workflows of its agents\n  small/look" in flow("show", "small").out
+    assert "Workflows beside it\n  small/look" in flow("show", "small").out
 
 
 def test_mistakes_are_shown_with_the_workflow() -> None:
@@ -75,13 +89,26 @@ def test_a_check_with_mistakes_fails_and_names_them() -> None:
     assert remedy.startswith("    ")
     assert last == "1 workflow checked, 2 found"
     assert [finding["code"] for finding in data["findings"]] == ["FR102", "FR104"]
-    assert set(data["findings"][0]) == {"workflow", "path", "code", "severity", "message", "remedy", "place", "step"}
+    assert set(data["findings"][0]) == {
+        "workflow",
+        "path",
+        "code",
+        "severity",
+        "message",
+        "remedy",
+        "place",
+        "step",
+    }
 
 
 def test_warnings_fail_a_strict_check_only() -> None:
-    put_skill("thin", HANDLER.replace('["Do it."]', "[]").replace("BODY", "return Outcome.OK"), file="workflow.py")
+    put_skill(
+        "thin", HANDLER.replace('["Do it."]', "[]").replace("BODY", "return Outcome.OK"), file="workflow.py"
+    )
 
-    severities = {finding["severity"] for finding in json.loads(flow("check", "thin", "--json").out)["findings"]}
+    severities = {
+        finding["severity"] for finding in json.loads(flow("check", "thin", "--json").out)["findings"]
+    }
 
     assert severities == {"warning"}
     assert flow("check", "thin").status == 0
@@ -97,7 +124,7 @@ def test_a_step_is_previewed_in_every_form() -> None:
     xml = flow("preview", "asking", "look", "-p", "topic=a & b").out
     text = flow("preview", "asking", "1", "--format", "text").out
 
-    assert 'Look at a &amp; b</step_header>' in xml
+    assert "Look at a &amp; b</step_header>" in xml
     assert "flow step" not in xml + text
     assert told("preview", "asking", "tell", "-s", "sure=high", "--visit", "2")["step"]["visit"] == 2
     assert not Path(".flow").exists()
@@ -117,7 +144,9 @@ def test_the_schema_of_a_workflow_is_printed() -> None:
     assert {"name", "steps", "params"} <= set(schema["properties"])
 
 
-@pytest.mark.parametrize(("words", "hint"), [(["workflo"], "did you mean `workflow`?"), ([], "there are: workflow")])
+@pytest.mark.parametrize(
+    ("words", "hint"), [(["workflo"], "did you mean `workflow`?"), ([], "there are: workflow")]
+)
 def test_an_unknown_schema_is_refused(words: list[str], hint: str) -> None:
     ran = flow("schema", *words)
 
@@ -153,10 +182,18 @@ def test_looking_runs_nothing(where: str) -> None:
 
 
 def test_what_a_skill_says_cannot_play_with_the_terminal() -> None:
-    text = SMALL.replace("A small procedure.", "\\e[31mred\\u202e").replace("title: First", 'title: "\\e]0;x\\a"')
+    text = SMALL.replace("A small procedure.", "\\e[31mred\\u202e").replace(
+        "title: First", 'title: "\\e]0;x\\a"'
+    )
     put_skill("evil", text.replace("description: ", 'description: "').replace("For trying things.", '"'))
 
-    for words in (["list"], ["show", "evil"], ["check", "evil"], ["preview", "evil", "first", "--format", "text"], ["diagram", "evil"]):
+    for words in (
+        ["list"],
+        ["show", "evil"],
+        ["check", "evil"],
+        ["preview", "evil", "first", "--format", "text"],
+        ["diagram", "evil"],
+    ):
         ran = flow(*words)
         assert "\x1b" not in ran.out + ran.err
         assert "\u202e" not in ran.out + ran.err

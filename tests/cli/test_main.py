@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from support.sandbox import ENTRY, Ran, flow, process, put_skill, refused, told
 
 import flowrail
-from flowrail.cli import main as main_module
 from flowrail.cli.main import main
 
 
@@ -45,9 +45,21 @@ def test_an_unknown_command_is_refused_with_near_ones(words: list[str], hint: st
         (["--versio"], "`flow` has no option `--versio`", "did you mean `--version`?"),
         (["step"], "flow step: missing argument 'SKILL'", "see `flow step --help`"),
         (["step", "a", "b", "c"], "flow step: got unexpected extra argument (c)", "see `flow step --help`"),
-        (["step", "a", "ok", "--expect", "x"], "flow step: invalid value for '--expect': 'x' is not a valid integer range", ""),
-        (["step", "a", "ok", "--expect", "-1"], "flow step: invalid value for '--expect': -1 is not in the range x>=0", ""),
-        (["step", "a", "--format", "xm"], "flow step: invalid value for '--format': 'xm' is not one of 'xml', 'text', 'json'", ""),
+        (
+            ["step", "a", "ok", "--expect", "x"],
+            "flow step: invalid value for '--expect': 'x' is not a valid integer range",
+            "",
+        ),
+        (
+            ["step", "a", "ok", "--expect", "-1"],
+            "flow step: invalid value for '--expect': -1 is not in the range x>=0",
+            "",
+        ),
+        (
+            ["step", "a", "--format", "xm"],
+            "flow step: invalid value for '--format': 'xm' is not one of 'xml', 'text', 'json'",
+            "",
+        ),
         (["step", "a", "--session"], "flow: option '--session' requires an argument", ""),
     ],
 )
@@ -58,12 +70,16 @@ def test_wrong_use_is_refused_with_what_to_do(words: list[str], message: str, hi
     assert ran.err.startswith(f"flow: {message} [WRONG_USE]\n")
     assert hint in ran.err
     if "--format" not in words:
-        assert refused(*words)[1] == {
-            "code": "WRONG_USE",
-            "message": message,
-            "hint": json.loads(flow(*words, "--json").out)["error"]["hint"],
-            "details": refused(*words)[1]["details"],
-        } or words[-1] == "--session"
+        assert (
+            refused(*words)[1]
+            == {
+                "code": "WRONG_USE",
+                "message": message,
+                "hint": json.loads(flow(*words, "--json").out)["error"]["hint"],
+                "details": refused(*words)[1]["details"],
+            }
+            or words[-1] == "--session"
+        )
 
 
 @pytest.mark.parametrize("form", [["--json"], ["--format", "json"], ["--format=json"]])
@@ -76,7 +92,9 @@ def test_an_error_is_one_json_object_on_stdout(form: list[str]) -> None:
     assert ran.out.isascii()
 
 
-@pytest.mark.parametrize("form", [["--json"], ["--format", "json"], ["--format=json"], ["--format", "xml", "--json"]])
+@pytest.mark.parametrize(
+    "form", [["--json"], ["--format", "json"], ["--format=json"], ["--format", "xml", "--json"]]
+)
 def test_the_ways_to_ask_for_json_are_the_same(form: list[str]) -> None:
     assert json.loads(flow("start", "decision-critic", *form).out)["step"]["number"] == 1
 
@@ -103,12 +121,16 @@ def test_the_version_is_told() -> None:
 
 @pytest.mark.parametrize("command", [["-m", "flowrail"], ["-c", ENTRY]])
 def test_all_ways_to_start_are_the_same(command: list[str]) -> None:
-    done = subprocess.run([sys.executable, *command, "list", "--json"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, *command, "list", "--json"], capture_output=True, text=True, check=True
+    )
 
     assert json.loads(done.stdout) == told("list")
 
 
-def test_it_says_so_where_it_does_not_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_says_so_where_it_does_not_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from flowrail.__main__ import main as entry
 
     monkeypatch.setattr("sys.platform", "win32")
@@ -127,7 +149,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         flow("list")
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), main_module.click.Abort()])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), click.Abort()])
 def test_an_interrupted_command_says_so_by_its_status(
     monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
@@ -142,7 +164,7 @@ def test_an_interrupted_command_says_so_by_its_status(
 
 def test_other_complaints_of_the_command_line_are_refusals_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(*_: object) -> Any:
-        raise main_module.click.ClickException("no such luck")
+        raise click.ClickException("no such luck")
 
     monkeypatch.setattr("flowrail.skills.shelf.items", look)
 
@@ -154,7 +176,10 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
     os.close(ends[0])
 
     done = subprocess.run(
-        [sys.executable, "-c", ENTRY, "show", "problem-analysis"], stdout=ends[1], stderr=subprocess.PIPE, check=False
+        [sys.executable, "-c", ENTRY, "show", "problem-analysis"],
+        stdout=ends[1],
+        stderr=subprocess.PIPE,
+        check=False,
     )
     os.close(ends[1])
 
@@ -165,12 +190,16 @@ def test_a_stdout_that_is_full_is_told() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs a device that is always full")
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([sys.executable, "-c", ENTRY, "list"], stdout=full, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", ENTRY, "list"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
 
     assert done.returncode != 0
 
 
-def test_arguments_are_those_of_the_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_arguments_are_those_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("sys.argv", ["flow", "--version"])
 
     assert main() == 0
@@ -187,7 +216,12 @@ def test_people_at_a_terminal_are_given_text() -> None:
 def test_the_form_for_a_pipe_is_text_where_nothing_is_for_agents() -> None:
     assert not flow("list").out.startswith("<")
     assert not flow("sessions").out.startswith("<")
-    for words in (["start", "decision-critic"], ["step", "decision-critic"], ["resume"], ["preview", "decision-critic", "1"]):
+    for words in (
+        ["start", "decision-critic"],
+        ["step", "decision-critic"],
+        ["resume"],
+        ["preview", "decision-critic", "1"],
+    ):
         assert flow(*words).out.startswith("<step_output ")
 
 
@@ -205,7 +239,9 @@ def test_output_in_a_plain_locale_does_not_break() -> None:
 def test_arguments_that_are_no_text_do_not_break_the_answer(form: str) -> None:
     words = [b"start", b"problem-analysis", b"-p", b"topic=\xff", b"--format", form.encode()]
 
-    done = subprocess.run([sys.executable.encode(), b"-c", ENTRY.encode(), *words], capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable.encode(), b"-c", ENTRY.encode(), *words], capture_output=True, check=False
+    )
 
     assert done.returncode == 0, done.stderr
     if form == "json":

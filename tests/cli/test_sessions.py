@@ -27,7 +27,10 @@ def test_a_start_goes_beside_what_is_open() -> None:
 
 
 def test_a_start_takes_parameters() -> None:
-    assert told("start", "asking", "-p", "topic=login", "--param", "size=1")["params"] == {"topic": "login", "size": 1}
+    assert told("start", "asking", "-p", "topic=login", "--param", "size=1")["params"] == {
+        "topic": "login",
+        "size": 1,
+    }
 
 
 def test_status_is_that_of_a_step_without_its_text() -> None:
@@ -70,12 +73,22 @@ def test_with_several_open_each_is_named(command: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["resume"], ["status"], ["history"], ["abandon"], ["step", "small", "--session"], ["step", "small", "ok", "--session"]],
+    [
+        ["resume"],
+        ["status"],
+        ["history"],
+        ["abandon"],
+        ["step", "small", "--session"],
+        ["step", "small", "ok", "--session"],
+    ],
 )
 def test_an_unknown_session_is_refused_with_near_ones(words: list[str]) -> None:
     session = told("start", "small")["session"]
 
-    for name, hint in ((f"{session[:-1]}1", f"did you mean `{session}`?"), ("../../etc", "`flow sessions --all` lists them")):
+    for name, hint in (
+        (f"{session[:-1]}1", f"did you mean `{session}`?"),
+        ("../../etc", "`flow sessions --all` lists them"),
+    ):
         status, error = refused(*words, name)
         assert (status, error["code"], error["hint"]) == (2, "UNKNOWN_SESSION", hint)
 
@@ -212,7 +225,11 @@ def test_who_did_it_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, value)
         told("start", "asking")
 
-    by = [each["by"] for item in told("sessions")["sessions"] for each in told("history", item["session"])["steps"]]
+    by = [
+        each["by"]
+        for item in told("sessions")["sessions"]
+        for each in told("history", item["session"])["steps"]
+    ]
 
     assert by[:3] == ["reviewer\x1b[1m", "user", "log"]
     assert by[3].startswith("uid ")

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.sandbox import ASKING, SMALL, bytes_below, flow, home_skills, put_python, put_skill, refused, sessions_folder, told
+from support.sandbox import (
+    ASKING,
+    SMALL,
+    bytes_below,
+    flow,
+    home_skills,
+    process,
+    put_python,
+    put_skill,
+    refused,
+    sessions_folder,
+    told,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +42,7 @@ def test_the_json_of_a_step_is_what_was_promised() -> None:
     here = told("step", "small")
 
     session = here["session"]
-    assert here == {
+    promised = {
         "session": session,
         "skill": "small",
         "source": "project",
@@ -76,6 +89,7 @@ def test_the_json_of_a_step_is_what_was_promised() -> None:
         "params": {},
         "start_command": None,
     }
+    assert {key: here[key] for key in promised} == promised
     assert here["head"] == told("history", session)["steps"][0]["hash"][:16]
 
 
@@ -87,7 +101,7 @@ def test_the_xml_of_a_step_is_what_was_promised() -> None:
     assert [child.tag for child in root] == ["step_header", "current_action", "next"]
     assert [case.attrib for case in root.iterfind("next/case")] == [
         {"outcome": "ok", "to": "second"},
-        {"outcome": "fail", "to": "end"},
+        {"outcome": "fail", "to": "(end)"},
     ]
 
 
@@ -107,7 +121,10 @@ def test_a_step_shown_again_tells_since_when_and_how_to_begin_another() -> None:
     resumed = root.find("resumed")
     assert resumed is not None
     assert (resumed.text, json.loads(resumed.get("params", ""))) == ("flow start asking", again["params"])
-    assert f"Resumed; started {first['started_at']} with topic=login, size=3. For a new one: flow start asking" in text
+    assert (
+        f"Resumed; started {first['started_at']} with topic=login, size=3. For a new one: flow start asking"
+        in text
+    )
 
 
 def test_parameters_of_an_open_session_are_fixed() -> None:
@@ -215,12 +232,20 @@ def _ids() -> list[str]:
             "step `look`: `sur` is not known, did you mean `sure`?; `sure` is missing (-s sure=…)",
             "report `sure=low|high`, `where=LIST`, `note=STRING` (optional)",
         ),
-        (["-s", "sure=hig", "-s", "where=a"], "`-s sure=…`: it takes one of `low`, `high`, not `hig`", "give `sure=low|high`"),
+        (
+            ["-s", "sure=hig", "-s", "where=a"],
+            "`-s sure=…`: it takes one of `low`, `high`, not `hig`",
+            "give `sure=low|high`",
+        ),
         (["-s", "sure"], "`-s sure` is not NAME=VALUE", "write it as `-s NAME=VALUE`"),
         (["-s", "=x"], "`-s =x` is not NAME=VALUE", "write it as `-s NAME=VALUE`"),
         (["-s", "sure=low", "-s", "sure=low"], "`sure` is given twice", "give it once"),
         (["-s", "sure=low", "--facts", "f"], "`sure` is given twice, by -s and in the file", "give it once"),
-        (["-s", 'where=["a"'], "`-s where=…`: it takes a list as JSON, such as '[\"a\", \"b\"]', not `[\"a\"`", "give `where=LIST`"),
+        (
+            ["-s", 'where=["a"'],
+            '`-s where=…`: it takes a list as JSON, such as \'["a", "b"]\', not `["a"`',
+            "give `where=LIST`",
+        ),
         ([], "step `look`: `sure` is missing (-s sure=…); `where` is missing (-s where=…)", ""),
     ],
 )
@@ -277,7 +302,9 @@ def test_an_outcome_that_is_not_open_is_refused_with_what_is() -> None:
     assert {k: v for k, v in bytes_below(sessions_folder(), but={"lock"}).items() if "small" in k} == before
 
 
-@pytest.mark.parametrize(("outcome", "hint"), [("okk", "did you mean `ok`?"), ("OK", ""), ("_default", ""), ("", "")])
+@pytest.mark.parametrize(
+    ("outcome", "hint"), [("okk", "did you mean `ok`?"), ("OK", ""), ("_default", ""), ("", "")]
+)
 def test_what_is_no_outcome_is_refused_with_near_ones(outcome: str, hint: str) -> None:
     for _ in range(2):  # with a session, and without
         status, error = refused("step", "small", outcome)
@@ -334,7 +361,13 @@ def test_options_that_do_not_belong_together_are_refused(words: list[str]) -> No
 
 
 def test_an_unknown_skill_is_refused_with_near_ones_whatever_is_asked_of_it() -> None:
-    for words in (["step", "smal"], ["step", "smal", "ok"], ["start", "smal"], ["show", "smal"], ["preview", "smal", "x"]):
+    for words in (
+        ["step", "smal"],
+        ["step", "smal", "ok"],
+        ["start", "smal"],
+        ["show", "smal"],
+        ["preview", "smal", "x"],
+    ):
         status, error = refused(*words)
         assert (status, error["code"]) == (2, "UNKNOWN_SKILL")
         assert error["hint"] == "did you mean `small`?"
@@ -346,7 +379,19 @@ def test_an_unknown_skill_is_refused_with_near_ones_whatever_is_asked_of_it() ->
 def test_the_same_report_again_is_answered_as_before() -> None:
     told("step", "asking")
     session = _ids()[0]
-    report = ["step", "asking", "done", "-s", "sure=high", "-s", "where=a,b", "--session", session, "--expect", "0"]
+    report = [
+        "step",
+        "asking",
+        "done",
+        "-s",
+        "sure=high",
+        "-s",
+        "where=a,b",
+        "--session",
+        session,
+        "--expect",
+        "0",
+    ]
     first = told(*report)
     before = bytes_below(sessions_folder(), but={"lock"})
 
@@ -364,7 +409,7 @@ def test_the_same_report_in_another_order_or_from_a_file_is_the_same() -> None:
     to = ["--session", session, "--expect", "0"]
     told("step", "asking", "done", "-s", "sure=high", "-s", "where=a,b", *to)
 
-    assert told("step", "asking", "done", "-s", "where=[\"a\",\"b\"]", "-s", "sure=high", *to)["replayed"]
+    assert told("step", "asking", "done", "-s", 'where=["a","b"]', "-s", "sure=high", *to)["replayed"]
     assert told("step", "asking", "done", "--facts", "facts.json", *to)["replayed"]
 
 
@@ -405,7 +450,7 @@ def test_anything_else_at_another_revision_is_a_conflict(words: list[str], step:
         f"`done` was reported of step `look` at {at}"
     )
     assert error["hint"] == f"see where it stands: flow resume {here['session']}"
-    assert error["details"] == {
+    details = {
         "session": here["session"],
         "revision": 1,
         "expected": step,
@@ -413,6 +458,7 @@ def test_anything_else_at_another_revision_is_a_conflict(words: list[str], step:
         "step": "look",
         "at": at,
     }
+    assert {key: error["details"][key] for key in details} == details
     assert moved["revision"] == 1
     assert bytes_below(sessions_folder(), but={"lock"}) == before
 
@@ -456,7 +502,9 @@ def test_without_a_revision_every_report_is_a_new_one() -> None:
 
 
 @pytest.mark.parametrize("name", ["elsewhere", "a folder/it's one"])
-def test_every_printed_command_names_the_store(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_every_printed_command_names_the_store(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     import shlex
 
     store = Path.cwd() / name
@@ -484,7 +532,10 @@ def test_a_store_from_the_environment_is_named_too(monkeypatch: pytest.MonkeyPat
     assert here["next"][0]["command"].endswith(f" --store {store}")
     assert again["start_command"] == f"flow start small --store {store}"
     assert told(*next_words(here))["revision"] == 1
-    assert told("sessions", "--store", "elsewhere")["sessions"][0]["command"] == f"flow resume {here['session']} --store {store}"
+    assert (
+        told("sessions", "--store", "elsewhere")["sessions"][0]["command"]
+        == f"flow resume {here['session']} --store {store}"
+    )
     assert not (Path.cwd() / ".flow").exists()
 
 
@@ -492,7 +543,11 @@ def test_refusals_name_the_store_in_their_commands() -> None:
     store = Path.cwd() / "elsewhere"
     first = told("start", "small", "--store", "elsewhere")["session"]
 
-    for words in (["step", "small", "-p", "a=b"], ["step", "small", "ok", "--expect", "7"], ["step", "asking", "--session", first]):
+    for words in (
+        ["step", "small", "-p", "a=b"],
+        ["step", "small", "ok", "--expect", "7"],
+        ["step", "asking", "--session", first],
+    ):
         assert f"--store {store}" in refused(*words, "--store", "elsewhere")[1]["hint"]
     told("start", "small", "--store", "elsewhere")
     assert refused("step", "small", "--store", "elsewhere")[1]["hint"].count(f"--store {store}") == 2
@@ -535,6 +590,47 @@ def test_what_a_handler_prints_goes_to_stderr() -> None:
     assert ran.err == "hello\n"
 
 
+LOUD = """\
+import os, subprocess, sys
+from flowrail import StepDef, Workflow
+
+
+def loud(text):
+    print("printed")
+    os.write(1, b"written\\n")
+    subprocess.run(["echo", "started"])
+    return text
+
+
+def decide(ctx):
+    return loud("ok")
+
+
+WORKFLOW = Workflow(
+    loud("NAME"),
+    StepDef("first", lambda _: loud("First"), lambda _: [loud("Do.")], decide, next={"ok": "second"}),
+    StepDef("second", lambda _: loud("Second"), ["Do."], next={"ok": None}),
+)
+"""
+
+
+def test_nothing_of_an_authors_code_comes_between_an_answer_and_its_reader() -> None:
+    put_skill("loud", LOUD, where=home_skills(), file="workflow.py")
+
+    for words in (
+        ["step", "loud"],
+        ["step", "loud"],
+        ["step", "loud", "done"],
+        ["status"],
+        ["preview", "loud", "first"],
+    ):
+        ran = process(*words, "--json")
+        assert ran.status == 0
+        assert ran.data["step"]["id"] in {"first", "second"}
+        assert {"printed", "written", "started"} <= set(ran.err.split())
+    assert process("step", "loud", "fail", "--json").error["code"] == "OUTCOME_NOT_OPEN"
+
+
 def test_a_handler_that_answers_nonsense_is_told() -> None:
     put_python("py", "return 'maybe'", where=home_skills())
     told("step", "py")
@@ -569,7 +665,9 @@ def test_values_that_a_handler_returns_are_kept() -> None:
     assert copy["session"]["state"] == {"found": [1, {"a": None}]}
 
 
-@pytest.mark.parametrize("value", ["object()", "{1, 2}", "float('nan')", "b'x'", "(lambda l: (l.append(l), l)[1])([])"])
+@pytest.mark.parametrize(
+    "value", ["object()", "{1, 2}", "float('nan')", "b'x'", "(lambda l: (l.append(l), l)[1])([])"]
+)
 def test_a_handler_that_returns_what_cannot_be_kept_is_told(value: str) -> None:
     put_python("py", f"return Outcome.OK, {{'found': {value}}}", where=home_skills())
     told("step", "py")
@@ -628,6 +726,41 @@ def test_the_engine_is_sent_one_event_a_step(monkeypatch: pytest.MonkeyPatch) ->
     assert events == ["report_ok"]
     told(*next_words(here))
     assert events == ["report_ok"]
+
+
+def test_a_step_is_flushed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = told("step", "small")
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", flushed.append)
+
+    told("step", "small")
+    assert flushed == []
+    told(*next_words(here))
+    assert len(flushed) == 1
+
+
+def test_a_session_in_use_is_waited_for_as_long_as_was_said() -> None:
+    from flowrail.cli.world import world
+
+    here = told("step", "small")
+
+    with world(store=None).store.change(here["session"]):
+        status, error = refused(*next_words(here), "--wait", "0.01")
+        assert told("step", "small")["revision"] == 0
+
+    assert (status, error["code"]) == (4, "LOCKED")
+    assert f"session `{here['session']}` is held by process {os.getpid()}" in error["message"]
+
+
+def test_facts_that_are_too_large_are_refused() -> None:
+    told("step", "asking")
+    Path("f").write_text(json.dumps({"sure": "low", "where": ["x" * 100] * 5_000}))
+
+    status, error = refused("step", "asking", "done", "--facts", "f")
+
+    assert (status, error["code"]) == (3, "TOO_LARGE")
+    assert error["hint"]
+    assert told("step", "asking")["revision"] == 0
 
 
 def test_names_of_all_kinds_run() -> None:

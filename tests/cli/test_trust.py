@@ -50,7 +50,11 @@ def test_a_projects_code_runs_only_when_allowed() -> None:
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
         assert error["message"] == "skill `py` is Python code of this project, and nobody allowed it"
         assert error["hint"] == "a person types: flow trust py"
-        assert error["details"] == {"skill": "py", "folder": str(folder), "digest": snapshot(str(folder)).digest}
+        assert error["details"] == {
+            "skill": "py",
+            "folder": str(folder),
+            "digest": snapshot(str(folder)).digest,
+        }
     assert not canary().exists()
     assert not Path(".flow").exists()
 
@@ -95,12 +99,16 @@ def test_a_projects_skill_that_hides_ones_own_needs_to_be_allowed_too(where: str
     status, error = refused("step", name)
 
     assert (status, error["code"]) == (7, "NOT_TRUSTED")
-    assert f"skill `{name}` of this project stands in front of your own at " in error["message"]
-    assert [each["source"] for item in told("list")["skills"] if item["name"] == name for each in item["hides"]] == [behind]
+    assert f"skill `{name}` of this project stands in front of " in error["message"]
+    assert [
+        each["source"] for item in told("list")["skills"] if item["name"] == name for each in item["hides"]
+    ] == [behind]
     allow(name)
     assert told("step", name)["source"] == "project"
     (project_skills() / name / "workflow.yaml").write_text(SMALL.replace("NAME", name) + "# other\n")
-    assert refused("start", name)[1]["message"].endswith("it changed since it was allowed: workflow.yaml (changed)")
+    assert refused("start", name)[1]["message"].endswith(
+        "it changed since it was allowed: workflow.yaml (changed)"
+    )
 
 
 def test_a_projects_yaml_needs_no_leave() -> None:
@@ -206,7 +214,7 @@ def at_a_terminal(words: list[str], answer: str) -> tuple[str, int]:
     pid, terminal = pty.fork()
     if pid == 0:  # pragma: no cover - the other process
         os.close(0)
-        os.execv(sys.executable, [sys.executable, "-c", ENTRY, *words])
+        os.execv(sys.executable, [sys.executable, "-c", ENTRY, *words])  # noqa: S606 - no shell, as meant
     said, answered, end = "", False, time.monotonic() + 20
     while time.monotonic() < end:
         ready, _, _ = select.select([terminal], [], [], 0.5)

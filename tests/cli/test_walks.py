@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
-from support.agent import FORMS, Seen, as_process, in_process, walk
-from support.sandbox import ASKING, bytes_below, flow, project_skills, put_skill, sessions_folder, told
+from support.agent import FORMS, Seen, as_process, in_a_shell, in_process, walk
+from support.sandbox import ASKING, Ran, bytes_below, flow, project_skills, put_skill, sessions_folder, told
 
 NUMBERS = {
     "decision-critic": [1, 2, 3, 4, 5, 6, 7, None],
@@ -26,13 +27,24 @@ def test_an_agent_walks_a_bundled_skill_to_its_end(skill: str, form: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("skill", "form"), [("decision-critic", "xml"), ("problem-analysis", "json"), ("problem-analysis", "text")]
+    ("skill", "form"),
+    [("decision-critic", "xml"), ("problem-analysis", "json"), ("problem-analysis", "text")],
 )
 def test_an_agent_walks_with_a_process_for_each_command(skill: str, form: str) -> None:
     turns = walk(f"flow step {skill}", form=form, run=as_process)
 
     assert [turn.seen.number for turn in turns] == NUMBERS[skill]
     assert turns[-1].seen.status == "completed"
+
+
+def test_an_agent_walks_in_a_shell_with_the_commands_as_they_stand() -> None:
+    put_skill("asking", ASKING)
+
+    turns = walk("flow step asking -p topic='a \"b\" $c'", run=in_a_shell)
+
+    assert [turn.seen.number for turn in turns] == [1, 1, 1, 2, None]
+    (session,) = told("sessions", "--all")["sessions"]
+    assert session["params"]["topic"] == 'a "b" $c'
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -138,14 +150,13 @@ def test_a_lost_context_goes_on_from_the_step_shown_again() -> None:
 
 
 def test_every_command_may_be_run_twice() -> None:
-    def twice(words: list[str]) -> object:
-        first = in_process(words)
-        if words[1:2] and "--expect" in words:
-            again = json.loads(in_process([*words, "--json"]).out)
-            assert again["replayed"] is True
+    def twice(line: str) -> Ran:
+        first = in_process(line)
+        if "--expect" in line:
+            assert in_process(f"{line} --json").data["replayed"] is True
         return first
 
-    turns = walk("flow step problem-analysis", run=twice)  # type: ignore[arg-type]
+    turns = walk("flow step problem-analysis", run=twice)
 
     assert [turn.seen.number for turn in turns] == NUMBERS["problem-analysis"]
 
@@ -161,12 +172,15 @@ def test_commands_name_the_session_and_the_revision_and_count_up() -> None:
 
 
 def test_a_parameter_of_any_text_survives_the_way_to_the_step() -> None:
-    text = "it's \"slow\" & <b>; $(rm -rf) `x` ]]> \u202e\n\\ 100%"
+    text = 'it\'s "slow" & <b>; $(rm -rf) `x` ]]> \u202e\n\\ 100%'
 
     for form in FORMS:
         shown = flow("start", "problem-analysis", "-p", f"topic={text}", "--format", form)
         assert shown.status == 0
         assert "\u202e" not in shown.out or form == "json"
+        if form == "xml":
+            told_text = ET.fromstring(shown.out).findtext("current_action")  # noqa: S314 - our own output
+            assert text.replace("\u202e", "⟨U+202E⟩") in str(told_text)
     assert told("start", "problem-analysis", "-p", f"topic={text}")["params"]["topic"] == text
 
 

@@ -11,7 +11,8 @@ from flowrail.trust import snapshot
 def test_files_imports_and_reach_are_told() -> None:
     folder = put_python(
         "py",
-        before="import os.path, json\nfrom urllib import request\nimport importlib as i\nfrom . import mine\neval('1')\n",
+        before="import os.path, json\nfrom urllib import request\nimport importlib as i\n"
+        "from . import mine\neval('1')\n",
     )
     (folder / "run.sh").write_text("#!/bin/sh\n")
     (folder / "run.sh").chmod(0o755)

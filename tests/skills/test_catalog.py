@@ -10,7 +10,6 @@ from support.sandbox import BUNDLED, SMALL, home_skills, project_skills, put_pyt
 
 from flowrail.discovery.locations import Root, skill_roots
 from flowrail.errors import UsageError
-from flowrail.skills import catalog
 from flowrail.skills.catalog import BUNDLED as BUNDLED_SOURCE
 from flowrail.skills.catalog import UnknownSkillError, bundled_folder, find, listing, workflow_file, workflows
 
@@ -39,7 +38,9 @@ def test_the_nearest_place_wins_and_hides_the_others(monkeypatch: pytest.MonkeyP
 
     ours = (BUNDLED_SOURCE, os.path.join(bundled_folder(), "decision-critic"))
     sources = ["project", "project", "project", "git-root", "global", "global", "extra"]
-    expected = [(source, str(place / "decision-critic")) for source, place in zip(sources, places, strict=True)]
+    expected = [
+        (source, str(place / "decision-critic")) for source, place in zip(sources, places, strict=True)
+    ]
     assert [(found.source, found.folder), *found.hides] == [*expected, ours]
     assert found.hides_own
 
@@ -58,7 +59,9 @@ def test_a_folder_without_a_workflow_is_no_skill_of_ours() -> None:
     assert find("decision-critic", roots()).source == BUNDLED_SOURCE
 
 
-def test_hiding_a_skill_of_another_project_folder_hides_none_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hiding_a_skill_of_another_project_folder_hides_none_of_ones_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     put_skill("thing")
     below = Path.cwd() / "below"
     put_skill("thing", where=below / ".claude" / "skills")
@@ -160,4 +163,3 @@ def test_the_yaml_form_is_taken_where_both_are_there() -> None:
     put_skill("thing")
 
     assert workflow_file("thing", find("thing", roots())).path == "workflow.yaml"
-    assert catalog.OWN_SCOPES == {"global", "bundled"}

@@ -98,8 +98,14 @@ def test_the_next_report_keeps_the_changed_texts(folder: Path) -> None:
 
 
 ELSEWHERE = [
-    ("{id: third, title: Third, next: {ok: null}}", "{id: third, title: Third, next: {ok: null, fail: null}}"),
-    ("{id: first, title: First, next: {ok: second}}", "{id: first, title: First, next: {ok: second, skip: third}}"),
+    (
+        "{id: third, title: Third, next: {ok: null}}",
+        "{id: third, title: Third, next: {ok: null, fail: null}}",
+    ),
+    (
+        "{id: first, title: First, next: {ok: second}}",
+        "{id: first, title: First, next: {ok: second, skip: third}}",
+    ),
     ("default: x", "default: y"),
 ]
 
@@ -135,7 +141,9 @@ def test_a_step_that_is_gone_stops_the_session(folder: Path) -> None:
     for command in (["step", "loop"], ["step", "loop", "ok"], ["resume"], ["status", session]):
         status, error = refused(*command)
         assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
-        assert error["message"] == f"step `second`, where session `{session}` stands, is gone from the workflow"
+        assert (
+            error["message"] == f"step `second`, where session `{session}` stands, is gone from the workflow"
+        )
         assert error["hint"] == f"say which step it is now: flow migrate {session} --map second=STEP"
         assert error["details"]["gone"] == ["second"]
         assert error["details"]["steps"] == ["first", "middle", "third"]
@@ -248,7 +256,9 @@ def spoil_definition(**changes: object) -> None:
     + [{"files": []}, {"workflow": []}, {"workflow": {}}, {"workflow": {"name": "x", "steps": [3]}}]
     + [{"folder": 3}, {"file": ["x"]}, {"source": None}, {"workflow": {"name": 1, "steps": 3, "entry": 2}}],
 )
-def test_a_spoilt_copy_of_the_definition_is_told_and_is_no_crash(folder: Path, changes: dict[str, object]) -> None:
+def test_a_spoilt_copy_of_the_definition_is_told_and_is_no_crash(
+    folder: Path, changes: dict[str, object]
+) -> None:
     session = at_second()["session"]
     spoil_definition(**changes)
 
@@ -306,7 +316,7 @@ def test_python_with_functions_is_run_each_time_and_its_change_judged() -> None:
     path.write_text(path.read_text().replace('"Do it."', '"Do it otherwise."'))
     assert told("step", "py")["actions"] == ["Do it otherwise."]
 
-    path.write_text(path.read_text().replace('Outcome.FAIL: None', 'Outcome.SKIP: None'))
+    path.write_text(path.read_text().replace("Outcome.FAIL: None", "Outcome.SKIP: None"))
     status, error = refused("step", "py", "done")
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
 
@@ -347,7 +357,9 @@ def test_plain_python_goes_on_from_its_copy() -> None:
 def test_a_session_keeps_to_the_folder_that_it_was_begun_in() -> None:
     put_skill("small")
     here = told("step", "small")
-    other = put_skill("small", SMALL.replace("Do the first", "Do another"), where=Path.cwd() / "b/.claude/skills")
+    other = put_skill(
+        "small", SMALL.replace("Do the first", "Do another"), where=Path.cwd() / "b/.claude/skills"
+    )
 
     os.chdir(other.parents[2])
 

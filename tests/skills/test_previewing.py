@@ -48,7 +48,10 @@ def test_values_and_visits_may_be_supposed() -> None:
 
 def test_steps_have_numbers_too() -> None:
     assert preview("problem-analysis", "3").step == preview("problem-analysis", "investigate").step
-    assert preview("problem-analysis", "investigate", visit=2).actions != preview("problem-analysis", "3").actions
+    assert (
+        preview("problem-analysis", "investigate", visit=2).actions
+        != preview("problem-analysis", "3").actions
+    )
 
 
 @pytest.mark.parametrize("step", ["0", "6", "-1", "9" * 50, "²", "1.0", "", "investigat", "Investigate"])
@@ -57,7 +60,11 @@ def test_an_unknown_step_is_refused_with_near_ones(step: str) -> None:
         preview("problem-analysis", step)
 
     assert (caught.value.code, caught.value.exit_status) == ("UNKNOWN_STEP", 2)
-    expected = "did you mean `investigate`?" if step.lower().startswith("inv") else "`flow show problem-analysis` lists its steps"
+    expected = (
+        "did you mean `investigate`?"
+        if step.lower().startswith("inv")
+        else "`flow show problem-analysis` lists its steps"
+    )
     assert caught.value.hint == expected
     assert caught.value.details["steps"] == ["gate", "hypothesize", "investigate", "formulate", "output"]
 

@@ -12,8 +12,9 @@ from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
 
 from flowrail.cli.world import world
 from flowrail.errors import FlowError, UsageError
+from flowrail.machines.journal import UnknownSessionError
 from flowrail.machines.keys import Owner
-from flowrail.machines.store import Store, UnknownSessionError
+from flowrail.machines.store import Store
 from flowrail.skills import runs
 from flowrail.skills.runs import NoOpenSessionError, RevisionConflictError, SeveralOpenError, World
 
@@ -48,7 +49,11 @@ def test_a_record_tells_what_when_and_by_whom(here: World) -> None:
 
     records = list(here.store.records(session))
 
-    assert [(record.kind, record.by) for record in records] == [("start", "me"), ("move", "me"), ("abandon", "me")]
+    assert [(record.kind, record.by) for record in records] == [
+        ("start", "me"),
+        ("move", "me"),
+        ("abandon", "me"),
+    ]
     assert [record.at for record in records] == sorted(record.at for record in records)
     assert records[-1].note == {"reason": "enough"}
     assert records[-1].session.status == "abandoned"
@@ -111,7 +116,10 @@ def test_foreign_sessions_are_nobodys_open_ones(here: World, tmp_path: Path) -> 
     with pytest.raises(NoOpenSessionError):
         runs.resume(stranger, None)
     assert not runs.step_again(stranger, "small").guidance.resumed
-    assert [(each.id, bool(each.kept and each.kept.foreign)) for each in runs.summaries(here.store)][-1] == (session, False)
+    assert [(each.id, bool(each.kept and each.kept.foreign)) for each in runs.summaries(here.store)][-1] == (
+        session,
+        False,
+    )
     assert runs.resume(here, None).guidance.session == session
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
-from collections.abc import Callable, Sequence
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from support.sandbox import Ran, flow, process
+from support.sandbox import ENTRY, Ran, flow, process
 
 FORMS = ("xml", "json", "text")
 _NEXT = "Report how it went; what is printed then is the next step:"
@@ -31,18 +35,30 @@ class Turn(NamedTuple):
     seen: Seen
 
 
-Run = Callable[[Sequence[str]], Ran]
+Run = Callable[[str], Ran]
 Choose = Callable[[Seen], str]
 
 
-def in_process(words: Sequence[str]) -> Ran:
+def in_process(line: str) -> Ran:
     """Run a command in this process."""
-    return flow(*words)
+    return flow(*words_of(line))
 
 
-def as_process(words: Sequence[str]) -> Ran:
+def as_process(line: str) -> Ran:
     """Run a command as a process of its own."""
-    return process(*words)
+    return process(*words_of(line))
+
+
+def in_a_shell(line: str) -> Ran:
+    """Run a command as it stands, as a shell would that finds `flow` on its path."""
+    folder = Path.cwd().parent / "bin"
+    folder.mkdir(exist_ok=True)
+    program = folder / "flow"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(ENTRY)} "$@"\n')
+    program.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["/bin/sh", "-c", line], env=environ, capture_output=True, text=True, check=False)
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 def the_first(seen: Seen) -> str:
@@ -59,7 +75,7 @@ def walk(
     """
     line, turns = begin, list[Turn]()
     while True:
-        ran = run(words_of(line, form))
+        ran = run(line if form == "xml" else f"{line} --format {form}")
         assert ran.status == 0, (line, ran)
         assert not ran.err, (line, ran)
         seen = READERS[form](ran.out)
@@ -70,7 +86,7 @@ def walk(
         line = with_wants(choose(seen), seen)
 
 
-def words_of(line: str, form: str) -> list[str]:
+def words_of(line: str, form: str = "xml") -> list[str]:
     """Return the arguments of a printed command, as a shell would give them."""
     assert line.isprintable()
     unquoted = re.sub(r"'[^']*'|\"'\"", "", line)

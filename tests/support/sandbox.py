@@ -118,11 +118,18 @@ ENTRY = "import sys; from flowrail.__main__ import main; sys.exit(main())"
 
 
 def process(
-    *words: str, stdin: str = "", env: Mapping[str, str] | None = None, before: str = "", flags: str = ""
+    *words: str,
+    stdin: str = "",
+    env: Mapping[str, str] | None = None,
+    before: str = "",
+    measured: bool = True,
 ) -> Ran:
-    """Run a command as a process of its own; *before* is Python that it runs first."""
-    command = [sys.executable, *flags.split(), "-c", f"{before}\n{ENTRY}", *words]
-    environ = {**os.environ, **(env or {})}
+    """Run a command as a process of its own; *before* is Python that it runs first.
+
+    Not *measured*, it is kept from writing down what it covers, for one that cannot or may not write.
+    """
+    command = [sys.executable, "-c", f"{before}\n{ENTRY}", *words]
+    environ = {**(os.environ if measured else clean_environment()), **(env or {})}
     done = subprocess.run(
         command, input=stdin, env=environ, capture_output=True, text=True, check=False, timeout=60
     )

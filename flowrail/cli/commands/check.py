@@ -7,6 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.formatters.escape import one_line
+from flowrail.formatters.fences import fence_problems
 from flowrail.skills import checking
 
 
@@ -26,7 +27,7 @@ def command(
     """
     del ctx
     here = Here(roots=roots)
-    reports = checking.check(targets, here.roots, here.cwd)
+    reports = checking.check(targets, here.roots, here.cwd, problems=fence_problems)
     findings = [finding for report in reports for finding in report.findings]
     wrong = sum(finding.severity == "error" or strict for finding in findings)
     if as_json:

@@ -13,7 +13,14 @@ from flowrail.skills.shelf import definition_of
 
 @click.command("diagram")
 @options.skill
-@click.option("--format", "form", type=click.Choice(["mermaid"]), default="mermaid", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["mermaid"]),
+    default="mermaid",
+    show_default=True,
+    help="The language to draw it in.",
+)
 @options.root
 def command(skill: str, form: str, roots: tuple[str, ...]) -> None:
     """Draw a workflow

@@ -22,21 +22,29 @@ def command(as_json: bool, roots: tuple[str, ...]) -> None:
     if as_json:
         output.data({"skills": items})
     else:
-        output.text(table(["skill", "steps", "params", "source", "what for"], [_row(item) for item in items]))
+        head = ["skill", "steps", "gates", "params", "source", "what for"]
+        output.text(table(head, [_row(item) for item in items]))
 
 
 def _row(item: dict[str, object]) -> list[str]:
     params = ", ".join(str(param["name"]) for param in item["params"])  # type: ignore[attr-defined]
     errors = f"{item['errors']} mistakes: flow check {item['name']}" if item["errors"] else ""
     what = errors or str(item["description"])
-    inner = f" + {len(item['workflows'])} of its agents" if item["workflows"] else ""  # type: ignore[arg-type]
+    inner = f" + {len(item['workflows'])} more" if item["workflows"] else ""  # type: ignore[arg-type]
     return [
         str(item["name"]),
         f"{item['total_steps']}{inner}",
+        str(len(item["gates"]) or ""),  # type: ignore[arg-type]
         params,
-        str(item["source"]),
+        _from(item),
         _first_sentence(what),
     ]
+
+
+def _from(item: dict[str, object]) -> str:
+    if item["as_bundled"]:
+        return f"{item['source']}, as bundled"
+    return f"{item['source']}, hides another" if item["hides"] else str(item["source"])
 
 
 def _first_sentence(text: str, longest: int = 90) -> str:

@@ -1,0 +1,47 @@
+"""`flow new`."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.here import Here
+from flowrail.discovery.locations import expand
+from flowrail.formatters.escape import one_line
+from flowrail.skills import installing, making
+
+
+@click.command("new")
+@click.argument("name")
+@click.option("--python", is_flag=True, help="Write the workflow in Python instead of YAML.")
+@click.option("--dir", "folder", metavar="DIR", help="The folder that holds skills (default: the project's).")
+@options.as_json
+def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
+    """Make a new skill
+
+    A small procedure that is in order from the start, with a test that walks it. Change it
+    step by step; `flow check NAME` names every mistake.
+    """
+    here = Here()
+    root = os.path.join(here.cwd, expand(folder, here.home)) if folder else installing.in_project(here.cwd)
+    made = making.make(name, os.path.normpath(root), python=python)
+    if as_json:
+        output.data(made._asdict())
+        return
+    path = os.path.relpath(made.folder, here.cwd)
+    test = next(each for each in made.files if each.startswith("tests/"))
+    lines = [
+        f"{made.skill} is made in {made.folder}: {', '.join(made.files)}",
+        f"check it:  flow check {path}",
+        f"test it:   python3 {path}/{test}",
+        f"run it:    flow step {made.skill}",
+    ]
+    if python:
+        lines.append(f"before it runs in a project, a person types: flow trust {made.skill}")
+    elif made.hides_bundled:
+        lines.append(
+            f"it stands in front of the bundled {made.skill}: a person types flow trust {made.skill}"
+        )
+    output.text("\n".join(one_line(line) for line in lines))

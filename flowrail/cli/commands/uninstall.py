@@ -1,0 +1,41 @@
+"""`flow uninstall`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.here import Here
+from flowrail.errors import UsageError
+from flowrail.formatters.escape import one_line
+from flowrail.skills import installing
+from flowrail.skills.installing import LEFT, REMOVED
+
+
+@click.command("uninstall")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=options.complete("skills"))
+@click.option("--all", "every", is_flag=True, help="Take away every skill that was installed there.")
+@options.where
+@options.host
+@options.dry_run
+@options.as_json
+def command(names: tuple[str, ...], every: bool, to: str, host: str, dry_run: bool, as_json: bool) -> None:
+    """Take away what `flow install` wrote
+
+    Files that somebody changed since, and files that it did not write, stay.
+    """
+    if bool(names) == every:
+        raise UsageError("say which skills to take away", hint="name them, or give --all")
+    here = Here()
+    root = installing.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
+    wanted = installing.installed(root) if every else names
+    placed = installing.uninstall(wanted, root, dry_run=dry_run)
+    if as_json:
+        output.data({"uninstalled": [each.as_data() for each in placed], "dry_run": dry_run})
+        return
+    for each in placed:
+        output.text(one_line(f"{each.skill} in {each.folder}: files {len(each.only(REMOVED))} taken away"))
+        for path in each.only(LEFT):
+            output.text(one_line(f"left, since it was changed: {path}"))
+    if dry_run:
+        output.text("nothing was taken away")

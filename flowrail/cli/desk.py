@@ -1,0 +1,41 @@
+"""The world as handing over and receiving want it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from flowrail.cli.here import Here
+from flowrail.cli.world import world
+from flowrail.discovery.index import Discovery, discover
+from flowrail.handoff.desk import Desk
+from flowrail.skills.catalog import bundled_folder
+from flowrail.skills.runs import World
+
+
+def desk(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -> tuple[Desk, World]:
+    """Return what handing over needs, and what a run needs, looked up where the command was called.
+
+    The bundled skills can take over as well; any other place comes before theirs.
+    """
+    here = Here(store=store, roots=roots)
+    standing = world(store=store, roots=roots, wait=wait)
+
+    @cache
+    def found() -> Discovery:
+        extra = (*roots, bundled_folder())
+        return discover(here.cwd, here.home, here.environ, extra=extra, ask_git=here.ask_git)
+
+    made = Desk(
+        store=standing.store,
+        discover=found,
+        now=standing.now,
+        by=standing.by,
+        state=standing.state,
+        project=here.cwd,
+        own=frozenset({bundled_folder()}),
+        environ=here.environ,
+        shown_store=standing.shown_store,
+        wait=wait,
+    )
+    return made, standing

@@ -1,0 +1,97 @@
+"""Tables in Markdown: the steps of a workflow with their ways on, and skills with what they are for.
+
+Ways on name the numbers of steps, so that a table needs nothing beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from flowrail.machines.definition import Definition, Outcome, StepDef
+
+_ESCAPED = str.maketrans({each: f"\\{each}" for each in "\\`*[]<>|"})
+LONGEST_CELL = 400
+
+
+def steps_table(workflow: Definition) -> str:
+    """Return the steps of *workflow* as a table: what each is called, who does it, where it leads."""
+    phases = any(step.phase for step in workflow.steps)
+    head = ["#", "Step", *(["Phase"] if phases else []), "Ways on"]
+    rows = [
+        [
+            str(number),
+            _named(step),
+            *([cell(step.phase or "")] if phases else []),
+            _ways(workflow, step),
+        ]
+        for number, step in enumerate(workflow.steps, start=1)
+    ]
+    return markdown(head, rows)
+
+
+def skills_table(items: Iterable[Mapping[str, Any]]) -> str:
+    """Return skills, as `skills.shelf.items` gives them, as a table with a link to each one's card."""
+    rows = [
+        [
+            f"[{cell(item['name'])}](flowrail/skills/{item['name']}/SKILL.md)",
+            _counted(item),
+            cell(item["description"]),
+        ]
+        for item in items
+    ]
+    return markdown(["Skill", "Steps", "What it does"], rows)
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of cells that are Markdown already."""
+    return "\n".join(_lines(head, rows))
+
+
+def cell(text: str) -> str:
+    """Return *text* as the content of a cell that shows just those characters, on one line."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    shown = line if len(line) <= LONGEST_CELL else f"{line[: LONGEST_CELL - 1]}…"
+    return shown.translate(_ESCAPED)
+
+
+def _lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    for row in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(row)} |"
+
+
+def _named(step: StepDef) -> str:
+    notes = list(_notes(step))
+    return cell(step.name) + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _notes(step: StepDef) -> Iterator[str]:
+    if step.when is not None:
+        yield "when computed" if callable(step.when) else f"when `{step.when}`".replace("|", "\\|")
+    if step.work is not None:
+        yield f"{'agents' if step.work.over is not None else 'agent'}: {cell(step.work.agent)}"
+    if step.gate is not None:
+        yield "gate"
+    if step.questions:
+        yield "asks the user"
+    if step.bound is not None:
+        yield f"at most {step.bound} times"
+
+
+def _ways(workflow: Definition, step: StepDef) -> str:
+    ways = [
+        f"{'any other' if outcome == Outcome.DEFAULT else cell(str(outcome))} → {_place(workflow, target)}"
+        for outcome, target in step.next.items()
+    ]
+    return ", ".join(ways)
+
+
+def _place(workflow: Definition, target: str | None) -> str:
+    if target is None:
+        return "end"
+    return str(workflow.number(target)) if target in workflow else f"{cell(target)}?"
+
+
+def _counted(item: Mapping[str, Any]) -> str:
+    agents = item["workflows"]
+    return f"{item['total_steps']}" + (f", and {len(agents)} more workflows" if agents else "")

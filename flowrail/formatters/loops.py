@@ -1,0 +1,39 @@
+"""What a session's review loop tells beside the step: which round this is, what blocks, what not to do.
+
+At a gate these are three things, and none may be missing: the banner (which round of how many), the stop
+condition (nothing is mended here, and one command follows), and that the next review is a fresh one.
+"""
+
+from __future__ import annotations
+
+from flowrail.formatters.blocks import format_forbidden, format_state_banner
+from flowrail.machines.guidance import LoopView
+from flowrail.machines.markup import Markup
+
+_STOP = format_forbidden(
+    ["Mending anything here", "Counting a finding that blocks as minor", "Any command but the one below"]
+)
+_GO_ON = format_forbidden(["Reviewing once more what has passed"])
+_UNTOLD = format_forbidden(["Telling the reviewer what was found before"])
+
+
+def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]:
+    """Return what stands before the step's own text, and what stands after it."""
+    banner = format_state_banner(loop.name, loop.round, loop.mode, limit=loop.limit)
+    found = ", ".join(loop.blocking)
+    named = ", ".join(loop.severities)
+    blocked = f"In round {loop.round} findings of {named} block. These do: {found}."
+    match loop.mode:
+        case "passed":
+            return [banner, f"Of {named}, nothing is on record in this round."], [_GO_ON]
+        case "re-verify" if loop.severities:
+            again = f"They are mended in: {loop.mended_in}. After that all of it is reviewed afresh."
+            return [banner, blocked, again], [_STOP]
+        case "re-verify":
+            return [banner, "A fresh review of all of it, as if there had been none."], [_UNTOLD]
+        case "ask-user":
+            asked = "The rounds are used up. What is reported here puts a question to the user, who decides."
+            return [banner, blocked, asked], [_STOP]
+        case "fix":
+            return [banner, f"Sent back by its review. To mend: {found}."], []
+    return [banner, "Its review has not ended in this round, so there is nothing to decide from."], [_STOP]

@@ -1,0 +1,11 @@
+"""Workflows tried out: walks run through the real machine, store and formatters, and what became of them.
+
+stage       where commands of a walk run: in this process
+process     the same as processes of their own
+judging     what must hold of every answer
+playing     one walk, played on a stage
+rehearse    all walks of all workflows asked for
+coverage    ways taken, of walks or of kept sessions
+junit       the results as a JUnit document
+recording   a kept session as a test, and kept sessions against today's workflows
+"""

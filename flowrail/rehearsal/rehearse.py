@@ -1,0 +1,158 @@
+"""All walks of all workflows that were asked for, played on a store in a folder that is thrown away."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+from flowrail.discovery.locations import Root, Scope
+from flowrail.errors import FlowError, TrustError
+from flowrail.machines.findings import WorkflowError
+from flowrail.machines.folder import WorkflowFile
+from flowrail.machines.judgement import Call, call_plainly
+from flowrail.machines.keys import Owner
+from flowrail.machines.store import Store
+from flowrail.machines.walks import Plan, Walk, plan
+from flowrail.rehearsal.coverage import Coverage, of_walks
+from flowrail.rehearsal.playing import Played, Player
+from flowrail.rehearsal.stage import Inside, Stage
+from flowrail.skills.catalog import find
+from flowrail.skills.runs import World
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+class Rehearsed(NamedTuple):
+    """What became of one workflow; ``why`` tells of one that could not be walked at all."""
+
+    address: str
+    status: str
+    played: tuple[Played, ...] = ()
+    coverage: Coverage | None = None
+    seconds: float = 0.0
+    why: str = ""
+
+    @property
+    def failures(self) -> list[Played]:
+        """The walks that went wrong, shortest first."""
+        return sorted((each for each in self.played if not each.ok), key=lambda each: len(each.turns))
+
+    @property
+    def moves(self) -> int:
+        """How many commands were run."""
+        return sum(len(each.turns) for each in self.played)
+
+
+class Watcher(Protocol):
+    """Is told how far things are."""
+
+    def __call__(self, address: str, done: int, total: int) -> None:
+        """Take note of *done* walks of *total*."""
+
+
+MakeStage = Callable[[World], Stage]
+
+
+def rehearse(
+    files: Sequence[WorkflowFile],
+    roots: Sequence[Root],
+    state: str,
+    *,
+    now: Callable[[], str],
+    call: Call = call_plainly,
+    only: str | None = None,
+    make_stage: MakeStage | None = None,
+    watch: Watcher | None = None,
+) -> Iterator[Rehearsed]:
+    """Yield what became of each workflow of *files*; *only* names one walk.
+
+    *state* is the user's state folder, which tells what may run; nothing is written there. *make_stage*
+    gives another stage than this process.
+    """
+    with stage_for(files, roots, state, now=now, call=call, make_stage=make_stage) as stage:
+        player = Player(stage, thorough=make_stage is not None)
+        for file in files:
+            yield _rehearsed(stage, player, file.address, call, only, watch)
+
+
+@contextmanager
+def stage_for(
+    files: Iterable[WorkflowFile],
+    roots: Sequence[Root],
+    state: str,
+    *,
+    now: Callable[[], str],
+    call: Call = call_plainly,
+    make_stage: MakeStage | None = None,
+) -> Iterator[Stage]:
+    """Give a stage on which the workflows of *files* can be played, on a store that is thrown away."""
+    with tempfile.TemporaryDirectory(prefix="flow-test-") as folder:
+        store = os.path.join(folder, "store")
+        world = World(
+            store=Store(store, Owner(os.path.join(folder, "state"))),
+            roots=(*_more_roots(files, roots), *roots),
+            state=state,
+            now=now,
+            by="flow test",
+            shown_store=store,
+        )
+        yield make_stage(world) if make_stage else Inside(world, call=call)
+
+
+def planned(workflow_of: Callable[[str], Any], address: str, call: Call) -> tuple[Plan | None, Rehearsed]:
+    """Return the walks of a workflow, or what kept it from being walked."""
+    try:
+        workflow = workflow_of(address)
+    except TrustError as error:
+        return None, Rehearsed(address, SKIPPED, why=f"{error.message}; {error.hint}")
+    except (WorkflowError, FlowError) as error:
+        return None, Rehearsed(address, FAILED, why=error.message)
+    except Exception as error:  # noqa: BLE001 - an author's module may raise anything
+        return None, Rehearsed(address, FAILED, why=f"{type(error).__name__}: {error}")
+    made = plan(workflow, call=call)
+    return made, Rehearsed(address, PASSED, coverage=of_walks(workflow, made.walks))
+
+
+def repeat(address: str, played: Played) -> list[str]:
+    """Return the commands that repeat a walk, with the walk's own name first."""
+    again = shlex.join(["flow", "test", address, "--walk", played.walk.name])
+    return [again, *(turn.command for turn in played.turns)]
+
+
+def _rehearsed(
+    stage: Stage, player: Player, address: str, call: Call, only: str | None, watch: Watcher | None
+) -> Rehearsed:
+    began = time.monotonic()
+    made, result = planned(stage.workflow, address, call)
+    if made is None:
+        return result
+    walks: list[Walk] = [walk for walk in made.walks if only is None or walk.name == only]
+    played: list[Played] = []
+    for walk in walks:
+        played.append(player.play(address, walk))
+        if watch is not None:
+            watch(address, len(played), len(walks))
+    status = PASSED if all(each.ok for each in played) else FAILED
+    return result._replace(status=status, played=tuple(played), seconds=time.monotonic() - began)
+
+
+def _more_roots(files: Iterable[WorkflowFile], roots: Sequence[Root]) -> Iterator[Root]:
+    """Yield the folders of skills that were named by path and are not what their name leads to."""
+    seen: set[str] = set()
+    for file in files:
+        folder = os.path.realpath(file.folder)
+        above = os.path.dirname(folder)
+        if above in seen:
+            continue
+        try:
+            known = os.path.realpath(find(file.address, roots).folder)
+        except FlowError:
+            known = ""
+        if known != folder:
+            seen.add(above)
+            yield Root(above, Scope.EXTRA, "named by path")

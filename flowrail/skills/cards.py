@@ -1,0 +1,193 @@
+"""A skill's card against the open specification and against its workflow; and texts that nothing tells.
+
+The card is SKILL.md: what an agent reads before anything runs. Where it gives another command than the
+workflow takes, the first thing that an agent does goes wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+
+from flowrail._files import decode, read_bounded
+from flowrail.discovery.conformance import check as spec_notes
+from flowrail.discovery.frontmatter import read_frontmatter
+from flowrail.errors import DocumentError
+from flowrail.machines import folder
+from flowrail.machines.definition import Definition, Outcome, StepDef
+from flowrail.machines.findings import Finding
+from flowrail.machines.folder import Loaded, WorkflowFile
+from flowrail.machines.wording import did_you_mean, listed
+from flowrail.skills.catalog import Found, workflows
+
+CARD = "SKILL.md"
+_CODE = re.compile(r"`([^`\n]*)`|^ {0,3}```[^\n]*\n(.*?)^ {0,3}```", re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"^[ \t$]*(flow (?:step|start) .*?)[ \t]*$", re.MULTILINE)
+_TABLE = re.compile(r"<!-- flow:steps -->\n(.*?)<!-- /flow:steps -->", re.DOTALL)
+_WAY = re.compile(r"\b(ok|fail|skip|iterate|any other) → ([\w-]+)")
+_OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
+"""What stands for a value in a card: it is not judged."""
+
+
+def findings(file: WorkflowFile, loaded: Loaded) -> list[Finding]:
+    """Return what is wrong around the workflow in *file*; of the card only for the entry workflow."""
+    found = list(_leftover(file, loaded))
+    if "/" in file.address:
+        return found
+    try:
+        data = read_bounded(os.path.join(file.folder, CARD), limit=folder.LARGEST_TEXT, what="the card")
+        text = decode(data, source=CARD)
+    except DocumentError as error:
+        what = f"the skill has no card that can be read: {error.fact}"
+        return [*found, Finding("FR168", "warning", what, f"write {CARD}", CARD)]
+    found += _spec(file, data)
+    found += _commands(file, loaded.definition, text)
+    found += _table(loaded.definition, text)
+    return found
+
+
+def _spec(file: WorkflowFile, data: bytes) -> Iterator[Finding]:
+    for note in spec_notes(read_frontmatter(data, CARD), folder=os.path.basename(file.folder), file=CARD):
+        what = f"{note.reason} [{note.code}]"
+        yield Finding("FR168", "warning", what, note.hint, f"{CARD}:{note.line or 1}")
+
+
+def _commands(file: WorkflowFile, definition: Definition, text: str) -> Iterator[Finding]:
+    own = {file.address: definition}
+    for each in workflows(Found(file.address, file.folder, "path")):
+        if each.address not in own:
+            own[each.address] = _definition(each)
+    lines = list(_shown(text))
+    starting = [words for _, words in lines if words[2] == file.address]
+    if not starting:
+        hint = f"show how it starts: `flow step {file.address}`"
+        yield Finding(
+            "FR169", "warning", f"the card never says `flow step {file.address}`", hint, f"{CARD}:1"
+        )
+    elif not any(_complete(words, definition) for words in starting):
+        must = listed(name for name, arg in definition.params.items() if arg.required)
+        what = f"no command of the card gives {must}, without which `{file.address}` does not start"
+        yield Finding("FR169", "warning", what, "show one with it: `-p NAME=VALUE`", f"{CARD}:1")
+    for line, words in lines:
+        address = words[2]
+        if address.partition("/")[0] == file.address and address not in own:
+            hint = did_you_mean(address, own, f"it has {listed(own)}")
+            yield Finding("FR169", "warning", f"there is no workflow `{address}`", hint, f"{CARD}:{line}")
+        elif address in own:
+            for what, hint in _wrong(words, own[address]):
+                yield Finding("FR169", "warning", what, hint, f"{CARD}:{line}")
+
+
+def _definition(file: WorkflowFile) -> Definition:
+    try:
+        return folder.read(file).definition
+    except DocumentError:
+        return Definition(file.address, ())
+
+
+def _shown(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each command that starts a workflow, as its words with the line it stands in."""
+    for found in _CODE.finditer(text):
+        group = 1 if found.group(1) is not None else 2
+        for command in _COMMAND.finditer(found.group(group)):
+            line = text.count("\n", 0, found.start(group) + command.start(1)) + 1
+            try:
+                words = shlex.split(command.group(1))
+            except ValueError:
+                continue
+            if len(words) > 2:  # noqa: PLR2004 - flow, the verb, the skill
+                yield line, words
+
+
+def _given(words: list[str]) -> dict[str, str]:
+    pairs = [words[at + 1] for at, word in enumerate(words[:-1]) if word in {"-p", "--param"}]
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def _complete(words: list[str], definition: Definition) -> bool:
+    return all(not arg.required or name in _given(words) for name, arg in definition.params.items())
+
+
+def _wrong(words: list[str], definition: Definition) -> Iterator[tuple[str, str]]:
+    for name, value in _given(words).items():
+        arg = definition.params.get(name)
+        if arg is None:
+            hint = did_you_mean(name, definition.params, f"it takes {listed(definition.params) or 'none'}")
+            yield f"`{definition.name}` takes no parameter `{name}`", hint
+        elif not _OPEN_VALUE.search(value):
+            try:
+                arg.read(value)
+            except ValueError as error:
+                yield f"the parameter `{name}` that the card gives {error}", "show one that fits"
+
+
+def _table(definition: Definition, text: str) -> Iterator[Finding]:
+    """Judge the table between the marks ``flow:steps``, row by row, where there is one."""
+    table = _TABLE.search(text)
+    if table is None:
+        return
+    rows = [_cells(line) for line in table.group(1).splitlines() if line.startswith("|")]
+    at = f"{CARD}:{text.count(chr(10), 0, table.start()) + 1}"
+    head, rows = rows[0] if rows else [], rows[2:]
+    columns = {name.lower(): place for place, name in enumerate(head)}
+    if "step" not in columns or len(rows) != definition.total_steps:
+        what = f"the table of steps has {len(rows)} rows, the workflow {definition.total_steps} steps"
+        yield Finding("FR170", "warning", what, "write it anew", at)
+        return
+    for row, step in zip(rows, definition.steps, strict=True):
+        problem = _row_problem(row, step, columns)
+        if problem:
+            what = f"the table of steps says of step `{step.id}` {problem}"
+            yield Finding("FR170", "warning", what, "write it anew", at, step.id)
+
+
+def _row_problem(row: list[str], step: StepDef, columns: Mapping[str, int]) -> str:
+    title = row[columns["step"]] if columns["step"] < len(row) else ""
+    if "$" not in step.name and _letters(step.name) not in _letters(title):
+        return f"that it is `{title}`, not `{step.name}`"
+    ways = row[columns["ways on"]] if columns.get("ways on", len(row)) < len(row) else None
+    if ways is None or "→" not in ways:
+        return ""
+    said = set(_WAY.findall(ways))
+    meant = {
+        ("any other" if outcome is Outcome.DEFAULT else str(outcome), "end" if target is None else target)
+        for outcome, target in step.next.items()
+    }
+    if said != meant:
+        wrong = sorted(said ^ meant)
+        return f"other ways on: {', '.join(f'{outcome} → {target}' for outcome, target in wrong)}"
+    return ""
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.lower() if char.isalnum())
+
+
+def _leftover(file: WorkflowFile, loaded: Loaded) -> Iterator[Finding]:
+    """Judge the texts in the workflow's own folder that none of the skill's workflows tells."""
+    if file.is_python:
+        return
+    told = {*loaded.files}
+    for each in workflows(Found(file.address.partition("/")[0], file.folder, "path")):
+        if each.address != file.address and not each.is_python:
+            try:
+                told |= folder.read(each).files.keys()
+            except DocumentError:
+                return
+    place = os.path.join(file.folder, *file.text_folder.split("/"))
+    try:
+        names = sorted(os.listdir(place))
+    except OSError:
+        return
+    for name in names:
+        path = f"{file.text_folder}/{name}"
+        if name.endswith(".md") and path not in told:
+            steps = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps}
+            hint = did_you_mean(path, steps - told, "name it after its step, or take it away")
+            yield Finding("FR171", "warning", "no step tells this text", hint, path)

@@ -1,0 +1,118 @@
+"""Copies of bundled skills: what was shipped, what a folder holds beside it, and where the two differ.
+
+A project's skill that stands in front of a bundled one of its name needs a person's leave to run. A
+copy that is the bundled one, file for file, is that one, wherever it lies; `.flowrail-install.json`,
+which says what `flow install` wrote, is no part of the skill and vouches for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from flowrail import trust
+from flowrail._files import read_bounded
+from flowrail.errors import DocumentError, FlowError
+from flowrail.skills.catalog import BUNDLED, Found, bundled_folder
+
+MANIFEST = ".flowrail-install.json"
+FORMAT = 1
+LARGEST_MANIFEST = 1_000_000
+_NAMED = 5
+
+
+class Copy(NamedTuple):
+    """A folder that stands in front of a bundled skill: its files, and where they are not as shipped."""
+
+    contents: Mapping[str, bytes]
+    changes: tuple[str, ...]
+    installed: str | None
+    """The version of flowrail that wrote it, where it is still as that one wrote it."""
+
+    @property
+    def same(self) -> bool:
+        """Whether it is the bundled skill, file for file."""
+        return not self.changes
+
+
+class Manifest(NamedTuple):
+    """What `flow install` wrote: the digest of each file; ``before``, what it was about to replace."""
+
+    version: str
+    files: Mapping[str, str]
+    before: Mapping[str, str]
+
+    def ours(self, path: str, digest: str) -> bool:
+        """Return whether a file is as we wrote it."""
+        return digest in {self.files.get(path), self.before.get(path)}
+
+
+def shipped(name: str) -> trust.Snapshot:
+    """Return the bundled skill of that name as it was shipped."""
+    return trust.snapshot(os.path.join(bundled_folder(), name))
+
+
+def of_bundled(found: Found) -> Copy | None:
+    """Return how a skill compares with the bundled one that it hides, or `None` where it hides none."""
+    if not any(source == BUNDLED for source, _ in found.hides):
+        return None
+    mine = trust.snapshot(found.folder)
+    now, theirs = digests(mine), digests(shipped(found.name))
+    manifest = read_manifest(found.folder)
+    untouched = manifest is not None and manifest.files == now
+    return Copy(
+        mine.contents, tuple(_changes(theirs, now)), manifest.version if manifest and untouched else None
+    )
+
+
+def as_bundled(found: Found) -> bool | None:
+    """Return whether a skill is a copy of the bundled one that it hides; `None` where it hides none."""
+    try:
+        copy = of_bundled(found)
+    except FlowError:  # a link or a device in it: no copy of ours
+        return False
+    return None if copy is None else copy.same
+
+
+def digests(snapshot: trust.Snapshot) -> dict[str, str]:
+    """Return the digest of every file of the skill, hidden ones and the right to execute left out.
+
+    No workflow can reach a hidden file: what a file manager or an editor leaves behind changes nothing.
+    """
+    return {
+        path: mark[1:]
+        for path, mark in snapshot.files.items()
+        if not any(part.startswith(".") for part in path.split("/"))
+    }
+
+
+def read_manifest(folder: str) -> Manifest | None:
+    """Return what was installed in *folder*, or `None` where nothing readable says so."""
+    try:
+        data = json.loads(
+            read_bounded(os.path.join(folder, MANIFEST), limit=LARGEST_MANIFEST, what="the list of files")
+        )
+        kept = {key: _texts(data.get(key, {})) for key in ("files", "before")}
+        return Manifest(str(data["version"])[:40], kept["files"], kept["before"])
+    except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def in_few_words(changes: Iterable[str]) -> str:
+    """Return the first few of *changes* and how many more there are."""
+    every = list(changes)
+    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    return ", ".join(every[:_NAMED]) + more
+
+
+def _texts(value: Mapping[str, object]) -> dict[str, str]:
+    return {str(path): str(digest) for path, digest in value.items()}
+
+
+def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    words = {path: "changed" for path in before.keys() & now.keys() if before[path] != now[path]}
+    words |= dict.fromkeys(before.keys() - now.keys(), "gone")
+    words |= dict.fromkeys(now.keys() - before.keys(), "new")
+    return [f"{path} ({words[path]})" for path in sorted(words)]

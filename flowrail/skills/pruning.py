@@ -1,0 +1,170 @@
+"""Sessions taken off the disk: old ones that have ended, and nothing that anybody still needs.
+
+Never an open one, one whose parent is open, one with an open handoff, one of somebody else, or one that
+cannot be read. A session is moved out of sight first, in one step, and then deleted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from datetime import datetime
+from typing import NamedTuple
+
+from flowrail import _files
+from flowrail._files import LockTimeoutError
+from flowrail.errors import ConflictError, FlowError, StorageError
+from flowrail.machines.journal import UnknownSessionError
+from flowrail.machines.kept import Kept
+from flowrail.machines.store import Store
+from flowrail.skills.runs import World
+
+DAY = 86_400.0
+UNBEGUN = "never begun"
+_STARTING = 3_600.0
+"""A start that is younger may still be going on."""
+_GONE = ".gone-"
+
+Holds = Callable[[str, str], bool]
+"""Answers from a session's id and folder whether something else still needs it."""
+
+
+class Item(NamedTuple):
+    """A session that goes, or stays although it is old; ``why`` says why."""
+
+    session: str
+    status: str
+    days: float
+    why: str
+
+
+class Pruned(NamedTuple):
+    """What went, and what was old enough and stayed."""
+
+    gone: tuple[Item, ...]
+    kept: tuple[Item, ...]
+
+
+def prune(
+    world: World,
+    *,
+    older_than: float,
+    statuses: Collection[str] = (),
+    dry_run: bool = False,
+    has_open_handoff: Holds = lambda *_: False,
+) -> Pruned:
+    """Delete sessions that ended more than *older_than* days ago, or only tell which with *dry_run*."""
+    store, now = world.store, _seconds(world.now())
+    if not dry_run:
+        _sweep(store)
+    gone: list[Item] = []
+    kept: list[Item] = []
+    for item in _old(store, now, older_than, statuses, has_open_handoff):
+        if item.why:
+            kept.append(item)
+            continue
+        why = "" if dry_run else _remove(world, item)
+        (kept if why else gone).append(item._replace(why=why))
+    return Pruned(tuple(gone), tuple(kept))
+
+
+def _old(
+    store: Store, now: float, older_than: float, statuses: Collection[str], has_open_handoff: Holds
+) -> Iterator[Item]:
+    for session_id in store.ids():
+        try:
+            kept = store.read(session_id, adopt=True)
+            days = (now - _seconds(next(store.newest_first(session_id)).at)) / DAY
+        except UnknownSessionError:
+            days = _unbegun_for(store.folder(session_id), now) / DAY
+            if days > max(older_than, _STARTING / DAY) and (not statuses or UNBEGUN in statuses):
+                yield Item(session_id, UNBEGUN, days, "")
+            continue
+        except FlowError as error:
+            yield Item(session_id, "unreadable", 0.0, f"it cannot be read: {error.message}")
+            continue
+        session = kept.session
+        if not session.is_open and days > older_than and (not statuses or session.status in statuses):
+            yield Item(session_id, session.status, days, _needed(store, kept, has_open_handoff))
+
+
+def _needed(store: Store, kept: Kept, has_open_handoff: Holds) -> str:
+    """Return why an old session has to stay, if it has."""
+    if kept.foreign:
+        return "it was not started by you"
+    if has_open_handoff(kept.session.id, kept.folder):
+        return "a handoff of it is open"
+    if not kept.session.parent:
+        return ""
+    parent = str(kept.session.parent.get("session"))
+    try:
+        return f"`{parent}`, which it works for, is open" if store.read(parent).session.is_open else ""
+    except UnknownSessionError:
+        return ""
+    except FlowError as error:
+        return f"`{parent}`, which it works for, cannot be read: {error.message}"
+
+
+def _remove(world: World, item: Item) -> str:
+    """Take one session away under its lock; return why it stayed where somebody was quicker."""
+    store = world.store
+    folder = store.folder(item.session)
+    aside = os.path.join(store.sessions, f"{_GONE}{item.session}-{os.urandom(4).hex()}")
+    if item.status == UNBEGUN:
+        _move_aside(folder, aside)
+    else:
+        try:
+            with store.change(item.session, wait=world.wait) as change:
+                if change.kept.session.is_open:
+                    return "it was opened again"
+                _move_aside(folder, aside)
+        except (LockTimeoutError, UnknownSessionError) as error:
+            return error.message
+    _files.sync_dir(store.sessions)
+    _delete(aside)
+    return ""
+
+
+def _move_aside(folder: str, aside: str) -> None:
+    try:
+        os.rename(folder, aside)
+    except OSError as error:
+        raise StorageError(
+            f"{folder} could not be moved ({error.strerror})", hint="check its permissions", place=folder
+        ) from None
+
+
+def _sweep(store: Store) -> None:
+    """Delete what an earlier run had moved out of sight when it died."""
+    with suppress(FileNotFoundError):
+        for name in os.listdir(store.sessions):
+            if name.startswith(_GONE):
+                _delete(os.path.join(store.sessions, name))
+
+
+def _delete(folder: str) -> None:
+    import shutil  # nothing else needs it
+
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise StorageError(
+            f"{folder} could not be deleted ({error.strerror})",
+            hint="no session is in it any more; delete it yourself",
+            place=folder,
+        ) from None
+
+
+def _unbegun_for(folder: str, now: float) -> float:
+    try:
+        return now - os.lstat(folder).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _seconds(stamp: str) -> float:
+    try:
+        return datetime.fromisoformat(stamp).timestamp()
+    except ValueError:
+        raise ConflictError(f"`{stamp[:40]}` is no time", hint="prune this session by hand") from None

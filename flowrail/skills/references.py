@@ -1,0 +1,166 @@
+"""What a workflow refers to beside itself: workflows that its agents run, the one that comes then, blocks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, product
+from typing import Any
+
+from flowrail.discovery.locations import Root
+from flowrail.errors import DocumentError, FlowError
+from flowrail.machines import folder, wording
+from flowrail.machines.definition import WORKFLOW_NAME, Definition, Delegation, StepDef
+from flowrail.machines.findings import Finding
+from flowrail.machines.folder import Loaded, WorkflowFile
+from flowrail.machines.params import Arg
+from flowrail.skills.catalog import Found, find, workflow_file, workflows
+
+MOST_TRIED = 50
+"""So many addresses that one `then` may come to are looked up."""
+_WHOLE = re.compile(r"\$([a-z][a-z0-9_]*)\Z")
+
+
+Problems = Callable[[str], Iterable[tuple[int, str, str]]]
+"""Returns line, name and message of each fence that stays text; the formatters know, this room does not."""
+
+
+def findings(
+    file: WorkflowFile, loaded: Loaded, roots: Sequence[Root], problems: Problems | None = None
+) -> list[Finding]:
+    """Return what is wrong with everything that the workflow in *file* refers to."""
+    look = _Shelf(file, roots)
+    steps = loaded.definition.steps
+    found = [each for step in steps if step.work is not None for each in _work(step, step.work, loaded, look)]
+    found += _then(loaded.definition, look)
+    if problems is None:
+        return found
+    return [*found, *(each for step in steps for each in _fences(step, file, problems))]
+
+
+class _Shelf:
+    """Looks up workflows: those of the same folder there, any other among the skills in sight."""
+
+    def __init__(self, file: WorkflowFile, roots: Sequence[Root]) -> None:
+        self.own = file.address.partition("/")[0]
+        self.folder = file.folder
+        self.roots = roots
+        self.known: dict[str, Loaded | None] = {}
+
+    def get(self, address: str) -> Loaded | None:
+        """Return the workflow at *address*, or `None` where there is none to be read."""
+        if address not in self.known:
+            self.known[address] = self._read(address)
+        return self.known[address]
+
+    def near(self, address: str) -> str:
+        """Return a hint for an address at which nothing stands."""
+        beside = [each.address for each in workflows(Found(self.own, self.folder, "path"))]
+        return wording.did_you_mean(
+            address, beside, f"there is {wording.listed(beside)}; `flow list` shows more"
+        )
+
+    def _read(self, address: str) -> Loaded | None:
+        if not WORKFLOW_NAME.match(address):
+            return None
+        try:
+            here = folder.find_file(self.folder, address) if address.partition("/")[0] == self.own else None
+            return folder.read(here or workflow_file(address, find(address, self.roots)))
+        except (FlowError, DocumentError):
+            return None
+
+
+def _work(step: StepDef, work: Delegation, loaded: Loaded, look: _Shelf) -> Iterator[Finding]:
+    if work.run is None:
+        return
+    place = step.origin or loaded.definition.name
+    target = look.get(work.run)
+    if target is None:
+        what = f"step `{step.id}` lets agents run `{work.run}`, which is not there"
+        yield Finding("FR143", "error", what, look.near(work.run), place, step.id)
+        return
+    if any(finding.code in {"FR100", "FR190"} for finding in target.findings):
+        return  # its parameters are not known
+    takes = target.definition.params
+    for name, value in work.vars.items():
+        problem = _unfit(name, takes.get(name), value, loaded.definition)
+        if problem:
+            hint = wording.did_you_mean(name, takes, f"it takes {wording.listed(takes) or 'none'}")
+            what = f"`{work.run}`, which step `{step.id}` gives to agents, {problem}"
+            yield Finding("FR155", "error", what, hint, place, step.id)
+    for name, arg in takes.items():
+        if arg.required and name not in work.vars:
+            what = f"`{work.run}` needs `{name}`, which step `{step.id}` does not give"
+            yield Finding("FR155", "error", what, f"add `{name}` to its `vars`", place, step.id)
+
+
+def _unfit(name: str, arg: Arg | None, value: Any, definition: Definition) -> str | None:
+    """Say what keeps *value* from being given for a parameter, as far as that can be known."""
+    if arg is None:
+        return f"takes no `{name}`"
+    whole = _WHOLE.match(value) if isinstance(value, str) else None
+    if whole:
+        given = _declared(definition).get(whole.group(1))
+        fits = given is None or given.kind == arg.kind or (given.kind, arg.kind) == ("integer", "number")
+        return None if fits or given is None else f"takes a {arg.kind} for `{name}`, not a {given.kind}"
+    if isinstance(value, str) and wording.placeholders(value):
+        return None if arg.kind == "string" else f"takes a {arg.kind} for `{name}`, not a text"
+    problem = arg.problem(value)
+    return None if problem is None else f"takes another `{name}`: it {problem}"
+
+
+def _then(definition: Definition, look: _Shelf) -> Iterator[Finding]:
+    if not definition.then:
+        return
+    place = definition.origin or definition.name
+    for address in islice(_addresses(definition.then, definition), MOST_TRIED):
+        target = look.get(address)
+        if target is None:
+            what = f"`{address}` comes after `{definition.name}`, and is not there"
+            yield Finding("FR151", "error", what, look.near(address), place)
+            continue
+        missing = [name for name, arg in target.definition.params.items() if arg.required]
+        if missing:
+            what = f"`{address}` comes after `{definition.name}` and needs {wording.listed(missing)}"
+            hint = "let its first step ask for it, or give it a default"
+            yield Finding("FR151", "error", what, hint, place)
+
+
+def _addresses(then: str, definition: Definition) -> Iterator[str]:
+    """Yield what *then* may come to; nothing where that cannot be known."""
+    names = sorted(wording.placeholders(then))
+    known = _declared(definition)
+    choices = [known[name].choices or () if name in known else () for name in names]
+    for values in product(*choices):
+        yield wording.fill(then, dict(zip(names, values, strict=True)))
+
+
+def _declared(definition: Definition) -> dict[str, Arg]:
+    reported = {name: arg for step in definition.steps for name, arg in step.reports.items()}
+    return {**definition.params, **reported}
+
+
+def _fences(step: StepDef, file: WorkflowFile, problems: Problems) -> Iterator[Finding]:
+    texts = [] if callable(step.actions) else [str(each) for each in step.actions]
+    texts += [text for variant in step.variants for text in variant.actions]
+    texts += list(step.work.prompt) if step.work is not None else []
+    for text in dict.fromkeys(texts):
+        for line, name, message in problems(text):
+            what = f"the fence `flow:{name}` of step `{step.id}` stays text: {message}"
+            hint = "mend it, or write it without `flow:`"
+            yield Finding("FR152", "error", what, hint, _place(text, line, step, file), step.id)
+
+
+def _place(text: str, line: int, step: StepDef, file: WorkflowFile) -> str:
+    """Return the line in the file that *text* came from, or where the step stands."""
+    name = f"{file.text_folder}/{step.id}.md"
+    try:
+        with open(os.path.join(file.folder, name), encoding="utf-8") as stream:
+            written = stream.read(folder.LARGEST_TEXT)
+    except (OSError, ValueError):
+        written = ""
+    if written.strip("\n") != text:
+        return step.origin or file.address
+    skipped = len(written) - len(written.lstrip("\n"))
+    return f"{name}:{line + skipped}"

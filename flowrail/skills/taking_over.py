@@ -1,0 +1,37 @@
+"""A session that takes over work: begun with what the payload fills in, and with whom it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flowrail.machines.advance import start
+from flowrail.machines.guidance import guide
+from flowrail.machines.values import read_assignments
+from flowrail.skills.opening import Opened, open_skill
+from flowrail.skills.runs import Answer, World, answer_of
+
+
+def opened(world: World, address: str) -> Opened:
+    """Return the workflow that is to take over, refused where it may not run."""
+    return open_skill(address, world.roots, world.state)
+
+
+def begin(
+    world: World,
+    what: Opened,
+    session_id: str,
+    *,
+    filled: Mapping[str, Any],
+    given: tuple[str, ...] = (),
+    received: Mapping[str, Any],
+) -> Answer:
+    """Start a session under an id that is on record already; what is *given* counts before what is *filled*."""
+    params = {**filled, **read_assignments(given, what.workflow.params, "-p")}
+    now = world.now()
+    session = start(what.workflow, params, session_id=session_id, source=what.source, now=now)
+    session = session._replace(received=dict(received))
+    guide(what.workflow, session)  # a text that cannot be told must not leave a session behind
+    note = {"handoff": received["handoff"], "sha256": received["sha256"]}
+    kept = world.store.create(session, what.kept, at=now, by=world.by, note=note)
+    return answer_of(world, kept, what)

@@ -1,0 +1,178 @@
+"""Back to an earlier revision: in the same session, or in a new one that goes on from there.
+
+Nothing is deleted. What is gone back to is the session as it was when it came to that revision, under
+the names that its steps have today; its work and its questions begin anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from flowrail._files import LockTimeoutError
+from flowrail.errors import ChangedError, ConflictError, StorageError, UsageError
+from flowrail.machines.advance import entered
+from flowrail.machines.fingerprint import graph_print, step_print
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.guidance import guide
+from flowrail.machines.ledger import DamagedError, Record
+from flowrail.machines.migration import renamed
+from flowrail.machines.session import ABANDONED, ACTIVE, Session
+from flowrail.machines.witness import LinesLostError
+from flowrail.machines.wording import did_you_mean
+from flowrail.skills.opening import Opened, as_it_is
+from flowrail.skills.runs import Answer, World, answer_of, check_expected
+
+
+class UnknownRevisionError(UsageError):
+    """The session never was at that revision."""
+
+    code = "UNKNOWN_REVISION"
+
+
+class EndedThereError(ConflictError):
+    """At that revision the run had ended, so nothing goes on from there."""
+
+    code = "ENDED_THERE"
+
+
+class Then(NamedTuple):
+    """A session as it was, and the names that its steps were given since."""
+
+    record: Record
+    names: tuple[Mapping[str, str], ...]
+
+
+def rewind(
+    world: World, session_id: str, revision: int, *, expect: int | None = None, reason: str = ""
+) -> Answer:
+    """Take a session back to an earlier revision, by a new record; the revision itself counts on."""
+    with world.store.change(session_id, wait=world.wait) as change:
+        session = change.kept.session
+        check_expected(world, session, expect)
+        if session.parent:
+            from flowrail.skills.family import still_theirs
+
+            still_theirs(world.store, session)
+        then = _then(world, session_id, revision, at=session.revision)
+        opened = as_it_is(session, world.store.definition(session_id), world.roots, world.state)
+        now = world.now()
+        after = _from(
+            then, opened, now, session_id=session.id, revision=session.revision + 1, parent=session.parent
+        )
+        note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
+        kept = change.commit(after, kind="rewind", at=now, by=world.by, note=note)
+        if opened.changed:
+            world.store.keep_definition(session_id, opened.kept)
+    return answer_of(world, kept, opened)
+
+
+def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> Answer:
+    """Begin a new session from where another was; that one goes on beside it, unless its journal is full."""
+    _, foreign = world.store.origin(session_id)
+    if foreign:
+        raise world.store.foreign(session_id)
+    then = _then(world, session_id, revision)
+    source = then.record.session
+    opened = as_it_is(source, world.store.definition(session_id), world.roots, world.state)
+    now = world.now()
+    new_id = world.store.new_id(source.skill)
+    after = _from(then, opened, now, session_id=new_id, revision=revision, parent=Frozen())
+    record = {"session": session_id, "revision": revision, "hash": then.record.hash}
+    note = {"from": record, **({"reason": reason} if reason else {})}
+    kept = world.store.create(
+        after._replace(started_at=now), opened.kept, at=now, by=world.by, note=note, kind="fork"
+    )
+    return answer_of(world, kept, opened, _noted(world, session_id, new_id, revision, now))
+
+
+def _then(world: World, session_id: str, revision: int, *, at: int | None = None) -> Then:
+    """Return the session as it came to *revision*; every record up to there is checked, and after it.
+
+    Without *at*, the revision that it is at now, damage after *revision* does not matter: what was
+    before it is as it was written.
+    """
+    found: Record | None = None
+    newest = -1
+    names: list[Mapping[str, str]] = []
+    try:
+        for record in world.store.records(session_id):
+            newest = record.session.revision
+            if found is None:
+                found = record if newest == revision else None
+            elif record.kind == "migrate" and record.note.get("renamed"):
+                names.append(record.note["renamed"])
+    except (DamagedError, LinesLostError):
+        if found is None or at is not None:
+            raise
+    if found is None:
+        raise UnknownRevisionError(
+            f"session `{session_id}` never was at revision {revision}; it is at {newest}",
+            hint=f"`flow history {session_id}` lists them",
+            session=session_id,
+            revision=newest,
+        )
+    return Then(world.store.whole(session_id, found), tuple(names))
+
+
+def _from(
+    then: Then,
+    opened: Opened,
+    now: str,
+    *,
+    session_id: str,
+    revision: int,
+    parent: Mapping[str, Any],
+) -> Session:
+    """Return the session that goes on from *then*, its current step entered afresh."""
+    was, workflow = then.record.session, opened.workflow
+    for names in then.names:
+        was = renamed(was, names, workflow)
+    if was.step is None:
+        raise EndedThereError(
+            f"at revision {was.revision} session `{was.id}` had ended",
+            hint=f"name an earlier one: --to {was.revision - 1}",
+            session=was.id,
+            revision=was.revision,
+        )
+    if was.step not in workflow:
+        ids = [step.id for step in workflow.steps]
+        raise ChangedError(
+            f"step `{was.step}`, where session `{was.id}` stood at revision {was.revision}, is gone",
+            hint=did_you_mean(
+                was.step, ids, "name a revision at which it stood at a step that is still there"
+            ),
+            session=was.id,
+            step=was.step,
+            steps=ids,
+        )
+    again = was._replace(
+        id=session_id,
+        status=ACTIVE,
+        revision=revision,
+        moved_at=now,
+        last=None,
+        graph=graph_print(workflow),
+        here=step_print(workflow, was.step),
+        dispatches=(),
+        questions=(),
+        parent=parent,
+    )
+    again = entered(workflow, again, now)
+    guide(workflow, again)  # a text that cannot be told must not become a record
+    return again
+
+
+def _noted(world: World, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:
+    """Tell the source of its fork, and close it where its journal takes nothing more."""
+    note = {"into": into, "at": revision}
+    try:
+        with world.store.change(session_id, wait=world.wait) as change:
+            session = change.kept.session
+            closes = change.is_full and session.is_open
+            if closes:
+                session = session._replace(status=ABANDONED)
+            change.commit(session, kind="fork", at=now, by=world.by, note=note, last=True)
+    except (StorageError, LockTimeoutError) as error:
+        return (f"the journal of `{session_id}` does not tell of it: {error.message}",)
+    return (f"`{session_id}` takes nothing more and is abandoned",) if closes else ()

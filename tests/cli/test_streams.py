@@ -1,0 +1,79 @@
+"""Standard output is the answer's; whatever else prints goes to standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+import pytest
+
+from flowrail.cli import streams
+
+
+def say(what: str) -> None:
+    """Print as an author's code would, and as a program that it starts would."""
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()
+    os.write(1, f"{what} below\n".encode())
+
+
+def test_what_is_printed_before_the_answer_is_kept_apart(capfd: pytest.CaptureFixture[str]) -> None:
+    with streams.answering():
+        streams.keep_apart()
+        say("noise")
+        streams.put("answer\n")
+        say("after")
+
+    out, err = capfd.readouterr()
+    assert out.splitlines() == ["answer", "after", "after below"]
+    assert sorted(err.splitlines()) == ["noise", "noise below"]
+
+
+def test_keeping_apart_twice_is_undone_by_one_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    before = sys.stdout
+    with streams.answering():
+        for _ in range(3):
+            streams.keep_apart()
+            say("noise")
+        streams.put("answer\n")
+        assert sys.stdout is before
+        streams.keep_apart()
+        say("noise")
+        streams.together()
+
+    out, err = capfd.readouterr()
+    assert out == "answer\n"
+    assert len(err.splitlines()) == 8
+
+
+def test_a_command_without_an_answer_gives_standard_output_back(capfd: pytest.CaptureFixture[str]) -> None:
+    with suppress(ZeroDivisionError), streams.answering():
+        streams.keep_apart()
+        raise ZeroDivisionError
+
+    say("afterwards")
+    assert capfd.readouterr().out.splitlines() == ["afterwards", "afterwards below"]
+
+
+def test_outside_a_command_standard_output_is_left_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    streams.keep_apart()
+    say("mine")
+    streams.together()
+
+    out, err = capfd.readouterr()
+    assert (out.splitlines(), err) == (["mine", "mine below"], "")
+
+
+def test_no_descriptor_is_left_open() -> None:
+    before = os.dup(0)
+    os.close(before)
+
+    for _ in range(3):
+        with streams.answering():
+            streams.keep_apart()
+            streams.keep_apart()
+
+    after = os.dup(0)
+    os.close(after)
+    assert after == before

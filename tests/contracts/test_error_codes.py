@@ -1,0 +1,53 @@
+"""Codes and exit statuses are promises: scripts and agents act on them."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from importlib import import_module
+
+from support.golden import as_in_golden_file
+
+import flowrail
+from flowrail.errors import FlowError
+
+
+def every_error() -> list[type[FlowError]]:
+    """Return every class of refusal that any module of ours defines."""
+    for module in pkgutil.walk_packages(flowrail.__path__, "flowrail."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    found: list[type[FlowError]] = []
+    pending: list[type[FlowError]] = [FlowError]
+    while pending:
+        error = pending.pop()
+        pending += error.__subclasses__()
+        if error.__module__.startswith("flowrail."):
+            found.append(error)
+    return sorted(set(found), key=lambda each: (each.exit_status, each.code, each.__qualname__))
+
+
+def test_every_error_has_its_code_and_status_in_one_list() -> None:
+    lines = [
+        f"{each.exit_status} {each.code} {each.__module__}.{each.__qualname__}" for each in every_error()
+    ]
+
+    once = dict.fromkeys(lines)  # a test may have imported a module anew
+    assert as_in_golden_file("error_codes.txt", "\n".join(once))
+
+
+def test_a_code_means_one_thing() -> None:
+    owners: dict[str, str] = {}
+
+    for error in every_error():
+        assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", error.code)
+        assert error.__doc__
+        if "code" in vars(error):  # (rooms that do not know each other may say the same)
+            assert owners.setdefault(error.code, error.__name__) == error.__name__
+
+
+def test_a_code_has_one_status() -> None:
+    assert len({(error.code, error.exit_status) for error in every_error()}) == len(
+        {error.code for error in every_error()}
+    )
+    assert {error.exit_status for error in every_error()} == set(range(1, 8))

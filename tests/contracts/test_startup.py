@@ -1,0 +1,205 @@
+"""Starting up is paid for with every step: which modules are loaded, and that none is missed later."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from support.sandbox import ENTRY, clean_environment, home_skills, process, put_python, put_skill, told
+
+HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "importlib.metadata"}
+NOT_FOR_A_STEP = HEAVY - {"cattrs", "statemachine"}
+
+
+RECORDER = """
+import sys
+
+class Recorder:
+    names = []
+
+    def find_spec(self, name, path=None, target=None):
+        self.names.append(name)
+
+sys.meta_path.insert(0, Recorder())
+import atexit
+atexit.register(lambda: sys.stderr.write("loaded: " + " ".join(Recorder.names)))
+"""
+
+
+def loaded(*words: str, code: str = ENTRY) -> set[str]:
+    """Return every module that a command imports, those that are taken away again too."""
+    done = subprocess.run(
+        [sys.executable, "-c", RECORDER + code, *words],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stderr.rpartition("loaded: ")[2].split())
+
+
+def test_the_way_of_counting_counts() -> None:
+    assert loaded("step", "decision-critic") >= {"yaml", "pydantic", "cattrs", "statemachine"}
+    assert loaded(code=f"import {', '.join(HEAVY)}") >= HEAVY
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["-h"]])
+def test_help_loads_nothing_heavy(words: list[str]) -> None:
+    assert not HEAVY & loaded(*words)
+
+
+def test_help_loads_no_command() -> None:
+    assert not [module for module in loaded("--help") if module.startswith("flowrail.cli.commands.")]
+
+
+@pytest.mark.parametrize("form", ["xml", "json", "text"])
+def test_a_step_loads_little(form: str) -> None:
+    put_skill("small")
+    here = told("step", "small")
+
+    for words in (["step", "small"], here["next"][0]["command"].split()[1:]):
+        modules = loaded(*words, "--format", form)
+        assert not NOT_FOR_A_STEP & modules
+        assert [each for each in modules if each.startswith("flowrail.cli.commands.")] == [
+            "flowrail.cli.commands.step"
+        ]
+        assert "statemachine.io" not in modules
+
+
+def test_a_step_of_a_bundled_skill_loads_little_too() -> None:
+    here = told("step", "problem-analysis")
+
+    assert not NOT_FOR_A_STEP & loaded(*here["next"][0]["command"].split()[1:])
+
+
+@pytest.mark.parametrize("words", [["sessions"], ["status"], ["resume"], ["step", "--help"]])
+def test_looking_loads_no_asyncio(words: list[str]) -> None:
+    told("step", "decision-critic")
+
+    assert not {"asyncio", "ssl", "importlib.metadata"} & loaded(*words)
+
+
+NOT_LOADED = """
+import sys
+assert "asyncio" not in sys.modules
+assert "concurrent" not in sys.modules
+assert "concurrent.futures" not in sys.modules
+"""
+
+REAL = """
+import asyncio, concurrent, concurrent.futures
+assert asyncio.__file__.endswith("__init__.py") and type(asyncio).__name__ == "module"
+assert asyncio.run(asyncio.sleep(0, 7)) == 7
+with concurrent.futures.ThreadPoolExecutor(1) as pool:
+    assert pool.submit(len, "abc").result() == 3
+"""
+
+ASYNC_CALLBACKS = """
+import statemachine
+
+class Light(statemachine.StateChart):
+    red = statemachine.State(initial=True)
+    green = statemachine.State(final=True)
+    go = red.to(green)
+
+    async def on_go(self):
+        import asyncio
+        await asyncio.sleep(0)
+        return "went"
+
+    async def on_enter_green(self):
+        self.entered = True
+
+light = Light()
+assert light.send("go") == "went"
+assert light.entered
+"""
+
+WORK_IN_THREADS = """
+import time
+from statemachine import State, StateChart
+from statemachine.invoke import invoke_group
+
+class Loader(StateChart):
+    loading = State(initial=True, invoke=invoke_group(lambda: 1, lambda: 2))
+    ready = State(final=True)
+    done_invoke_loading = loading.to(ready)
+
+    def on_enter_ready(self, data=None, **_):
+        self.results = data
+
+loader = Loader()
+end = time.monotonic() + 20
+while not loader.is_terminated and time.monotonic() < end:
+    time.sleep(0.01)
+assert loader.results == [1, 2]
+"""
+
+IN_A_LOOP = """
+import asyncio
+
+async def drive():
+    light = Light()
+    await light.activate_initial_state()
+    return await light.send("go")
+
+assert asyncio.run(drive()) == "went"
+"""
+
+
+STEP = "from flowrail.cli.main import main\nassert main(['step', 'small']) == 0"
+
+
+def run(*parts: str) -> None:
+    """Run some Python in a process of its own, in a project with a skill."""
+    put_skill("small")
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(parts)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_after_a_step_asyncio_is_the_real_one() -> None:
+    run(STEP, NOT_LOADED, REAL)
+
+
+def test_after_a_step_the_engine_takes_async_callbacks() -> None:
+    run(STEP, NOT_LOADED, ASYNC_CALLBACKS, IN_A_LOOP)
+
+
+def test_after_a_step_the_engine_does_work_in_threads() -> None:
+    run(STEP, NOT_LOADED, WORK_IN_THREADS, REAL)
+
+
+def test_the_engine_brings_asyncio_itself_when_it_needs_it() -> None:
+    run(STEP, NOT_LOADED, ASYNC_CALLBACKS, REAL)
+
+
+def test_where_asyncio_is_there_already_nothing_is_stood_in_for() -> None:
+    run("import asyncio\nbefore = asyncio", STEP, "import asyncio\nassert asyncio is before", ASYNC_CALLBACKS)
+
+
+def test_where_the_engine_is_there_already_nothing_is_done() -> None:
+    run("import statemachine", STEP, REAL, ASYNC_CALLBACKS)
+
+
+def test_a_python_skill_may_use_asyncio() -> None:
+    put_python("py", "import asyncio\nreturn asyncio.run(asyncio.sleep(0, Outcome.OK))", where=home_skills())
+    put_python(
+        "early",
+        "return asyncio.run(asyncio.sleep(0, Outcome.OK))",
+        where=home_skills(),
+        before="import asyncio\nfrom concurrent.futures import ThreadPoolExecutor\n",
+    )
+
+    for name in ("py", "early"):
+        assert process("step", name, "--json").data["revision"] == 0
+        assert process("step", name, "done", "--json").data["revision"] == 1
+
+
+def test_importing_the_package_loads_nothing() -> None:
+    modules = loaded(code="import flowrail")
+
+    assert [module for module in modules if module.startswith("flowrail")] == ["flowrail"]
+    assert not HEAVY & modules

@@ -1,0 +1,262 @@
+"""Walks through the real machine, store and formatters: what is in order passes, what is not is shown."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.sandbox import (
+    ASKING,
+    BUNDLED,
+    SMALL,
+    Terminal,
+    allow,
+    flow,
+    project_skills,
+    put_python,
+    put_skill,
+)
+
+from flowrail.cli.main import main
+
+RESULTS = "results"
+FAN = """\
+name: NAME
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    reports: {areas: {type: list, required: true, example: [auth, data]}}
+    next: {ok: work}
+  - id: work
+    title: Work
+    actions: [Hand it out.]
+    dispatch: {agent: explore, run: NAME/look, over: areas, join: any}
+    next: {ok: judge, fail: null}
+  - id: judge
+    title: Judge
+    actions: [Judge.]
+    gate: {name: Look, review: work, limit: 2}
+    next: {ok: tell, fail: work}
+  - id: tell
+    title: Tell
+    actions: [Tell.]
+    dispatch: {agent: explore, over: [a, b], prompt: steps/tell.agent.md}
+    next: {ok: null, fail: null}
+"""
+FILES = {
+    "workflows/look.yaml": SMALL.replace("NAME", "NAME/look"),
+    "steps/tell.agent.md": "Tell $item.\n",
+}
+
+
+def results_of(*words: str) -> tuple[int, Any]:
+    ran = flow("test", *words, "--json")
+    return ran.status, ran.data
+
+
+def test_skills_in_order_pass_with_every_way_taken() -> None:
+    put_skill("asking", ASKING)
+    put_skill("fan", FAN, texts=FILES)
+
+    status, data = results_of("asking", "fan")
+
+    assert status == 0
+    assert [each["workflow"] for each in data[RESULTS]] == ["asking", "fan", "fan/look"]
+    assert (data["passed"], data["failed"], data["skipped"]) == (3, 0, 0)
+    for each in data[RESULTS]:
+        assert each["status"] == "passed"
+        assert each["taken"] == each["ways"] > 0
+        assert each["failures"] == each["missing"] == []
+    assert not (Path.cwd() / ".flow").exists()
+
+
+def test_the_summary_is_a_table() -> None:
+    put_skill("asking", ASKING)
+
+    ran = flow("test", "asking")
+
+    head, row, _, last = ran.out.splitlines()
+    assert head.split()[:3] == ["workflow", "walks", "commands"]
+    assert row.split()[0] == "asking"
+    assert row.endswith("passed")
+    assert last == "1 passed"
+    assert ran.err == ""
+
+
+RAISES = 'if ctx.visit > 2:\n    raise LookupError("lost")\nreturn Outcome.FAIL'
+
+
+def test_the_shortest_walk_that_goes_wrong_is_shown_with_its_commands() -> None:
+    folder = put_python("py", RAISES)
+    text = (folder / "workflow.py").read_text().replace("Outcome.FAIL: None", 'Outcome.FAIL: "first"')
+    (folder / "workflow.py").write_text(text)
+    allow("py")
+
+    ran = flow("test", "py")
+    _, data = results_of("py")
+
+    assert ran.status == 1
+    assert "LookupError: lost" in ran.out
+    (result,) = data[RESULTS]
+    shortest = result["failures"][0]
+    assert shortest["step"] == "first"
+    assert len(shortest["commands"]) == min(len(each["commands"]) for each in result["failures"]) == 5
+    assert shortest["commands"][0].startswith("flow test py --walk ")
+    assert [line.split()[1] for line in shortest["commands"][1:]] == ["start", "step", "step", "step"]
+    assert shortest["commands"][0] in ran.out
+    assert ran.out.count("    flow ") == 5
+    assert result["missing"] == [{"step": step, "outcome": "ok"} for step in ("first", "second")]
+    assert "no walk was found that takes first ok, second ok" in ran.out
+
+
+def test_one_walk_is_repeated_by_its_name() -> None:
+    put_skill("asking", ASKING)
+
+    _, data = results_of("asking", "--walk", "always-iterate")
+    ran = flow("test", "asking", "--walk", "nosuch", "--json")
+
+    assert data[RESULTS][0]["walks"] == 1
+    assert (ran.status, ran.error["code"]) == (2, "USAGE")
+
+
+def test_a_handler_that_changes_its_mind_is_found(tmp_path: Path) -> None:
+    notes = f"open({str(tmp_path / 'loads')!r}, 'a')"
+    put_python(
+        "py",
+        "return Outcome.OK if LOADS == 1 else Outcome.FAIL",
+        before=f"with {notes} as notes:\n    notes.write('x')\n    LOADS = notes.tell()\n",
+    )
+    allow("py")
+
+    status, data = results_of("py")
+
+    assert status == 1
+    assert "no way on for `ok` is printed" in data[RESULTS][0]["failures"][0]["problem"]
+
+
+def test_python_that_nobody_allowed_is_skipped_and_not_run() -> None:
+    canary = Path.cwd() / "canary"
+    put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
+
+    ran = flow("test", "py")
+    status, data = results_of("py")
+
+    assert status == 0
+    assert (data["skipped"], data[RESULTS][0]["status"]) == (1, "skipped")
+    assert "flow trust py" in data[RESULTS][0]["why"]
+    assert "flow trust py" in ran.out
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["name: [", SMALL.replace("ok: second", "ok: nowhere"), "name: NAME\nsteps: []\n"]
+)
+def test_what_cannot_be_loaded_fails(text: str) -> None:
+    put_skill("wrong", text)
+
+    status, data = results_of("wrong")
+
+    assert status == 1
+    assert data[RESULTS][0]["why"]
+
+
+def test_a_module_that_raises_fails() -> None:
+    put_python("py", before="raise LookupError('no')\n")
+    allow("py")
+
+    status, data = results_of("py")
+
+    assert status == 1
+    assert "LookupError" in data[RESULTS][0]["why"]
+
+
+def test_a_run_that_never_ends_fails() -> None:
+    put_python("py", "return Outcome.ITERATE")
+    file = project_skills() / "py" / "workflow.py"
+    file.write_text(file.read_text().replace("Outcome.FAIL: None", 'Outcome.ITERATE: "first"'))
+    allow("py")
+
+    status, data = results_of("py")
+
+    assert status == 1
+    assert "no way to an end" in data[RESULTS][0]["failures"][0]["problem"]
+
+
+def test_a_skill_is_named_by_path_wherever_it_lies(tmp_path: Path) -> None:
+    put_skill("small", where=tmp_path / "elsewhere")
+
+    status, data = results_of(str(tmp_path / "elsewhere" / "small"))
+
+    assert (status, data["passed"]) == (0, 1)
+
+
+def test_agents_whose_workflow_cannot_be_completed_are_told_of() -> None:
+    inner = SMALL.replace("NAME", "NAME/look").replace("ok: null, skip: null", "fail: null")
+    put_skill("fan", FAN, texts={**FILES, "workflows/look.yaml": inner})
+
+    status, data = results_of("fan")
+
+    assert status == 1
+    assert "`fan/look` has no way to be completed" in data[RESULTS][0]["failures"][0]["problem"]
+
+
+def test_results_are_written_as_junit(tmp_path: Path) -> None:
+    put_skill("asking", ASKING)
+    put_skill("wrong", "name: [")
+    put_python("py")
+    put_python("bad", "raise LookupError('<no> & \\x1b')")
+    allow("bad")
+
+    flow("test", "asking", "wrong", "py", "bad", "--junit", str(tmp_path / "out.xml"))
+
+    root = ET.parse(tmp_path / "out.xml").getroot()  # noqa: S314 - our own
+    suites = {each.get("name"): each for each in root}
+    assert {name: each.get("failures") for name, each in suites.items()} == {
+        "asking": "0",
+        "wrong": "1",
+        "py": "0",
+        "bad": "1",
+    }
+    assert suites["py"].get("skipped") == "1"
+    assert suites["asking"].get("tests") == str(len(suites["asking"]))
+    failure = suites["bad"].find("testcase/failure")
+    assert failure is not None
+    assert "<no> &" in failure.get("message", "")
+    assert "flow test bad --walk" in (failure.text or "")
+
+
+def test_progress_is_told_on_a_terminal_and_nowhere_else() -> None:
+    put_skill("small")
+
+    out, err = io.StringIO(), Terminal()
+    with redirect_stdout(out), redirect_stderr(err):
+        assert main(["test", "small"]) == 0
+
+    assert "small: walk 1 of" in err.getvalue()
+    assert err.getvalue().endswith("\r\x1b[K")
+    assert "walk 1" not in out.getvalue()
+
+
+def test_commands_run_as_processes_too(tmp_path: Path) -> None:
+    put_skill("small", where=tmp_path)
+    put_skill("asking", ASKING)
+
+    status, data = results_of(str(tmp_path / "small"), "--subprocess")
+    assert (status, data["passed"], data[RESULTS][0]["failures"]) == (0, 1, [])
+
+    status, data = results_of("asking", "--subprocess", "--walk", "always-iterate")
+    assert (status, json.dumps(data[RESULTS][0]["failures"])) == (0, "[]")
+
+
+@pytest.mark.parametrize("skill", BUNDLED)
+def test_every_bundled_skill_passes_with_every_way_taken(skill: str) -> None:
+    status, data = results_of(skill)
+
+    assert status == 0, [each["failures"][:1] for each in data[RESULTS] if each["failures"]]
+    assert not [each["workflow"] for each in data[RESULTS] if each["missing"]]

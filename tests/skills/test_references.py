@@ -1,0 +1,195 @@
+"""What a workflow refers to beside itself is there, takes what it is given, and its fences become blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from support.sandbox import SMALL, put_python, put_skill
+
+from flowrail.discovery.locations import skill_roots
+from flowrail.formatters.fences import fence_problems
+from flowrail.machines.findings import Finding
+from flowrail.skills.checking import check as check_here
+
+LEAD = """\
+name: NAME
+params:
+  areas: {type: list, default: [a]}
+  topic: {type: string, default: x}
+  size: {type: integer, default: 1}
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    dispatch: {agent: explore, run: NAME/look, over: areas, vars: {area: $item}}
+    next: {ok: null}
+"""
+INNER = """\
+name: NAME/look
+params:
+  area: {type: string, required: true}
+  deep: {type: boolean, default: false}
+  parts: {type: list, default: []}
+  mass: {type: number, default: 1}
+  mode: {type: string, choices: [quick, full], default: full}
+steps:
+  - {id: only, title: Only, actions: [Do.], next: {ok: null}}
+"""
+
+
+def findings(
+    lead: str = LEAD, inner: str = INNER, *, texts: Mapping[str, str] | None = None
+) -> list[Finding]:
+    put_skill("lead", lead, texts={"workflows/look.yaml": inner, **(texts or {})})
+    roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
+    reports = check_here(["lead"], roots, os.getcwd(), problems=fence_problems)
+    return [finding for report in reports for finding in report.findings]
+
+
+def told(lead: str, inner: str = INNER) -> list[tuple[str, str]]:
+    return [(each.code, each.message) for each in findings(lead, inner)]
+
+
+def test_what_is_there_has_no_findings() -> None:
+    assert findings() == []
+
+
+@pytest.mark.parametrize(
+    ("run", "remedy"),
+    [
+        ("lead/lok", "did you mean `lead/look`, `lead`?"),
+        ("planner/explor", "there is `lead`, `lead/look`; `flow list` shows more"),
+        ("nosuch", "there is `lead`, `lead/look`; `flow list` shows more"),
+        ("No Such", "there is `lead`, `lead/look`; `flow list` shows more"),
+    ],
+)
+def test_a_workflow_that_is_not_there_is_found(run: str, remedy: str) -> None:
+    (finding,) = findings(LEAD.replace("run: NAME/look", f"run: {run}"))
+
+    assert (finding.code, finding.remedy, finding.step) == ("FR143", remedy, "look")
+    assert finding.place == "workflow.yaml:7"
+
+
+@pytest.mark.parametrize("run", ["lead", "lead/look"])
+def test_a_skill_that_is_checked_by_its_path_finds_its_own_workflows(run: str) -> None:
+    lead = LEAD.replace("run: NAME/look", f"run: {run}").replace(", vars: {area: $item}", "")
+    folder = put_skill("lead", lead, where=Path.cwd() / "elsewhere", texts={"workflows/look.yaml": INNER})
+
+    reports = check_here([str(folder)], (), os.getcwd())
+
+    codes = [finding.code for report in reports for finding in report.findings]
+    assert codes == ([] if run == "lead" else ["FR155"])
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ("{}", "`lead/look` needs `area`, which step `look` does not give"),
+        ("{area: $item, dep: true}", "`lead/look`, which step `look` gives to agents, takes no `dep`"),
+        ("{area: 5}", "gives to agents, takes another `area`: it takes text, not 5"),
+        ("{area: $item, mode: fast}", "takes another `mode`: it takes one of `quick`, `full`, not `fast`"),
+        ("{area: $areas}", "takes a string for `area`, not a list"),
+        ("{area: $item, parts: $topic}", "takes a list for `parts`, not a string"),
+        ("{area: $item, parts: 'the $topic'}", "takes a list for `parts`, not a text"),
+        ("{area: $item, deep: $size}", "takes a boolean for `deep`, not a integer"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_found(given: str, problem: str) -> None:
+    ((code, message),) = told(LEAD.replace("{area: $item}", given))
+
+    assert code == "FR155"
+    assert problem in message
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "{area: 'about $item', deep: true, parts: $areas, mode: quick}",
+        "{area: $topic, mass: $size}",
+        "{area: $visit}",
+        "{area: x, parts: [a, b]}",
+    ],
+)
+def test_parameters_that_fit_are_none(given: str) -> None:
+    assert told(LEAD.replace("{area: $item}", given)) == []
+
+
+def test_a_workflow_that_can_only_be_run_is_not_guessed_at() -> None:
+    put_python("other", before="import os\nWORKFLOW_NAME = os.name\n")
+    folder = Path.cwd() / ".claude" / "skills" / "other" / "workflow.py"
+    folder.write_text("from flowrail import Workflow\nWORKFLOW = make()\n")
+
+    assert told(LEAD.replace("run: NAME/look", "run: other")) == []
+
+
+def test_a_workflow_of_agents_that_has_mistakes_of_its_own_is_told_once() -> None:
+    assert [code for code, _ in told(LEAD, INNER.replace("title: Only, ", ""))] == ["FR115"]
+    assert [code for code, _ in told(LEAD, "- no mapping")] == ["FR100"]
+
+
+# --- what comes then
+
+
+@pytest.mark.parametrize(
+    ("then", "message"),
+    [
+        ("lead/nosuch", "`lead/nosuch` comes after `lead`, and is not there"),
+        ("lead/$kind", "`lead/deep` comes after `lead`, and is not there"),
+        ("lead/look", "`lead/look` comes after `lead` and needs `area`"),
+    ],
+)
+def test_what_comes_then_has_to_be_there_and_to_start(then: str, message: str) -> None:
+    lead = LEAD.replace("steps:", f"then: {then}\nsteps:").replace(
+        "    next:", "    reports: {kind: {choices: [small, deep]}}\n    next:"
+    )
+    texts = {"workflows/small.yaml": SMALL.replace("NAME", "lead/small")}
+
+    assert [(each.code, each.message) for each in findings(lead, texts=texts)] == [("FR151", message)]
+
+
+def test_what_comes_then_is_not_guessed_where_it_may_be_anything() -> None:
+    lead = LEAD.replace("steps:", "then: lead/$topic\nsteps:")
+
+    assert findings(lead) == []
+    assert findings(LEAD.replace("steps:", "then: problem-analysis\nsteps:")) == []
+
+
+# --- fences
+
+WRONG = "Look.\n\n```flow:forbiden\n- Guessing\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        (WRONG, "`forbiden` is no block", 3),
+        (f"\n\n{WRONG}", "`forbiden` is no block", 5),
+        ("```flow:forbidden\n```\n", "it is empty", 1),
+        ("```flow:forbidden\n- Guessing\n", "the fence is never closed", 1),
+    ],
+)
+def test_a_fence_that_stays_text_is_found_with_its_line(text: str, message: str, line: int) -> None:
+    (finding,) = findings(LEAD.replace("    actions: [Look.]\n", ""), texts={"steps/look.md": text})
+
+    assert finding.code == "FR152"
+    assert message in finding.message
+    assert finding.place == f"steps/look.md:{line}"
+
+
+def test_fences_in_variants_and_prompts_are_looked_at_too() -> None:
+    lead = LEAD.replace("run: NAME/look, over: areas, vars: {area: $item}", "over: areas, prompt: p.md")
+    lead = lead.replace("    dispatch:", '    variants: [{when: "visit > 1", text: v.md}]\n    dispatch:')
+
+    found = findings(lead, texts={"p.md": f"{WRONG}$item", "v.md": WRONG})
+
+    assert [(each.code, each.place) for each in found] == [("FR152", "workflow.yaml:7")] * 2
+
+
+def test_without_a_way_to_judge_fences_they_are_let_be() -> None:
+    put_skill("lead", LEAD.replace("[Look.]", '["```flow:no\\n```"]'), texts={"workflows/look.yaml": INNER})
+
+    roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
+    assert [each.findings for each in check_here(["lead"], roots, os.getcwd())] == [(), ()]

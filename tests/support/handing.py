@@ -1,0 +1,75 @@
+"""Skills that hand over and take over, and sessions with something to hand over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from support.sandbox import Ran, flow, home_skills, put_skill, told
+from support.skills import head, put
+
+WORK = """\
+name: NAME
+params:
+  prompt: {type: string, default: "Should we expand into the European market?"}
+  problem_type: {type: string, default: strategic}
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    reports: {synthesis_summary: {type: string}, notes_file: {type: string}, areas: {type: list}}
+    next: {ok: tell}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+"""A workflow of ours with enough in its defaults to be handed over."""
+
+
+def card(name: str, *, categories: str = "[research]", **more: str) -> str:
+    """Return the SKILL.md of a skill that takes over work; *more* are lines of its handoff block."""
+    lines = {"accepts_from": '["*"]', "schema_version": '"3.0"', "handoff_description": "Digs deeper", **more}
+    block = "".join(f"  {key}: {value}\n" for key, value in lines.items() if value)
+    return head(name, f"categories: {categories}", f"handoff:\n{block}")
+
+
+def target(name: str, *, where: Path | None = None, **more: str) -> Path:
+    """Write a skill that is no workflow of ours and takes over work; return its SKILL.md."""
+    return put(where or home_skills(), name, card(name, **more))
+
+
+def ours(name: str, text: str = WORK, *, where: Path | None = None, **more: str) -> Path:
+    """Write a workflow that takes over work; return its folder."""
+    return put_skill(name, text, where=where or home_skills(), texts={"SKILL.md": card(name, **more)})
+
+
+def session(skill: str = "source", *report: str) -> str:
+    """Start a session of a workflow, report its first step, and return its id."""
+    if not (home_skills() / skill).exists():
+        ours(skill)
+    begun = told("start", skill)
+    if report:
+        told("step", skill, "ok", "--session", begun["session"], *report)
+    return str(begun["session"])
+
+
+def send(name: str, session_id: str, *words: str) -> dict[str, Any]:
+    """Hand over, and return where the handoff stands."""
+    sent: dict[str, Any] = told("handoff", "send", name, "--session", session_id, *words)
+    return sent
+
+
+def receive(sent: dict[str, Any], *words: str) -> Ran:
+    """Receive what was sent, by the command that was printed."""
+    return flow(*sent["receive_command"].split()[1:], *words, "--json")
+
+
+def handoffs_folder() -> Path:
+    """Return the folder that holds the handoffs."""
+    return Path.cwd() / ".flow" / "handoffs"
+
+
+def phases(handoff_id: str) -> list[str]:
+    """Return the kinds of records of a handoff, in order."""
+    import json
+
+    lines = (handoffs_folder() / handoff_id / "journal.jsonl").read_text().splitlines()
+    return [json.loads(line)["kind"] for line in lines]

@@ -1,0 +1,96 @@
+"""Workflows with agents, questions and gates, with dull defaults; and the tables that settle a gate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from support.workflows import step, workflow
+
+from flowrail.machines import asking, dispatching, reviewing
+from flowrail.machines.advance import advance
+from flowrail.machines.asking import Asked
+from flowrail.machines.definition import Delegation, GateDef, OptionDef, QuestionDef
+from flowrail.machines.dispatching import Dispatched
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.params import Arg
+from flowrail.machines.session import Report, Session
+from flowrail.machines.workflow import Workflow
+
+NOW = "2026-11-18T12:00:00.000Z"
+LATER = "2026-11-18T12:30:00.000Z"
+MUCH_LATER = "2026-11-18T14:00:00.000Z"
+
+AREAS = {"areas": Arg(type="list", default=["a", "b", "c"])}
+
+
+def fan(*, over: Any = "areas", join: str = "all", **parts: Any) -> Workflow:
+    """Return a workflow whose first step gives each area to an agent, and may fail."""
+    work = Delegation("explore", None, over, join=join, prompt=("Look at $item.",))
+    given: dict[str, Any] = {"dispatch": work, "next": {"ok": "last", "fail": None}, **parts}
+    return workflow(step("look", **given), step("last"), params=AREAS)
+
+
+def yes_no(question_id: str = "go", **parts: Any) -> QuestionDef:
+    """Return a question that goes on by ok or fail."""
+    given: dict[str, Any] = {"options": (OptionDef("Yes", "ok"), OptionDef("No", "fail")), **parts}
+    return QuestionDef(question_id, "Approve", f"Go on with {question_id}?", **given)
+
+
+def asking_workflow(*questions: QuestionDef, **parts: Any) -> Workflow:
+    """Return a workflow whose first step asks, and goes back to itself by fail."""
+    given: dict[str, Any] = {"next": {"ok": "last", "fail": "plan"}, "limit": 3, **parts}
+    return workflow(step("plan", questions=questions or (yes_no(),), **given), step("last"))
+
+
+def review_loop(**gate: Any) -> Workflow:
+    """Return a workflow of work, its review, and the gate that sends it back."""
+    return workflow(
+        step("work", next={"ok": "review"}),
+        step("review", next={"ok": "gate"}),
+        step("gate", gate=GateDef("Quality", "review", **gate), next={"ok": "last", "fail": "work"}),
+        step("last"),
+    )
+
+
+def report(flow: Workflow, session: Session, *outcomes: str, now: str = NOW) -> Session:
+    """Return *session* after these reports."""
+    for outcome in outcomes:
+        session = advance(flow, session, Report(outcome), now=now)
+    return session
+
+
+def found(flow: Workflow, session: Session, *severities: str) -> Session:
+    """Return *session* with a finding of each severity on record."""
+    for severity in severities:
+        session, _ = reviewing.record(flow, session, severity=severity, text=f"a {severity}", at=NOW)
+    return session
+
+
+def answered(session: Session, *pairs: str, now: str = NOW, reason: str = "because") -> Session:
+    """Return *session* with ``Q=OPTION`` answered."""
+    given: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, _, word = pair.partition("=")
+        given.setdefault(name, []).append(word)
+    questions = [_answered(each, given.get(each.id, []), now, reason) for each in asking.asked(session)]
+    return asking.with_questions(session, questions)
+
+
+def _answered(question: Asked, words: Sequence[str], now: str, reason: str) -> Asked:
+    return question.answered(words, at=now, by="me", reason=reason) if words else question
+
+
+def ended(session: Session, *outcomes: str | None) -> Session:
+    """Return *session* with its dispatches ended so, in order; `None` leaves one as it is."""
+    known = dispatching.states(session)
+    pairs = [*zip(known, [*outcomes, *[None] * len(known)], strict=False)]
+    return dispatching.with_states(session, [_ended(each, outcome) for each, outcome in pairs])
+
+
+def _ended(dispatch: Dispatched, outcome: str | None) -> Dispatched:
+    if outcome is None:
+        return dispatch
+    if outcome == dispatching.CANCELLED:
+        return dispatch._replace(status=dispatching.CANCELLED)
+    return dispatch._replace(status=dispatching.DONE, outcome=outcome, result=Frozen())
