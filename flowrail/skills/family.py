@@ -14,6 +14,8 @@ from flowrail.machines import asking, dispatching
 from flowrail.machines.definition import Outcome
 from flowrail.machines.dispatching import CLAIMED, DONE, Dispatched, DispatchGoneError
 from flowrail.machines.guidance import command
+from flowrail.machines.journal import UnknownSessionError
+from flowrail.machines.refusals import SessionEndedError
 from flowrail.machines.session import COMPLETED, Session
 from flowrail.machines.store import Store
 
@@ -22,6 +24,13 @@ def still_theirs(store: Store, session: Session) -> None:
     """Refuse to go on with a child whose dispatch names another, has ended, or was called off."""
     if session.parent:
         _hold_to(store, session, {CLAIMED})
+
+
+def still_at_work(store: Store, session: Session) -> None:
+    """Refuse anything more from a child that has ended, or that lost its dispatch."""
+    if not session.is_open:
+        raise SessionEndedError(session=session.id, skill=session.skill, status=session.status)
+    still_theirs(store, session)
 
 
 def came_back(store: Store, session: Session) -> None:
@@ -61,16 +70,16 @@ def agents_at_work(store: Store, session: Session) -> tuple[Session, ...]:
     return tuple(found)
 
 
-def finished(dispatch: Dispatched, *, outcome: str, result: Mapping[str, Any]) -> Dispatched:
+def finished(dispatch: Dispatched, *, outcome: str, result: Mapping[str, Any], at: str) -> Dispatched:
     """Return *dispatch* with its end."""
-    return dispatch._replace(status=DONE, outcome=outcome, result=result)
+    return dispatch._replace(status=DONE, outcome=outcome, result=result, ended_at=at)
 
 
 def ended_by(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
     """Return *dispatch* as the end of *child*'s run leaves it; long facts stay where they are."""
     where = command("status", child.id, "--json", store=store.path)
     result = dispatching.cut(child.state, dispatching.share(total), where)
-    return finished(dispatch, outcome=end_of(child), result=result)
+    return finished(dispatch, outcome=end_of(child), result=result, at=child.moved_at)
 
 
 def end_of(session: Session) -> str:
@@ -96,19 +105,20 @@ def _held_until(store: Store, dispatch: Dispatched, child: Session) -> str | Non
     if any(each.is_open for each in questions):
         return None
     signs = [child.moved_at, *(each.answered_at or "" for each in questions)]
-    ends = [dispatch.expires_at or "", asking.later(max(signs), dispatch.lease)]
+    ends = [dispatch.expires_at or ""]
     for each in dispatching.states(reconciled(store, child)):
+        signs.append(each.ended_at or "")
         if each.status == CLAIMED:
             if each.expires_at is None:
                 return None
             ends.append(each.expires_at)
-    return max(ends)
+    return max(*ends, asking.later(max(signs), dispatch.lease))
 
 
 def _dispatch_of(store: Store, session: Session) -> Dispatched | None:
     try:
         parent = store.read(str(session.parent["session"])).session
-    except FlowError:
+    except UnknownSessionError:
         return None
     if not parent.is_open:
         return None

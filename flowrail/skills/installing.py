@@ -17,16 +17,13 @@ from typing import Any, NamedTuple
 
 from flowrail import __version__, trust
 from flowrail._files import read_bounded, write_atomic
-from flowrail.discovery.locations import FOLDERS, config_folder, expand, find_project_root
 from flowrail.errors import ConflictError, DocumentError, StorageError, UsageError
 from flowrail.machines.wording import did_you_mean
 from flowrail.skills.catalog import UnknownSkillError, listing
 from flowrail.skills.copies import FORMAT, MANIFEST, Manifest, digests, read_manifest, shipped
 
-HOSTS = {"claude": FOLDERS[0], "agents": FOLDERS[1]}
-"""Where each kind of host looks for skills."""
 NEW, SAME, UPDATED, LEFT, REMOVED, GONE = "new", "same", "updated", "left", "removed", "gone"
-"""What becomes of a file: written, as it was, replaced, kept because it is not ours, taken away, not there."""
+"""What became of a file: written, as it was, replaced, kept since it is not ours, taken away, not there."""
 CARD = "SKILL.md"
 ODD = "odd"
 """In place of a digest: no plain file, or one behind a link."""
@@ -65,21 +62,6 @@ class Placed(NamedTuple):
     def as_data(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {**self._asdict(), "files": [each._asdict() for each in self.files]}
-
-
-def place(to: str, host: str, *, cwd: str, home: str, environ: Mapping[str, str]) -> str:
-    """Return the folder that *to* means: the project's or the user's skills, or that very folder."""
-    if to == "project":
-        return in_project(cwd, host)
-    if to == "home":
-        base = config_folder(home, environ) if host == "claude" else os.path.join(home, ".agents")
-        return os.path.join(base, "skills")
-    return os.path.normpath(os.path.join(cwd, expand(to, home)))
-
-
-def in_project(cwd: str, host: str = "claude") -> str:
-    """Return the folder that holds the skills of the project that *cwd* is in."""
-    return os.path.join(find_project_root(cwd), HOSTS[host])
 
 
 def bundled() -> list[str]:
@@ -162,7 +144,7 @@ def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
             ours[path] = was.files[path]
         if state == UPDATED and now:
             before[path] = now
-    for path in sorted(was.files.keys() - wanted.keys()):
+    for path in sorted((was.files.keys() | was.before.keys()) - wanted.keys()):
         now = _digest(folder, path)
         if now is not None:
             files.append(Handled(path, REMOVED if was.ours(path, now) else LEFT))

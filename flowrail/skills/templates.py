@@ -66,6 +66,7 @@ steps:
         type: integer
         required: true
         min: 0
+        max: 50
         example: 0
         description: How many points of the list are not done yet
     rules: # the first that holds decides, so that the agent reports facts and not a verdict
@@ -95,8 +96,8 @@ Visit $visit of at most $limit. Take the first point of the list that is not don
 Report **left**: how many points are not done yet. 0 ends the work; do not report it to come to an end.
 """
 TELL = """\
-Tell the user, in at most ten lines: each point with what shows that it is done, points that are left and why, and
-what you noticed and left alone. Points left when the work ended: $left.
+Tell the user, in at most ten lines: each point with what shows that it is done, points that are left and why,
+and what you noticed and left alone. Points left when the work ended: $left.
 """
 
 WORKFLOW_PY = (
@@ -140,6 +141,7 @@ WORK_TEXT""",
                 "type": "integer",
                 "required": True,
                 "min": 0,
+                "max": 50,
                 "example": 0,
                 "description": "How many points of the list are not done yet",
             },
@@ -171,66 +173,41 @@ TELL_TEXT""",
 )
 
 TEST = '''\
-"""Walk every way through the workflow of this folder: run this file with python3, or with pytest."""
+"""What SKILL must do: run this file with python3, or with pytest. `flow test SKILL` walks more."""
 
-from itertools import product
 from pathlib import Path
 
-from flowrail import Report, advance, guide, start
 from flowrail.machines.folder import entry_file, run
+from flowrail.testing import Run, plan
 
 FOLDER = Path(__file__).resolve().parents[1]
-
-
-def loaded():
-    return run(entry_file(str(FOLDER), FOLDER.name))
-
-
-def reports(way):
-    """Yield what may be reported on that way: each value asked for as in its example, and one more."""
-    tried = [
-        [want.example, want.example + 1] if want.type == "integer" else [want.example]
-        for want in way.wants
-    ]
-    for values in product(*tried):
-        yield Report(way.outcome, {**way.facts, **{w.name: v for w, v in zip(way.wants, values)}})
-
-
-def walks():
-    """Return the ways on that were taken, and how the runs ended, over every run there can be."""
-    workflow = loaded().workflow()
-    given = {name: arg.sample() for name, arg in workflow.params.items() if arg.required}
-    taken, ends, open_ones = set(), set(), [start(workflow, given)]
-    seen = set()
-    while open_ones:
-        session = open_ones.pop()
-        for way in guide(workflow, session).next:
-            for report in reports(way):
-                after = advance(workflow, session, report)
-                taken.add((after.last.step, after.last.outcome))
-                mark = (after.step, tuple(after.visits.items()), str(after.state))
-                if after.is_open and mark not in seen:
-                    seen.add(mark)
-                    open_ones.append(after)
-                elif not after.is_open:
-                    ends.add(after.status)
-    return workflow, taken, ends
+LOADED = run(entry_file(str(FOLDER), FOLDER.name))
 
 
 def test_nothing_is_wrong_with_it():
-    assert not loaded().findings
+    assert not LOADED.findings
 
 
-def test_every_way_on_can_be_taken_and_leads_to_an_end():
-    workflow, taken, ends = walks()
-    assert taken == {(step.id, str(outcome)) for step in workflow.steps for outcome in step.ways}
-    assert ends <= {"completed", "failed"} and ends
+def test_every_way_on_can_be_taken_and_every_walk_ends():
+    planned = plan(LOADED.workflow())
+
+    assert not planned.missing
+    assert not [walk for walk in planned.walks if walk.loose or walk.error]
+
+
+def test_work_goes_on_until_nothing_is_left():
+    run = Run(LOADED.workflow()).report("ok")
+
+    assert run.report(left=2).step == "work"
+    assert run.report(left=0).step == "tell"
+    assert run.report("ok").status == "completed"
 
 
 if __name__ == "__main__":
-    test_nothing_is_wrong_with_it()
-    test_every_way_on_can_be_taken_and_leads_to_an_end()
-    print("every way on leads to an end")
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            test()
+            print(f"passed: {name}")
 '''
 
 YAML: Mapping[str, str] = {

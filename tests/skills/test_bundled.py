@@ -19,26 +19,23 @@ from flowrail.skills.catalog import listing, workflows
 from flowrail.skills.shelf import definition_of
 
 ADDRESSES = [file.address for found in listing(()) for file in workflows(found)]
-NEVER_TAKEN: Mapping[tuple[str, str, str], str] = {}
-"""Ways on that no walk here takes, each with the reason."""
-
 MORE_THAN_ITS_LIMIT = {
     ("perspective-swarm", "framing"): "three failed framings of its own, and those that gathering sent back",
     ("perspective-swarm", "output"): "five refinements, and what came back from failed handoffs",
 }
-"""Steps that are entered more often than their limit, which is on their own way back, each with the reason."""
+"""Steps entered more often than their limit, which counts on their own way back, each with the reason."""
 
 ALLOWED_BEYOND = 3
 """How many rounds a user may allow where a limit asks: another one twice, and one for MUST alone."""
 
 
 class Taken(NamedTuple):
-    """What the walks of one skill's workflows did, by workflow."""
+    """What the walks of one workflow did: ways on by step and outcome, and steps by what became of them."""
 
-    ways: set[tuple[str, str, str]]
-    capped: set[tuple[str, str]]
-    passed: set[tuple[str, str]]
-    entered: set[tuple[str, str]]
+    ways: set[tuple[str, str]]
+    capped: set[str]
+    passed: set[str]
+    entered: set[str]
 
 
 @pytest.fixture(autouse=True)
@@ -76,25 +73,24 @@ def begin(address: str, params: Mapping[str, str]) -> str:
 
 
 def walked(address: str, habit: Habit, params: Mapping[str, str], taken: Taken) -> None:
-    """Walk one workflow to its end and note everything that its sessions did."""
+    """Walk one workflow to its end and note everything that it did; its agents have walks of their own."""
     team = Team(habit)
     end = team.run(begin(address, params))
     assert end.status in {"completed", "failed"}, (address, end)
-    for session, last in team.sessions.items():
-        assert last.status in {"completed", "failed"}, (address, session, last.status)
-        visits: dict[str, int] = {}
-        for move in told("history", session)["steps"]:
-            if move["kind"] != "move":
-                continue
-            where = (last.skill, move["step"])
-            taken.entered.add(where)
-            taken.passed.update((last.skill, step) for step in move["passed"])
-            if move["capped"]:
-                taken.capped.add(where)
-            else:
-                taken.ways.add((*where, move["outcome"]))
-            visits[move["step"]] = visits.get(move["step"], 0) + 1
-        assert _within_limits(last.skill, visits), (session, visits)
+    assert {last.status for last in team.sessions.values()} <= {"completed", "failed"}
+    visits: dict[str, int] = {}
+    for move in told("history", end.session)["steps"]:
+        if move["kind"] != "move":
+            continue
+        step = move["step"]
+        visits[step] = visits.get(step, 0) + 1
+        taken.passed.update(move["passed"])
+        if move["capped"]:
+            taken.capped.add(step)
+        else:
+            taken.ways.add((step, move["outcome"]))
+    taken.entered.update(visits)
+    assert _within_limits(address, visits), (end.session, visits)
 
 
 def _within_limits(address: str, visits: Mapping[str, int]) -> bool:
@@ -117,12 +113,10 @@ def test_an_agent_of_any_habit_ends_every_workflow_and_every_way_on_is_taken(add
     for habit in habits().values():
         walked(address, habit, next(modes(definition)), taken)
 
-    ways = {(address, edge.source, str(edge.outcome)) for edge in possible_edges(definition)}
-    mine = {way for way in taken.ways if way[0] == address}
-    assert ways - mine == {way for way in NEVER_TAKEN if way[0] == address}
-    assert {outcome for *_, outcome in mine - ways} <= {"stop"}
-    for step in definition.steps:
-        assert (address, step.id) in taken.entered
-        assert step.when is None or (address, step.id) in taken.passed, step.id
-        loops = step.limit is not None and "iterate" in step.next
-        assert not loops or (address, step.id) in taken.capped, step.id
+    ways = {(edge.source, str(edge.outcome)) for edge in possible_edges(definition)}
+    assert ways - taken.ways == set()
+    assert {outcome for _, outcome in taken.ways - ways} <= {"stop"}
+    assert {step.id for step in definition.steps} == taken.entered
+    assert {step.id for step in definition.steps if step.when is not None} == taken.passed
+    loops = {step.id for step in definition.steps if step.limit is not None and "iterate" in step.next}
+    assert loops == taken.capped

@@ -46,7 +46,7 @@ def findings(
     put_skill("lead", lead, texts={"workflows/look.yaml": inner, **(texts or {})})
     roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
     reports = check_here(["lead"], roots, os.getcwd(), problems=fence_problems)
-    return [finding for report in reports for finding in report.findings]
+    return [each for report in reports for each in report.findings if each.severity == "error"]
 
 
 def told(lead: str, inner: str = INNER) -> list[tuple[str, str]]:
@@ -181,7 +181,7 @@ def test_a_fence_that_stays_text_is_found_with_its_line(text: str, message: str,
 
 def test_fences_in_variants_and_prompts_are_looked_at_too() -> None:
     lead = LEAD.replace("run: NAME/look, over: areas, vars: {area: $item}", "over: areas, prompt: p.md")
-    lead = lead.replace("    dispatch:", '    variants: [{when: "visit > 1", text: v.md}]\n    dispatch:')
+    lead = lead.replace("    dispatch:", '    variants: [{when: "size > 1", text: v.md}]\n    dispatch:')
 
     found = findings(lead, texts={"p.md": f"{WRONG}$item", "v.md": WRONG})
 

@@ -10,7 +10,7 @@ from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.errors import UsageError
 from flowrail.formatters.escape import one_line
-from flowrail.skills import installing
+from flowrail.skills import hosts, installing
 from flowrail.skills.installing import LEFT, NEW, REMOVED, SAME, UPDATED, Placed
 
 _WORDS = {NEW: "new", UPDATED: "brought up to date", SAME: "as they were", REMOVED: "taken away"}
@@ -43,7 +43,7 @@ def command(
     if bool(names) == every:
         raise UsageError("say which skills to install", hint="name them, or give --all")
     here = Here()
-    root = installing.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
+    root = hosts.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
     wanted = installing.bundled() if every else names
     placed = installing.install(wanted, root, card=card, force=force, dry_run=dry_run)
     if as_json:

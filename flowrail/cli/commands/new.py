@@ -10,7 +10,7 @@ from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.discovery.locations import expand
 from flowrail.formatters.escape import one_line
-from flowrail.skills import installing, making
+from flowrail.skills import hosts, making
 
 
 @click.command("new")
@@ -25,7 +25,7 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
     step by step; `flow check NAME` names every mistake.
     """
     here = Here()
-    root = os.path.join(here.cwd, expand(folder, here.home)) if folder else installing.in_project(here.cwd)
+    root = os.path.join(here.cwd, expand(folder, here.home)) if folder else hosts.in_project(here.cwd)
     made = making.make(name, os.path.normpath(root), python=python)
     if as_json:
         output.data(made._asdict())
@@ -34,9 +34,9 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
     test = next(each for each in made.files if each.startswith("tests/"))
     lines = [
         f"{made.skill} is made in {made.folder}: {', '.join(made.files)}",
-        f"check it:  flow check {path}",
-        f"test it:   python3 {path}/{test}",
-        f"run it:    flow step {made.skill}",
+        f"check it: flow check {path}",
+        f"test it: python3 {path}/{test}" if python else f"test it: flow test {path}",
+        f"run it: flow step {made.skill}",
     ]
     if python:
         lines.append(f"before it runs in a project, a person types: flow trust {made.skill}")

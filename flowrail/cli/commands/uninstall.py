@@ -8,7 +8,7 @@ from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.errors import UsageError
 from flowrail.formatters.escape import one_line
-from flowrail.skills import installing
+from flowrail.skills import hosts, installing
 from flowrail.skills.installing import LEFT, REMOVED
 
 
@@ -27,7 +27,7 @@ def command(names: tuple[str, ...], every: bool, to: str, host: str, dry_run: bo
     if bool(names) == every:
         raise UsageError("say which skills to take away", hint="name them, or give --all")
     here = Here()
-    root = installing.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
+    root = hosts.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
     wanted = installing.installed(root) if every else names
     placed = installing.uninstall(wanted, root, dry_run=dry_run)
     if as_json:

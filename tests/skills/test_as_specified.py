@@ -1,0 +1,243 @@
+"""The bundled skills hold to what was specified of them, and their texts to what a step's text must be."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support.sandbox import flow
+
+from flowrail.cli.main import COMMANDS
+from flowrail.machines import folder
+from flowrail.machines.definition import BUILT_IN, Definition, StepDef
+from flowrail.machines.values import fact_args
+from flowrail.machines.wording import placeholders
+from flowrail.skills.catalog import bundled_folder, listing, workflows
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "skills.yaml"
+FACTS: Mapping[str, Any] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
+LOADED = {file.address: folder.read(file) for found in listing(()) for file in workflows(found)}
+ALL: Mapping[str, Definition] = {address: loaded.definition for address, loaded in LOADED.items()}
+TEXTS = sorted(Path(bundled_folder()).glob("*/steps/**/*.md"))
+LARGEST = 6_000
+A_LINE = 60
+"""A paragraph shorter than that leads in to what follows; many may begin alike."""
+
+NO_PAPER = "a paper that cannot be had is not converted"
+NOTHING_LEFT = "with no item there is nothing to hand out, to ask or to go round for"
+DEPARTURES: Mapping[tuple[str, str, str], tuple[Any, str]] = {
+    ("arxiv-to-md/paper", "preprocess", "when"): ("source != 'none'", NO_PAPER),
+    ("arxiv-to-md/paper", "convert", "when"): ("source != 'none'", NO_PAPER),
+    ("arxiv-to-md/paper", "clean", "when"): ("source != 'none'", NO_PAPER),
+    ("arxiv-to-md/paper", "verify_completeness", "when"): ("source != 'none'", NO_PAPER),
+    ("incoherence", "deep_dive_dispatch", "when"): ("candidates", NOTHING_LEFT),
+    ("incoherence", "present_batch", "when"): ("batches_left > 0", NOTHING_LEFT),
+    ("incoherence", "resolution_loop", "when"): ("batches_left > 0", NOTHING_LEFT),
+    ("incoherence", "reconcile_dispatch", "when"): ("waves_left > 0 and targets", NOTHING_LEFT),
+    ("incoherence", "reconcile_collect", "when"): ("waves_left > 0", NOTHING_LEFT),
+    ("planner/executor", "implementation", "when"): ("milestones", NOTHING_LEFT),
+    ("planner/executor", "implementation", "next"): (
+        {"ok": "code_qr", "fail": "code_qr"},
+        "a milestone that nobody gets done would hold the run up for ever; the review says what is missing",
+    ),
+    ("doc-sync", "audit", "next"): (
+        {"ok": "plan", "fail": "plan", "skip": "report"},
+        "one area that cannot be audited would keep what was found in the others from being planned",
+    ),
+    ("doc-sync", "apply", "next"): (
+        {"ok": "verify", "fail": "verify"},
+        "a writer that fails would hold the run up for ever; verifying says which rows are open",
+    ),
+    ("perspective-swarm", "diverging", "limit"): (
+        3,
+        "gathering and framing could send each other back for ever",
+    ),
+    ("perspective-swarm", "handoff", "limit"): (3, "a handoff that always fails would be tried for ever"),
+}
+"""Where the graphs differ from what was specified: what holds instead, and why."""
+
+
+def told(step: StepDef) -> Iterator[str]:
+    """Yield each text that an agent may be told at *step*."""
+    for actions in (step.actions, *(variant.actions for variant in step.variants)):
+        yield "\n\n".join(str(each) for each in actions)  # type: ignore[union-attr]
+
+
+def steps() -> Iterator[tuple[str, Definition, StepDef]]:
+    for address, definition in ALL.items():
+        for step in definition.steps:
+            yield address, definition, step
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(bundled_folder()))
+
+
+def parts(step: StepDef) -> dict[str, Any]:
+    """Return what was specified of a step, as this one has it."""
+    work = step.work
+    over = None if work is None else work.over
+    return {
+        "title": step.title,
+        "next": {str(outcome): target or "end" for outcome, target in step.next.items()},
+        "phase": step.phase,
+        "when": step.when,
+        "limit": step.bound,
+        "agent": work.agent if work else None,
+        "run": work.run if work else None,
+        "over": list(over) if isinstance(over, tuple) else ("a list" if over else None),
+        "join": work.join if work and work.join != "all" else None,
+        "gate": step.gate is not None or None,
+        "asks": bool(step.questions) or None,
+    }
+
+
+# --- the graphs
+
+
+def test_there_are_36_workflows_with_217_steps() -> None:
+    assert set(ALL) == set(FACTS)
+    assert (len(ALL), sum(definition.total_steps for definition in ALL.values())) == (36, 217)
+
+
+@pytest.mark.parametrize("address", FACTS)
+def test_a_workflow_has_the_steps_that_were_specified(address: str) -> None:
+    definition, specified = ALL[address], FACTS[address]["steps"]
+
+    assert [step.id for step in definition.steps] == list(specified)
+    for step in definition.steps:
+        title, ways, *more = specified[step.id]
+        wanted = {**dict.fromkeys(parts(step)), "title": title, "next": ways, **(more[0] if more else {})}
+        for part, has in parts(step).items():
+            expected, _ = DEPARTURES.get((address, step.id, part), (wanted[part], ""))
+            assert has == expected, (step.id, part)
+
+
+@pytest.mark.parametrize("address", [each for each in FACTS if "params" in FACTS[each]])
+def test_a_workflow_takes_the_parameters_that_were_specified(address: str) -> None:
+    for param, specified in FACTS[address]["params"].items():
+        arg = ALL[address].params[param]
+        assert arg.kind == specified["type"]
+        assert set(specified.get("choices", ())) <= set(arg.choices or ())
+        for key in specified.keys() & {"default", "required", "min_length", "max_length"}:
+            assert getattr(arg, key) == specified[key], (param, key)
+
+
+def test_nothing_is_found_by_the_check() -> None:
+    ran = flow("check", *{address.partition("/")[0] for address in ALL}, "--strict")
+
+    assert (ran.status, ran.out) == (0, "36 workflows checked, nothing found\n")
+
+
+def test_what_is_handed_to_an_agent_is_what_its_workflow_takes() -> None:
+    for address, definition, step in steps():
+        work = step.work
+        if work is None or work.run is None:
+            continue
+        params = ALL[work.run].params
+        assert set(work.vars) <= set(params), (address, step.id)
+        assert {each for each, arg in params.items() if arg.required} <= set(work.vars), (address, step.id)
+        named = {each for value in work.vars.values() for each in placeholders(str(value))}
+        assert named <= known(definition, step) | {"item"}, (address, step.id)
+        assert not isinstance(work.over, str) or work.over in known(definition, step), (address, step.id)
+
+
+def test_a_workflow_that_goes_on_goes_on_with_one_that_exists() -> None:
+    (address,) = [each for each, definition in ALL.items() if definition.then]
+    (choices,) = [step.reports["scope"].choices for step in ALL[address].steps]
+
+    assert {f"prompt-engineer/{scope}" for scope in choices or ()} <= set(ALL)
+    assert ALL[address].then == "prompt-engineer/$scope"
+
+
+def known(definition: Definition, step: StepDef) -> set[str]:
+    """Return the names that have, or may have, a value when *step* is told."""
+    del step
+    facts = {fact for each in definition.steps for fact in fact_args(each)}
+    return {*definition.params, *facts, "visit", "limit"}
+
+
+# --- the texts
+
+
+def test_every_placeholder_is_declared() -> None:
+    for address, definition, step in steps():
+        names = {each for text in told(step) for each in placeholders(text)}
+        assert names <= known(definition, step), (address, step.id)
+        prompt = " ".join(step.work.prompt) if step.work else ""
+        assert placeholders(prompt) <= known(definition, step) | BUILT_IN, (address, step.id)
+
+
+def test_every_required_value_without_choices_has_an_example_that_is_taken() -> None:
+    for address, definition, step in steps():
+        for fact, arg in {**definition.params, **fact_args(step)}.items():
+            if arg.required and not arg.choices:
+                assert arg.example is not None, (address, step.id, fact)
+                assert arg.problem(json.loads(json.dumps(arg.example))) is None, (address, step.id, fact)
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=name)
+def test_a_text_is_short_and_says_something(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+
+    assert 200 < len(text.encode()) <= LARGEST
+    assert "TODO" not in re.sub(r"`[^`]*`|TODO (without|or FIXME)|a TODO", "", text)
+
+
+def test_what_is_told_is_within_the_same_bound_with_what_it_quotes() -> None:
+    for address, loaded in LOADED.items():
+        for step in loaded.definition.steps:
+            for text in told(step):
+                quoted = re.findall(r"^```flow:resource\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
+                whole = text + "".join(loaded.resources[each] for body in quoted for each in body.split())
+                assert len(whole.encode()) <= LARGEST, (address, step.id)
+
+
+def test_no_paragraph_stands_in_two_texts() -> None:
+    seen: dict[str, list[str]] = defaultdict(list)
+    for path in TEXTS:
+        for paragraph in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
+            folded = " ".join(paragraph.split())
+            if len(folded) > A_LINE:
+                seen[folded].append(name(path))
+
+    assert not {folded: where for folded, where in seen.items() if len(where) > 1}
+
+
+def test_every_text_is_told_by_a_step() -> None:
+    files = {
+        f"{address.partition('/')[0]}/{path}" for address, loaded in LOADED.items() for path in loaded.files
+    }
+    texts = {name(path) for path in TEXTS}
+    quoted = {name(path) for path in Path(bundled_folder()).glob("*/resources/*.md")}
+
+    assert texts <= files
+    assert quoted <= files
+
+
+def test_no_text_names_a_step_by_its_id() -> None:
+    ids = {step.id for _, _, step in steps()}
+    marked = {each for each in ids if "_" in each}
+
+    for path in TEXTS:
+        text = path.read_text(encoding="utf-8")
+        words = set(re.findall(r"\b[a-z]+(?:_[a-z0-9]+)+\b", text))
+        assert not words & marked, name(path)
+        assert not re.search(r"\bsteps? `[a-z_]+`|`[a-z_]+` step\b", text), name(path)
+
+
+@pytest.mark.parametrize("path", [*TEXTS, *sorted(Path(bundled_folder()).glob("*/resources/*.md"))], ids=name)
+def test_commands_and_files_of_ours_that_a_text_names_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    skill = Path(bundled_folder()) / name(path).partition("/")[0]
+
+    for verb in re.findall(r"`flow ([a-z]+)", text):
+        assert verb in COMMANDS
+    for file in re.findall(r"\b(?:steps|resources|workflows)/[\w./-]+\.(?:md|yaml)\b", text):
+        assert (skill / file).exists()

@@ -1,0 +1,117 @@
+"""A copy of a bundled skill runs like that one as long as nobody changed it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.installed import SKILL, as_by_another_version
+from support.sandbox import (
+    flow,
+    home_skills,
+    project_skills,
+    refused,
+    told,
+)
+
+
+@pytest.fixture
+def installed() -> Path:
+    """Return the folder of a skill that is installed in the project."""
+    assert flow("install", SKILL).status == 0
+    return project_skills() / SKILL
+
+
+def test_a_copy_runs_like_the_bundled_one(installed: Path) -> None:
+    begun = told("step", SKILL)
+
+    assert begun["source"] == "project"
+    assert told("step", SKILL, "ok")["step"]["number"] == 2
+    assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is True
+    assert "project, as bundled" in flow("show", SKILL).out
+    (installed / ".DS_Store").write_bytes(b"left by a file manager")
+    assert flow("start", SKILL).status == 0
+
+
+def test_a_copy_of_a_skill_with_agents_hands_their_work_out() -> None:
+    flow("install", "planner", "--host", "agents")
+    begun = told("start", "planner", "-p", "task=x")
+
+    assert told(*begun["dispatches"][0]["command"].split()[1:])["skill"] == "planner/explore"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (
+            lambda folder: (folder / "steps" / "synthesis.md").write_text("Mine."),
+            "steps/synthesis.md (changed)",
+        ),
+        (lambda folder: (folder / "steps" / "synthesis.md").unlink(), "steps/synthesis.md (gone)"),
+        (
+            lambda folder: (folder / "workflows").mkdir() or (folder / "workflows" / "x.yaml").touch(),
+            "workflows/x.yaml (new)",
+        ),
+    ],
+)
+def test_a_changed_copy_asks_for_leave_and_names_the_change(installed: Path, change: Any, named: str) -> None:
+    change(installed)
+
+    status, error = refused("step", SKILL)
+
+    assert (status, error["code"]) == (7, "NOT_TRUSTED")
+    assert f"differs from it: {named}, and nobody allowed it" in error["message"]
+    again = f"flow install {SKILL} --to {installed.parent} --force"
+    assert error["hint"] == f"a person types: flow trust {SKILL}; or take that back: {again}"
+    assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is False
+
+
+def test_many_changes_are_named_in_few_words(installed: Path) -> None:
+    for path in (installed / "steps").iterdir():
+        path.write_text("Mine.")
+
+    assert "and 2 more" in refused("step", SKILL)[1]["message"]
+
+
+def test_a_changed_copy_that_was_allowed_runs(installed: Path) -> None:
+    (installed / "steps" / "extract_structure.md").write_text("Do it my way.")
+    digest = flow("trust", SKILL, "--digest", "0").out.split("digest ")[1].split()[0]
+
+    assert flow("trust", SKILL, "--digest", digest).status == 0
+    assert told("step", SKILL)["actions"] == ["Do it my way."]
+
+
+def test_a_copy_of_another_version_is_said_to_be_one(installed: Path) -> None:
+    as_by_another_version(installed)
+
+    error = refused("step", SKILL)[1]
+
+    assert "differs from it, as flowrail 0.0.9 installed it" in error["message"]
+    assert error["hint"].endswith(f"bring it up to date: flow install {SKILL} --to {installed.parent}")
+
+
+def test_a_session_of_a_copy_stops_where_the_copy_changes(installed: Path) -> None:
+    told("step", SKILL)
+    (installed / "steps" / "synthesis.md").write_text("Another conclusion.")
+
+    status, error = refused("step", SKILL, "ok")
+
+    assert (status, error["code"]) == (7, "NOT_TRUSTED")
+    assert "steps/synthesis.md (changed)" in error["message"]
+    flow("install", SKILL, "--force")
+    assert told("step", SKILL, "ok")["step"]["number"] == 2
+
+
+def test_a_copy_that_holds_a_link_is_no_copy(installed: Path) -> None:
+    (installed / "link.md").symlink_to("/etc/passwd")
+
+    assert refused("step", SKILL)[1]["code"] == "NOT_TRUSTED"
+    assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is False
+
+
+def test_a_copy_in_home_is_ones_own() -> None:
+    flow("install", SKILL, "--to", "home")
+    (home_skills() / SKILL / "steps" / "extract_structure.md").write_text("Do it my way.")
+
+    assert told("step", SKILL)["actions"] == ["Do it my way."]

@@ -1,0 +1,166 @@
+"""What became of an agent follows from its own journal, whatever was or was not written above it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from support.agents import LEAD, Team, put_lead
+from support.sandbox import put_skill
+
+from flowrail.errors import StorageError
+from flowrail.machines.dispatching import DispatchGoneError
+from flowrail.machines.kept import Change
+from flowrail.skills import runs, working
+from flowrail.skills.family import agents_at_work, reconciled
+
+
+@pytest.fixture
+def team() -> Team:
+    put_lead()
+    return Team()
+
+
+def test_a_crash_between_the_two_records_of_an_end_loses_nothing(team: Team) -> None:
+    child = team.child(1)
+    team.report("ok", child)
+    real = Change.commit
+
+    def dies(change: Change, session: object, *, kind: str, **more: object) -> object:
+        if kind == "finish":
+            raise KeyboardInterrupt
+        return real(change, session, kind=kind, **more)  # type: ignore[arg-type]
+
+    with patch.object(Change, "commit", dies), pytest.raises(KeyboardInterrupt):
+        team.report("ok", child, found="it")
+
+    assert "finish" not in team.kinds()
+    assert team.statuses()[0] == "ok"
+    assert team.told().dispatches[0].result == {"found": "it"}
+    for number in (2, 3):
+        team.work(team.child(number))
+    assert team.report("ok").step.id == "tell"  # type: ignore[union-attr]
+
+
+def test_an_end_while_somebody_holds_the_session_above_waits_for_nobody(team: Team) -> None:
+    child = team.child(1)
+    team.report("ok", child)
+
+    with team.world.store.change(team.id):
+        told = team.report("ok", child, found="it")
+
+    assert told.status == "completed"
+    assert team.statuses()[0] == "ok"
+
+
+def test_an_end_that_comes_while_the_work_is_taken_away_does_not_count(team: Team) -> None:
+    child = team.child(1)
+    team.report("ok", child)
+    real = Change.commit
+
+    def taken_away(change: Change, session: object, *, kind: str, **more: object) -> object:
+        if kind == "move" and change.kept.session.id == child:
+            held.__exit__(None, None, None)
+            working.cancel(team.world, team.id, "d0-1")
+        return real(change, session, kind=kind, **more)  # type: ignore[arg-type]
+
+    held = team.world.store.change(team.id)
+    held.__enter__()
+    with (
+        patch.object(Change, "commit", taken_away),
+        pytest.raises(DispatchGoneError, match="it is cancelled"),
+    ):
+        team.report("ok", child, found="late")
+
+    assert team.statuses()[0] == "cancelled"
+
+
+def test_the_disk_may_refuse_the_record_above_and_the_end_still_counts(team: Team) -> None:
+    child = team.child(1)
+    team.report("ok", child)
+    real = Change.commit
+
+    def full(change: Change, session: object, *, kind: str, **more: object) -> object:
+        if kind == "finish":
+            raise StorageError("the disk is full", hint="make room")
+        return real(change, session, kind=kind, **more)  # type: ignore[arg-type]
+
+    with patch.object(Change, "commit", full):
+        assert team.report("ok", child, found="it").status == "completed"
+
+    assert team.statuses()[0] == "ok"
+
+
+def test_what_an_agent_did_is_kept_when_the_step_is_left(team: Team) -> None:
+    for number in (1, 2, 3):
+        team.work(team.child(number), found=str(number))
+    team.report("ok")
+
+    move = next(record for record in team.world.store.records(team.id) if record.kind == "move")
+
+    assert [each["result"] for each in move.note["dispatches"]] == [{"found": n} for n in "123"]
+
+
+def test_work_whose_session_is_gone_is_handed_out_again_when_its_lease_is_over(team: Team) -> None:
+    child = team.child(1)
+    shutil.rmtree(Path(team.world.store.folder(child)))
+
+    assert team.statuses()[0] == "claimed"
+    with pytest.raises(DispatchGoneError):
+        team.claim(1)
+    team.clock.forward(601)
+    assert team.child(1) != child
+
+
+def test_an_agent_whose_leader_is_gone_has_lost_its_work(team: Team) -> None:
+    child = team.child(1)
+    shutil.rmtree(Path(team.world.store.folder(team.id)))
+
+    with pytest.raises(DispatchGoneError, match="the step it belongs to has been left"):
+        team.report("ok", child)
+
+
+def test_an_agent_whose_leader_was_abandoned_has_lost_its_work(team: Team) -> None:
+    child = team.child(1)
+    runs.abandon(team.world, team.id)
+
+    with pytest.raises(DispatchGoneError):
+        team.report("ok", child)
+
+
+def test_a_damaged_journal_above_is_told_as_what_it_is(team: Team) -> None:
+    child = team.child(1)
+    journal = Path(team.world.store.folder(team.id)) / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-40] + b"x" * 39 + b"\n")
+
+    with pytest.raises(StorageError):
+        team.report("ok", child)
+
+
+def test_agents_of_agents_keep_a_lease_alive() -> None:
+    middle = LEAD.replace("name: NAME", "name: NAME/one").replace("JOIN", "all")
+    middle = middle.replace("run: NAME/one, over: areas, vars: {area: $item}", "run: NAME/inner")
+    middle = middle.replace("{areas: {type: list, default: [a, b, c]}}", "{area: {type: string}}")
+    inner = (
+        "name: NAME/inner\nsteps:\n  - {id: a, title: A, actions: [Do.], next: {ok: b}}\n"
+        "  - {id: b, title: B, actions: [Do.], next: {ok: null}}\n"
+    )
+    texts = {"workflows/one.yaml": middle, "workflows/inner.yaml": inner}
+    put_skill("lead", LEAD.replace("JOIN", "all"), texts=texts)
+    team = Team()
+    child = team.child(1)
+    grandchild = working.claim(team.world, child, "d0-1").guidance.session  # type: ignore[union-attr]
+
+    for _ in range(2):
+        team.clock.forward(590)
+        team.report("ok", grandchild)
+    team.clock.forward(590)  # and half an hour after its last step, it has what its own agent brought
+
+    parent = team.world.store.read(team.id).session
+    assert team.told().dispatches[0].expires_at == "2026-11-18T12:29:40.000Z"
+    assert [each.id for each in agents_at_work(team.world.store, parent)] == [child]
+    with pytest.raises(DispatchGoneError):
+        team.claim(1)
+    assert reconciled(team.world.store, parent) != parent

@@ -1,0 +1,234 @@
+"""Bundled skills in a project, in home or in any folder: put there and brought up to date."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from support.installed import BUNDLE, SKILL, as_by_another_version, files, manifest, states
+from support.sandbox import (
+    BUNDLED,
+    flow,
+    project_skills,
+    put_skill,
+    refused,
+    told,
+    unchanged,
+)
+
+from flowrail.errors import StorageError
+from flowrail.skills import installing
+from flowrail.skills.copies import MANIFEST
+
+
+@pytest.fixture
+def installed() -> Path:
+    """Return the folder of a skill that is installed in the project."""
+    assert flow("install", SKILL).status == 0
+    return project_skills() / SKILL
+
+
+# --- where
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ([], ".claude/skills"),
+        (["--host", "agents"], ".agents/skills"),
+        (["--to", "deep/skills"], "deep/skills"),
+        (["--to", "~/mine"], "HOME/mine"),
+        (["--to", "home"], "HOME/.claude/skills"),
+        (["--to", "home", "--host", "agents"], "HOME/.agents/skills"),
+    ],
+)
+def test_a_skill_is_put_where_the_host_looks(words: list[str], place: str) -> None:
+    ran = flow("install", SKILL, *words)
+
+    folder = Path(place.replace("HOME", os.environ["HOME"])) / SKILL
+    assert ran.status == 0
+    assert files(folder) == files(BUNDLE)
+    assert f"files {len(files(BUNDLE))} new" in ran.out
+
+
+def test_the_project_is_found_from_below_and_home_may_be_moved(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    project = Path.cwd()
+    (project / "src").mkdir()
+    monkeypatch.chdir(project / "src")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "moved"))
+
+    flow("install", SKILL)
+    flow("install", SKILL, "--to", "home")
+
+    assert (project / ".claude" / "skills" / SKILL / "SKILL.md").exists()
+    assert (tmp_path / "moved" / "skills" / SKILL / "SKILL.md").exists()
+
+
+def test_all_of_them_are_installed_and_taken_away() -> None:
+    told("install", "--all")
+    assert sorted(each.name for each in project_skills().iterdir()) == BUNDLED
+    assert [item["source"] for item in told("list")["skills"]] == ["project"] * len(BUNDLED)
+
+    told("uninstall", "--all")
+
+    assert list(project_skills().iterdir()) == []
+    assert told("uninstall", "--all") == {"uninstalled": [], "dry_run": False}
+
+
+def test_only_the_card_may_be_installed_and_the_steps_come_from_the_package() -> None:
+    flow("install", SKILL, "--card")
+
+    assert list(files(project_skills() / SKILL)) == ["SKILL.md"]
+    assert told("step", SKILL)["source"] == "bundled"
+    assert set(states("install", SKILL).values()) == {"new", "same"}
+    assert states("install", SKILL, "--card")["workflow.yaml"] == "removed"
+    assert list(files(project_skills() / SKILL)) == ["SKILL.md"]
+
+
+@pytest.mark.parametrize("verb", ["install", "uninstall"])
+@pytest.mark.parametrize("words", [[], [SKILL, "--all"]])
+def test_what_is_meant_has_to_be_said_one_way(verb: str, words: list[str]) -> None:
+    assert refused(verb, *words)[0] == 2
+
+
+@pytest.mark.parametrize("name", ["decision-critik", "planner/explore", "..", "/etc", ""])
+def test_what_is_not_bundled_is_not_installed(name: str) -> None:
+    status, error = refused("install", name)
+
+    assert (status, error["code"]) == (2, "UNKNOWN_SKILL")
+    assert not project_skills().exists()
+
+
+# --- what is already there
+
+
+def test_a_second_time_changes_nothing(installed: Path) -> None:
+    with unchanged(project_skills()):
+        ran = flow("install", SKILL, "--dry-run")
+    before = files(installed), manifest(installed)
+
+    again = flow("install", SKILL)
+
+    assert "as they were" in ran.out
+    assert ran.out.endswith("nothing was written\n")
+    assert "new" not in again.out
+    assert (files(installed), manifest(installed)) == before
+
+
+def test_a_dry_run_writes_nothing() -> None:
+    with unchanged(Path.cwd()):
+        assert told("install", SKILL, "--dry-run")["dry_run"] is True
+
+
+def test_a_file_changed_by_hand_is_left_and_named(installed: Path) -> None:
+    changed, gone = installed / "steps" / "synthesis.md", installed / "SKILL.md"
+    changed.write_text("Mine.\n")
+    gone.unlink()
+
+    ran = flow("install", SKILL)
+
+    assert changed.read_text() == "Mine.\n"
+    assert gone.exists()
+    assert "left as it is, not written by us or changed since: steps/synthesis.md" in ran.out
+    assert states("install", SKILL)["steps/synthesis.md"] == "left"
+
+
+def test_force_takes_a_change_back(installed: Path) -> None:
+    (installed / "steps" / "synthesis.md").write_text("Mine.\n")
+    (installed / "mine.md").write_text("Mine too.\n")
+
+    flow("install", SKILL, "--force")
+
+    assert files(installed) == {**files(BUNDLE), "mine.md": b"Mine too.\n"}
+
+
+def test_an_older_version_is_brought_up_to_date(installed: Path) -> None:
+    as_by_another_version(installed)
+
+    became = states("install", SKILL)
+
+    assert became["steps/synthesis.md"] == "updated"
+    assert became["steps/old.md"] == "removed"
+    assert files(installed) == files(BUNDLE)
+    assert manifest(installed)["files"].keys() == files(BUNDLE).keys()
+    assert "before" not in manifest(installed)
+
+
+def test_what_another_version_wrote_and_somebody_changed_is_left(installed: Path) -> None:
+    as_by_another_version(installed)
+    (installed / "steps" / "old.md").write_text("Mine now.\n")
+
+    assert states("install", SKILL)["steps/old.md"] == "left"
+    assert (installed / "steps" / "old.md").exists()
+
+
+def test_an_installation_that_was_cut_short_is_finished(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_by_another_version(installed)
+
+    def fails(*_args: object, **_options: object) -> None:
+        raise StorageError("the disk is full", hint="free some space")
+
+    with monkeypatch.context() as cut:
+        cut.setattr(installing, "_remove", fails)
+        assert flow("install", SKILL).status == 3
+    (installed / "steps" / "synthesis.md").write_text("Once.\n")  # as if this one had not been reached
+
+    flow("install", SKILL)
+
+    assert files(installed) == files(BUNDLE)
+
+
+def test_what_was_there_before_belongs_to_whoever_put_it_there() -> None:
+    folder = project_skills() / SKILL
+    for path, data in files(BUNDLE).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+
+    assert set(states("install", SKILL).values()) == {"same"}
+    assert not (folder / MANIFEST).exists()
+    assert refused("uninstall", SKILL)[1]["code"] == "NOT_INSTALLED"
+
+
+# --- what is odd there
+
+
+def test_a_link_in_place_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    project_skills().mkdir(parents=True)
+    (project_skills() / SKILL).symlink_to(tmp_path / "elsewhere")
+
+    status, error = refused("install", SKILL)
+
+    assert (status, error["code"]) == (4, "NOT_A_FOLDER")
+    assert not list((tmp_path / "elsewhere").iterdir())
+    (project_skills() / SKILL).unlink()
+    (project_skills() / SKILL).write_text("a file")
+    assert "is no folder" in refused("install", SKILL)[1]["message"]
+
+
+def test_a_link_inside_the_folder_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    folder = put_skill(SKILL, texts={"SKILL.md": "mine"})
+    (folder / "steps").symlink_to(tmp_path / "elsewhere")
+    (folder / "SKILL.md").unlink()
+    (folder / "SKILL.md").symlink_to(tmp_path / "elsewhere")
+
+    became = states("install", SKILL, "--force")
+
+    assert {state for path, state in became.items() if path.startswith("steps/")} == {"left"}
+    assert (became["SKILL.md"], became["workflow.yaml"]) == ("left", "updated")
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_place_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_args: object, **_options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "makedirs", refuses)
+
+    assert refused("install", SKILL)[0] == 3

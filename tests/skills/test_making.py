@@ -1,0 +1,179 @@
+"""A new skill is in order from the start, and its own test holds at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.sandbox import (
+    allow,
+    clean_environment,
+    flow,
+    project_skills,
+    put_skill,
+    refused,
+    told,
+    unchanged,
+)
+from support.team import Habit, Team
+
+from flowrail.diagrams.marked import block
+from flowrail.diagrams.table import steps_table
+from flowrail.discovery.locations import Root, Scope
+from flowrail.skills import making
+from flowrail.skills.shelf import definition_of
+
+FORMS = [(), ("--python",)]
+
+
+def made(*words: str, name: str = "my-thing") -> Path:
+    """Make a skill and return its folder."""
+    return Path(told("new", name, *words)["folder"])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_new_skill_passes_its_check_at_once(form: tuple[str, ...]) -> None:
+    folder = made(*form)
+
+    assert folder == project_skills() / "my-thing"
+    for target in ("my-thing", str(folder)):
+        ran = flow("check", target, "--strict")
+        assert (ran.status, ran.out) == (0, "1 workflow checked, nothing found\n")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_its_own_test_passes_as_it_lies_there(form: tuple[str, ...]) -> None:
+    (test,) = made(*form).glob("tests/test_my_thing.py")
+    environ = {**clean_environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    ran = subprocess.run(
+        [sys.executable, test], env=environ, capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count("passed: ") == 3
+    assert not list(test.parent.glob("__pycache__"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_its_own_test_fails_where_a_way_leads_nowhere(form: tuple[str, ...]) -> None:
+    folder = made(*form)
+    (file,) = [each for each in folder.iterdir() if each.name.startswith("workflow.")]
+    before = file.read_text()
+    file.write_text(
+        before.replace("ok: tell", "ok: gone").replace('Outcome.OK: "tell"', 'Outcome.OK: "gone"')
+    )
+    assert file.read_text() != before
+    environ = {**clean_environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    ran = subprocess.run(
+        [sys.executable, folder / "tests" / "test_my_thing.py"],
+        env=environ,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert ran.returncode
+    assert flow("check", "my-thing").status == 1
+
+
+def test_the_generated_walks_of_it_pass() -> None:
+    made()
+
+    assert flow("test", "my-thing").status == 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_agent_walks_it(form: tuple[str, ...]) -> None:
+    made(*form)
+    if form:
+        assert refused("start", "my-thing")[0] == 7
+        allow("my-thing")
+
+    assert Team(Habit()).run("flow step my-thing").status == "completed"
+
+
+def test_its_card_says_what_it_is(tmp_path: Path) -> None:
+    folder = made("--dir", str(tmp_path), name="one-more")
+
+    card = (folder / "SKILL.md").read_text()
+    definition, _ = definition_of("one-more", told_roots(tmp_path))
+    assert block(card, "steps", source="SKILL.md") == steps_table(definition)
+    assert "SKILL " not in card.replace("SKILL.md", "")
+    assert "flow step one-more" in card
+
+
+def told_roots(folder: Path) -> list[Root]:
+    return [Root(str(folder), Scope.EXTRA, "test")]
+
+
+@pytest.mark.parametrize("python", [False, True])
+def test_both_forms_are_the_same_procedure(python: bool, tmp_path: Path) -> None:
+    making.make("thing", str(tmp_path), python=python)
+
+    definition, findings = definition_of("thing", told_roots(tmp_path))
+
+    assert not findings
+    assert [step.id for step in definition.steps] == ["settle", "work", "tell"]
+    assert list(definition.steps[1].reports) == ["left"]
+
+
+@pytest.mark.parametrize("what", ["folder", "file", "link"])
+def test_nothing_is_overwritten(what: str) -> None:
+    project_skills().mkdir(parents=True)
+    place = project_skills() / "my-thing"
+    if what == "folder":
+        place.mkdir()
+    elif what == "file":
+        place.touch()
+    else:
+        place.symlink_to("nowhere")
+
+    with unchanged(project_skills()):
+        status, error = refused("new", "my-thing")
+
+    assert (status, error["code"]) == (4, "EXISTS")
+
+
+@pytest.mark.parametrize("name", ["My-Thing", "a_b", "a/b", "-a", "", "x" * 65, "../a", "a b"])
+def test_a_skill_cannot_be_called_anything(name: str) -> None:
+    ran = flow("new", "--json", "--", name)
+
+    assert (ran.status, ran.error["code"]) == (2, "NOT_A_NAME")
+    assert not project_skills().exists()
+
+
+def test_what_to_do_next_is_told_with_where_it_is() -> None:
+    told_yaml, told_python = (
+        flow("new", "one", "--dir", "more/skills").out,
+        flow("new", "two", "--python").out,
+    )
+
+    assert "check it: flow check more/skills/one\n" in told_yaml
+    assert "test it: flow test more/skills/one\n" in told_yaml
+    assert "test it: python3 .claude/skills/two/tests/test_two.py\n" in told_python
+    assert told_python.endswith("a person types: flow trust two\n")
+
+
+def test_the_name_of_a_bundled_skill_is_told_to_need_leave() -> None:
+    assert "it stands in front of the bundled planner" in flow("new", "planner").out
+    assert refused("start", "planner", "-p", "task=x")[0] == 7
+
+
+def test_a_folder_is_a_folder_whatever_it_is_called() -> None:
+    assert made("--dir", "home") == Path.cwd() / "home" / "my-thing"
+
+
+def test_a_place_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("other")
+
+    def refuses(*_args: object, **_options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "makedirs", refuses)
+
+    assert refused("new", "my-thing")[0] == 3

@@ -1,0 +1,122 @@
+"""What was installed is taken away, and nothing else is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from support.installed import SKILL, files, states
+from support.sandbox import (
+    bytes_below,
+    flow,
+    project_skills,
+    put_skill,
+    refused,
+    told,
+    unchanged,
+)
+
+from flowrail.skills.copies import MANIFEST
+
+
+@pytest.fixture
+def installed() -> Path:
+    """Return the folder of a skill that is installed in the project."""
+    assert flow("install", SKILL).status == 0
+    return project_skills() / SKILL
+
+
+def test_what_was_written_is_taken_away_and_nothing_else(installed: Path) -> None:
+    (installed / "steps" / "synthesis.md").write_text("Mine.\n")
+    (installed / "steps" / "extra.md").write_text("Mine too.\n")
+    (installed / "SKILL.md").unlink()
+
+    with unchanged(project_skills()):
+        foretold = states("uninstall", SKILL, "--dry-run")
+    ran = flow("uninstall", SKILL)
+
+    assert foretold["SKILL.md"] == "gone"
+    assert "left, since it was changed: steps/synthesis.md" in ran.out
+    assert files(installed) == {"steps/extra.md": b"Mine too.\n", "steps/synthesis.md": b"Mine.\n"}
+    assert not (installed / MANIFEST).exists()
+
+
+def test_install_and_uninstall_leave_things_as_they_were() -> None:
+    put_skill("mine")
+    before = bytes_below(project_skills())
+
+    flow("install", SKILL)
+    flow("uninstall", SKILL)
+    after = bytes_below(project_skills())
+
+    assert {path: data for path, (*_, data) in after.items()} == {
+        path: data for path, (*_, data) in before.items()
+    }
+
+
+def test_a_dry_run_takes_nothing_away(installed: Path) -> None:
+    with unchanged(installed):
+        assert flow("uninstall", SKILL, "--dry-run").out.endswith("nothing was taken away\n")
+
+
+@pytest.mark.parametrize("name", [SKILL, "../decision-critic", "nosuch"])
+def test_what_was_not_installed_is_not_taken_away(name: str) -> None:
+    put_skill(SKILL)
+
+    status, error = refused("uninstall", name)
+
+    assert (status, error["code"]) == (2, "NOT_INSTALLED")
+    assert (project_skills() / SKILL / "workflow.yaml").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1, "files": 3}', "[" * 10_000, "{"])
+def test_a_list_that_cannot_be_read_vouches_for_nothing(installed: Path, text: str) -> None:
+    (installed / MANIFEST).write_text(text)
+
+    assert refused("uninstall", SKILL)[1]["code"] == "NOT_INSTALLED"
+    assert set(states("install", SKILL).values()) == {"same"}
+
+
+def test_a_list_that_names_files_elsewhere_reaches_none_of_them(installed: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "victim.md"
+    victim.write_text("precious")
+    digest = hashlib.sha256(b"precious").hexdigest()
+    (installed / "away").symlink_to(tmp_path)
+    paths = [str(victim), os.path.relpath(victim, installed), "away/victim.md", "steps//../victim.md"]
+    (installed / MANIFEST).write_text(json.dumps({"version": "1", "files": dict.fromkeys(paths, digest)}))
+
+    flow("uninstall", SKILL)
+
+    assert victim.read_text() == "precious"
+
+
+def test_what_cannot_be_removed_is_told(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(_path: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "unlink", refuses)
+
+    assert refused("uninstall", SKILL)[0] == 3
+    assert installed.exists()
+
+
+def test_where_nothing_was_ever_installed_nothing_is_taken_away() -> None:
+    assert told("uninstall", "--all", "--to", "no/such/folder")["uninstalled"] == []
+
+
+def test_a_file_that_somebody_else_takes_away_meanwhile_is_gone(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink = os.unlink
+
+    def first_somebody_else(path: str) -> None:
+        unlink(path)
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", first_somebody_else)
+
+    assert flow("uninstall", SKILL).status == 0
+    assert not (installed / "SKILL.md").exists()

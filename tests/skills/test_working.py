@@ -1,0 +1,561 @@
+"""Work is claimed by one at a time and ended once; whoever came too late is told so by the token."""
+
+from __future__ import annotations
+
+import shlex
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import pytest
+from support.agents import FREE, LEAD, ONE, REVIEW, Team, put_lead
+from support.sandbox import HANDLER, home_skills, put_skill
+
+from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.dispatching import RESULTS, DispatchGoneError, JoinPendingError
+from flowrail.machines.refusals import SessionEndedError
+from flowrail.skills import recording, working
+from flowrail.skills.runs import Answer
+from flowrail.skills.working import MOST_GENERATIONS, ResultTooLongError, TooDeepError
+
+
+@pytest.fixture
+def team() -> Team:
+    put_lead()
+    return Team()
+
+
+@pytest.fixture
+def free() -> Team:
+    put_lead("free", FREE)
+    return Team("free")
+
+
+# --- claiming
+
+
+def test_claiming_begins_a_session_of_ones_own(team: Team) -> None:
+    answer = team.claim(2, "ann")
+
+    assert isinstance(answer, Answer)
+    told = answer.guidance
+    assert (told.skill, told.revision, told.params) == ("lead/one", 0, {"area": "b"})
+    assert told.actions == ("Look at b.",)
+    assert told.parent == {"session": team.id, "dispatch": "d0-2", "depth": 1}
+    dispatch = team.told().dispatches[1]
+    assert (dispatch.status, dispatch.holder, dispatch.child) == ("claimed", "ann", told.session)
+    assert dispatch.expires_at == "2026-11-18T12:10:00.000Z"
+    assert dispatch.resume == f"flow resume {told.session} --store {team.world.store.path}"
+
+
+def test_a_free_form_piece_of_work_is_a_prompt_and_the_commands_that_end_it(free: Team) -> None:
+    handed = free.handed(1)
+
+    assert handed.prompt == "Look at a, 2 deep."
+    for line, word in zip(handed.finish, ("ok", "fail"), strict=True):
+        verb = ["flow", "finish", free.id, "d0-1", word, "--token", str(handed.dispatch.token)]
+        assert shlex.split(line) == [*verb, "--store", free.world.store.path]
+    assert free.sessions() == {free.id}
+
+
+def test_claims_leave_the_revision_alone_so_that_printed_commands_stay_good(team: Team) -> None:
+    before = team.told()
+
+    children = [team.child(number) for number in (1, 2, 3)]
+    for child in children:
+        team.work(child)
+
+    after = team.told()
+    assert (before.revision, after.revision) == (0, 0)
+    assert [way.command for way in after.next] == [way.command for way in before.next]
+    assert team.report("ok").step.id == "tell"  # type: ignore[union-attr]
+
+
+def test_what_somebody_holds_is_refused_with_who_and_until_when(team: Team) -> None:
+    team.claim(1, "ann")
+
+    with pytest.raises(DispatchGoneError) as caught:
+        team.claim(1, "bob")
+
+    assert caught.value.exit_status == 4
+    assert caught.value.details["holder"] == "ann"
+    assert "held by ann until 2026-11-18T12:10:00.000Z" in caught.value.message
+
+
+def test_an_expired_lease_is_handed_out_again_and_the_first_holder_is_refused(team: Team) -> None:
+    first = team.child(1, "ann")
+    team.clock.forward(601)
+
+    second = team.child(1, "bob")
+
+    assert second != first
+    with pytest.raises(DispatchGoneError, match="its lease ended and bob has it now") as caught:
+        team.report("ok", first)
+    assert caught.value.exit_status == 4
+    team.work(second)
+    assert team.statuses() == ["ok", "pending", "pending"]
+    assert team.told(first).status == "active"
+
+
+def test_the_last_step_of_one_that_lost_its_work_does_not_count_either(team: Team) -> None:
+    first = team.child(1)
+    team.report("ok", first)
+    team.clock.forward(700)
+    second = team.child(1)
+
+    with pytest.raises(DispatchGoneError):
+        team.report("ok", first, found="late")
+    team.work(second, found="in time")
+
+    assert team.told().dispatches[0].result == {"found": "in time"}
+
+
+def test_every_step_renews_the_lease(team: Team) -> None:
+    child = team.child(1)
+    team.clock.forward(500)
+    team.report("ok", child)
+    team.clock.forward(500)
+
+    with pytest.raises(DispatchGoneError):
+        team.claim(1)
+    assert team.told().dispatches[0].expires_at == "2026-11-18T12:18:20.000Z"
+    team.clock.forward(101)
+    assert team.child(1) != child
+
+
+def test_a_failed_one_is_claimed_again(team: Team) -> None:
+    first = team.child(1)
+    team.report("fail", first)
+    assert team.statuses()[0] == "fail"
+    assert team.told().dispatches[0].again
+
+    team.work(team.child(1))
+
+    assert team.statuses()[0] == "ok"
+    with pytest.raises(DispatchGoneError, match="done, with `ok`"):
+        team.claim(1)
+
+
+def test_an_abandoned_agent_is_a_failed_one(team: Team) -> None:
+    from flowrail.skills import runs
+
+    child = team.child(1)
+    runs.abandon(team.world, child, "no time")
+
+    assert team.statuses() == ["fail", "pending", "pending"]
+
+
+def test_the_same_is_handed_to_an_agent_that_stands_in(free: Team) -> None:
+    handed = free.handed(1, "ann")
+    free.clock.forward(300)
+
+    again = free.handed(1, "bob", token=handed.dispatch.token)
+
+    assert (again.prompt, again.finish) == (handed.prompt, handed.finish)
+    assert again.dispatch.expires_at == "2026-11-18T12:15:00.000Z"
+    assert free.told().dispatches[0].holder == "bob"
+    line = free.told().dispatches[0].resume
+    assert line == (
+        f"flow claim {free.id} d0-1 --token {handed.dispatch.token} --store {free.world.store.path}"
+    )
+
+
+def test_an_agent_with_a_session_is_stood_in_for_too(team: Team) -> None:
+    child = team.child(1)
+
+    answer = team.claim(1, token=child)
+
+    assert isinstance(answer, Answer)
+    assert answer.guidance.session == child
+    assert len(team.sessions()) == 2
+
+
+@pytest.mark.parametrize("token", ["wrong", ""])
+def test_a_wrong_token_stands_in_for_nobody(free: Team, token: str) -> None:
+    free.handed(1)
+
+    with pytest.raises(DispatchGoneError, match="not by that token"):
+        free.claim(1, token=token)
+    with pytest.raises(DispatchGoneError, match="not claimed"):
+        free.claim(2, token=token)
+
+
+def test_work_of_a_step_that_was_left_is_gone(team: Team) -> None:
+    put_lead("any", join="any")
+    fast = Team("any")
+    winner, loser = fast.child(1), fast.child(2)
+    fast.work(winner)
+    fast.report("ok")
+
+    for verb in (
+        lambda: fast.report("ok", loser),
+        lambda: working.claim(fast.world, fast.id, "d0-3"),
+        lambda: working.finish(fast.world, fast.id, "d0-2", "ok", token=loser),
+    ):
+        with pytest.raises(DispatchGoneError) as caught:
+            verb()
+        assert caught.value.exit_status == 4
+    fast.report("ok")
+    with pytest.raises(SessionEndedError):
+        working.claim(fast.world, fast.id, "d0-3")
+
+
+def test_entering_the_step_again_hands_everything_out_afresh(team: Team) -> None:
+    old = team.child(1)
+    for number in (2, 3):
+        team.report("fail", team.child(number))
+    team.report("fail", old)
+
+    again = team.report("fail")
+
+    assert [(each.id, each.status) for each in again.dispatches] == [
+        (f"d1-{number}", "pending") for number in (1, 2, 3)
+    ]
+
+
+def test_a_workflow_that_cannot_be_started_is_refused_and_nothing_is_claimed() -> None:
+    put_lead(one=ONE.replace("required: true}}", "required: true, choices: [z]}}", 1))
+    team = Team()
+
+    with pytest.raises(UsageError):
+        team.claim(1)
+
+    assert team.statuses() == ["pending"] * 3
+    assert team.sessions() == {team.id}
+
+
+def test_agents_that_give_their_work_on_without_end_come_to_one() -> None:
+    put_skill(
+        "deep",
+        "name: NAME\nsteps:\n  - id: look\n    title: Look\n    actions: [Look.]\n"
+        "    dispatch: {agent: explore, run: deep}\n    next: {ok: null}\n",
+    )
+    team = Team("deep")
+    here = team.id
+
+    for _ in range(MOST_GENERATIONS):
+        answer = working.claim(team.world, here, "d0-1")
+        assert isinstance(answer, Answer)
+        here = answer.guidance.session
+    with pytest.raises(TooDeepError):
+        working.claim(team.world, here, "d0-1")
+
+
+# --- ending
+
+
+def test_a_free_form_result_ends_its_work(free: Team) -> None:
+    handed = free.handed(1)
+
+    ended = working.finish(
+        free.world, free.id, "d0-1", "ok", token=str(handed.dispatch.token), facts={"found": "x"}
+    )
+
+    assert (ended.dispatch.status, ended.dispatch.outcome, ended.replayed) == ("done", "ok", False)
+    assert ended.lines[1] == 'FACTS {"found": "x"}'
+    assert ended.lines[2].endswith(f"flow resume {free.id} --store {free.world.store.path}")
+    assert free.statuses() == ["ok", "pending", "pending"]
+
+
+def test_the_same_result_again_is_answered_again_and_another_one_refused(free: Team) -> None:
+    token = str(free.handed(1).dispatch.token)
+
+    def end(outcome: str, **facts: str) -> bool:
+        return working.finish(free.world, free.id, "d0-1", outcome, token=token, facts=facts).replayed
+
+    assert [end("ok", a="1"), end("ok", a="1")] == [False, True]
+    for outcome, facts in (("fail", {"a": "1"}), ("ok", {"a": "2"}), ("ok", {})):
+        with pytest.raises(DispatchGoneError, match="has ended with `ok` already") as caught:
+            end(outcome, **facts)
+        assert caught.value.exit_status == 4
+    assert free.kinds() == ["start", "claim", "finish"]
+
+
+def test_a_late_result_is_refused_by_its_token(free: Team) -> None:
+    late = str(free.handed(1, "ann").dispatch.token)
+    free.clock.forward(601)
+    now = str(free.handed(1, "bob").dispatch.token)
+
+    assert late != now
+    with pytest.raises(DispatchGoneError, match=r"held by bob until .*, and not by that token"):
+        working.finish(free.world, free.id, "d0-1", "ok", token=late)
+    working.finish(free.world, free.id, "d0-1", "ok", token=now)
+    with pytest.raises(DispatchGoneError):
+        working.finish(free.world, free.id, "d0-1", "ok", token=late)
+
+
+def test_a_result_after_the_lease_counts_as_long_as_nobody_else_has_it(free: Team) -> None:
+    token = str(free.handed(1).dispatch.token)
+    free.clock.forward(10_000)
+
+    assert working.finish(free.world, free.id, "d0-1", "ok", token=token).dispatch.succeeded
+
+
+@pytest.mark.parametrize("outcome", ["done", "skip", "", "OK"])
+def test_only_ok_and_fail_end_a_piece_of_work(free: Team, outcome: str) -> None:
+    token = str(free.handed(1).dispatch.token)
+
+    with pytest.raises(UsageError):
+        working.finish(free.world, free.id, "d0-1", outcome, token=token)
+
+
+def test_work_with_a_session_is_ended_by_that(team: Team) -> None:
+    child = team.child(1)
+
+    with pytest.raises(DispatchGoneError) as caught:
+        working.finish(team.world, team.id, "d0-1", "ok", token=child)
+
+    assert child in caught.value.hint
+
+
+def test_work_that_nobody_claimed_is_not_ended(free: Team) -> None:
+    with pytest.raises(DispatchGoneError, match="not claimed"):
+        working.finish(free.world, free.id, "d0-1", "ok", token="")
+
+
+def test_a_result_that_is_too_long_is_refused_with_what_to_do(free: Team) -> None:
+    token = str(free.handed(1).dispatch.token)
+
+    with pytest.raises(ResultTooLongError) as caught:
+        working.finish(free.world, free.id, "d0-1", "ok", token=token, facts={"a": "x" * (RESULTS // 3)})
+
+    assert "file" in caught.value.hint
+    assert free.statuses()[0] == "claimed"
+
+
+def test_long_facts_of_an_agents_session_stay_there(team: Team) -> None:
+    child = team.child(1)
+
+    told = team.work(child, found="x" * 150_000)
+
+    kept = str(team.told().dispatches[0].result["found"])
+    assert f"bytes: flow status {child} --json" in kept
+    assert f"bytes: flow status {child} --json" in told.actions[1]
+    assert len(told.actions[1]) < 1_000
+
+
+def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) -> None:
+    told = team.work(team.child(2), found='it\'s <b> & "so"\n')
+
+    said = told.actions[1].splitlines()
+    assert told.status == "completed"
+    assert "word for word" in told.actions[0]
+    assert said[0].startswith("RESULT ok of lead/one, session lead-one-")
+    assert said[0].endswith(", dispatch d0-2")
+    assert said[1] == 'FACTS {"found": "it\'s <b> & \\"so\\"\\n"}'
+    assert said[2] == (
+        f"NEXT for whoever launched this agent: flow resume {team.id} --store {team.world.store.path}"
+    )
+    assert len(said) == 3
+
+
+def test_a_failed_agent_says_so(team: Team) -> None:
+    assert "RESULT fail of lead/one" in team.work(team.child(1), "fail").actions[1]
+
+
+# --- calling off
+
+
+def test_losers_are_called_off_and_refused() -> None:
+    put_lead("any", join="any")
+    team = Team("any")
+    winner, loser = team.child(1), team.child(2)
+    team.work(winner)
+
+    assert working.cancel(team.world, team.id, "d0-2").dispatch.status == "cancelled"
+    assert working.cancel(team.world, team.id, "d0-2").replayed
+    with pytest.raises(DispatchGoneError, match="it is cancelled"):
+        team.report("ok", loser)
+    assert not working.cancel(team.world, team.id, "d0-1").replayed
+    assert team.statuses() == ["ok", "cancelled", "pending"]
+
+
+def test_what_was_called_off_may_be_claimed_again(free: Team) -> None:
+    token = str(free.handed(1).dispatch.token)
+    working.cancel(free.world, free.id, "d0-1")
+
+    with pytest.raises(DispatchGoneError):
+        working.finish(free.world, free.id, "d0-1", "ok", token=token)
+    assert free.handed(1).dispatch.token != token
+
+
+def test_a_join_that_cannot_be_met_any_more_leaves_the_other_ways(free: Team) -> None:
+    for number in (1, 2, 3):
+        handed = free.handed(number)
+        working.finish(free.world, free.id, f"d0-{number}", "fail", token=str(handed.dispatch.token))
+
+    assert [way.outcome for way in free.told().next] == ["fail"]
+    with pytest.raises(JoinPendingError):
+        free.report("ok")
+    assert free.report("fail").status == "failed"
+
+
+# --- a Dispatch in place of a handler
+
+
+PYTHON = (
+    HANDLER.split("def decide")[0].replace("import Outcome", "import AgentRole, Dispatch, Outcome")
+    + """
+WORKFLOW = Workflow(
+    "NAME",
+    StepDef(
+        "look", "Look", ["Have it looked at."], Dispatch(AgentRole.EXPLORE, "NAME/one", {"area": "all"}),
+        next={Outcome.OK: "tell", Outcome.FAIL: None},
+    ),
+    StepDef(
+        "tell", "Tell", ["Write it up."], Dispatch(AgentRole.TECHNICAL_WRITER, free_form=True),
+        next={Outcome.OK: None},
+    ),
+)
+"""
+)
+
+
+def test_a_dispatch_in_place_of_a_handler_works_from_end_to_end() -> None:
+    put_skill("py", PYTHON, where=home_skills(), file="workflow.py", texts={"workflows/one.yaml": ONE})
+    team = Team("py")
+
+    assert [(each.agent, each.workflow) for each in team.told().dispatches] == [("explore", "py/one")]
+    assert {way.outcome for way in team.told().next} == {"ok", "fail"}
+    team.work(team.child(1))
+    told = team.report("ok")
+    assert [(each.agent, each.workflow) for each in told.dispatches] == [("technical-writer", None)]
+    handed = team.handed(1)
+    assert handed.prompt == "Write it up."
+    working.finish(team.world, team.id, "d1-1", "ok", token=str(handed.dispatch.token))
+    assert team.report("ok").status == "completed"
+
+
+# --- findings
+
+
+def test_findings_of_an_agent_count_for_the_gate_above() -> None:
+    put_lead("review", REVIEW)
+    team = Team("review")
+    team.report("ok")
+    child = team.child(1)
+
+    home, finding = recording.add_finding(team.world, child, severity="MUST", text="wrong", place="a.py:1")
+    team.work(child)
+    told = team.report("ok")
+
+    assert (home, finding.by, finding.review) == (team.id, child, "review")
+    assert told.loop is not None
+    assert (told.loop.mode, told.loop.blocking) == ("re-verify", ("F1",))
+    assert recording.list_findings(team.world, child) == (team.id, (finding,))
+    sent_back = team.report("done")
+    assert (sent_back.step.id, [each.id for each in sent_back.findings]) == ("work", ["F1"])  # type: ignore[union-attr]
+    assert sent_back.loop is not None
+    assert sent_back.loop.mode == "fix"
+    recording.resolve_finding(team.world, team.id, "F1", "mended")
+    assert team.told().findings == ()
+
+
+def test_a_reviewer_takes_back_what_it_found() -> None:
+    put_lead("review", REVIEW)
+    team = Team("review")
+    team.report("ok")
+    child = team.child(1)
+    recording.add_finding(team.world, child, severity="MUST", text="wrong")
+
+    home, finding = recording.resolve_finding(team.world, child, "F1", "not so")
+
+    assert (home, finding.is_open) == (team.id, False)
+    assert [each.id for each in team.told().findings] == []
+
+
+@pytest.mark.parametrize("after", ["ended", "lost"])
+def test_an_agent_whose_work_is_over_records_nothing_more(after: str) -> None:
+    put_lead("review", REVIEW)
+    team = Team("review")
+    team.report("ok")
+    child = team.child(1)
+    if after == "ended":
+        team.work(child)
+    else:
+        team.clock.forward(100_000)
+        team.child(1)
+
+    with pytest.raises(ConflictError):
+        recording.add_finding(team.world, child, severity="MUST", text="late")
+
+    assert recording.list_findings(team.world, team.id)[1] == ()
+
+
+def test_without_any_gate_a_finding_stays_where_it_was_made(team: Team) -> None:
+    child = team.child(1)
+
+    home, finding = recording.add_finding(team.world, child, severity="COULD", text="odd")
+
+    assert (home, finding.round) == (child, 0)
+
+
+def test_nothing_is_resolved_in_a_session_that_has_ended(team: Team) -> None:
+    child = team.child(1)
+    recording.add_finding(team.world, child, severity="COULD", text="odd")
+    team.work(child)
+
+    with pytest.raises(SessionEndedError):
+        recording.resolve_finding(team.world, child, "F1")
+
+
+def test_resolving_twice_is_one_record() -> None:
+    put_lead("review", REVIEW)
+    team = Team("review")
+    recording.add_finding(team.world, team.id, severity="MUST", text="x")
+    recording.resolve_finding(team.world, team.id, "F1")
+    recording.resolve_finding(team.world, team.id, "F1")
+
+    assert team.kinds() == ["start", "finding", "resolve"]
+
+
+# --- many at once
+
+MANY = 80
+
+
+def test_eighty_agents_at_once_lose_nothing() -> None:
+    put_lead()
+    team = Team(params={"areas": [f"area {number}" for number in range(MANY)]})
+
+    def agent(number: int) -> str:
+        answer = working.claim(team.world, team.id, f"d0-{number}", f"agent {number}")
+        assert isinstance(answer, Answer)
+        team.work(answer.guidance.session, found=answer.guidance.params["area"])
+        return answer.guidance.session
+
+    with ThreadPoolExecutor(MANY) as pool:
+        sessions = list(pool.map(agent, range(1, MANY + 1)))
+
+    told = team.told()
+    assert len(set(sessions)) == MANY
+    assert told.join is not None
+    assert (told.join.succeeded, told.join.met) == (MANY, True)
+    assert [each.result["found"] for each in told.dispatches] == [f"area {n}" for n in range(MANY)]
+    assert [each.child for each in told.dispatches] == sessions
+    assert team.kinds().count("claim") == MANY
+
+
+def test_of_many_who_claim_one_piece_of_work_one_gets_it(free: Team) -> None:
+    def claim(number: int) -> str | None:
+        with suppress(DispatchGoneError):
+            return free.handed(1, f"agent {number}").dispatch.token
+        return None
+
+    with ThreadPoolExecutor(12) as pool:
+        tokens = [token for token in pool.map(claim, range(12)) if token]
+
+    assert len(tokens) == 1
+    working.finish(free.world, free.id, "d0-1", "ok", token=tokens[0])
+
+
+def test_templates_and_rosters_are_one_prompt_for_each_item() -> None:
+    assert "JOIN" in LEAD
+    roster = FREE.replace("prompt: prompt.md", "prompt: roster.md")
+    texts = {"roster.md": "All of you: the release is on Friday.\n\nYour task: $item\n"}
+    put_skill("roster", roster.replace("JOIN", "all"), texts=texts)
+    team = Team("roster", {"areas": ["write the notes", "tag it"]})
+
+    assert [team.handed(number).prompt for number in (1, 2)] == [
+        "All of you: the release is on Friday.\n\nYour task: write the notes",
+        "All of you: the release is on Friday.\n\nYour task: tag it",
+    ]

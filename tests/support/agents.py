@@ -1,0 +1,162 @@
+"""A skill that gives work to agents, and a world whose clock stands until it is moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from support.sandbox import put_skill
+
+from flowrail.cli.world import world
+from flowrail.machines.asking import Put
+from flowrail.machines.dispatching import Handed
+from flowrail.machines.guidance import Guidance
+from flowrail.machines.questions import Option, Question
+from flowrail.skills import relaying, runs, working
+from flowrail.skills.runs import Answer, World
+
+LEAD = """\
+name: NAME
+params: {areas: {type: list, default: [a, b, c]}}
+steps:
+  - id: look
+    title: Look
+    actions: [Look at all of it.]
+    dispatch: {agent: explore, run: NAME/one, over: areas, vars: {area: $item}, join: JOIN, lease: 600}
+    next: {ok: tell, fail: look}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+ONE = """\
+name: NAME/one
+params: {area: {type: string, required: true}}
+steps:
+  - {id: first, title: First, actions: ["Look at $area."], next: {ok: second, fail: null}}
+  - id: second
+    title: Second
+    actions: [Sum it up.]
+    reports: {found: {type: string, required: true, example: nothing}}
+    next: {ok: null, fail: null}
+"""
+FREE = """\
+name: NAME
+params: {areas: {type: list, default: [a, b, c]}}
+steps:
+  - id: look
+    title: Look
+    actions: [Look at all of it.]
+    dispatch: {agent: explore, over: areas, prompt: prompt.md, vars: {depth: 2}, join: JOIN, lease: 600}
+    next: {ok: tell, fail: null}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+REVIEW = """\
+name: NAME
+steps:
+  - {id: work, title: Work, actions: [Work.], next: {ok: review}}
+  - id: review
+    title: Review
+    actions: [Have it reviewed.]
+    dispatch: {agent: quality-reviewer, run: NAME/one, vars: {area: all}}
+    next: {ok: gate, fail: gate}
+  - id: gate
+    title: Gate
+    actions: [Decide.]
+    gate: {name: Quality, review: review}
+    next: {ok: null, fail: work}
+"""
+PROMPT = "Look at $item, $depth deep.\n"
+
+
+def put_lead(name: str = "lead", text: str = LEAD, *, join: str = "all", one: str = ONE) -> None:
+    """Write a skill with a workflow for its agents."""
+    texts = {"workflows/one.yaml": one, "prompt.md": PROMPT}
+    put_skill(name, text.replace("JOIN", join), texts=texts)
+
+
+class Clock:
+    """A clock that stands."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 11, 18, 12, tzinfo=UTC)
+
+    def __call__(self) -> str:
+        """Return the moment, as sessions write it."""
+        return self.moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def forward(self, seconds: float) -> None:
+        """Let time pass."""
+        self.moment += timedelta(seconds=seconds)
+
+
+class Team:
+    """Whoever leads a session, and agents that work for it; all of them use the verbs as programs."""
+
+    def __init__(self, skill: str = "lead", params: Mapping[str, Any] | None = None) -> None:
+        self.clock = Clock()
+        self.world: World = world(store=None)._replace(now=self.clock, by="me", wait=60)
+        self.skill = skill
+        self.id = runs.begin(self.world, skill, params or {}).guidance.session
+
+    def told(self, session: str | None = None) -> Guidance:
+        """Return what is told of a session now."""
+        return runs.look(self.world, session or self.id).guidance
+
+    def statuses(self) -> list[str]:
+        """Return what the dispatches stand at, each with its outcome once it has one."""
+        return [each.outcome or each.status for each in self.told().dispatches]
+
+    def claim(self, number: int = 1, holder: str | None = None, **more: Any) -> Answer | Handed:
+        """Claim a piece of work by its number."""
+        return working.claim(self.world, self.id, self.told().dispatches[number - 1].id, holder, **more)
+
+    def child(self, number: int = 1, holder: str | None = None) -> str:
+        """Claim a piece of work that has a workflow, and return the session."""
+        answer = self.claim(number, holder)
+        assert isinstance(answer, Answer)
+        return answer.guidance.session
+
+    def handed(self, number: int = 1, holder: str | None = None, **more: Any) -> Handed:
+        """Claim a piece of work that is free-form."""
+        handed = self.claim(number, holder, **more)
+        assert isinstance(handed, Handed)
+        return handed
+
+    def report(self, outcome: str, session: str | None = None, **facts: Any) -> Guidance:
+        """Report the current step of a session."""
+        told = self.told(session)
+        answer = runs.report(
+            self.world,
+            told.skill,
+            outcome,
+            facts=facts or None,
+            session_id=told.session,
+            expect=told.revision,
+        )
+        return answer.guidance
+
+    def work(self, session: str, outcome: str = "ok", found: str = "something") -> Guidance:
+        """Walk an agent's session to its end."""
+        self.report("ok", session)
+        return self.report(outcome, session, found=found)
+
+    def ask(self, session: str, name: str = "db", **parts: Any) -> Put:
+        """Put a question of an agent to the user."""
+        return relaying.ask(self.world, session, [question(name, **parts)])
+
+    def answer(self, session: str, *pairs: str, reason: str = "") -> Guidance:
+        """Give the user's answers."""
+        return relaying.answer(self.world, session, pairs, reason).guidance
+
+    def kinds(self, session: str | None = None) -> list[str]:
+        """Return what kinds of records a session has."""
+        return [record.kind for record in self.world.store.records(session or self.id)]
+
+    def sessions(self) -> set[str]:
+        """Return every session in the store."""
+        return set(self.world.store.ids())
+
+
+def question(name: str = "db", **parts: Any) -> Question:
+    """Return a question with two options."""
+    given: dict[str, Any] = {"options": (Option("Redis"), Option("Postgres", "A server")), **parts}
+    return Question(name, "Store", f"Which {name}?", **given)
