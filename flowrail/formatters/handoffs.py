@@ -54,7 +54,7 @@ def render_list(items: Sequence[Mapping[str, Any]]) -> str:
 def render_findings(findings: Iterable[Mapping[str, Any]], source: str, told: Mapping[str, Any]) -> str:
     """Return everything that is wrong with a payload, a line each."""
     lines = [
-        f"{line(source)}{':' + str(each['line']) if each['line'] else ''}: {each['severity']} {each['kind']}: "
+        f"{line(source)}{_number(each['line'])}: {each['severity']} {each['kind']}: "
         f"`{line(each['field'])}` {line(each['message'], 400)}"
         for each in findings
     ]
@@ -65,9 +65,8 @@ def render_findings(findings: Iterable[Mapping[str, Any]], source: str, told: Ma
         tiers = ", ".join(f"{tier} {number}" for tier, number in told["tokens"].items() if number)
         lines.append(f"tokens: {tiers}, {sum(told['tokens'].values())} in all")
     version = f"a payload of version {told['version']}" if told["version"] else "no payload"
-    lines.append(
-        f"{version}, {count(told['errors'], 'mistake') if told['errors'] else 'fit to be handed over'}"
-    )
+    verdict = count(told["errors"], "mistake") if told["errors"] else "fit to be handed over"
+    lines.append(f"{version}, {verdict}")
     return "\n".join(lines)
 
 
@@ -86,6 +85,10 @@ def render_targets(menu: str, offers: Sequence[Mapping[str, Any]]) -> str:
         )
     ]
     return "\n\n".join(filter(None, [menu, section("Hand over, with `--reason WHY`", lines)]))
+
+
+def _number(number: int) -> str:
+    return f":{number}" if number else ""
 
 
 def _checks(checks: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -7,6 +7,7 @@ tier. Themes and insights may be texts with ` | ` between their parts, as agents
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -190,7 +191,7 @@ def _term(value: Any) -> Any:
 
 
 def _parts(text: str, count: int) -> list[str]:
-    parts = [part.strip() for part in text.split(" | ", count - 1)]
+    parts = [part.strip() for part in re.split(r"(?<=\s)\|(?=\s)", text, maxsplit=count - 1)]
     return [*parts, *[""] * (count - len(parts))]
 
 

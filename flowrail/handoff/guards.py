@@ -85,7 +85,8 @@ def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, 
     elif names == {"health_good"}:
         kind = HealthCheckFailedError
     recoverable = all(each.mendable for each in wrong)
-    hint = f"mend that, then: {again}"
+    facts = ", or give what is missing by `-s NAME=VALUE`" if missing else ""
+    hint = f"mend that{facts}: {again}"
     return kind(
         f"the handoff to `{handoff.target}` is refused: {'; '.join(each.told for each in wrong)}",
         hint=hint if recoverable else "this cannot be mended: choose another target, or another `--schema`",

@@ -147,8 +147,9 @@ def after(phase: str, event: str, holds: Holds) -> str:
             for name in edge.conditions
         }
         failing = [name for name in CONDITIONS if name in wanted and not holds(name)]
+        wrong = "; that ".join(CONDITIONS[each] for each in failing)
         raise PhaseNotOpenError(
-            f"`{event}` is not allowed: it does not hold that {'; that '.join(CONDITIONS[each] for each in failing)}",
+            f"`{event}` is not allowed: it does not hold that {wrong}",
             hint="mend that, then try again",
             phase=phase,
             event=event,

@@ -16,9 +16,10 @@ from flowrail import _files
 from flowrail.errors import DocumentError
 from flowrail.handoff import adapters, checking, integrity, lifecycle, transfer
 from flowrail.handoff.chain import MOST_HOPS
+from flowrail.handoff.context import carried
 from flowrail.handoff.desk import Desk
 from flowrail.handoff.journal import Change, Handoffs
-from flowrail.handoff.payload import LARGEST, Payload, get, read, text_at, texts_at
+from flowrail.handoff.payload import LARGEST, Payload, read, text_at, texts_at
 from flowrail.handoff.problems import (
     EXPIRED,
     AlreadyTakenError,
@@ -32,10 +33,8 @@ from flowrail.handoff.problems import (
 from flowrail.handoff.record import ENDED, INVOCATION, ON_ITS_WAY, Handoff
 from flowrail.handoff.record import EXPIRED as EXPIRED_PHASE
 from flowrail.machines.journal import UnknownSessionError
-from flowrail.machines.params import Arg
 
 COPY = "received-payload"
-_PROMPTS = frozenset({"original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal"})
 
 
 class Ours(NamedTuple):
@@ -113,38 +112,6 @@ def _read(path: str, asked: Asked) -> Payload:
             missing_fields=[],
             validation_errors=[error.message],
         ) from None
-
-
-def params_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]:
-    """Return the parameters of a workflow that a payload can fill, each one that fits."""
-    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
-    found: dict[str, Any] = {}
-    for name, arg in declared.items():
-        path = "context.original_prompt" if name in _PROMPTS else f"context.{name}"
-        summary = get(three, "context.summary") if name in _PROMPTS else None
-        values = (get(three, path), get(three, f"payload.working.{name}"), summary)
-        fitting = [value for value in values if value not in (None, "") and arg.problem(value) is None]
-        if fitting:
-            found[name] = fitting[0]
-    return found
-
-
-def carried(handoff: Handoff, payload: Payload, copy: str) -> dict[str, Any]:
-    """Return what a session that takes over knows of the handoff: enough to carry chain and trace on."""
-    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
-    return {
-        "handoff": handoff.id,
-        "from": text_at(three, "source.skill"),
-        "payload": copy,
-        "sha256": payload.digest,
-        "version": payload.version,
-        "chain": texts_at(three, "meta.handoff_chain"),
-        "hops": handoff.hops,
-        "trace_id": handoff.trace_id or text_at(three, "trace_id"),
-        "span_id": handoff.span_id or text_at(three, "tracing.parent_span_id"),
-        "reason": text_at(three, "meta.handoff_reason"),
-        "summary": text_at(three, "context.summary"),
-    }
 
 
 def _record_of(desk: Desk, path: str, payload: Payload) -> tuple[Handoffs, str | None]:

@@ -8,8 +8,8 @@ from typing import Any
 from flowrail.handoff import integrity
 from flowrail.handoff.desk import Desk
 from flowrail.handoff.payload import get
+from flowrail.handoff.phases import receive_command
 from flowrail.handoff.record import FAILED, INVOCATION, ON_ITS_WAY, Handoff
-from flowrail.handoff.sending import receive_command
 
 
 def item(

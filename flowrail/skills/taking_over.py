@@ -26,7 +26,7 @@ def begin(
     given: tuple[str, ...] = (),
     received: Mapping[str, Any],
 ) -> Answer:
-    """Start a session under an id that is on record already; what is *given* counts before what is *filled*."""
+    """Start a session under an id that is on record already; *given* counts before *filled*."""
     params = {**filled, **read_assignments(given, what.workflow.params, "-p")}
     now = world.now()
     session = start(what.workflow, params, session_id=session_id, source=what.source, now=now)

@@ -246,9 +246,10 @@ def test_the_senders_session_must_be_there_and_the_receivers_need_not() -> None:
     here = example("3.0")
 
     assert [each.severity for each in problems(here)] == ["warning"]
-    assert errors(here, sending=True) == [
-        "`handoff.source.session_path` is `/tmp/skill-editor-k3x9qa/`, which is no folder that can be read here"
-    ]
+    [found] = errors(here, sending=True)
+    assert found.startswith(
+        "`handoff.source.session_path` is `/tmp/skill-editor-k3x9qa/`, which is no folder"
+    )
     assert not problems(with_(here, "source.session_path", str(Path.cwd())), sending=True)
     assert problems(example("1.2"))[0].field == "handoff.session.session_dir"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from support.handing import handoffs_folder, ours, phases, receive, send, session, target
+from support.killing import killed_at_every_call
 from support.sandbox import (
     flow,
     home_skills,
@@ -486,3 +488,87 @@ def test_a_payload_in_whose_place_something_else_stands_is_refused(monkeypatch: 
 
     assert (status, error["code"]) == (3, "PAYLOAD_CHANGED")
     assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
+
+
+def interrupted(here: str, phase: str) -> str:
+    """Send to `digger`, killed while it stands at *phase*; return the handoff's id."""
+    for _ in killed_at_every_call(["handoff", "send", "digger", "--session", here]):
+        found = told("handoff", "status")["handoffs"]
+        if found and found[0]["phase"] == phase:
+            return str(found[0]["handoff"])
+        shutil.rmtree(handoffs_folder(), ignore_errors=True)
+    raise AssertionError(phase)
+
+
+def test_guards_look_at_the_world_as_it_is_when_they_are_asked() -> None:
+    card = target("digger")
+    here = session()
+    handoff = interrupted(here, "validation")
+    text = card.read_text()
+    card.write_text(text + "changed")
+
+    status, error = refused("handoff", "retry", handoff)
+    assert (status, error["code"]) == (6, "TARGET_NOT_FOUND")
+    assert "is not what it was when it was chosen" in error["message"]
+    assert told("handoff", "retry", handoff)["phase"] == "invocation"
+
+
+def test_a_target_that_goes_away_meanwhile_is_told_by_every_guard_that_needs_it() -> None:
+    card = target("digger")
+    here = session()
+    handoff = interrupted(here, "validation")
+    card.unlink()
+
+    status, error = refused("handoff", "retry", handoff)
+
+    assert (status, error["code"]) == (6, "TARGET_NOT_FOUND")
+    assert "is not found any more" in error["message"]
+    assert told("handoff", "status", handoff)["phase"] == "failed"
+
+
+def test_a_target_that_goes_away_before_it_is_selected_is_told() -> None:
+    card = target("digger")
+    here = session()
+    handoff = interrupted(here, "discovery")
+    card.unlink()
+
+    assert refused("handoff", "retry", handoff)[1]["code"] == "TARGET_NOT_FOUND"
+    assert told("handoff", "status", handoff)["phase"] == "failed"
+
+
+def test_a_nearer_target_of_the_name_is_not_taken_for_the_one_that_was_chosen() -> None:
+    target("digger")
+    handoff = interrupted(session(), "validation")
+    target("digger", where=project_skills())
+
+    _, error = refused("handoff", "retry", handoff)
+
+    assert "and is" in error["message"]
+
+
+def test_a_target_that_lives_elsewhere_is_not_compared() -> None:
+    registry = home_skills().parent / "handoff-registry.yaml"
+    registry.parent.mkdir(parents=True, exist_ok=True)
+    registry.write_text(
+        'version: "1.0"\nworkflows:\n'
+        '  - {name: far, description: Far away, handoff: {accepts_from: ["*"]}, categories: [research],'
+        ' skill_path: "https://example.org/far"}\n'
+    )
+
+    sent = send("far", session())
+
+    assert not sent["ours"]
+    assert "lives elsewhere: not compared" in {each["told"] for each in sent["checks"]}
+
+
+def test_what_was_sent_is_shown_as_text() -> None:
+    target("digger")
+    here = session()
+
+    out = flow("handoff", "send", "digger", "--session", here).out
+    handoff = told("handoff", "status")["handoffs"][0]["handoff"]
+
+    assert out.splitlines()[-1].strip().startswith("/digger /")
+    assert "Whoever takes over confirms it by:" in out
+    assert "replayed" in flow("handoff", "retry", handoff).out
+    assert flow("handoff", "cancel", handoff).out.splitlines()[0].endswith("rejected")

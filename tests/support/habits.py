@@ -32,7 +32,7 @@ class LastAnswer(Habit):
 
 
 class Failing(Habit):
-    """Everything fails, every review finds faults; where a limit asks, the user says *at_limit* if they can."""
+    """Everything fails, reviews find faults; where a limit asks, the user says *at_limit* if possible."""
 
     def __init__(self, at_limit: str) -> None:
         self.at_limit = at_limit
@@ -121,5 +121,5 @@ def habits() -> dict[str, Habit]:
         "sparse": Sparse(),
         "no writer": NoWriter(),
         **{f"failing, then {words}": Failing(words) for words in AT_LIMIT},
-        **{f"chance {seed}": Chance(seed) for seed in range(3)},
+        **{f"chance {seed}": Chance(seed) for seed in range(2)},
     }

@@ -31,7 +31,7 @@ def card(name: str, *, categories: str = "[research]", **more: str) -> str:
     return head(name, f"categories: {categories}", f"handoff:\n{block}")
 
 
-def target(name: str, *, where: Path | None = None, **more: str) -> Path:
+def target(name: str, where: Path | None = None, **more: Any) -> Path:
     """Write a skill that is no workflow of ours and takes over work; return its SKILL.md."""
     return put(where or home_skills(), name, card(name, **more))
 

@@ -9,7 +9,8 @@ from flowrail.cli.commands.handoff.asking import how
 from flowrail.cli.desk import desk
 from flowrail.cli.facts import facts_of
 from flowrail.formatters import handoffs as page
-from flowrail.handoff.sending import Asked, retry
+from flowrail.handoff.requesting import Asked
+from flowrail.handoff.sending import retry
 from flowrail.handoff.telling import item
 
 

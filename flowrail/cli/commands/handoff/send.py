@@ -9,7 +9,8 @@ from flowrail.cli.commands.handoff.asking import how
 from flowrail.cli.desk import desk
 from flowrail.cli.facts import facts_of
 from flowrail.formatters import handoffs as page
-from flowrail.handoff.sending import SENT_IN, Asked, send
+from flowrail.handoff.requesting import SENT_IN, Asked
+from flowrail.handoff.sending import send
 from flowrail.handoff.telling import item
 from flowrail.skills.runs import the_open_session
 

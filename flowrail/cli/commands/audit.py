@@ -1,0 +1,90 @@
+"""`flow audit`."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime, timedelta
+
+import click
+
+from flowrail import _files
+from flowrail.cli import options, output
+from flowrail.cli.desk import desk
+from flowrail.errors import UsageError
+from flowrail.formatters import audit as page
+from flowrail.handoff import audit
+from flowrail.handoff.desk import Desk
+from flowrail.handoff.integrity import moment
+from flowrail.handoff.proving import verify
+
+_AGO = re.compile(r"(\d{1,6})\s*([smhdw])\Z")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@click.command("audit")
+@click.argument("what", metavar="[ID|verify]", required=False)
+@click.option("--handoffs", "only_handoffs", is_flag=True, help="Handoffs, and no sessions.")
+@click.option("--all", "everything", is_flag=True, help="Handoffs and sessions (the default).")
+@click.option("--since", metavar="WHEN", help="What moved since a date, or within 30m, 12h, 7d.")
+@click.option("--html", "html", metavar="FILE", help="Write it as one HTML page.")
+@options.as_json
+@options.store
+def command(
+    what: str | None,
+    only_handoffs: bool,
+    everything: bool,
+    since: str | None,
+    html: str | None,
+    as_json: bool,
+    store: str | None,
+) -> int:
+    """Tell what was handed over and done, or prove it
+
+    Timelines of one id, or of all: phases, checks and their results, hashes, actors, failures, the
+    trace across skills. `flow audit verify` proves that every journal is as it was written and each
+    payload the one that was sent; it exits 1 where anything is not.
+    """
+    if only_handoffs and everything:
+        raise UsageError("--handoffs and --all exclude each other", hint="give one of them")
+    at, world = desk(store=store)
+    if what == "verify":
+        return _verify(at, as_json=as_json)
+    told = audit.report(
+        world.store,
+        at.handoffs,
+        wanted=what,
+        with_sessions=not only_handoffs,
+        since=_moment(at, since) if since else None,
+    ).data()
+    if html is not None:
+        from flowrail.formatters.audit_html import render
+
+        made = render(told, title=f"Audit of {what or world.store.path}", made=world.now())
+        _files.write_atomic(os.path.abspath(html), made.encode("utf-8", "backslashreplace"))
+        output.notes([f"written to {html}"])
+    if as_json:
+        output.data(told)
+    elif html is None:
+        output.text(page.render(told))
+    return 1 if told["broken"] else 0
+
+
+def _verify(at: Desk, *, as_json: bool) -> int:
+    found = verify(at.store, at.handoffs)
+    told = {**found._asdict(), "findings": [each._asdict() for each in found.findings]}
+    if as_json:
+        output.data(told)
+    else:
+        output.text(page.render_proof(told))
+    return 1 if found.findings else 0
+
+
+def _moment(at: Desk, text: str) -> datetime:
+    ago = _AGO.match(text.strip())
+    if ago:
+        return at.moment() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    found = moment(text)
+    if found is None:
+        raise UsageError(f"`{text[:40]}` is no moment", hint="write 2026-02-04, 2026-02-04T19:30:00Z or 12h")
+    return found

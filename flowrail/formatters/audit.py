@@ -1,0 +1,111 @@
+"""Audits as text, from plain data; every foreign text becomes one visible line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flowrail.formatters.lines import count, line
+from flowrail.formatters.text import table
+
+
+def render(report: Mapping[str, Any]) -> str:
+    """Return timelines of handoffs and sessions, and the traces that run through several skills."""
+    parts = [_handoff(each) for each in report["handoffs"]]
+    parts += [_session(each) for each in report["sessions"]]
+    parts += [_trace(each) for each in report["traces"] if len(each["spans"]) > 1]
+    parts += [f"{each['id']} cannot be read: {line(each['message'])}" for each in report["broken"]]
+    return "\n\n".join(parts) or "nothing to tell of: no handoff and no session"
+
+
+def render_proof(proof: Mapping[str, Any]) -> str:
+    """Return what was verified, and everything that is wrong."""
+    looked = ", ".join(
+        count(proof[key], one)
+        for key, one in (
+            ("handoffs", "handoff"),
+            ("sessions", "session"),
+            ("records", "record"),
+            ("payloads", "payload"),
+        )
+    )
+    wrong = [f"{each['id']}: {each['code']}: {line(each['message'], 400)}" for each in proof["findings"]]
+    verdict = f"{count(len(wrong), 'thing')} wrong" if wrong else "all as it was written and sent"
+    return "\n".join([*wrong, f"{looked}: {verdict}"])
+
+
+def took(seconds: float | None) -> str:
+    """Return how long something took."""
+    return "" if seconds is None else f"{seconds:.1f} s"
+
+
+def _handoff(each: Mapping[str, Any]) -> str:
+    head = (
+        f"{each['handoff']} · {line(each['source'])} → {line(each['target'])} · {each['phase']} · "
+        f"{took(each['seconds'])} · trace {each['trace_id']}"
+    )
+    about = [f"  chain {line(' → '.join(each['chain']))}, hop {each['hops']}"]
+    if each["reason"]:
+        about.append(f"  reason {line(each['reason'])}")
+    if each["sha256"]:
+        about.append(f"  payload {line(each['payload'])}\n  sha256 {each['sha256']}")
+    if each["receiver"]:
+        about.append(
+            f"  received by {line(each['receiver']['by'])} {each['receiver'].get('session', '')}".rstrip()
+        )
+    about += [
+        f"  {'holds' if check['holds'] else 'FAILS'} {check['name']}: {line(check['told'], 160)}"
+        for check in each["checks"]
+    ]
+    rows = [
+        [
+            event["at"],
+            event["by"],
+            event["kind"],
+            event["event_type"] or "",
+            took(event["seconds"]),
+            event["hash"][:16],
+        ]
+        for event in each["events"]
+    ]
+    return "\n".join(
+        [head, *about, *_indented(table(["at", "by", "record", "event", "after", "hash"], rows))]
+    )
+
+
+def _session(each: Mapping[str, Any]) -> str:
+    took_over = f" · took over {each['handoff']}" if each["handoff"] else ""
+    standing = f"{each['status']} · revision {each['revision']} · {took(each['seconds'])}"
+    head = f"{each['session']} · {standing}{took_over}"
+    rows = [
+        [
+            event["at"],
+            event["by"],
+            event["kind"],
+            event["step"] or "",
+            event["outcome"] or "",
+            event["to"] or "",
+            took(event["seconds"]),
+            event["hash"][:16],
+        ]
+        for event in each["events"]
+    ]
+    columns = ["at", "by", "record", "step", "outcome", "to", "after", "hash"]
+    return "\n".join([head, *_indented(table(columns, rows))])
+
+
+def _trace(each: Mapping[str, Any]) -> str:
+    lines = [f"trace {each['trace_id']}: {line(' → '.join(each['skills']))}"]
+    depth: dict[str, int] = {}
+    for span in each["spans"]:
+        depth[span["span_id"]] = depth.get(span["parent_span_id"] or "", -1) + 1
+        inset = "  " * (depth[span["span_id"]] + 1)
+        lines.append(
+            f"{inset}{span['span_id']} {line(span['source'])} → {line(span['target'])} "
+            f"{span['phase']} {took(span['seconds'])} ({span['handoff']})"
+        )
+    return "\n".join(lines)
+
+
+def _indented(text: str) -> Sequence[str]:
+    return [f"  {each}" for each in text.splitlines()]

@@ -1,0 +1,234 @@
+"""What was handed over and done, afterwards: timelines, and traces across skills.
+
+Read from the journals and from nothing else. A broken journal is told beside the others and hides none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from flowrail.errors import FlowError
+from flowrail.handoff.integrity import moment
+from flowrail.handoff.journal import Entry, Handoffs, UnknownHandoffError
+from flowrail.handoff.record import (
+    ACKNOWLEDGMENT,
+    DISCOVERY,
+    FAILED,
+    INVOCATION,
+    REJECTED,
+    TRANSFER,
+)
+from flowrail.handoff.telling import plain
+from flowrail.machines.journal import UnknownSessionError
+from flowrail.machines.ledger import Record
+from flowrail.machines.store import Store
+
+EVENTS = {
+    DISCOVERY: "created",
+    "arrival": "received",
+    TRANSFER: "validated",
+    INVOCATION: "transmitted",
+    "claim": "received",
+    ACKNOWLEDGMENT: "processed",
+    FAILED: "error",
+    REJECTED: "error",
+    "cancel": "error",
+    "expired": "error",
+}
+"""What the records of a handoff are in the words of a 3.0 payload's trace."""
+
+
+class Broken(NamedTuple):
+    """A journal that is not what was written."""
+
+    id: str
+    problem: FlowError
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"id": self.id, "code": self.problem.code, "message": self.problem.message}
+
+
+class Report(NamedTuple):
+    """Timelines of handoffs and sessions, their traces, and journals that cannot be read."""
+
+    handoffs: tuple[Mapping[str, Any], ...]
+    sessions: tuple[Mapping[str, Any], ...]
+    traces: tuple[Mapping[str, Any], ...]
+    broken: tuple[Broken, ...]
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "handoffs": list(self.handoffs),
+            "sessions": list(self.sessions),
+            "traces": list(self.traces),
+            "broken": [each.data() for each in self.broken],
+        }
+
+
+def report(
+    store: Store,
+    handoffs: Handoffs,
+    *,
+    wanted: str | None = None,
+    with_sessions: bool = True,
+    since: datetime | None = None,
+) -> Report:
+    """Return what the journals of a store tell, of one id or of all, of what moved *since* then."""
+    broken: list[Broken] = []
+    handed = [
+        _handoff(entries)
+        for entries in _read(handoffs.ids(), lambda each: list(handoffs.records(each)), broken, wanted)
+    ]
+    sessions = (
+        [
+            _session(records)
+            for records in _read(store.ids(), lambda each: list(store.records(each)), broken, wanted)
+        ]
+        if with_sessions
+        else []
+    )
+    handed = [each for each in handed if _recent(each, since)]
+    sessions = [each for each in sessions if _recent(each, since)]
+    handed.sort(key=lambda each: str(each["started_at"]))
+    sessions.sort(key=lambda each: str(each["started_at"]))
+    if wanted is not None and not handed and not sessions and not broken:
+        raise UnknownHandoffError(
+            f"there is no handoff and no session `{wanted[:80]}` here",
+            hint="`flow audit --all` tells of all",
+            id=wanted[:80],
+        )
+    return Report(tuple(handed), tuple(sessions), tuple(_traces(handed)), tuple(broken))
+
+
+def _handoff(entries: list[Entry]) -> dict[str, Any]:
+    last = entries[-1].handoff
+    stamps = [moment(each.at) for each in entries]
+    return {
+        "handoff": last.id,
+        "phase": last.phase,
+        "source": last.source,
+        "target": last.target,
+        "session": last.session,
+        "receiver": plain(last.claim) or None,
+        "schema": last.schema,
+        "chain": [*last.chain, last.target],
+        "hops": last.hops,
+        "reason": last.reason,
+        "trace_id": last.trace_id,
+        "span_id": last.span_id,
+        "parent_span_id": last.parent_span or None,
+        "payload": last.payload or None,
+        "sha256": last.digest or None,
+        "payload_hash": last.payload_hash or None,
+        "started_at": entries[0].at,
+        "ended_at": entries[-1].at,
+        "seconds": _seconds(stamps[0], stamps[-1]),
+        "attempts": last.attempts,
+        "retries": sum(each.kind == "retry" for each in entries),
+        "failures": [
+            {
+                "at": each.at,
+                "code": each.handoff.problem.get("code"),
+                "message": each.handoff.problem.get("message"),
+            }
+            for each in entries
+            if each.kind in {FAILED, REJECTED}
+        ],
+        "checks": [plain(each) for each in last.checks],
+        "events": [
+            {
+                "at": each.at,
+                "by": each.by,
+                "kind": each.kind,
+                "phase": each.handoff.phase,
+                "event_type": EVENTS.get(each.kind),
+                "seconds": _seconds(before, stamp),
+                "note": plain(each.note),
+                "hash": each.hash,
+            }
+            for each, before, stamp in zip(entries, [stamps[0], *stamps[:-1]], stamps, strict=True)
+        ],
+    }
+
+
+def _session(records: list[Record]) -> dict[str, Any]:
+    last = records[-1].session
+    stamps = [moment(each.at) for each in records]
+    return {
+        "session": last.id,
+        "skill": last.skill,
+        "status": last.status,
+        "revision": last.revision,
+        "trace_id": last.received.get("trace_id"),
+        "handoff": last.received.get("handoff"),
+        "started_at": records[0].at,
+        "ended_at": records[-1].at,
+        "seconds": _seconds(stamps[0], stamps[-1]),
+        "events": [
+            {
+                "at": each.at,
+                "by": each.by,
+                "kind": each.kind,
+                "step": each.session.last.step
+                if each.kind == "move" and each.session.last
+                else each.session.step,
+                "outcome": each.session.last.outcome if each.kind == "move" and each.session.last else None,
+                "to": each.session.step,
+                "seconds": _seconds(before, stamp),
+                "hash": each.hash,
+            }
+            for each, before, stamp in zip(records, [stamps[0], *stamps[:-1]], stamps, strict=True)
+        ],
+    }
+
+
+def _traces(handed: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    by_trace: dict[str, list[Mapping[str, Any]]] = {}
+    for each in handed:
+        by_trace.setdefault(str(each["trace_id"]), []).append(each)
+    for trace_id, spans in by_trace.items():
+        yield {
+            "trace_id": trace_id,
+            "spans": [
+                {
+                    "span_id": each["span_id"],
+                    "parent_span_id": each["parent_span_id"],
+                    "handoff": each["handoff"],
+                    "source": each["source"],
+                    "target": each["target"],
+                    "phase": each["phase"],
+                    "started_at": each["started_at"],
+                    "seconds": each["seconds"],
+                }
+                for each in spans
+            ],
+            "skills": max((each["chain"] for each in spans), key=len),
+        }
+
+
+def _read(ids: Iterable[str], load: Any, broken: list[Broken], wanted: str | None) -> Iterator[Any]:
+    for each in ids:
+        if wanted not in {None, each}:
+            continue
+        try:
+            lines = load(each)
+        except (UnknownHandoffError, UnknownSessionError):
+            continue  # its beginning was interrupted: it never began
+        except FlowError as error:
+            broken.append(Broken(each, error))
+            continue
+        if lines:
+            yield lines
+
+
+def _recent(told: Mapping[str, Any], since: datetime | None) -> bool:
+    ended = moment(str(told["ended_at"]))
+    return since is None or ended is None or ended >= since
+
+
+def _seconds(start: datetime | None, end: datetime | None) -> float | None:
+    return None if start is None or end is None else round(max(0.0, (end - start).total_seconds()), 3)

@@ -1,0 +1,45 @@
+"""What a payload gives to the session that takes over: parameters, and whom the work came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flowrail.handoff import adapters
+from flowrail.handoff.payload import Payload, get, text_at, texts_at
+from flowrail.handoff.record import Handoff
+from flowrail.machines.params import Arg
+
+_PROMPTS = frozenset({"original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal"})
+
+
+def params_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]:
+    """Return the parameters of a workflow that a payload can fill, each one that fits."""
+    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
+    found: dict[str, Any] = {}
+    for name, arg in declared.items():
+        path = "context.original_prompt" if name in _PROMPTS else f"context.{name}"
+        summary = get(three, "context.summary") if name in _PROMPTS else None
+        values = (get(three, path), get(three, f"payload.working.{name}"), summary)
+        fitting = [value for value in values if value not in (None, "") and arg.problem(value) is None]
+        if fitting:
+            found[name] = fitting[0]
+    return found
+
+
+def carried(handoff: Handoff, payload: Payload, copy: str) -> dict[str, Any]:
+    """Return what a session that takes over knows of the handoff: enough to carry chain and trace on."""
+    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
+    return {
+        "handoff": handoff.id,
+        "from": text_at(three, "source.skill"),
+        "payload": copy,
+        "sha256": payload.digest,
+        "version": payload.version,
+        "chain": texts_at(three, "meta.handoff_chain"),
+        "hops": handoff.hops,
+        "trace_id": handoff.trace_id or text_at(three, "trace_id"),
+        "span_id": handoff.span_id or text_at(three, "tracing.parent_span_id"),
+        "reason": text_at(three, "meta.handoff_reason"),
+        "summary": text_at(three, "context.summary"),
+    }

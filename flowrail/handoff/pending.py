@@ -1,0 +1,36 @@
+"""Which sessions have to stay because work that they handed over is still on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from flowrail.errors import FlowError
+from flowrail.handoff.integrity import moment
+from flowrail.handoff.journal import Handoffs, UnknownHandoffError
+from flowrail.machines.keys import Owner
+
+KEPT_FOR = timedelta(hours=24)
+"""How long an open handoff holds the session that it came from."""
+
+
+def waiting(store: str, owner: Owner, now: str) -> Callable[[str, str], bool]:
+    """Return what answers, from a session's id and its folder, whether a handoff of it is on its way.
+
+    It is until the handoff is acknowledged or closed, and for 24 hours at most. Where a handoff cannot
+    be read, nobody knows which session it is of, so all of them stay.
+    """
+    handoffs, today = Handoffs(store, owner), moment(now)
+    held: set[str] = set()
+    for handoff_id in handoffs.ids():
+        try:
+            handoff = handoffs.read(handoff_id).handoff
+        except UnknownHandoffError:
+            continue  # its beginning was interrupted: it never began
+        except FlowError:
+            return lambda *_: True
+        begun = moment(handoff.started_at)
+        young = begun is None or today is None or today - begun < KEPT_FOR
+        if handoff.is_open and young:
+            held.add(handoff.session)
+    return lambda session_id, _: session_id in held

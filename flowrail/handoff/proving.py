@@ -1,0 +1,156 @@
+"""The proof that nothing was changed: journals, their copies, the way of the machine, and every payload."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from flowrail._codec import to_plain
+from flowrail.errors import FlowError
+from flowrail.handoff import transfer
+from flowrail.handoff.journal import COPY, Entry, Handoffs, witness
+from flowrail.handoff.lifecycle import edges
+from flowrail.handoff.record import INVOCATION, Handoff
+from flowrail.handoff.telling import plain
+from flowrail.machines import witness as session_witness
+from flowrail.machines.ledger import Record
+from flowrail.machines.store import Store
+
+
+class Finding(NamedTuple):
+    """One thing that a verification found wrong: what it is about, and what is so."""
+
+    id: str
+    code: str
+    message: str
+
+
+class Verified(NamedTuple):
+    """What was looked at, and everything that is wrong."""
+
+    handoffs: int
+    sessions: int
+    records: int
+    payloads: int
+    findings: tuple[Finding, ...]
+
+
+def verify(store: Store, handoffs: Handoffs) -> Verified:
+    """Prove that every journal is as it was written and that each payload is the one that was sent."""
+    found: list[Finding] = []
+    records = payloads = 0
+    noted: dict[str, str] = {}
+    session_ids, handoff_ids = _begun(store.sessions, store.ids()), _begun(handoffs.path, handoffs.ids())
+    for session_id in session_ids:
+        try:
+            lines = list(store.records(session_id))
+        except FlowError as error:
+            found.append(Finding(session_id, error.code, error.message))
+            continue
+        records += len(lines)
+        found += _session_copy(store, session_id, lines)
+        noted |= {
+            str(line.note.get("handoff")): str(line.note.get("sha256"))
+            for line in lines
+            if line.kind == "handoff"
+        }
+        payloads += _received(session_id, lines, found)
+    digests: set[str] = set()
+    for handoff_id in handoff_ids:
+        try:
+            entries = list(handoffs.records(handoff_id))
+        except FlowError as error:
+            found.append(Finding(handoff_id, error.code, error.message))
+            continue
+        records += len(entries)
+        found += [*_signed(handoffs, handoff_id), *_copy(handoffs, handoff_id, entries), *_legal(entries)]
+        handoff = entries[-1].handoff
+        digests.add(handoff.digest)
+        if any(each.handoff.phase == INVOCATION for each in entries):
+            payloads += 1
+            found += _payload(handoff, noted.get(handoff.id))
+    for session_id in session_ids:
+        found += _newest(store.folder(session_id), session_id, digests)
+    return Verified(len(handoff_ids), len(session_ids), records, payloads, tuple(found))
+
+
+def _begun(folder: str, ids: Iterable[str]) -> list[str]:
+    """Return those of *ids* that have a journal or a copy of one; the others never began."""
+    traces = ("journal.jsonl", "session.json", "handoff.json")
+    return [each for each in ids if any(_filled(os.path.join(folder, each, name)) for name in traces)]
+
+
+def _filled(path: str) -> bool:
+    try:
+        return os.lstat(path).st_size > 0
+    except OSError:
+        return False
+
+
+def _signed(handoffs: Handoffs, handoff_id: str) -> Iterator[Finding]:
+    if handoffs.read(handoff_id).foreign:
+        yield Finding(handoff_id, "FOREIGN_HANDOFF", "its first record was not written with your key")
+
+
+def _copy(handoffs: Handoffs, handoff_id: str, entries: list[Entry]) -> Iterator[Finding]:
+    folder = handoffs.folder(handoff_id)
+    seen = witness(folder)
+    if seen is None:
+        if os.path.lexists(os.path.join(folder, COPY)):
+            yield Finding(handoff_id, "COPY_UNREADABLE", "handoff.json cannot be read")
+    elif seen["seq"] == entries[-1].seq and seen["handoff"] != plain(to_plain(entries[-1].handoff)):
+        yield Finding(handoff_id, "COPY_DIFFERS", "handoff.json is not what the last record says")
+
+
+def _session_copy(store: Store, session_id: str, lines: list[Record]) -> Iterator[Finding]:
+    folder = store.folder(session_id)
+    seen = session_witness.seen_by(folder)
+    if seen is None:
+        if os.path.lexists(os.path.join(folder, session_witness.COPY)):
+            yield Finding(session_id, "COPY_UNREADABLE", "session.json cannot be read")
+    elif seen.seq == lines[-1].seq and plain(seen.session) != plain(to_plain(lines[-1].session)):
+        yield Finding(session_id, "COPY_DIFFERS", "session.json is not what the last record says")
+    if store.read(session_id, adopt=True).foreign:
+        yield Finding(session_id, "FOREIGN_SESSION", "its first record was not written with your key")
+
+
+def _legal(entries: list[Entry]) -> Iterator[Finding]:
+    ways = {(edge.source, edge.target) for edge in edges()}
+    for before, after in pairwise(entries):
+        step = (before.handoff.phase, after.handoff.phase)
+        if step[0] != step[1] and step not in ways:
+            told = f"record {after.seq} goes from {step[0]} to {step[1]}, which the lifecycle does not have"
+            yield Finding(after.handoff.id, "ILLEGAL_STEP", told)
+
+
+def _payload(handoff: Handoff, noted: str | None) -> Iterator[Finding]:
+    now = transfer.digest_of(handoff.payload)
+    if not handoff.foreign and noted is not None and noted != handoff.digest:
+        told = "the session's journal has another digest of the payload than that of the handoff"
+        yield Finding(handoff.id, "DIGESTS_DIFFER", told)
+    if not now and not handoff.foreign:  # what came from elsewhere may go again: its receiver has a copy
+        yield Finding(handoff.id, "PAYLOAD_GONE", f"{handoff.payload} cannot be read")
+    elif now and now != handoff.digest:
+        yield Finding(handoff.id, "PAYLOAD_CHANGED", f"{handoff.payload} is not what was sent")
+
+
+def _newest(folder: str, session_id: str, digests: set[str]) -> Iterator[Finding]:
+    """Yield a copy of the newest payload that is none of those that were sent."""
+    for ending in ("yaml", "json"):
+        path = os.path.join(folder, f"{transfer.NEWEST}.{ending}")
+        if os.path.lexists(path) and transfer.digest_of(path) not in digests:
+            yield Finding(session_id, "PAYLOAD_CHANGED", f"{path} is no payload that was sent")
+
+
+def _received(session_id: str, lines: list[Record], found: list[Finding]) -> int:
+    """Add what is wrong with the payload that a session took over; return how many there are."""
+    received = lines[-1].session.received
+    if not received:
+        return 0
+    now = transfer.digest_of(str(received.get("payload")))
+    if now != received.get("sha256"):
+        what = "is not what was received" if now else "cannot be read"
+        found.append(Finding(session_id, "PAYLOAD_CHANGED", f"{received.get('payload')} {what}"))
+    return 1

@@ -1,0 +1,261 @@
+"""What was handed over is told afterwards, and every byte of it can be proven."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.handing import handoffs_folder, ours, receive, send, session, target
+from support.sandbox import flow, refused, sessions_folder, told
+
+
+def a_chain() -> tuple[list[dict[str, Any]], list[str]]:
+    """Hand work from a to b to c, the second time after a failure; return the handoffs and the sessions."""
+    for name in "ab":
+        ours(name)
+    ours("c", requires="[insights.uncertainties]")
+    sent, sessions = [], [session("a", "-s", "synthesis_summary=We look")]
+    sent.append(send("b", sessions[-1], "--reason", "it <b>needs</b> depth"))
+    sessions.append(receive(sent[-1]).data["session"])
+    facts = Path("facts.json")
+    facts.write_text('{"key_uncertainties": ["cost"]}')
+    _, error = refused("handoff", "send", "c", "--session", sessions[-1])
+    sent.append(told("handoff", "retry", error["details"]["handoff"], "--facts", "facts.json"))
+    sessions.append(receive(sent[-1]).data["session"])
+    return sent, sessions
+
+
+def test_a_handoff_is_told_as_a_timeline() -> None:
+    sent, sessions = a_chain()
+
+    [first, second] = told("audit", "--handoffs")["handoffs"]
+
+    assert [each["kind"] for each in first["events"]] == [
+        "discovery",
+        "selection",
+        "validation",
+        "transfer",
+        "invocation",
+        "claim",
+        "acknowledgment",
+    ]
+    assert [each["event_type"] for each in first["events"] if each["event_type"]] == [
+        "created",
+        "validated",
+        "transmitted",
+        "received",
+        "processed",
+    ]
+    assert all(each["by"] and each["hash"] and each["seconds"] is not None for each in first["events"])
+    assert first["sha256"] == sent[0]["sha256"]
+    assert first["receiver"]["session"] == sessions[1]
+    assert all(each["holds"] for each in first["checks"])
+    assert (second["attempts"], second["retries"]) == (1, 1)
+    assert second["failures"][0]["code"] == "INVALID_PAYLOAD"
+    assert told("audit", "--handoffs")["sessions"] == []
+
+
+def test_the_chain_across_skills_is_one_trace() -> None:
+    sent, _ = a_chain()
+
+    [trace] = told("audit")["traces"]
+
+    assert trace["skills"] == ["a", "b", "c"]
+    assert [(each["source"], each["target"], each["parent_span_id"]) for each in trace["spans"]] == [
+        ("a", "b", None),
+        ("b", "c", sent[0]["span_id"]),
+    ]
+    text = flow("audit").out
+    assert f"trace {trace['trace_id']}: a → b → c" in text
+    assert f"    {sent[1]['span_id']} b → c acknowledgment" in text
+
+
+def test_sessions_are_told_beside_them() -> None:
+    _, sessions = a_chain()
+
+    found = told("audit", "--all")["sessions"]
+
+    assert [each["session"] for each in found] == sessions
+    assert [each["kind"] for each in found[0]["events"]] == ["start", "move", "handoff"]
+    assert found[0]["events"][1]["outcome"] == "ok"
+    assert found[1]["handoff"]
+    assert "took over handoff-" in flow("audit").out
+
+
+def test_one_of_them_is_told_alone() -> None:
+    sent, sessions = a_chain()
+
+    assert [each["handoff"] for each in told("audit", sent[0]["handoff"])["handoffs"]] == [sent[0]["handoff"]]
+    assert [each["session"] for each in told("audit", sessions[2])["sessions"]] == [sessions[2]]
+    assert refused("audit", "handoff-zzzzzz")[1]["code"] == "UNKNOWN_HANDOFF"
+
+
+def test_what_moved_lately_is_told() -> None:
+    a_chain()
+
+    assert len(told("audit", "--since", "5m")["handoffs"]) == 2
+    assert len(told("audit", "--since", "2000-01-01")["handoffs"]) == 2
+    assert told("audit", "--since", "2999-01-01T00:00:00Z")["handoffs"] == []
+    assert refused("audit", "--since", "soon")[0] == 2
+    assert refused("audit", "--all", "--handoffs")[0] == 2
+    assert flow("audit", "--since", "2999-01-01").out == "nothing to tell of: no handoff and no session\n"
+
+
+def test_the_page_needs_nothing_beside_itself_and_escapes_everything() -> None:
+    target("x")
+    a_chain()
+    send("x", session("a"), "--reason", '<script>alert("x")</script>')
+
+    ran = flow("audit", "--html", "audit.html")
+
+    assert (ran.status, ran.out) == (0, "")
+    page = Path("audit.html").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "it &lt;b&gt;needs&lt;/b&gt; depth" in page
+    assert "http" not in page.replace("http-equiv", "")
+    for words in (
+        "<h2>Traces</h2>",
+        "<h2>Handoffs</h2>",
+        "<h2>Sessions</h2>",
+        "target_unchanged",
+        "a → b → c",
+    ):
+        assert words in page
+    assert told("audit", "--html", "audit.html")["handoffs"]
+
+
+def test_all_of_it_is_proven() -> None:
+    a_chain()
+
+    proof = told("audit", "verify")
+
+    assert (proof["handoffs"], proof["sessions"], proof["payloads"], proof["findings"]) == (2, 3, 4, [])
+    assert flow("audit", "verify").out == (
+        f"2 handoffs, 3 sessions, {proof['records']} records, 4 payloads: all as it was written and sent\n"
+    )
+
+
+def evidence() -> list[Path]:
+    kept = [
+        *handoffs_folder().rglob("*.json*"),
+        *sessions_folder().rglob("*.json*"),
+        *sessions_folder().rglob("*.yaml"),
+    ]
+    return [
+        each
+        for each in kept
+        if each.name not in {"definition.json", "preserved.json", "available-workflows.yaml"}
+    ]
+
+
+def test_every_edited_byte_is_found() -> None:
+    ours("old", schema_version='"2.0"')
+    _, sessions = a_chain()
+    receive(send("old", sessions[-1]))
+    files = evidence()
+    assert {each.name for each in files} >= {
+        "journal.jsonl",
+        "handoff.json",
+        "session.json",
+        "handoff-payload.yaml",
+        "received-payload.yaml",
+        "received-payload.json",
+    }
+
+    for path in files:
+        data = path.read_bytes()
+        for at in {0, len(data) // 3, len(data) // 2, len(data) - 2}:
+            path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+            if path.suffix == ".json" and _same(path, data):
+                continue  # white space of a copy that people read
+            assert flow("audit", "verify").status == 1, (path, at)
+        path.write_bytes(data)
+    assert flow("audit", "verify").status == 0
+
+
+def _same(path: Path, data: bytes) -> bool:
+    try:
+        return path.name in {"handoff.json", "session.json"} and bool(
+            json.loads(path.read_bytes()) == json.loads(data)
+        )
+    except ValueError:
+        return False
+
+
+def test_lines_that_were_taken_away_are_found() -> None:
+    sent, sessions = a_chain()
+    for journal in (handoffs_folder() / sent[0]["handoff"], sessions_folder() / sessions[0]):
+        path = journal / "journal.jsonl"
+        data = path.read_bytes()
+        path.write_bytes(b"".join(data.splitlines(keepends=True)[:-1]))
+
+        proof = json.loads(flow("audit", "verify", "--json").out)
+
+        assert proof["findings"][0]["code"] in {"RECORDS_LOST", "LINES_LOST"}
+        path.write_bytes(data)
+
+
+def test_payloads_that_are_gone_or_other_ones_are_found() -> None:
+    sent, sessions = a_chain()
+    Path(sent[0]["payload"]).unlink()
+    Path(sent[1]["payload"]).write_text("{}")
+    copy = sessions_folder() / sessions[1] / "received-payload.json"
+    copy.unlink()
+    (sessions_folder() / sessions[0] / "handoff-payload.yaml").write_text("a: 1")
+
+    found = json.loads(flow("audit", "verify", "--json").out)["findings"]
+
+    assert sorted(each["code"] for each in found) == ["PAYLOAD_CHANGED"] * 3 + ["PAYLOAD_GONE"]
+    assert "4 things wrong" in flow("audit", "verify").out
+
+
+def test_a_broken_journal_hides_no_other() -> None:
+    sent, _ = a_chain()
+    (handoffs_folder() / sent[0]["handoff"] / "journal.jsonl").write_text("{}\n")
+    (handoffs_folder() / "handoff-aaaaaa").mkdir(0o700)
+    (handoffs_folder() / "handoff-bbbbbb").mkdir(0o700)
+    (handoffs_folder() / "handoff-bbbbbb" / "journal.jsonl").touch(0o600)
+
+    ran = flow("audit", "--handoffs")
+
+    assert ran.status == 1
+    assert f"{sent[0]['handoff']} cannot be read" in ran.out
+    assert sent[1]["handoff"] in ran.out
+    flow("audit", "--html", "audit.html")
+    assert "Cannot be read" in Path("audit.html").read_text()
+
+
+def test_copies_that_are_missing_cost_nothing_and_broken_ones_are_told() -> None:
+    sent, sessions = a_chain()
+    copies = (
+        handoffs_folder() / sent[0]["handoff"] / "handoff.json",
+        sessions_folder() / sessions[0] / "session.json",
+    )
+    for each in copies:
+        each.unlink()
+    assert flow("audit", "verify").status == 0
+    for each in copies:
+        each.write_text("{")
+
+    found = json.loads(flow("audit", "verify", "--json").out)["findings"]
+
+    assert [each["code"] for each in found] == ["COPY_UNREADABLE"] * 2
+
+
+def test_journals_of_somebody_else_are_told() -> None:
+    a_chain()
+    home = Path.home() / ".local"
+    shutil.rmtree(home)
+
+    codes = {each["code"] for each in json.loads(flow("audit", "verify", "--json").out)["findings"]}
+
+    assert codes == {"FOREIGN_HANDOFF", "FOREIGN_SESSION"}
+
+
+@pytest.mark.parametrize("words", [["audit"], ["audit", "verify"]])
+def test_nothing_is_nothing(words: list[str]) -> None:
+    assert flow(*words).status == 0

@@ -1,0 +1,141 @@
+"""A session becomes a payload: facts by their names, texts by their parts, numbers as they are meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowrail.handoff.building import build
+from flowrail.handoff.invocation import line, template
+from flowrail.handoff.record import Handoff
+from flowrail.handoff.transfer import file_name, keep_newest
+from flowrail.machines.session import Session
+
+
+def built(schema: str = "2.0", **facts: Any) -> dict[str, Any]:
+    session = Session("source-abcdef", "source", "tell", params={"prompt": "Why?"}, state=facts)
+    handoff = Handoff("handoff-abcdef", "source", "digger", schema=schema, chain=("source",), trace_id="t")
+    now = "2026-02-04T19:30:00.000Z"
+    return build(session, handoff, now=now, folder="/s", project=str(Path.cwd()))
+
+
+@pytest.mark.parametrize(
+    ("text", "theme"),
+    [
+        (
+            "Demand is narrow | optimist, analyst | 6.7 | report; log",
+            {
+                "theme": "Demand is narrow",
+                "confidence_score": 6.7,
+                "contributing_archetypes": ["optimist", "analyst"],
+                "key_evidence": ["report", "log"],
+            },
+        ),
+        ("Only a theme", {"theme": "Only a theme"}),
+        ("A | b | 8/10", {"theme": "A", "contributing_archetypes": ["b"], "confidence_score": 8.0}),
+        (
+            "A | b | 80 % | c | d",
+            {
+                "theme": "A",
+                "contributing_archetypes": ["b"],
+                "confidence_score": 8.0,
+                "key_evidence": ["c | d"],
+            },
+        ),
+        ("A | | high", {"theme": "A"}),
+        ("A | | nan", {"theme": "A"}),
+        ({"theme": "A"}, {"theme": "A"}),
+    ],
+)
+def test_a_theme_is_read_from_its_parts(text: Any, theme: dict[str, Any]) -> None:
+    assert built(convergent_insights=[text])["insights"]["convergent"] == [theme]
+
+
+@pytest.mark.parametrize(
+    ("text", "insight"),
+    [
+        ("critic | Costs | 7", {"archetype": "critic", "insight": "Costs", "confidence": 7}),
+        ("critic | Costs | 6,6", {"archetype": "critic", "insight": "Costs", "confidence": 7}),
+        ("critic | Costs", {"archetype": "critic", "insight": "Costs"}),
+        ("Costs", {"archetype": "unnamed", "insight": "Costs"}),
+        ({"archetype": "a"}, {"archetype": "a"}),
+    ],
+)
+def test_an_insight_is_read_from_its_parts(text: Any, insight: dict[str, Any]) -> None:
+    assert built(divergent_insights=[text])["insights"]["divergent"] == [insight]
+
+
+def test_a_term_is_read_from_its_parts() -> None:
+    found = built(suggested_terms=["cost studies | settles it", "plain", {"term": "x"}])["research_seeds"][
+        "suggested_terms"
+    ]
+
+    assert found == [{"term": "cost studies", "rationale": "settles it"}, {"term": "plain"}, {"term": "x"}]
+
+
+def test_every_fact_has_its_place() -> None:
+    made = built(
+        reframed="How?",
+        problem_type="Strategic",
+        synthesis_summary="So.",
+        key_uncertainties=("cost",),
+        blind_spots=["execution"],
+        open_questions=["which?"],
+        perspectives_completed=5,
+        convergence_level="high",
+        user_feedback="more",
+        other="kept out of 2.0",
+    )
+
+    assert made["context"] == {
+        "original_prompt": "Why?",
+        "problem_type": "strategic",
+        "reframed_challenge": "How?",
+        "synthesis_summary": "So.",
+    }
+    assert made["insights"] == {"uncertainties": ["cost"], "blind_spots": ["execution"]}
+    assert made["research_seeds"] == {"open_questions": ["which?"]}
+    assert made["meta"]["convergence_level"] == "high"
+    assert made["expires_at"] == "2026-02-04T20:30:00.000Z"
+    assert made["source"] == {"skill": "source", "workflow_id": "source-abcdef", "session_path": "/s/"}
+
+
+def test_what_no_field_knows_travels_in_the_working_tier() -> None:
+    made = built("3.0", other={"a": ("b",)}, focus_areas=["x"], success_criteria=["y"], odd_file=3)
+
+    assert made["payload"]["working"] == {"facts": {"other": {"a": ["b"]}, "odd_file": 3}}
+    assert made["context"]["focus_areas"] == ["x"]
+    assert made["context"]["success_criteria"] == ["y"]
+    assert made["payload"]["session"]["state"] == {"step": "tell", "status": "active", "revision": 0}
+
+
+@pytest.mark.parametrize(
+    ("trigger", "shown"),
+    [
+        ("{payload_path}", "/digger '/a b'"),
+        ("--handoff {payload_path}", "/digger --handoff '/a b'"),
+        ("/other run {payload_path} {x} {0}", "/other run '/a b' {x} {0}"),
+        ("--quick", "/digger --quick '/a b'"),
+        ("", "/digger '/a b'"),
+        ("{payload_path} {payload_path}", "/digger '/a b' '/a b'"),
+        ("--a\n--b\x1b {payload_path}", "/digger --a --b '/a b'"),
+    ],
+)
+def test_the_line_follows_the_trigger(trigger: str, shown: str) -> None:
+    assert line(template(trigger, "digger"), "digger", "/a b") == shown
+    assert line(trigger, "digger", "/a b") == shown
+
+
+def test_a_path_is_quoted_for_a_shell() -> None:
+    assert line("{payload_path}", "x", "/a'; rm -rf $HOME") == """/x '/a'"'"'; rm -rf $HOME'"""
+
+
+def test_files_are_named_without_surprises(tmp_path: Path) -> None:
+    named = {"source": "../a b", "target": "..", "timestamp": "2026-02-04T19:30:00.000Z"}
+
+    assert file_name("3.0", "json", "d", **named) == "a-b-to-skill-20260204T193000000Z.json"
+    assert file_name("2.0", "yaml", "d", **named) == "d.yaml"
+    keep_newest(str(tmp_path), "yaml", b"a")
+    assert (tmp_path / "handoff-payload.yaml").read_bytes() == b"a"

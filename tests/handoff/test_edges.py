@@ -1,0 +1,221 @@
+"""What is rare: guards that only a library meets, receivers at the same moment, keys that are promises."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from support.golden import as_in_golden_file
+from support.handing import handoffs_folder, ours, receive, send, session, target
+from support.handoffs import example
+from support.killing import killed_at_every_call
+from support.sandbox import flow, process, refused, told
+
+from flowrail.cli.desk import desk
+from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.index import Discovery
+from flowrail.discovery.locations import Scope
+from flowrail.handoff import guards, integrity
+from flowrail.handoff.journal import Handoffs
+from flowrail.handoff.payload import render
+from flowrail.handoff.record import Handoff
+from flowrail.handoff.selection import card_digest
+from flowrail.handoff.sending import retry
+
+
+def test_every_guard_has_an_answer_where_nothing_is_there() -> None:
+    at, _ = desk(store=None)
+    handoff = Handoff(
+        "handoff-aaaaaa", "a", "b", session="a-abcdef", chain=("a",), schema="2.0", form="yaml", health=True
+    )
+
+    checks = {each.name: each for each in guards.ask(guards.Case(at, handoff, Discovery(), at.now()))}
+
+    held = {name for name, each in checks.items() if each.holds}
+    assert held == {"chain_allowed", "requires_met"}
+    assert "there is no session" in checks["session_readable"].told
+    assert "cannot be asked" in checks["health_good"].told
+
+
+def test_a_card_that_cannot_be_read_has_no_digest() -> None:
+    assert card_digest(Candidate("x", Scope.GLOBAL, str(Path.cwd() / "SKILL.md"))) == ""
+
+
+def test_a_library_tries_again_with_nothing_different() -> None:
+    card = target("digger", requires="[insights.uncertainties]")
+    _, error = refused("handoff", "send", "digger", "--session", session())
+    card.write_text(card.read_text().replace("  requires", "  optional_consumes"))
+
+    assert retry(desk(store=None)[0], error["details"]["handoff"]).handoff.phase == "invocation"
+
+
+def test_a_handoff_that_was_interrupted_is_called_off_and_its_failure_shows() -> None:
+    target("digger", requires="[insights.uncertainties]")
+    refused("handoff", "send", "digger", "--session", session())
+    handoff = told("handoff", "status")["handoffs"][0]["handoff"]
+
+    told("handoff", "cancel", handoff)
+
+    assert "FAILS requires_met" in flow("audit", "--handoffs").out
+    flow("audit", "--html", "a.html")
+    assert '<span class="bad">fails</span>' in Path("a.html").read_text()
+    assert told("audit", "verify")["payloads"] == 0
+
+
+def test_one_that_never_got_as_far_as_checks_is_told() -> None:
+    target("digger")
+    here = session()
+    for _ in killed_at_every_call(["handoff", "send", "digger", "--session", here]):
+        found = told("handoff", "status")["handoffs"]
+        if found and found[0]["phase"] == "selection":
+            break
+        shutil.rmtree(handoffs_folder(), ignore_errors=True)
+
+    text = flow("audit", "--handoffs").out
+    flow("audit", "--html", "a.html")
+
+    assert "reason" not in text
+    assert "sha256" not in text
+    assert "<th>check</th>" not in Path("a.html").read_text()
+    assert told("audit", "verify")["findings"] == []
+
+
+def test_bytes_that_are_no_document_are_refused() -> None:
+    Path("p.json").write_text('{"handoff": {')
+
+    status, error = refused("handoff", "receive", "p.json")
+
+    assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
+    assert error["details"]["validation_errors"]
+
+
+def arrived() -> Path:
+    handoff = integrity.sealed("3.0", {**example("3.0"), "target": {"skill": "digger"}})
+    path = Path.cwd() / "payload.json"
+    path.write_bytes(render(handoff, "json"))
+    return path
+
+
+def test_a_payload_from_elsewhere_goes_to_one_of_several_at_once() -> None:
+    ours("digger")
+    path = arrived()
+
+    with ThreadPoolExecutor(6) as pool:
+        every = list(pool.map(lambda _: process("handoff", "receive", str(path), "--json"), range(6)))
+
+    assert sorted(each.status for each in every) == [0, 6, 6, 6, 6, 6]
+    assert len(list(handoffs_folder().glob("handoff-*"))) == 1
+
+
+def test_a_payload_from_elsewhere_may_go_again() -> None:
+    ours("digger")
+    path = arrived()
+    assert flow("handoff", "receive", str(path)).status == 0
+
+    path.unlink()
+    assert told("audit", "verify")["findings"] == []
+    path.write_text("{}")
+    assert flow("audit", "verify").status == 1
+
+
+def test_a_receipt_whose_payload_is_wrong_and_late_does_not_end_the_handoff() -> None:
+    target("digger", schema_version='"2.0"')
+    here = session()
+    sent = send("digger", here)
+    later = "import time; real = time.time; time.time = lambda: real() - 3600"
+
+    ran = process(*sent["receive_command"].split()[1:], "--json", before=later)
+
+    assert ran.status == 6
+    assert "has not come yet" in ran.error["message"]
+    assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
+
+
+def test_ids_are_not_given_twice() -> None:
+    target("digger")
+    sent = send("digger", session())
+    at, _ = desk(store=None)
+    letters = sent["handoff"].removeprefix("handoff-")
+    alphabet = "abcdefghijkmnpqrstuvwxyz23456789"
+    given = iter([bytes(alphabet.index(each) for each in letters), bytes(6)])
+
+    assert Handoffs(at.store.path, at.store.owner).new_id(lambda _: next(given)) == "handoff-aaaaaa"
+
+
+def rewritten(path: Path, changes: list[tuple[str, str]]) -> None:
+    """Write a journal anew as somebody could who knows how its hashes are made, but not the user's key."""
+    from hashlib import sha256
+
+    before, lines = "", []
+    for line in path.read_text().splitlines():
+        body = json.loads(line)
+        body.pop("hash")
+        text = json.dumps({**body, "prev": before}, separators=(",", ":"))
+        for old, new in changes:
+            text = text.replace(old, new)
+        before = sha256(text[:-1].encode()).hexdigest()
+        lines.append(f'{text[:-1]},"hash":"{before}"}}\n')
+    path.write_text("".join(lines))
+
+
+def test_journals_that_were_written_anew_are_found_out() -> None:
+    target("digger")
+    sent = send("digger", session())
+    folder = handoffs_folder() / sent["handoff"]
+    (folder / "handoff.json").unlink()
+    rewritten(
+        folder / "journal.jsonl", [('"phase":"transfer"', '"phase":"selection"'), (sent["sha256"], "0" * 64)]
+    )
+
+    codes = {each["code"] for each in json.loads(flow("audit", "verify", "--json").out)["findings"]}
+
+    assert codes == {"ILLEGAL_STEP", "DIGESTS_DIFFER", "PAYLOAD_CHANGED"}
+
+
+def test_a_journal_and_a_copy_that_differ_are_found_out() -> None:
+    target("digger")
+    sent = send("digger", session())
+    folder = handoffs_folder() / sent["handoff"]
+    (folder / "journal.jsonl").write_text("{}\n")
+
+    assert json.loads(flow("audit", "verify", "--json").out)["findings"][0]["code"] == "JOURNAL_DAMAGED"
+
+
+def keys_of(value: Any, at: str = "") -> set[str]:
+    if isinstance(value, list):
+        return set().union(*(keys_of(item, f"{at}[]") for item in value))
+    if not isinstance(value, dict) or at.rpartition(".")[2] in {
+        "note",
+        "details",
+        "params",
+        "handoff_payload",
+    }:
+        return set()
+    return {f"{at}.{key}" for key in value}.union(
+        *(keys_of(item, f"{at}.{key}") for key, item in value.items())
+    )
+
+
+def test_the_keys_of_answers_are_promises() -> None:
+    target("digger", requires="[insights.uncertainties]")
+    ours("other")
+    here = session()
+    _, error = refused("handoff", "send", "digger", "--session", here)
+    failed = told("handoff", "status", error["details"]["handoff"])
+    sent = send("other", here)
+    answers = {
+        "error": error,
+        "send": {**failed, **sent, "problem": failed["problem"]},
+        "receive": receive(sent).data["handoff"],
+        "validate": json.loads(flow("handoff", "validate", sent["payload"], "--json").out),
+        "convert": {**told("handoff", "convert", sent["payload"], "--to", "2.0"), "handoff": None},
+        "audit": told("audit"),
+        "verify": told("audit", "verify"),
+    }
+
+    found = {name: sorted(keys_of(answer)) for name, answer in answers.items()}
+
+    assert as_in_golden_file("handoff_keys.json", json.dumps(found, indent=1))

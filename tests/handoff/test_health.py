@@ -1,0 +1,161 @@
+"""A target's own check runs only when asked and allowed, without a shell, and never outlives its time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.handing import card, send, session, target
+from support.sandbox import flow, home_skills, process, project_skills, refused, told
+
+from flowrail import trust
+from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.locations import Scope
+from flowrail.handoff.health import LONGEST_OUTPUT, check
+
+ENVIRON = {"PATH": os.environ["PATH"], "SECRET": "hidden"}
+
+
+def candidate(command: str | None, **more: object) -> Candidate:
+    here = str(Path.cwd() / "SKILL.md")
+    return Candidate("digger", Scope.GLOBAL, here, health_check=command)._replace(**more)  # type: ignore[arg-type]
+
+
+def python(code: str) -> str:
+    return f'{sys.executable} -c "{code}"'
+
+
+def test_a_check_that_ends_well_is_good() -> None:
+    found = check(candidate(python("print('fine', 'here')")), ENVIRON)
+
+    assert (found.good, found.told) == (True, "it ended well: fine here")
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (python("import sys; sys.exit(3)"), "it ended with 3"),
+        (python("import os; os.kill(os.getpid(), 9)"), "it was killed by 9"),
+        ("no-such-program --health", "`no-such-program` cannot be started: No such file or directory"),
+        ("'unclosed", "its health check cannot be read: no closing quotation"),
+        ("a\0b", "cannot be started"),
+    ],
+)
+def test_a_check_that_does_not_is_bad(command: str, told: str) -> None:
+    found = check(candidate(command), ENVIRON)
+
+    assert not found.good
+    assert told in found.told
+
+
+@pytest.mark.parametrize("command", [None, "", "  "])
+def test_without_a_check_nothing_runs(command: str | None) -> None:
+    assert check(candidate(command), ENVIRON).good
+
+
+def test_what_lives_elsewhere_cannot_be_asked() -> None:
+    assert not check(candidate("true", remote=True), ENVIRON).good
+
+
+def test_no_shell_reads_the_command() -> None:
+    found = check(candidate("echo $SECRET; touch canary | cat"), ENVIRON)
+
+    assert found.told == "it ended well: $SECRET; touch canary | cat"
+    assert not Path("canary").exists()
+
+
+def test_its_environment_holds_nothing_of_ours() -> None:
+    assert "hidden" not in check(candidate(python("import os; print(dict(os.environ))")), ENVIRON).told
+
+
+def test_it_ends_with_all_its_processes_when_the_time_is_up() -> None:
+    code = "import os, time; print(os.getpid(), os.fork(), flush=True); time.sleep(60)"
+    begun = time.monotonic()
+
+    found = check(candidate(python(code)), ENVIRON, seconds=0.6)
+
+    assert time.monotonic() - begun < 5
+    assert "it took more than 0.6 seconds" in found.told
+    pids = [int(each) for each in found.told.split(": ")[1].split() if each != "0"]
+    deadline = time.monotonic() + 5
+    while any(_alive(each) for each in pids) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(_alive(each) for each in pids)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_child_that_holds_the_output_does_not_hold_us() -> None:
+    code = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
+    begun = time.monotonic()
+
+    assert check(candidate(python(code)), ENVIRON, seconds=10).good
+    assert time.monotonic() - begun < 5
+
+
+def test_closing_the_output_is_not_the_end() -> None:
+    code = "import os, time; os.close(1); os.close(2); time.sleep(60)"
+
+    assert "it took more than" in check(candidate(python(code)), ENVIRON, seconds=0.5).told
+
+
+def test_endless_output_is_cut() -> None:
+    found = check(candidate(python("while True: print('x' * 1000)")), ENVIRON, seconds=0.5)
+
+    assert not found.good
+    assert len(found.told) < LONGEST_OUTPUT
+
+
+def test_it_runs_only_when_it_is_asked_for() -> None:
+    target("digger", health_check=f"'{sys.executable} -c \"import sys; sys.exit(1)\"'")
+    here = session()
+
+    status, error = refused("handoff", "send", "digger", "--session", here, "--health-check")
+
+    assert (status, error["code"], error["recoverable"]) == (6, "HEALTH_CHECK_FAILED", True)
+    assert "the health check: it ended with 1" in error["message"]
+    assert send("digger", here)["phase"] == "invocation"
+
+
+def test_a_good_check_lets_the_work_pass() -> None:
+    target("digger", health_check="'true'")
+
+    sent = send("digger", session(), "--health-check")
+
+    assert sent["checks"][-1]["told"] == "the health check: it ended well"
+
+
+def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
+    canary = Path.cwd() / "canary"
+    target("digger", where=project_skills(), health_check=f"'touch {canary}'")
+    here = session()
+
+    status, error = refused("handoff", "send", "digger", "--session", here, "--health-check")
+    assert status == 6
+    assert "nobody allowed it" in error["message"]
+    assert not canary.exists()
+
+    state = str(Path(os.environ["HOME"]) / ".local" / "state" / "flowrail")
+    trust.allow(trust.snapshot(str(project_skills() / "digger")), state, at="now")
+    assert told("handoff", "retry", error["details"]["handoff"])["phase"] == "invocation"
+    assert canary.exists()
+
+
+def test_discovery_sending_and_receiving_run_nothing_by_themselves() -> None:
+    canary = Path.cwd() / "canary"
+    folder = home_skills() / "digger"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(card("digger", health_check=f"'touch {canary}'"))
+    sent = send("digger", session())
+
+    assert process(*sent["receive_command"].split()[1:]).status == 0
+    assert flow("handoff", "targets").status == 0
+    assert not canary.exists()

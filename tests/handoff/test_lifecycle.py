@@ -1,0 +1,116 @@
+"""The machine of a handoff: which phases follow on which, and what each guard asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from statemachine.exceptions import TransitionNotAllowed
+
+from flowrail.handoff import record
+from flowrail.handoff.drawing import mermaid
+from flowrail.handoff.lifecycle import (
+    CHECKS,
+    CONDITIONS,
+    Case,
+    Edge,
+    HandoffMachine,
+    PhaseNotOpenError,
+    after,
+    edges,
+)
+from flowrail.handoff.record import ENDED, PHASES
+
+YES = lambda _: True  # noqa: E731 - the shortest of guards
+NO = lambda _: False  # noqa: E731 - the same
+
+
+def test_work_goes_through_all_phases() -> None:
+    phase, seen = record.DISCOVERY, [record.DISCOVERY]
+    for event in ("select", "examine", "hand_on", "invoke", "acknowledge"):
+        phase = after(phase, event, YES)
+        seen.append(phase)
+
+    assert seen == list(PHASES[:6])
+    assert {state.value for state in HandoffMachine().states} == set(PHASES)
+
+
+@pytest.mark.parametrize("edge", [edge for edge in edges() if edge.conditions], ids=str)
+def test_every_guard_stands_in_the_way_alone(edge: Edge) -> None:
+    source, event, conditions, target = edge
+    for missing in conditions:
+
+        def holds(name: str, missing: str = missing) -> bool:
+            return name != missing
+
+        if (source, event) == ("validation", "refuse"):
+            assert after(source, event, holds) == record.FAILED
+            continue
+        with pytest.raises(PhaseNotOpenError) as caught:
+            after(source, event, holds)
+        assert CONDITIONS[missing] in caught.value.message
+        assert caught.value.details["conditions"] == [missing]
+    assert after(source, event, YES) == target
+
+
+def test_a_failure_can_be_tried_again_and_a_rejection_cannot() -> None:
+    assert after(record.VALIDATION, "refuse", NO) == record.FAILED
+    assert after(record.VALIDATION, "refuse", YES) == record.REJECTED
+    assert after(record.FAILED, "retry", NO) == record.VALIDATION
+    for phase in ENDED:
+        with pytest.raises(PhaseNotOpenError) as caught:
+            after(phase, "retry", YES)
+        assert caught.value.hint == "what can: nothing, it is over"
+
+
+def test_everything_that_is_not_over_can_be_called_off() -> None:
+    for phase in set(PHASES) - ENDED:
+        assert after(phase, "cancel", NO) == record.REJECTED
+
+
+def test_a_phase_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(PhaseNotOpenError):
+        after("later", "retry", YES)
+
+
+def test_the_machine_can_be_used_by_itself() -> None:
+    machine = HandoffMachine()
+    with pytest.raises(TransitionNotAllowed):
+        machine.send("select")
+    machine.model.holds = YES
+    machine.send("select")
+
+    assert machine.current_state_value == record.SELECTION
+    assert HandoffMachine(Case(record.FAILED)).current_state_value == record.FAILED
+
+
+def test_every_phase_can_reach_an_end() -> None:
+    reached = set(ENDED)
+    for _ in PHASES:
+        reached |= {edge.source for edge in edges() if edge.target in reached}
+
+    assert reached == set(PHASES)
+
+
+def test_every_condition_is_asked_somewhere() -> None:
+    assert {name for edge in edges() for name in edge.conditions} == set(CONDITIONS)
+    assert set(CHECKS) < set(CONDITIONS)
+
+
+def test_the_drawing_shows_every_transition() -> None:
+    text = mermaid()
+
+    assert text.startswith("stateDiagram-v2\n    [*] --> discovery\n")
+    for edge in edges():
+        assert f"    {edge.source} --> {edge.target}: {edge.event}" in text
+    assert text == mermaid()
+    assert "validation --> transfer: hand_on [all checks hold]" in text
+    assert "acknowledgment --> [*]" in text
+
+
+def test_the_reference_shows_the_machine_as_it_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "handoff.md").read_text(encoding="utf-8")
+
+    assert f"```mermaid\n{mermaid()}\n```" in page
+    for name, told in CHECKS.items():
+        assert f"| `{name}` | {told} |" in page

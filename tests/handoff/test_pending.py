@@ -1,0 +1,144 @@
+"""A session is kept as long as work that it handed over is on its way, and a day at most."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.handing import handoffs_folder, receive, send, session, target
+from support.sandbox import told
+
+from flowrail.handoff.journal import Entry, ForeignHandoffError, Handoffs, UnknownHandoffError, _written
+from flowrail.handoff.pending import waiting
+from flowrail.handoff.record import Handoff
+from flowrail.machines.bounds import TooLargeError
+from flowrail.machines.keys import Owner
+from flowrail.machines.ledger import DamagedError
+
+
+def kept() -> Handoffs:
+    return Handoffs(str(Path.cwd() / ".flow"), Owner(str(Path.home() / ".local" / "state" / "flowrail")))
+
+
+def held(session_id: str, hours: float = 0) -> bool:
+    now = datetime.now(UTC) + timedelta(hours=hours)
+    owner = Owner(str(Path.home() / ".local" / "state" / "flowrail"))
+    return waiting(str(Path.cwd() / ".flow"), owner, now.isoformat())(session_id, "")
+
+
+def test_an_open_handoff_holds_its_session() -> None:
+    target("digger")
+    here = session()
+    assert not held(here)
+    sent = send("digger", here)
+
+    assert held(here)
+    assert not held("other-abcdef")
+    assert not held(here, hours=25)
+    receive(sent)
+    assert not held(here)
+
+
+def test_one_that_was_called_off_holds_nothing() -> None:
+    target("digger")
+    here = session()
+    told("handoff", "cancel", send("digger", here)["handoff"])
+
+    assert not held(here)
+
+
+def test_where_one_cannot_be_read_every_session_stays() -> None:
+    target("digger")
+    here = session()
+    sent = send("digger", here)
+    (handoffs_folder() / "handoff-aaaaaa").mkdir(0o700)
+    assert not held("other-abcdef")
+    (handoffs_folder() / sent["handoff"] / "journal.jsonl").write_text("{}\n")
+
+    assert held("other-abcdef")
+
+
+def test_a_line_of_another_form_is_refused(tmp_path: Path) -> None:
+    target("digger")
+    sent = send("digger", session())
+    path = handoffs_folder() / sent["handoff"] / "journal.jsonl"
+    entry = next(iter(kept().records(sent["handoff"])))
+    wrong: Any = "x"
+    for odd in (entry._replace(seq=wrong), entry._replace(handoff=entry.handoff._replace(hops=wrong))):
+        path.write_bytes(_written(odd)[0])
+        (path.parent / "handoff.json").unlink(missing_ok=True)
+        with pytest.raises(DamagedError):
+            kept().read(sent["handoff"])
+
+
+def test_a_journal_of_another_handoff_is_refused() -> None:
+    target("digger")
+    sent = send("digger", session())
+    folder = handoffs_folder() / sent["handoff"]
+    folder.rename(handoffs_folder() / "handoff-aaaaaa")
+
+    with pytest.raises(DamagedError):
+        kept().read("handoff-aaaaaa")
+
+
+def test_records_that_do_not_follow_each_other_are_refused() -> None:
+    target("digger")
+    sent = send("digger", session())
+    path = handoffs_folder() / sent["handoff"] / "journal.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
+
+    with pytest.raises(DamagedError):
+        list(kept().records(sent["handoff"]))
+
+
+def test_a_journal_that_is_gone_is_missed() -> None:
+    target("digger")
+    sent = send("digger", session())
+    (handoffs_folder() / sent["handoff"] / "journal.jsonl").unlink()
+
+    assert kept().ids() == [sent["handoff"]]
+    assert list(kept().all()) == []
+    with pytest.raises(Exception, match="has seen record 4"):
+        kept().read(sent["handoff"])
+
+
+def test_a_record_has_a_size() -> None:
+    handoff = Handoff("handoff-aaaaaa", "a", "b", draft={"x": "x" * 2_000_000})
+
+    with pytest.raises(TooLargeError):
+        _written(Entry(0, "discovery", "", "", handoff, {}, "", ""))
+
+
+def test_a_handoff_that_was_never_begun_is_unknown() -> None:
+    folder = handoffs_folder() / "handoff-aaaaaa"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "journal.jsonl").touch(0o600)
+    for each in (handoffs_folder(), handoffs_folder().parent):
+        each.chmod(0o700)
+
+    with pytest.raises(UnknownHandoffError):
+        kept().read("handoff-aaaaaa")
+
+
+def test_a_line_that_was_never_finished_is_cut() -> None:
+    target("digger")
+    sent = send("digger", session())
+    path = handoffs_folder() / sent["handoff"] / "journal.jsonl"
+    with path.open("ab") as file:
+        file.write(b'{"seq":5')
+
+    assert told("handoff", "cancel", sent["handoff"])["phase"] == "rejected"
+    assert len(list(kept().records(sent["handoff"]))) == 6
+
+
+def test_handoffs_of_somebody_else_are_read_and_not_changed() -> None:
+    target("digger")
+    sent = send("digger", session())
+    other = Handoffs(str(Path.cwd() / ".flow"), Owner(str(Path.cwd() / "state")))
+
+    assert other.read(sent["handoff"]).foreign
+    with pytest.raises(ForeignHandoffError), other.change(sent["handoff"]):
+        pass

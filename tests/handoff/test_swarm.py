@@ -1,0 +1,122 @@
+"""The whole way: perspective-swarm's session, its handoff, and solution-design taking over."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+from support.handing import receive
+from support.sandbox import told
+
+from flowrail.handoff.payload import read_file
+
+PROMPT = "Should we expand into the European market next year?"
+FACTS = {
+    "convergence_level": "medium",
+    "synthesis_summary": "All but the critic see demand; the cost of compliance is the open point.",
+    "convergent_insights": [
+        "Demand exists but is narrow | optimist, analyst, pragmatist | 6.7 | report 2024; sales log"
+    ],
+    "divergent_insights": ["critic | Compliance costs are underestimated | 7"],
+    "key_uncertainties": ["What compliance costs", "Who competes", "What it earns"],
+    "blind_spots": ["May underweight execution (optimist)"],
+    "perspectives_completed": 5,
+    "perspective_files": ["critic.md"],
+    "suggested_terms": ["compliance cost studies | settles what the critic doubts"],
+    "open_questions": ["Which partnerships have worked?"],
+    "user_feedback": "More on compliance",
+}
+
+
+def run(command: str, *more: str) -> Any:
+    return told(*shlex.split(command)[1:], *more)
+
+
+def way(here: Any, outcome: str) -> str:
+    return str(next(each["command"] for each in here["next"] if each["outcome"] == outcome))
+
+
+def examples(here: Any) -> list[str]:
+    wants = {
+        want["name"]: want["example"] for each in here["next"] for want in each["wants"] if want["required"]
+    }
+    return [
+        word
+        for name, value in wants.items()
+        for word in ("-s", f"{name}={value if isinstance(value, str) else json.dumps(value)}")
+    ]
+
+
+def through(here: Any) -> None:
+    """Walk a session to its end, always by its first way on."""
+    while here["next"]:
+        here = run(here["next"][0]["command"], *examples(here))
+
+
+def handed_over_by_the_swarm() -> Any:
+    """Return the swarm's session at its last step."""
+    here = told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
+    here = run(way(here, "ok"), *examples(here))
+    for each in here["dispatches"]:
+        through(run(each["command"]))
+    here = told("resume", here["session"])
+    here = run(way(here, "ok"))
+    Path("critic.md").write_text("against it")
+    Path("facts.json").write_text(json.dumps(FACTS))
+    here = run(
+        next(each["command"] for each in here["next"]).split(" -s ")[0],
+        "--session",
+        here["session"],
+        "--facts",
+        "facts.json",
+    )
+    [question] = here["questions"]
+    option = next(each for each in question["options"] if each["label"] == "Hand it to another skill")
+    here = run(option["command"])
+    if here["step"]["id"] != "handoff":
+        here = run(here["next"][0]["command"])
+    return here
+
+
+def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
+    here = handed_over_by_the_swarm()
+    session = here["session"]
+    assert here["step"]["id"] == "handoff"
+    told_there = " ".join(here["actions"])
+    assert "flow handoff targets --session" in told_there
+    assert "flow handoff send" in told_there
+
+    targets = told("handoff", "targets", "--session", session)["candidates"]
+    chosen = next(each for each in targets if each["skill"] == "solution-design")
+    sent = run(chosen["command"], "--reason", "the user wants a design")
+    taken = receive(sent).data
+    ended = run(way(here, "ok"))
+
+    assert ended["status"] == "completed"
+    assert taken["skill"] == "solution-design"
+    assert taken["params"]["problem"] == PROMPT
+    assert "handed over by perspective-swarm" in taken["actions"][0]
+    handoff = read_file(sent["payload"]).handoff
+    assert handoff["context"]["summary"] == FACTS["synthesis_summary"]
+    assert handoff["context"]["known_gaps"] == FACTS["key_uncertainties"]
+    assert handoff["source"]["phase"] == "handoff"
+    working = handoff["payload"]["working"]
+    assert working["insights"]["convergent"] == [
+        {
+            "theme": "Demand exists but is narrow",
+            "confidence_score": 6.7,
+            "contributing_archetypes": ["optimist", "analyst", "pragmatist"],
+            "key_evidence": ["report 2024", "sales log"],
+        }
+    ]
+    assert working["insights"]["divergent"][0]["confidence"] == 7
+    assert working["research_seeds"]["suggested_terms"][0]["term"] == "compliance cost studies"
+    assert (working["perspectives_completed"], working["convergence_level"]) == (5, "medium")
+    assert working["user_feedback"] == "More on compliance"
+    assert [each["name"] for each in handoff["payload"]["session"]["artifacts"]] == ["critic.md"]
+    assert handoff["meta"]["confidence"] == "medium"
+    [trace] = told("audit")["traces"]
+    assert trace["skills"] == ["perspective-swarm", "solution-design"]
+    assert told("audit", "verify")["findings"] == []
