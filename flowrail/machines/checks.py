@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from flowrail.machines import findings as found
 from flowrail.machines import graph, wording
 from flowrail.machines.checks_agents import AGENT_RULES
+from flowrail.machines.checks_paths import PATH_RULES
+from flowrail.machines.checks_rounds import ROUND_RULES
 from flowrail.machines.checks_values import VALUE_RULES
+from flowrail.machines.checks_words import WORD_RULES
 from flowrail.machines.definition import (
     LONGEST_NAME,
     REPORTABLE,
@@ -25,21 +28,35 @@ from flowrail.machines.findings import Finding, Locate, Path, Raw
 LARGEST_ACTIONS = 64_000
 
 
-def check_workflow(workflow: Definition, *, locate: Locate | None = None) -> list[Finding]:
+def check_workflow(
+    workflow: Definition, *, locate: Locate | None = None, advice: bool = False
+) -> list[Finding]:
     """Return everything that is wrong with *workflow*, in the order of its steps.
 
     *locate* turns a path into the document, such as ``("steps", 2, "next", "ok")``, into a place
-    to print; without it a place is where the step was made.
+    to print; without it a place is where the step was made. With *advice* also what works, and
+    not as its author meant it: warnings, told where there is no mistake.
     """
-    where = locate or _origin_of(workflow)
-    return [each.at(where(each.path)) for each in raw_findings(workflow)]
+    where = locate or origin_of(workflow)
+    found = [each.at(where(each.path)) for each in raw_findings(workflow)]
+    if advice and not any(each.severity == "error" for each in found):
+        found += advise(workflow, where)
+    return found
+
+
+def advise(workflow: Definition, where: Locate) -> list[Finding]:
+    """Return what works in *workflow*, and not as its author meant it; on a broken graph it is noise."""
+    raw = [finding for rule in ADVICE for finding in rule(workflow)]
+    return [each.at(where(each.path)) for each in sorted(raw, key=_in_order)]
 
 
 def raw_findings(workflow: Definition) -> list[Raw]:
-    """Return the same, each with its path into the definition."""
-    raw = [finding for rule in RULES for finding in rule(workflow)]
-    raw.sort(key=lambda each: each.path[1] if len(each.path) > 1 and isinstance(each.path[1], int) else -1)
-    return raw
+    """Return the mistakes alone, each with its path into the definition."""
+    return sorted((finding for rule in RULES for finding in rule(workflow)), key=_in_order)
+
+
+def _in_order(each: Raw) -> int:
+    return each.path[1] if len(each.path) > 1 and isinstance(each.path[1], int) else -1
 
 
 def raise_errors(workflow: Definition) -> None:
@@ -47,7 +64,9 @@ def raise_errors(workflow: Definition) -> None:
     found.raise_errors(workflow.name, check_workflow(workflow))
 
 
-def _origin_of(workflow: Definition) -> Locate:
+def origin_of(workflow: Definition) -> Locate:
+    """Return what turns a path into the place where the step, or the workflow, was made."""
+
     def locate(path: Path) -> str:
         words = ".".join(str(part) for part in path)
         if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
@@ -268,3 +287,5 @@ RULES = (
     *VALUE_RULES,
     *AGENT_RULES,
 )
+ADVICE = (*PATH_RULES, *ROUND_RULES, *WORD_RULES)
+"""Rules of what works, and not as its author meant it; nobody waits for them where a workflow is to run."""

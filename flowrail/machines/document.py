@@ -11,10 +11,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 
+from flowrail.machines import exceptions
 from flowrail.machines.building import Builder, ReadText
 from flowrail.machines.checks import raw_findings
 from flowrail.machines.definition import LEASE_SECONDS, Definition
-from flowrail.machines.findings import Finding, Path, Raw
+from flowrail.machines.exceptions import Excepted
+from flowrail.machines.findings import Finding, Locate, Path, Raw
 from flowrail.machines.wording import did_you_mean
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
@@ -141,6 +143,14 @@ class StepSpec(_Part):
     next: Ways
 
 
+class IgnoreSpec(_Part):
+    """Warnings of one code that are let pass, of one step or all, and why."""
+
+    code: str
+    reason: str = Field(min_length=1)
+    step: str | None = None
+
+
 class WorkflowSpec(_Part):
     """A workflow: the file workflow.yaml of a skill's folder, or workflows/NAME.yaml for its agents."""
 
@@ -150,6 +160,7 @@ class WorkflowSpec(_Part):
     params: dict[str, ValueSpec] = Field(default={}, description="Fixed when a session starts.")
     steps: list[StepSpec] = Field(min_length=1)
     then: str | None = Field(None, description="The workflow that is offered when this one is complete.")
+    ignore: list[IgnoreSpec] = Field(default=[], description="Warnings of `flow check` that are let pass.")
 
 
 class Parsed(NamedTuple):
@@ -157,6 +168,15 @@ class Parsed(NamedTuple):
 
     definition: Definition
     findings: tuple[Finding, ...]
+
+
+class Whole(NamedTuple):
+    """The same, with the warnings that the file lets pass, and where a path of the definition stands."""
+
+    definition: Definition
+    findings: tuple[Finding, ...]
+    exceptions: tuple[Excepted, ...]
+    locate: Locate
 
 
 def json_schema() -> dict[str, Any]:
@@ -177,6 +197,19 @@ def parse(
     read_text: ReadText,
     text_folder: str = "steps",
 ) -> Parsed:
+    """Return the definition that *value* stands for, and all findings; see `read`."""
+    whole = read(value, name=name, place=place, read_text=read_text, text_folder=text_folder)
+    return Parsed(whole.definition, whole.findings)
+
+
+def read(
+    value: object,
+    *,
+    name: str,
+    place: Callable[[Path], str],
+    read_text: ReadText,
+    text_folder: str = "steps",
+) -> Whole:
     """Return the definition that *value*, a document's data, stands for, and all findings.
 
     *name* is the workflow's address, *place* tells where a path of the document stands, and
@@ -185,7 +218,7 @@ def parse(
     wrong = _shape(value)
     findings = [_shape_finding(each, place) for each in wrong]
     if not isinstance(value, dict):
-        return Parsed(Definition(name, (), origin=place(())), tuple(findings))
+        return Whole(Definition(name, (), origin=place(())), tuple(findings), (), place)
     builder = Builder(place, read_text, text_folder, findings)
     definition = builder.definition(value, name)
     written = value.get("name")
@@ -200,7 +233,8 @@ def parse(
         covered = (raw.code, place(path)) in told or _follows(raw, path, builder, misshapen)
         if not covered:
             findings.append(raw.at(place(path)))
-    return Parsed(definition, tuple(findings))
+    passed = exceptions.written(value.get("ignore"), place)
+    return Whole(definition, tuple(findings), passed, lambda path: place(builder.as_written(path)))
 
 
 def _follows(raw: Raw, path: Path, builder: Builder, misshapen: Sequence[Path]) -> bool:

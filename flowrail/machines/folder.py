@@ -21,7 +21,8 @@ from typing import NamedTuple
 from flowrail._files import decode, read_bounded
 from flowrail.errors import DocumentError
 from flowrail.machines.definition import Definition
-from flowrail.machines.findings import Finding
+from flowrail.machines.exceptions import Excepted, commented
+from flowrail.machines.findings import Finding, Locate
 from flowrail.machines.findings import raise_errors as raise_findings
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.workflow import Workflow
@@ -56,6 +57,16 @@ class Loaded(NamedTuple):
     findings: tuple[Finding, ...]
     files: Mapping[str, str]
     resources: Mapping[str, str] = Frozen()
+    exceptions: tuple[Excepted, ...] = ()
+    locate: Locate | None = None
+
+    def advice(self) -> list[Finding]:
+        """Return what works and not as its author meant it, where there is no mistake."""
+        if any(finding.severity == "error" or finding.code == "FR190" for finding in self.findings):
+            return []
+        from flowrail.machines.checks import advise, origin_of
+
+        return advise(self.definition, self.locate or origin_of(self.definition))
 
     def workflow(self) -> Workflow:
         """Return the checked workflow; `WorkflowError` with every error where there are any."""
@@ -132,7 +143,8 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
 
         data = contents[file.path] if contents is not None else _bytes(file.folder, file.path)
         definition, findings = read_python(data, file.address, file.path)
-        return Loaded(definition, tuple(findings), {file.path: digest(data)})
+        passed = commented(data, file.path)
+        return Loaded(definition, tuple(findings), {file.path: digest(data)}, exceptions=passed)
     return _read_yaml(file, contents)
 
 
@@ -149,7 +161,7 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
 
 def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Loaded:
     from flowrail import _yaml
-    from flowrail.machines.document import parse
+    from flowrail.machines.document import read as read_document
 
     files: dict[str, str] = {}
 
@@ -172,7 +184,7 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, error.hint, error.place)
         return Loaded(Definition(file.address, ()), (finding,), files)
-    parsed = parse(
+    parsed = read_document(
         document.value,
         name=file.address,
         place=document.place,
@@ -180,7 +192,8 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
         text_folder=file.text_folder,
     )
     resources, missing = _resources(parsed.definition, read_text)
-    return Loaded(parsed.definition, (*parsed.findings, *missing), files, resources)
+    found = (*parsed.findings, *missing)
+    return Loaded(parsed.definition, found, files, resources, parsed.exceptions, parsed.locate)
 
 
 def _resources(
@@ -192,6 +205,7 @@ def _resources(
     for step in definition.steps:
         actions = () if callable(step.actions) else step.actions
         told = [*actions, *(text for variant in step.variants for text in variant.actions)]
+        told += step.work.prompt if step.work is not None else ()
         for body in _QUOTES.findall("\n".join(str(each) for each in told)):
             for name in filter(None, (line.strip().removeprefix("- ") for line in body.splitlines())):
                 if name in resources:

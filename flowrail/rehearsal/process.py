@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flowrail.machines.workflow import Workflow
-from flowrail.rehearsal.stage import Reply
+from flowrail.rehearsal.stage import NAMED, Reply
 from flowrail.skills.opening import open_skill
 from flowrail.skills.runs import World
 
@@ -55,7 +55,7 @@ class AsProcess:
 
     def _places(self, words: tuple[str, ...]) -> list[str]:
         store = [] if "--store" in words else ["--store", self.world.store.path]
-        roots = [root.path for root in self.world.roots if root.origin == "named by path"]
+        roots = [root.path for root in self.world.roots if root.origin == NAMED]
         takes_roots = words[0] in {"start", "step"}
         return [*store, *(word for path in roots if takes_roots for word in ("--root", path))]
 

@@ -20,7 +20,7 @@ from flowrail.machines.store import Store
 from flowrail.machines.walks import Plan, Walk, plan
 from flowrail.rehearsal.coverage import Coverage, of_walks
 from flowrail.rehearsal.playing import Played, Player
-from flowrail.rehearsal.stage import Inside, Stage
+from flowrail.rehearsal.stage import NAMED, Inside, Stage
 from flowrail.skills.catalog import find
 from flowrail.skills.runs import World
 
@@ -142,7 +142,11 @@ def _rehearsed(
 
 
 def _more_roots(files: Iterable[WorkflowFile], roots: Sequence[Root]) -> Iterator[Root]:
-    """Yield the folders of skills that were named by path and are not what their name leads to."""
+    """Yield the folders of skills that were named by path and are not what their name leads to.
+
+    What holds no Python runs nothing, whatever it is called: it counts as the user's own, so that a copy of a
+    skill can be tried under the name of the one that it stands for.
+    """
     seen: set[str] = set()
     for file in files:
         folder = os.path.realpath(file.folder)
@@ -155,4 +159,9 @@ def _more_roots(files: Iterable[WorkflowFile], roots: Sequence[Root]) -> Iterato
             known = ""
         if known != folder:
             seen.add(above)
-            yield Root(above, Scope.EXTRA, "named by path")
+            yield Root(above, Scope.EXTRA, NAMED, personal=not _holds_python(above))
+
+
+def _holds_python(above: str) -> bool:
+    with os.scandir(above) as entries:
+        return any(os.path.lexists(os.path.join(each.path, "workflow.py")) for each in entries)

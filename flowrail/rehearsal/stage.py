@@ -19,9 +19,12 @@ from flowrail.machines.guidance import Guidance
 from flowrail.machines.judgement import Call, call_plainly
 from flowrail.machines.session import COMPLETED
 from flowrail.machines.workflow import Workflow
-from flowrail.skills import runs, working
+from flowrail.skills import recording, relaying, runs, working
 from flowrail.skills.opening import open_skill
 from flowrail.skills.runs import World
+
+NAMED = "named by path"
+"""The origin of a folder of skills that stands in nobody's way but was pointed at."""
 
 
 class Reply(NamedTuple):
@@ -113,7 +116,7 @@ class Inside:
 
     def claim(self, line: _Line) -> Any:
         """Take a piece of work."""
-        return working.claim(self.world, line.arguments[0], line.arguments[1])
+        return working.claim(self.world, line.arguments[0], line.arguments[1], token=line.one("--token"))
 
     def finish(self, line: _Line) -> Any:
         """End a piece of work."""
@@ -123,12 +126,12 @@ class Inside:
 
     def answer(self, line: _Line) -> Any:
         """Answer questions."""
-        return working.answer(self.world, line.arguments[0], line.arguments[1:], line.one("--reason") or "")
+        return relaying.answer(self.world, line.arguments[0], line.arguments[1:], line.one("--reason") or "")
 
     def finding(self, line: _Line) -> Any:
         """Record a finding."""
         severity, text = line.one("--severity") or "", line.one("--text") or ""
-        home, found = working.add_finding(self.world, line.arguments[1], severity=severity, text=text)
+        home, found = recording.add_finding(self.world, line.arguments[1], severity=severity, text=text)
         return as_working.finding_data(home, found)
 
     def abandon(self, line: _Line) -> Any:

@@ -23,7 +23,7 @@ from flowrail.machines.wording import did_you_mean, listed
 from flowrail.skills.catalog import Found, workflows
 
 CARD = "SKILL.md"
-_CODE = re.compile(r"`([^`\n]*)`|^ {0,3}```[^\n]*\n(.*?)^ {0,3}```", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^ {0,3}```[^\n]*\n(.*?)^ {0,3}```|`([^`\n]+)`", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^[ \t$]*(flow (?:step|start) .*?)[ \t]*$", re.MULTILINE)
 _TABLE = re.compile(r"<!-- flow:steps -->\n(.*?)<!-- /flow:steps -->", re.DOTALL)
 _WAY = re.compile(r"\b(ok|fail|skip|iterate|any other) → ([\w-]+)")
@@ -40,8 +40,9 @@ def findings(file: WorkflowFile, loaded: Loaded) -> list[Finding]:
         data = read_bounded(os.path.join(file.folder, CARD), limit=folder.LARGEST_TEXT, what="the card")
         text = decode(data, source=CARD)
     except DocumentError as error:
-        what = f"the skill has no card that can be read: {error.fact}"
-        return [*found, Finding("FR168", "warning", what, f"write {CARD}", CARD)]
+        if not os.path.lexists(os.path.join(file.folder, CARD)):
+            return found  # a procedure of the user's own needs none
+        return [*found, Finding("FR168", "warning", f"the card {error.fact}", f"mend {CARD}", CARD)]
     found += _spec(file, data)
     found += _commands(file, loaded.definition, text)
     found += _table(loaded.definition, text)
@@ -137,20 +138,21 @@ def _table(definition: Definition, text: str) -> Iterator[Finding]:
         yield Finding("FR170", "warning", what, "write it anew", at)
         return
     for row, step in zip(rows, definition.steps, strict=True):
-        problem = _row_problem(row, step, columns)
+        problem = _row_problem(row, step, columns, definition)
         if problem:
             what = f"the table of steps says of step `{step.id}` {problem}"
             yield Finding("FR170", "warning", what, "write it anew", at, step.id)
 
 
-def _row_problem(row: list[str], step: StepDef, columns: Mapping[str, int]) -> str:
+def _row_problem(row: list[str], step: StepDef, columns: Mapping[str, int], definition: Definition) -> str:
     title = row[columns["step"]] if columns["step"] < len(row) else ""
     if "$" not in step.name and _letters(step.name) not in _letters(title):
         return f"that it is `{title}`, not `{step.name}`"
     ways = row[columns["ways on"]] if columns.get("ways on", len(row)) < len(row) else None
     if ways is None or "→" not in ways:
         return ""
-    said = set(_WAY.findall(ways))
+    numbers = {str(place): each.id for place, each in enumerate(definition.steps, start=1)}
+    said = {(outcome, numbers.get(target, target)) for outcome, target in _WAY.findall(ways)}
     meant = {
         ("any other" if outcome is Outcome.DEFAULT else str(outcome), "end" if target is None else target)
         for outcome, target in step.next.items()

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines import folder
+from flowrail.machines.exceptions import applied
 from flowrail.machines.findings import Finding
-from flowrail.skills import references
+from flowrail.skills import cards, references
 from flowrail.skills.catalog import Found, find, listing, workflow_file, workflows
 from flowrail.skills.references import Problems
 
@@ -87,7 +88,8 @@ def _file(path: str) -> folder.WorkflowFile:
 def _checked(file: folder.WorkflowFile, roots: Sequence[Root], problems: Problems | None) -> Checked:
     try:
         loaded = folder.read(file)
-        findings = (*loaded.findings, *references.findings(file, loaded, roots, problems))
+        beside = (*references.findings(file, loaded, roots, problems), *cards.findings(file, loaded))
+        findings = tuple(applied((*loaded.findings, *loaded.advice(), *beside), loaded.exceptions))
     except DocumentError as error:
         findings = (Finding("FR100", "error", error.fact, error.hint, error.place),)
     return Checked(file.address, file.folder, findings)

@@ -133,6 +133,30 @@ WORKFLOW = Workflow(
     assert not got.steps[0].decides
 
 
+def test_work_questions_and_gates_are_read() -> None:
+    text = """
+from flowrail import Delegation, GateDef, OptionDef, QuestionDef, StepDef, Workflow
+YES = OptionDef("Yes", "ok", description="All of it")
+WORKFLOW = Workflow(
+    "dull",
+    StepDef("look", "Look", ["Look."], next={"ok": "ask", "fail": None},
+            dispatch=Delegation("explore", None, ["a", "b"], join="any", prompt=("About $item.",), lease=90)),
+    StepDef("ask", "Ask", ["Ask."], next={"ok": "gate", "fail": "look"},
+            questions=[QuestionDef("go", "Go", "Go?", (YES, OptionDef("No", "fail")), other="fail")]),
+    StepDef("gate", "Gate", ["Decide."], gate=GateDef("Quality", "ask", limit=3), next={"ok": None, "fail": "look"}),
+    resources={"map": "The map."},
+)
+"""
+    got, findings = read(text)
+    ran = running(text)
+
+    assert [each for each in findings if each.severity == "error"] == []
+    assert got.steps == ran.steps
+    assert got.resources == ran.resources == {"map": "The map."}
+    assert got.steps[0].dispatch == ran.steps[0].dispatch
+    assert to_plain(got) == to_plain(ran)
+
+
 def test_a_dispatch_that_is_computed_is_not_guessed() -> None:
     for role in ("AgentRole.NOBODY", "role()", "'nobody'"):
         found = codes(f"WORKFLOW = Workflow('dull', {ONE[:-1]}, handler=Dispatch({role})))")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from flowrail.cli import options, output
@@ -9,46 +11,67 @@ from flowrail.cli.here import Here
 from flowrail.formatters.escape import one_line
 from flowrail.formatters.fences import fence_problems
 from flowrail.skills import checking
+from flowrail.skills.checking import Checked
+from flowrail.skills.comparing import Change
 
 
 @click.command("check")
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
+@click.option("--against", metavar="REV", help="Tell as well what changed since that revision of git.")
 @options.as_json
 @options.root
-@click.pass_context
 def command(
-    ctx: click.Context, targets: tuple[str, ...], strict: bool, as_json: bool, roots: tuple[str, ...]
+    targets: tuple[str, ...], strict: bool, against: str | None, as_json: bool, roots: tuple[str, ...]
 ) -> int:
     """Name every mistake in a workflow
 
     Checks the named skills or folders, or all in sight, with the workflows of their agents.
-    Read as text: nothing is run. Exits 1 where anything is wrong.
+    Read as text: nothing is run. Exits 1 where anything is wrong. A warning is let pass, with the
+    reason, by `ignore` in the workflow.
     """
-    del ctx
     here = Here(roots=roots)
     reports = checking.check(targets, here.roots, here.cwd, problems=fence_problems)
-    findings = [finding for report in reports for finding in report.findings]
-    wrong = sum(finding.severity == "error" or strict for finding in findings)
+    changes = _changes(targets, here, against) if against is not None else None
     if as_json:
-        output.data(
-            {
-                "findings": [
-                    {"workflow": report.address, "path": report.path, **finding._asdict()}
-                    for report in reports
-                    for finding in report.findings
-                ],
-                "checked": [report.address for report in reports],
-            }
-        )
+        output.data(_data(reports, changes))
     else:
-        for report in reports:
-            for finding in report.findings:
-                place = f"{report.path}/{finding.place}"
-                output.text(
-                    f"{place}: {finding.severity} {finding.code}: {one_line(finding.message)}\n"
-                    f"    {one_line(finding.remedy)}"
-                )
-        count = f"{len(reports)} workflow{'s' if len(reports) != 1 else ''} checked"
-        output.text(f"{count}, {len(findings) or 'nothing'} found")
-    return 1 if wrong else 0
+        output.text("\n".join(_lines(reports, changes)))
+    severities = [finding.severity for report in reports for finding in report.findings]
+    return 1 if any(severity == "error" or strict for severity in severities) else 0
+
+
+def _changes(targets: Sequence[str], here: Here, revision: str) -> list[Change]:
+    from flowrail.discovery.revision import Revision
+    from flowrail.skills.comparing import compare
+
+    files = checking.files(targets, here.roots, here.cwd)
+    return compare(files, Revision(revision, here.environ))
+
+
+def _data(reports: Sequence[Checked], changes: Sequence[Change] | None) -> dict[str, object]:
+    return {
+        "findings": [
+            {"workflow": report.address, "path": report.path, **finding._asdict()}
+            for report in reports
+            for finding in report.findings
+        ],
+        "checked": [report.address for report in reports],
+        **({} if changes is None else {"changes": [change._asdict() for change in changes]}),
+    }
+
+
+def _lines(reports: Sequence[Checked], changes: Sequence[Change] | None) -> list[str]:
+    lines: list[str] = []
+    for report in reports:
+        for finding in report.findings:
+            where = f"{report.path}/{finding.place}: {finding.severity} {finding.code}"
+            lines += [f"{where}: {one_line(finding.message)}", f"    {one_line(finding.remedy)}"]
+    for change in changes or ():
+        step = f" step `{change.step}`" if change.step else ""
+        stops = "; sessions that stand there stop" if change.stops else ""
+        lines.append(f"{change.workflow}:{step} {one_line(change.what)}{stops}")
+    found = sum(len(report.findings) for report in reports)
+    count = f"{len(reports)} workflow{'s' if len(reports) != 1 else ''} checked"
+    told = "" if changes is None else f", {len(changes) or 'nothing'} changed"
+    return [*lines, f"{count}, {found or 'nothing'} found{told}"]

@@ -9,6 +9,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.calling import call_limited
+from flowrail.cli.here import Here
 from flowrail.cli.world import world
 from flowrail.errors import UsageError
 from flowrail.rehearsal import summary as told
@@ -20,6 +21,7 @@ from flowrail.skills import checking
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--subprocess", "processes", is_flag=True, help="Run each command as a process of its own.")
 @click.option("--walk", metavar="NAME", help="Only the walk of that name.")
+@click.option("--strict", is_flag=True, help="Fail as well where no walk takes some way.")
 @click.option("--junit", metavar="FILE", help="Write the results there as JUnit XML.")
 @options.as_json
 @options.root
@@ -27,6 +29,7 @@ def command(
     targets: tuple[str, ...],
     processes: bool,
     walk: str | None,
+    strict: bool,
     junit: str | None,
     as_json: bool,
     roots: tuple[str, ...],
@@ -39,8 +42,6 @@ def command(
     Project skills in Python run only where they were allowed. Exits 1 where anything is wrong.
     """
     here = world(store=None, roots=roots)
-    from flowrail.cli.here import Here
-
     about = Here(roots=roots)
     files = checking.files(targets, about.roots, about.cwd)
     results = list(
@@ -63,7 +64,8 @@ def command(
         output.data(told.data(results))
     else:
         output.text(told.summary(results))
-    return 1 if any(result.status == FAILED for result in results) else 0
+    loose = strict and any(result.coverage is not None and result.coverage.missing for result in results)
+    return 1 if loose or any(result.status == FAILED for result in results) else 0
 
 
 def _as_processes() -> MakeStage:

@@ -1,0 +1,76 @@
+"""A folder as it was at a revision of its git repository: read, never checked out, no code of it run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+
+from flowrail.errors import UsageError
+
+LIMIT = 20.0  # seconds
+LARGEST = 1_000_000
+MOST = 2_000
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+class NoRevisionError(UsageError):
+    """Git has no such revision here, or there is no git."""
+
+    code = "NO_REVISION"
+
+
+class Revision:
+    """One revision, asked for by any name that git knows it by."""
+
+    def __init__(self, name: str, environ: Mapping[str, str], *, run: Run = subprocess.run) -> None:
+        self.name = name
+        own = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
+        self._environ = {**own, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
+        self._run = run
+
+    def files(self, folder: str) -> dict[str, bytes]:
+        """Return the files below *folder* at the revision by their paths in it; large ones are left out."""
+        if not self.name or self.name.startswith("-"):
+            raise self._unknown("is no name of a revision")
+        commit = self._git(folder, "rev-parse", "--verify", "--quiet", f"{self.name}^{{commit}}").strip()
+        listed = self._git(folder, "ls-tree", "-r", "-l", "-z", commit.decode("ascii"), "--", ".")
+        found: dict[str, str] = {}
+        for entry in listed.split(b"\0")[:MOST]:
+            about, _, path = entry.partition(b"\t")
+            mode, kind, blob, size = (*about.decode("ascii").split(), "", "", "", "")[:4]
+            if kind == "blob" and mode != "120000" and size.isdigit() and int(size) <= LARGEST:
+                found[os.fsdecode(path)] = blob
+        return self._contents(folder, found)
+
+    def _contents(self, folder: str, blobs: Mapping[str, str]) -> dict[str, bytes]:
+        asked = "".join(f"{blob}\n" for blob in blobs.values()).encode()
+        told = self._git(folder, "cat-file", "--batch", given=asked) if blobs else b""
+        contents: dict[str, bytes] = {}
+        at = 0
+        for path in blobs:
+            end = told.index(b"\n", at)
+            size = int(told[at:end].split()[-1])
+            contents[path] = told[end + 1 : end + 1 + size]
+            at = end + size + 2
+        return contents
+
+    def _git(self, folder: str, *words: str, given: bytes | None = None) -> bytes:
+        command: Sequence[str] = ["git", "-c", "core.fsmonitor=false", "-C", folder, *words]
+        try:
+            done = self._run(
+                command, input=given, capture_output=True, timeout=LIMIT, env=self._environ, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise self._unknown(f"could not be read within {LIMIT:g} seconds") from None
+        except OSError as error:
+            raise self._unknown(f"cannot be read: git cannot be started ({error.strerror})") from None
+        if done.returncode:
+            told = done.stderr.decode("utf-8", "replace").strip()[:200]
+            raise self._unknown(f"is not known to git in {folder}{f': {told}' if told else ''}")
+        return done.stdout
+
+    def _unknown(self, what: str) -> NoRevisionError:
+        return NoRevisionError(
+            f"`{self.name[:80]}` {what}", hint="name a commit, a tag or a branch", revision=self.name[:80]
+        )

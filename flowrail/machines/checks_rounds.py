@@ -1,0 +1,144 @@
+"""Rules about ways never decided on, loops that nothing bounds, rounds that never come, texts too long.
+
+Advice, severity warning: the workflow runs, and not as its author meant it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from flowrail.machines import graph, wording
+from flowrail.machines.definition import Definition, Outcome, StepDef
+from flowrail.machines.findings import Path, Raw
+from flowrail.machines.rules import RuleError, parse
+
+LARGEST_TOLD = 6_000
+"""Bytes; an agent that is told more of one step does not keep all of it in mind."""
+Names = frozenset[str]
+
+
+class Guard(NamedTuple):
+    """What a condition makes sure of: names that have a value, and that the step is entered again."""
+
+    names: Names
+    again: bool
+
+
+def guard_of(when: object) -> Guard:
+    """Return what the condition *when* makes sure of."""
+    try:
+        expression = parse(when) if isinstance(when, str) else None
+    except RuleError:
+        expression = None
+    if expression is None:
+        return Guard(frozenset(), again=False)
+    again = any(
+        name == "visit" and ((mark == ">" and value >= 1) or (mark == ">=" and value >= 2))  # noqa: PLR2004
+        for name, mark, value in expression.comparisons()
+        if isinstance(value, int)
+    )
+    return Guard(expression.names, again)
+
+
+def _outcomes(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        if not (step.rules or step.questions or step.gate):
+            continue
+        chosen = graph.chosen_outcomes(step) if step.gate is None else {Outcome.OK, Outcome.FAIL}
+        used = {graph.passing_over(step)} if step.when is not None else set()
+        for outcome in step.next:
+            if outcome in {*chosen, *used, Outcome.DEFAULT} or outcome not in step.ways:
+                continue
+            what = f"step `{step.id}` never decides `{outcome}`, so that way on is never taken"
+            hint = "let a rule or an answer decide it, or take it out of `next`"
+            yield Raw("FR162", ("steps", index, "next", str(outcome)), what, hint, step.id, "warning")
+
+
+def _rounds(workflow: Definition) -> Iterator[Raw]:
+    """Judge loops that nothing bounds, and bounds and texts of rounds that never come."""
+    ways = [each for each in graph.possible_edges(workflow) if each.target in workflow]
+    after, _, _ = graph.adjacency(ways)
+    ids = [step.id for step in workflow.steps]
+    circling = {member for group in graph.components(ids, after) for member in group}
+    bounded = {step.id for step in workflow.steps if step.bound is not None}
+    loose = {
+        source: [each for each in targets if each not in bounded]
+        for source, targets in after.items()
+        if source not in bounded
+    }
+    place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
+    for members in graph.components([each for each in ids if each not in bounded], loose):
+        first = min(members, key=lambda each: place[each])
+        in_order = sorted(members, key=lambda each: place[each])
+        what = f"nothing bounds the loop of {wording.listed(in_order)}: an agent may go round for ever"
+        hint = "give one of them a `limit`"
+        yield Raw("FR163", ("steps", place[first]), what, hint, first, "warning")
+    for index, step in enumerate(workflow.steps):
+        if step.id in circling:
+            continue
+        if step.limit is not None:
+            what = f"step `{step.id}` has a limit, and no way leads back to it"
+            yield Raw(
+                "FR164", ("steps", index, "limit"), what, "take it out, or lead back", step.id, "warning"
+            )
+        for number, variant in enumerate(step.variants):
+            if guard_of(variant.when).again:
+                what = (
+                    f"variant {number + 1} is told when step `{step.id}` is entered again, which it never is"
+                )
+                path: Path = ("steps", index, "variants", number)
+                yield Raw("FR164", path, what, "take it out, or lead back to the step", step.id, "warning")
+
+
+def _sizes(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        texts: list[tuple[Path, str, Iterable[object]]] = []
+        if not callable(step.actions):
+            texts.append((("steps", index), "the text", step.actions))
+        texts += [
+            (("steps", index, "variants", at), f"variant {at + 1}", each.actions)
+            for at, each in enumerate(step.variants)
+        ]
+        for path, what, told in texts:
+            size = sum(len(str(each).encode()) for each in told)
+            if size > LARGEST_TOLD:
+                said = (
+                    f"{what} of step `{step.id}` has {size} bytes; above {LARGEST_TOLD} much of it is missed"
+                )
+                hint = "part the step, or put what is looked up into a resource"
+                yield Raw("FR165", path, said, hint, step.id, "warning")
+
+
+def _changes(workflow: Definition) -> Iterator[Raw]:
+    """Judge steps that send a run back by rules over what no step of the loop reports."""
+    if any(callable(step.handler) for step in workflow.steps):
+        return
+    after, _, _ = graph.adjacency(each for each in graph.possible_edges(workflow) if each.target in workflow)
+    place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
+    for members in graph.components([step.id for step in workflow.steps], after):
+        inside = set(members)
+        known = {name for each in members for name in workflow.step(each).reports} | {"visit"}
+        for step in (workflow.step(each) for each in members):
+            names = _names_of(step)
+            back = [rule.outcome for rule in step.rules if _way(step, rule.outcome) in inside]
+            if names and back and not names & known:
+                said = f"step `{step.id}` goes back by {wording.listed(sorted(names))}"
+                what = f"{said}, which no step of the loop reports: every round comes out the same"
+                hint = "report it in the loop, or decide by what is reported there"
+                path: Path = ("steps", place[step.id], "rules")
+                yield Raw("FR173", path, what, hint, step.id, "warning")
+
+
+def _names_of(step: StepDef) -> Names:
+    try:
+        return frozenset[str]().union(*(parse(rule.when).names for rule in step.rules if rule.when))
+    except RuleError:
+        return frozenset()
+
+
+def _way(step: StepDef, outcome: str) -> str | None:
+    return step.ways.get(Outcome(outcome)) if outcome in step.ways else None
+
+
+ROUND_RULES = (_outcomes, _rounds, _changes, _sizes)

@@ -1,0 +1,61 @@
+"""Rules about words: what a step's text calls a step, an outcome or a command is one.
+
+Only what is marked as such is judged, a word in back quotes beside "step", "outcome" or "report", or a
+command; prose is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flowrail.machines import wording
+from flowrail.machines.definition import DONE, REPORTABLE, Definition, StepDef
+from flowrail.machines.findings import Path, Raw
+
+_STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0-9_-]{0,63})` step\b")
+_OUTCOME = re.compile(r"\b(?:outcome|[Rr]eport) `([a-z_]+)`")
+_COMMAND = re.compile(r"\bflow step ([a-z0-9]+(?:[-/][a-z0-9]+)*) ([a-z]+)\b")
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})(?!flow:).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
+WORDS = frozenset({DONE, *(str(outcome) for outcome in REPORTABLE)})
+
+
+def _texts(workflow: Definition) -> Iterator[Raw]:
+    ids = [step.id for step in workflow.steps]
+    for index, step in enumerate(workflow.steps):
+        for path, text in _told(index, step):
+            plain = _FENCED.sub("", text)
+            yield from _steps(path, plain, step, ids)
+            yield from _outcomes(path, plain, step, workflow.name)
+
+
+def _steps(path: Path, text: str, step: StepDef, ids: list[str]) -> Iterator[Raw]:
+    for name in dict.fromkeys(found for pair in _STEP.findall(text) for found in pair if found):
+        if name not in ids:
+            what = f"the text of step `{step.id}` speaks of step `{name}`, which there is not"
+            hint = wording.did_you_mean(name, ids, "name a step of this workflow")
+            yield Raw("FR166", path, what, hint, step.id, "warning")
+
+
+def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Raw]:
+    named = [*_OUTCOME.findall(text), *(word for skill, word in _COMMAND.findall(text) if skill == name)]
+    here = [DONE] if step.decides else [str(outcome) for outcome in step.ways]
+    decided = {str(outcome) for outcome in step.ways} if step.decides else set()
+    for word in dict.fromkeys(named):
+        if word not in {*here, *decided, *step.reports}:
+            known = f"`{word}` is not reported there" if word in WORDS else f"`{word}` is no outcome"
+            what = f"the text of step `{step.id}` names `{word}`, but {known}"
+            hint = wording.did_you_mean(word, here, f"it takes {wording.listed(here)}")
+            yield Raw("FR167", path, what, hint, step.id, "warning")
+
+
+def _told(index: int, step: StepDef) -> Iterator[tuple[Path, str]]:
+    if not callable(step.actions):
+        for at, text in enumerate(step.actions):
+            yield ("steps", index, "actions", at), str(text)
+    for at, variant in enumerate(step.variants):
+        for text in variant.actions:
+            yield ("steps", index, "variants", at, "text"), str(text)
+
+
+WORD_RULES = (_texts,)

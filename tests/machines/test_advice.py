@@ -1,0 +1,265 @@
+"""Advice on what works and not as its author meant it: found where it is so, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.workflows import linear, loop, step, unchecked, workflow
+
+from flowrail.machines.checks import check_workflow
+from flowrail.machines.definition import Definition, Delegation, OptionDef, Outcome, QuestionDef
+from flowrail.machines.params import Arg
+
+NOTE = {"note": Arg(required=True)}
+MODE = {"mode": Arg(choices=("quick", "full"), default="full")}
+
+
+def advice(made: Definition) -> list[tuple[str, str | None]]:
+    return [(each.code, each.step) for each in check_workflow(made, advice=True)]
+
+
+def reading(**parts: Any) -> Definition:
+    """Return a workflow whose last step reads `note`, which the first of two branches reports."""
+    return workflow(
+        step("a", next={"ok": "b", "skip": "c"}),
+        step("b", reports=NOTE, next={"ok": "c"}),
+        step("c", **parts),
+        params=MODE,
+    )
+
+
+def test_advice_is_asked_for_and_not_given_on_a_broken_graph() -> None:
+    assert check_workflow(loop(None)) == []
+    assert advice(loop(None)) == [("FR163", "look")]
+    assert advice(unchecked(*loop(None).steps, entry_point="nosuch")) == [("FR101", None)]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"title": "About $note"},
+        {"actions": ["About $note."]},
+        {"variants": [("mode == 'full'", "About $note.")]},
+        {"dispatch": Delegation("explore", "x", None, {"about": "$note"})},
+        {"dispatch": Delegation("explore", None, None, {}, prompt=("About $note.",))},
+        {"questions": [QuestionDef("q", "Q", "About $note?", (OptionDef("A", "ok"), OptionDef("B", "ok")))]},
+    ],
+)
+def test_a_placeholder_without_a_value_on_some_path_is_found(parts: dict[str, Any]) -> None:
+    assert advice(reading(**parts)) == [("FR161", "c")]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"actions": ["About $$note and $mode, time $visit."]},
+        {"variants": [("note == 'x'", "About $note.")]},
+        {"rules": [("ok", "note == 'x'"), ("ok", None)]},
+        {"when": "note == 'x'"},
+        {"dispatch": Delegation("explore", None, ("x",), {"what": "$item"}, prompt=("$what, $item",))},
+    ],
+)
+def test_what_is_known_or_asked_about_is_not_found(parts: dict[str, Any]) -> None:
+    assert advice(reading(**parts)) == []
+
+
+def test_a_list_to_go_over_has_to_be_there_on_every_path() -> None:
+    made = workflow(
+        step("a", reports={"areas": Arg(type="list")}, next={"ok": "b"}),
+        step("b", dispatch=Delegation("explore", None, "areas", {}, prompt=("$item",)), next={"ok": None}),
+    )
+
+    assert advice(made) == [("FR160", "b")]
+
+
+def test_a_fact_that_only_comes_later_is_found_where_it_is_read() -> None:
+    made = workflow(
+        step("a", rules=[("ok", "note == 'x'"), ("ok", None)], next={"ok": "b"}),
+        step("b", variants=[("note == 'x'", "Again.")], next={"ok": "c"}),
+        step("c", reports=NOTE),
+    )
+
+    assert advice(made) == [("FR126", "a"), ("FR126", "b")]
+
+
+def test_a_step_may_read_what_it_reports_itself() -> None:
+    made = workflow(step("a", reports={"sure": Arg()}, rules=[("ok", "sure == 'x'"), ("ok", None)]))
+
+    assert advice(made) == []
+
+
+def test_what_is_told_on_the_way_round_knows_what_was_reported_before() -> None:
+    again = [("visit > 1", "Not $note again.")]
+    made = workflow(step("a", reports=NOTE, limit=3, variants=again, next={"ok": None, "iterate": "a"}))
+    first = workflow(
+        step("a", reports=NOTE, limit=3, actions=["Not $note."], next={"ok": None, "iterate": "a"})
+    )
+
+    assert advice(made) == []
+    assert advice(first) == [("FR126", "a")] or advice(first) == [("FR161", "a")]
+
+
+def test_another_step_on_the_way_round_reports_it_too() -> None:
+    made = workflow(
+        step("a", limit=3, variants=[("visit >= 2", "Mend $note.")], next={"ok": "b"}),
+        step("b", reports=NOTE, next={"ok": None, "fail": "a"}),
+    )
+
+    assert advice(made) == []
+
+
+def test_steps_under_one_condition_see_what_steps_under_it_reported() -> None:
+    def made(when: str) -> Definition:
+        return workflow(
+            step("a", next={"ok": "b"}),
+            step("b", when="mode == 'full'", reports=NOTE, next={"ok": "c"}),
+            step("c", when=when, actions=["About $note."], next={"ok": "d"}),
+            step("d", variants=[("mode == 'full'", "About $note.")]),
+            params=MODE,
+        )
+
+    assert advice(made("mode == 'full'")) == []
+    assert advice(made("mode != 'quick'")) == [("FR161", "c")]
+
+
+def test_a_condition_over_facts_promises_nothing() -> None:
+    made = workflow(
+        step("a", reports={"sure": Arg(required=True)}, next={"ok": "b"}),
+        step("b", when="sure == 'x'", reports=NOTE, next={"ok": "c"}),
+        step("c", when="sure == 'x'", actions=["About $note."], next={"ok": None}),
+    )
+
+    assert advice(made) == [("FR161", "c")]
+
+
+def test_a_parameter_that_may_be_left_out_leaves_a_gap() -> None:
+    assert advice(workflow(step("a", actions=["About $topic."]), params={"topic": Arg()})) == [("FR161", "a")]
+    assert advice(workflow(step("a", actions=["About $topic."]), params={"topic": Arg(default="")})) == []
+
+
+def test_a_limit_that_is_told_has_to_be_there() -> None:
+    assert advice(workflow(step("a", title="Round $visit of $limit"))) == [("FR161", "a")]
+    assert advice(loop(3, title="Round $visit of $limit")) == []
+
+
+def test_a_workflow_with_a_handler_is_not_judged_by_its_facts() -> None:
+    made = workflow(
+        step("a", handler=lambda _: (Outcome.OK, {"note": "x"}), next={"ok": "b"}),
+        step("b", actions=["$note"]),
+    )
+
+    assert advice(made) == []
+
+
+def test_a_way_that_is_never_decided_on_is_found() -> None:
+    ways = {"ok": None, "fail": None, "skip": None}
+    rules = [("fail", "mode == 'quick'"), ("ok", None)]
+    options = (OptionDef("A", "ok"), OptionDef("B", "fail"))
+
+    assert advice(workflow(step("a", rules=rules, next=ways), params=MODE)) == [("FR162", "a")]
+    assert advice(workflow(step("a", questions=[QuestionDef("q", "Q", "?", options)], next=ways))) == [
+        ("FR162", "a")
+    ]
+    assert advice(workflow(step("a", next=ways))) == []
+
+
+def test_a_way_past_a_step_is_used_though_no_rule_decides_it() -> None:
+    made = workflow(
+        step("a", next={"ok": "b"}),
+        step("b", when="mode == 'full'", rules=[("ok", None)], next={"ok": None, "skip": None}),
+        params=MODE,
+    )
+
+    assert advice(made) == []
+
+
+@pytest.mark.parametrize("limited", ["a", "b", None])
+def test_a_loop_needs_one_step_with_a_limit(limited: str | None) -> None:
+    made = workflow(
+        step("a", next={"ok": "b"}, limit=3 if limited == "a" else None),
+        step("b", next={"ok": None, "fail": "a"}, limit=3 if limited == "b" else None),
+    )
+
+    assert advice(made) == ([] if limited else [("FR163", "a")])
+
+
+def test_rounds_that_never_come_are_found() -> None:
+    made = workflow(step("a", limit=2, variants=[("visit > 1", "Again."), ("visit == 1", "Once.")]))
+
+    assert advice(made) == [("FR164", "a"), ("FR164", "a")]
+
+
+@pytest.mark.parametrize(
+    ("rules", "reports", "codes"),
+    [
+        ([("ok", "mode == 'full'"), ("iterate", None)], {}, ["FR173"]),
+        ([("ok", "mode == 'full'"), ("iterate", None)], NOTE, ["FR173"]),
+        ([("ok", "note == 'x'"), ("iterate", None)], NOTE, []),
+        ([("ok", "visit > 2"), ("iterate", None)], {}, []),
+        ([("iterate", None)], {}, []),
+        ([("ok", "mode == 'full'"), ("fail", None)], {}, []),
+    ],
+)
+def test_a_loop_has_to_change_what_it_is_decided_by(rules: Any, reports: Any, codes: list[str]) -> None:
+    ways = {"ok": None, "iterate": "a", "fail": None}
+    used = {"ok", *(outcome for outcome, _ in rules)}
+    made = workflow(
+        step(
+            "a", rules=rules, reports=reports, limit=3, next={out: ways[out] for out in ways if out in used}
+        ),
+        params=MODE,
+    )
+
+    assert [code for code, _ in advice(made) if code == "FR173"] == codes
+
+
+def test_a_step_that_tells_too_much_is_found() -> None:
+    long = "word " * 1300
+
+    assert advice(workflow(step("a", actions=[long]))) == [("FR165", "a")]
+    assert advice(workflow(step("a", variants=[("mode == 'full'", long)]), params=MODE)) == [("FR165", "a")]
+    assert advice(workflow(step("a", actions=lambda _: long))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("As step `last` says.", []),
+        ("As the `last` step says.", []),
+        ("As step `lost` says.", ["FR166"]),
+        ("As the `lost` step says.", ["FR166"]),
+        ("See steps `first` and `lost`.", []),
+        ("Report `ok`.", []),
+        ("Report `done`.", ["FR167"]),
+        ("Report `fail`.", ["FR167"]),
+        ("The outcome `better` is best.", ["FR167"]),
+        ("Run flow step dull ok now.", []),
+        ("Run flow step dull fine now.", ["FR167"]),
+        ("Run flow step other fine now.", []),
+        ("```\nReport `done` of step `lost`.\n```", []),
+        ("The word `done` alone, and a step in prose.", []),
+    ],
+)
+def test_texts_name_steps_and_outcomes_that_are_there(text: str, codes: list[str]) -> None:
+    made = workflow(step("first", actions=[text], next={"ok": "last"}), step("last"))
+
+    assert [code for code, _ in advice(made)] == codes
+
+
+def test_variants_are_read_too_and_a_step_that_decides_takes_done() -> None:
+    made = workflow(
+        step(
+            "a",
+            variants=[("mode == 'full'", "Report `skip`, or step `lost`.")],
+            actions=["Report `done`; outcome `ok` follows."],
+            rules=[("ok", None)],
+        ),
+        params=MODE,
+    )
+
+    assert advice(made) == [("FR166", "a"), ("FR167", "a")]
+
+
+def test_a_line_of_ten_thousand_steps_is_checked_in_no_time() -> None:
+    assert advice(linear(*(f"s{number}" for number in range(3_000)))) == []

@@ -1,0 +1,158 @@
+"""Two versions of a workflow side by side: what became of each step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from support.workflows import loop, step, unchecked, workflow, workflows
+
+from flowrail.machines.comparing import StepChange, became, compare, recognised, same_work
+from flowrail.machines.definition import Definition, OptionDef, QuestionDef
+from flowrail.machines.params import Arg
+
+
+def pair(**parts: Any) -> Definition:
+    """Return a workflow of two steps, the first with *parts*."""
+    return unchecked(step("a", **{"next": {"ok": "b", "fail": "a"}, **parts}), step("b"))
+
+
+def first(old: Definition, new: Definition, **names: str) -> StepChange:
+    return compare(old, new, names)[0]
+
+
+@given(workflows())
+def test_a_workflow_is_identical_with_itself(definition: Definition) -> None:
+    changes = compare(definition, definition, {})
+
+    assert {each.change for each in changes} == {"identical"}
+    assert recognised(definition, definition) == {}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"title": "Another"},
+        {"actions": ["Something else."]},
+        {"phase": "late"},
+        {"variants": [("visit > 1", ("Again.",))]},
+        {"reports": {"sure": Arg("In other words", choices=("low", "high"))}},
+    ],
+)
+def test_other_texts_are_text_only(parts: dict[str, Any]) -> None:
+    declared = {"reports": {"sure": Arg("", choices=("low", "high"))}} if "reports" in parts else {}
+
+    assert first(pair(**declared), pair(**parts)) == ("a", "text only", "a", ())
+
+
+@pytest.mark.parametrize(
+    ("parts", "what"),
+    [
+        ({"next": {"ok": "b", "fail": "a", "skip": None}}, "`skip` is new, to nothing"),
+        ({"next": {"ok": "b", "fail": "a", "iterate": "a"}, "limit": None}, "`iterate` is new, to `a`"),
+        ({"reports": {"note": Arg("A note")}}, "`reports` is another"),
+    ],
+)
+def test_what_leaves_everything_open_that_was_is_compatible(parts: dict[str, Any], what: str) -> None:
+    assert first(pair(), pair(**parts)) == ("a", "compatible", "a", (what,))
+
+
+def test_ways_written_otherwise_are_compatible() -> None:
+    old = pair(next={"ok": "b", "fail": "a", "skip": "a", "iterate": "a"})
+
+    change = first(old, pair(next={"ok": "b", "_default": "a"}))
+
+    assert change == ("a", "compatible", "a", ("its ways on are written another way",))
+
+
+@pytest.mark.parametrize(
+    ("parts", "what"),
+    [
+        ({"next": {"ok": "b"}}, "`fail` is gone"),
+        ({"next": {"ok": None, "fail": "a"}}, "`ok` led to `b`, leads to nothing"),
+        ({"next": {"ok": "b", "fail": "a"}, "limit": 2}, "`limit` was nothing, is `2`"),
+        ({"when": "visit < 3"}, "`when` was nothing, is `visit < 3`"),
+        ({"when": lambda _: True}, "`when` was nothing, is code"),
+        ({"handler": lambda _: "ok"}, "`handler` is another"),
+        ({"reports": {"note": Arg("A note", required=True)}}, "`reports` is another"),
+    ],
+)
+def test_anything_else_is_changed(parts: dict[str, Any], what: str) -> None:
+    assert first(pair(), pair(**parts)) == ("a", "changed", "a", (what,))
+
+
+def test_a_fact_that_is_gone_is_a_change() -> None:
+    old, new = pair(reports={"sure": Arg("x")}), pair()
+
+    assert first(old, new).change == "changed"
+    assert first(new, old).change == "compatible"
+    assert first(old, pair(reports={"sure": Arg("x", type="integer")})).change == "changed"
+
+
+def test_steps_that_are_gone_and_new_are_named() -> None:
+    old, new = (
+        workflow(step("a", next={"ok": "b"}), step("b")),
+        workflow(step("a", next={"ok": "c"}), step("c")),
+    )
+
+    assert compare(old, new, {}) == (
+        ("a", "changed", "a", ("`ok` led to `b`, leads to `c`",)),
+        ("b", "gone", None, ()),
+        ("c", "new", "c", ()),
+    )
+    assert compare(old, new, {"b": "c"}) == (("a", "identical", "a", ()), ("b", "renamed", "c", ()))
+
+
+def test_a_renamed_step_that_changed_too_is_told_with_what_changed() -> None:
+    old = loop()
+    new = workflow(
+        step("search", next={"ok": "last", "iterate": "search", "skip": None}, limit=3), step("last")
+    )
+
+    assert became(old.step("look"), new, {"look": "search"}) == (
+        "look",
+        "changed",
+        "search",
+        ("`fail` is gone",),
+    )
+
+
+def renamed(definition: Definition, names: dict[str, str]) -> Definition:
+    def now(target: str | None) -> str | None:
+        return names.get(target, target) if target else target
+
+    return unchecked(
+        *(
+            step(
+                names.get(each.id, each.id),
+                title=each.title,
+                limit=each.limit,
+                next={way: now(to) for way, to in each.next.items()},
+            )
+            for each in definition.steps
+        )
+    )
+
+
+def test_steps_that_only_go_by_another_name_are_recognised() -> None:
+    assert recognised(loop(), renamed(loop(), {"look": "search", "last": "tell"})) == {
+        "look": "search",
+        "last": "tell",
+    }
+
+
+def test_what_could_be_either_of_two_is_not_recognised() -> None:
+    old = unchecked(step("a", next={"ok": "b"}), step("b"), step("c"))
+
+    names = recognised(old, renamed(old, {"a": "x", "b": "y", "c": "z"}))
+
+    assert names == {"a": "x"}
+
+
+def test_only_what_agents_and_the_user_get_is_the_same_work() -> None:
+    one, other = step("a", limit=2, next={"ok": None, "iterate": "a"}), step("a")
+    asking = step("a", questions=[QuestionDef("go", "Go", "Go?", (OptionDef("Yes", "ok"), OptionDef("No")))])
+
+    assert same_work(one, other, {})
+    assert not same_work(one, asking, {})

@@ -1,0 +1,316 @@
+"""A card against its workflow, texts that nothing tells, exceptions, and what changed since a revision."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.mistakes import AREA, CARD, GIVEN, LINE, PYTHON, RULED, TABLE, WORK, write
+from support.sandbox import flow
+from support.skills import git, repository
+
+from flowrail.discovery.revision import LARGEST, NoRevisionError, Revision
+from flowrail.machines.folder import entry_file
+from flowrail.skills.checking import check
+from flowrail.skills.comparing import Change, compare
+
+NEEDY = GIVEN.replace(
+    "default: full}", "default: full}, topic: {type: string, required: true, min_length: 3}"
+).replace("Look, $mode.", "Look, $mode, $topic.")
+
+
+def found(folder: Path, files: Mapping[str, str]) -> list[str]:
+    (first, *_) = check([str(write(folder / "demo", files))], (), str(folder))
+    return [f"{each.code} {each.place} {each.message}" for each in first.findings]
+
+
+def with_card(text: str, workflow: str = GIVEN) -> dict[str, str]:
+    return {"workflow.yaml": workflow, "SKILL.md": CARD.replace("Start: `flow step demo`\n", text)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Start: `flow step demo`",
+        "```\n$ flow start demo -p mode=quick\n```",
+        "`flow step demo -p mode=MODE` or `flow step demo --param mode=…`",
+        "`flow step demo` and `flow step elsewhere -p x=y`",
+        "`flow step demo` and `flow step demo ok` and `flow step 'unclosed`",
+    ],
+)
+def test_a_card_whose_commands_work_is_in_order(text: str, tmp_path: Path) -> None:
+    assert found(tmp_path, with_card(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("Just start it: flow step demo", "never says `flow step demo`"),
+        ("`flow step demo -p mod=quick`", "takes no parameter `mod`"),
+        ("`flow step demo -p mode=fast`", "takes one of `quick`, `full`, not `fast`"),
+        ("`flow step demo`, `flow step demo/area`", "there is no workflow `demo/area`"),
+        ("`flow step dem`", "never says `flow step demo`"),
+    ],
+)
+def test_a_card_whose_commands_do_not_work_is_found(text: str, what: str, tmp_path: Path) -> None:
+    (one,) = found(tmp_path, with_card(text))
+
+    assert one.startswith("FR169 SKILL.md:")
+    assert what in one
+
+
+def test_a_card_has_to_give_what_is_required_once(tmp_path: Path) -> None:
+    (one,) = found(tmp_path / "a", with_card("`flow step demo -p mode=quick`", NEEDY))
+
+    assert "no command of the card gives `topic`" in one
+    assert (
+        found(tmp_path / "b", with_card("`flow step demo`, or `flow step demo -p topic=cats`", NEEDY)) == []
+    )
+
+
+def test_commands_of_the_agents_workflows_are_judged_by_theirs(tmp_path: Path) -> None:
+    card = CARD + "\n`flow step demo/area -p area=auth`, `flow step demo/area -p part=x`\n"
+    files = {"workflow.yaml": WORK, "workflows/area.yaml": AREA, "SKILL.md": card}
+
+    (one,) = found(tmp_path, files)
+
+    assert "`demo/area` takes no parameter `part`" in one
+
+
+def test_a_workflow_beside_it_that_cannot_be_read_takes_nothing(tmp_path: Path) -> None:
+    card = CARD + "\n`flow step demo/area -p area=auth`\n"
+    folder = write(tmp_path / "demo", {"workflow.yaml": LINE, "SKILL.md": card})
+    (folder / "workflows" / "area.yaml").mkdir(parents=True)
+
+    report = check([str(folder)], (), str(tmp_path))[0]
+
+    assert [each.code for each in report.findings] == ["FR169"]
+
+
+def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path) -> None:
+    folder = write(tmp_path / "demo", {"workflow.yaml": LINE})
+    assert found(tmp_path, {}) == []
+    (folder / "SKILL.md").mkdir()
+
+    (one,) = found(tmp_path, {})
+
+    assert one.startswith("FR168 SKILL.md")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("| 2 | Tell |", "| 2 | Say |", "that it is `Say`, not `Tell`"),
+        ("ok → 2", "ok → tell, fail → end", "other ways on: fail → end"),
+        ("| 2 | Tell | ok → end |\n", "", "has 1 rows, the workflow 2 steps"),
+        ("| Step |", "| What |", "has 2 rows"),
+        ("| 1 | Look | ok → 2 |", "| 1 |", "that it is ``, not `Look`"),
+    ],
+)
+def test_a_table_of_steps_that_is_not_the_workflow_is_found(
+    old: str, new: str, what: str, tmp_path: Path
+) -> None:
+    assert old in TABLE
+    (one,) = found(tmp_path, {"workflow.yaml": LINE, "SKILL.md": CARD + TABLE.replace(old, new)})
+
+    assert one.startswith("FR170 SKILL.md:")
+    assert what in one
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ok → 2", "ok → tell"),
+        ("| Ways on |", "| Next |"),
+        ("Look | ok → 2", "Look | onwards"),
+        ("Tell |", "Tell (last) |"),
+    ],
+)
+def test_a_table_may_be_written_in_other_ways(old: str, new: str, tmp_path: Path) -> None:
+    assert found(tmp_path, {"workflow.yaml": LINE, "SKILL.md": CARD + TABLE.replace(old, new)}) == []
+
+
+def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(tmp_path: Path) -> None:
+    told = AREA.replace('actions: ["Look at $area."], ', "")
+    files = {
+        "workflow.yaml": WORK,
+        "workflows/area.yaml": told,
+        "SKILL.md": CARD,
+        "steps/lok.md": "Left over.\n",
+        "steps/notes.txt": "No text of a step.\n",
+        "steps/area/look.md": "Look at $area.\n",
+        "steps/area/old.md": "Left over.\n",
+    }
+
+    reports = check([str(write(tmp_path / "demo", files))], (), str(tmp_path))
+
+    assert [(each.code, each.place) for report in reports for each in report.findings] == [
+        ("FR171", "steps/lok.md"),
+        ("FR171", "steps/area/old.md"),
+    ]
+
+
+def test_texts_beside_python_are_let_be(tmp_path: Path) -> None:
+    assert not [
+        each for each in found(tmp_path, {"workflow.py": PYTHON, "steps/x.md": "x"}) if "FR171" in each
+    ]
+
+
+def test_a_warning_is_let_pass_in_the_file_with_its_reason(tmp_path: Path) -> None:
+    loose = RULED.replace("    limit: 3\n", "")
+    passed = loose.replace("steps:", "ignore: [{code: FR163, step: look, reason: it ends}]\nsteps:")
+
+    assert [each.split()[0] for each in found(tmp_path / "a", {"workflow.yaml": loose})] == ["FR163"]
+    assert found(tmp_path / "b", {"workflow.yaml": passed}) == []
+    without = passed.replace("reason: it ends", 'reason: ""')
+    assert found(tmp_path / "c", {"workflow.yaml": without})[0].startswith("FR130 ")
+
+
+def test_python_says_it_in_a_comment(tmp_path: Path) -> None:
+    loose = PYTHON.replace("Outcome.OK: None", 'Outcome.OK: None, Outcome.ITERATE: "look"')
+    passed = "# flow: ignore FR163: the handler ends it\n" + loose
+
+    assert [each.split()[0] for each in found(tmp_path / "a", {"workflow.py": loose})] == ["FR163"]
+    assert found(tmp_path / "b", {"workflow.py": passed}) == []
+
+
+# --- what changed
+
+
+def changes(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -> list[Change]:
+    root = repository(folder)
+    demo = write(root / "skills" / "demo", before)
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "before")
+    for path in before.keys() - after.keys():
+        (demo / path).unlink()
+    write(demo, after)
+    file = entry_file(str(demo), "demo")
+    assert file is not None
+    return compare([file], Revision("HEAD", {"PATH": "/usr/bin:/bin:/usr/local/bin"}))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("{ok: tell}", "{ok: dig}", [("dig", "`ok` leads to `dig`, before to `tell`", True)]),
+        ("{ok: null}", "{ok: null, fail: look}", [("tell", "`fail` is new and leads to `look`", True)]),
+        ("title: Tell", "title: Say", [("tell", "`title` is `Say`, before `Tell`", False)]),
+        ("[Tell it.]", "[Say it.]", [("tell", "its text changed", False)]),
+        ("id: tell,", "id: tell, limit: 3,", [("tell", "`limit` is `3`, before not set", True)]),
+        ("default: full", "default: quick", [(None, "parameter `mode` is declared in another way", False)]),
+        ("default: full}", "default: full}, n: {type: string}", [(None, "parameter `n` is new", False)]),
+        ("steps:", "entry: dig\nsteps:", [(None, "starts at `dig`, before at `look`", False)]),
+        ("next: {ok: null}", "rules: [{outcome: ok}], next: {ok: null}", [("tell", "`rules` is new", True)]),
+        ("next: {ok: null}", "reports: {note: {}}, next: {ok: null}", [("tell", "fact `note` is new", True)]),
+    ],
+)  # fmt: skip
+def test_what_changed_is_told_step_by_step(old: str, new: str, told: list[Any], tmp_path: Path) -> None:
+    assert old in GIVEN
+
+    there = changes(tmp_path, {"workflow.yaml": GIVEN}, {"workflow.yaml": GIVEN.replace(old, new)})
+
+    assert [tuple(each)[1:] for each in there] == told
+
+
+def test_the_way_back_is_told_too(tmp_path: Path) -> None:
+    more = RULED.replace(
+        "{id: tell,", "{id: last, title: L, actions: [L.], next: {ok: null}}\n  - {id: tell,"
+    ).replace("next: {ok: null}}\n", "next: {ok: last}}\n")
+
+    there = changes(tmp_path, {"workflow.yaml": more}, {"workflow.yaml": LINE})
+
+    assert [(each.step, each.what, each.stops) for each in there] == [
+        ("last", "is gone", True),
+        ("look", "`iterate` led to `look` and is gone", True),
+        ("look", "`limit` is not set, before `3`", True),
+        ("look", "`rules` is gone", True),
+        ("look", "fact `sure` is gone", True),
+        ("look", "its text changed", True),
+        ("tell", "`ok` leads to the end, before to `last`", True),
+        ("tell", "its text changed", True),
+    ] or {each.what for each in there} >= {"is gone", "`rules` is gone", "fact `sure` is gone"}
+
+
+def test_nothing_changed_and_a_new_workflow(tmp_path: Path) -> None:
+    assert changes(tmp_path / "a", {"workflow.yaml": LINE}, {"workflow.yaml": LINE}) == []
+    (new,) = changes(tmp_path / "b", {"SKILL.md": CARD}, {"SKILL.md": CARD, "workflow.yaml": LINE})
+    assert new == Change("demo", None, "the workflow is new")
+    (step,) = changes(tmp_path / "c", {"workflow.yaml": LINE}, {"workflow.yaml": LINE + "  - {id: more}\n"})
+    assert (step.step, step.what) == ("more", "is new")
+
+
+def test_what_cannot_be_read_now_is_told(tmp_path: Path) -> None:
+    root = repository(tmp_path)
+    demo = write(root / "demo", {"workflow.yaml": LINE})
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "before")
+    file = entry_file(str(demo), "demo")
+    (demo / "workflow.yaml").unlink()
+    (demo / "workflow.yaml").mkdir()
+
+    assert file is not None
+    assert compare([file], Revision("HEAD", {"PATH": "/usr/bin:/bin:/usr/local/bin"})) == [
+        Change("demo", None, "the workflow cannot be read now")
+    ]
+
+
+def test_the_command_tells_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    root = repository(tmp_path / "repo")
+    write(root / "demo", {"workflow.yaml": LINE})
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "before")
+    write(root / "demo", {"workflow.yaml": LINE.replace("{ok: null}", "{ok: null, fail: look}")})
+    monkeypatch.chdir(root)
+
+    ran = flow("check", "demo", "--against", "HEAD")
+    data = flow("check", "demo", "--against", "HEAD", "--json").data
+    refused = flow("check", "demo", "--against", "nosuch", "--json")
+
+    assert ran.status == 0
+    assert "demo: step `tell` `fail` is new and leads to `look`; sessions that stand there stop\n" in ran.out
+    assert ran.out.endswith("1 workflow checked, 1 found, 1 changed\n")
+    assert data["changes"][0] == {
+        "workflow": "demo",
+        "step": "tell",
+        "what": "`fail` is new and leads to `look`",
+        "stops": True,
+    }
+    assert (refused.status, refused.error["code"]) == (2, "NO_REVISION")
+
+
+@pytest.mark.parametrize("name", ["", "-x", "--output=x", "nosuch", "HEAD:README"])
+def test_a_revision_that_is_none_is_refused(name: str, tmp_path: Path) -> None:
+    root = repository(tmp_path)
+
+    with pytest.raises(NoRevisionError):
+        Revision(name, {"PATH": "/usr/bin:/bin:/usr/local/bin"}).files(str(root))
+
+
+def test_git_that_fails_is_told_of(tmp_path: Path) -> None:
+    def late(*_: Any, **__: Any) -> Any:
+        raise subprocess.TimeoutExpired("git", 1)
+
+    def gone(*_: Any, **__: Any) -> Any:
+        raise FileNotFoundError(2, "No such file")
+
+    for run, what in ((late, "within"), (gone, "cannot be started")):
+        with pytest.raises(NoRevisionError, match=what):
+            Revision("HEAD", {}, run=run).files(str(tmp_path))
+
+
+def test_links_and_large_files_of_a_revision_are_left_out(tmp_path: Path) -> None:
+    root = repository(tmp_path)
+    (root / "large").write_bytes(b"x" * (LARGEST + 1))
+    (root / "link").symlink_to("README")
+    (root / "ä b.md").write_text("ä\n")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "more")
+
+    assert Revision("HEAD", {"PATH": "/usr/bin:/bin:/usr/local/bin"}).files(str(root)) == {
+        "README": b"hello\n",
+        "ä b.md": "ä\n".encode(),
+    }

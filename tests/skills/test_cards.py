@@ -1,0 +1,113 @@
+"""The bundled skills as a host meets them: cards that keep to the format, and whose commands work."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from support.golden import in_golden_block
+from support.sandbox import BUNDLED, flow
+
+from flowrail.diagrams.table import steps_table
+from flowrail.discovery.conformance import FIELDS, check
+from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.scan import scan
+from flowrail.discovery.skillfile import read_keys
+from flowrail.skills.catalog import bundled_folder
+from flowrail.skills.shelf import definition_of
+
+SKILLS = Path(bundled_folder())
+ACCEPTING = {
+    "planner": {"implementation", "architecture"},
+    "refactor": {"implementation", "analysis"},
+    "deepthink": {"analysis", "research", "creative"},
+    "decision-critic": {"analysis", "verification"},
+    "solution-design": {"architecture", "implementation"},
+    "codebase-analysis": {"analysis", "architecture"},
+    "problem-analysis": {"analysis", "research"},
+}
+"""The skills that work can be handed to, with what they are good for; one hands over, the rest do neither."""
+GIVING = "perspective-swarm"
+
+
+def card(skill: str) -> str:
+    return (SKILLS / skill / "SKILL.md").read_text(encoding="utf-8")
+
+
+def commands(skill: str) -> list[str]:
+    """Return every complete command that the card shows, in code blocks and in the text, in order."""
+    text = card(skill).partition("\n---\n")[2]
+    shown = re.findall(r"^(flow .*)$|`(flow [^`\n]+)`", text, re.MULTILINE)
+    return [(block or inline).replace("…", "a word or two") for block, inline in shown]
+
+
+@pytest.mark.parametrize("skill", BUNDLED)
+def test_a_card_keeps_to_the_open_format(skill: str) -> None:
+    front = read_keys(str(SKILLS / skill / "SKILL.md"))
+
+    assert check(front, folder=skill, file="SKILL.md") == []
+    assert set(front.values) <= set(FIELDS)
+    assert front.values["name"] == skill
+    assert front.values["allowed-tools"] == "Bash(flow:*)"
+    assert len(card(skill).splitlines()) < 500
+
+
+@pytest.mark.parametrize("skill", BUNDLED)
+def test_a_description_says_when_and_with_which_command(skill: str) -> None:
+    description = str(read_keys(str(SKILLS / skill / "SKILL.md")).values["description"])
+
+    assert re.search(r"Use when ", description)
+    assert re.search(rf"Start at once with `flow step {skill}[ `]", description)
+    assert 300 < len(description) <= 1024
+
+
+@pytest.mark.parametrize("skill", BUNDLED)
+def test_the_first_command_works_as_written_and_so_do_all_others(skill: str) -> None:
+    lines = commands(skill)
+
+    assert lines[0].startswith(f"flow step {skill}")
+    for line in lines:
+        _, verb, *words = shlex.split(line)
+        assert verb in {"step", "start"}, line
+        if (
+            verb == "step"
+            and "-p" not in line
+            and "-p" in lines[0]
+            and skill in {"planner", "perspective-swarm"}
+        ):
+            continue  # shows the current step again, where there is one: what it is said to be for
+        ran = flow("start", *words)
+        assert ran.status == 0, (line, ran.err)
+
+
+@pytest.mark.parametrize("skill", BUNDLED)
+def test_the_command_that_shows_the_step_again_does(skill: str) -> None:
+    first = commands(skill)[0]
+    begun = flow(*shlex.split(first)[1:], "--json")
+
+    again = flow("step", skill, "--json")
+
+    assert f"`flow step {skill}`" in card(skill)
+    assert again.data["session"] == begun.data["session"]
+    assert again.data["resumed"] is True
+
+
+def test_only_those_that_take_over_work_or_hand_it_over_say_so() -> None:
+    found = scan([Root(str(SKILLS), Scope.GLOBAL, "home")])
+    read = {each.skill: each.file.reading for each in found.found}
+
+    assert sorted(read) == BUNDLED
+    assert not [note for each in read.values() for note in each.notes]
+    for skill, reading in read.items():
+        assert set(reading.declared.categories or ()) == ACCEPTING.get(skill, set()), skill
+        assert bool(reading.declared.provides_to) == (skill == GIVING), skill
+        assert bool(reading.dialect) == (skill == GIVING or skill in ACCEPTING), skill
+
+
+@pytest.mark.parametrize("skill", BUNDLED)
+def test_the_table_of_steps_is_the_generated_one(skill: str) -> None:
+    file = SKILLS / skill / "SKILL.md"
+
+    assert in_golden_block(file, "steps", steps_table(definition_of(skill, ())[0]))
