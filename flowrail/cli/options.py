@@ -78,6 +78,13 @@ host = click.option(
     help="In .claude/skills, or in .agents/skills that hosts share.",
 )
 dry_run = click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+reason = click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+expect = click.option(
+    "--expect",
+    type=click.IntRange(min=0),
+    metavar="REV",
+    help="Refuse if the session is at another revision.",
+)
 skill = click.argument("skill", shell_complete=complete("skills"))
 session_argument = click.argument("session_id", metavar="ID", shell_complete=complete("sessions"))
 optional_session = click.argument(
@@ -91,4 +98,3 @@ session_option = click.option(
     shell_complete=complete("sessions"),
 )
 outcome = click.argument("outcome", required=False, shell_complete=complete("outcomes"))
-step_argument = click.argument("step", shell_complete=complete("steps"))

@@ -35,12 +35,13 @@ def skills_table(items: Iterable[Mapping[str, Any]]) -> str:
     rows = [
         [
             f"[{cell(item['name'])}](flowrail/skills/{item['name']}/SKILL.md)",
-            _counted(item),
+            str(item["total_steps"]),
+            f"{len(item['workflows'])} more" if item["workflows"] else "",
             cell(item["description"]),
         ]
         for item in items
     ]
-    return markdown(["Skill", "Steps", "What it does"], rows)
+    return markdown(["Skill", "Steps", "Workflows beside it", "What it does"], rows)
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -90,8 +91,3 @@ def _place(workflow: Definition, target: str | None) -> str:
     if target is None:
         return "end"
     return str(workflow.number(target)) if target in workflow else f"{cell(target)}?"
-
-
-def _counted(item: Mapping[str, Any]) -> str:
-    agents = item["workflows"]
-    return f"{item['total_steps']}" + (f", and {len(agents)} more workflows" if agents else "")

@@ -8,6 +8,7 @@ from typing import Any
 from flowrail.formatters.data import plain
 from flowrail.formatters.text import table
 from flowrail.machines.ledger import Record
+from flowrail.machines.texts import MARK
 
 
 def items(records: Sequence[Record]) -> list[dict[str, Any]]:
@@ -36,7 +37,7 @@ def items(records: Sequence[Record]) -> list[dict[str, Any]]:
                 "hash": record.hash,
             }
         )
-        since = record.at if record.kind in {"start", "move"} else since
+        since = record.at if not record.seq or record.kind in {"move", "rewind"} else since
     return found
 
 
@@ -59,12 +60,35 @@ def render(records: Sequence[Record]) -> str:
 
 def _outcome(item: dict[str, Any]) -> str:
     if item["outcome"] is None:
-        return ""
-    facts = "".join(f" {name}={value}" for name, value in item["facts"].items())
+        return _besides(item["kind"], item["note"])
+    facts = "".join(f" {name}={_value(value)}" for name, value in item["facts"].items())
     decided = f" → {item['outcome']}" if item["reported"] != item["outcome"] else ""
     capped = " (at the limit)" if item["capped"] else ""
     passed = f" (passing over {', '.join(item['passed'])})" if item["passed"] else ""
     return f"{item['reported']}{facts}{decided}{capped}{passed}"
+
+
+def _value(value: Any) -> Any:
+    """Return a fact as it is told; of a long text, the file that it lies in."""
+    if isinstance(value, dict) and value.get(MARK):
+        return f"{value[MARK]} ({value['bytes']} bytes)"
+    return value
+
+
+def _besides(kind: str, note: dict[str, Any]) -> str:
+    """Return what a record tells that is no move."""
+    told = ""
+    if kind == "rewind":
+        told = f"from revision {note['from']} to {note['to']}"
+    elif kind == "fork" and "into" in note:
+        told = f"at revision {note['at']} into {note['into']}"
+    elif kind == "fork":
+        told = f"of {note['from']['session']} at revision {note['from']['revision']}"
+    elif kind == "migrate":
+        names = ", ".join(f"{old} → {new}" for old, new in note["renamed"].items())
+        told = f"{note['verdict']}{f': {names}' if names else ''}"
+    reason = note.get("reason", "")
+    return f"{told} ({reason})" if told and reason else told or reason
 
 
 def _seconds(start: str, end: str) -> float | None:

@@ -11,7 +11,7 @@ from flowrail.machines.guidance import LoopView
 from flowrail.machines.markup import Markup
 
 _STOP = format_forbidden(
-    ["Mending anything here", "Counting a finding that blocks as minor", "Any command but the one below"]
+    ["Mending anything here", "Calling minor what blocks", "Any command but those printed here"]
 )
 _GO_ON = format_forbidden(["Reviewing once more what has passed"])
 _UNTOLD = format_forbidden(["Telling the reviewer what was found before"])
@@ -22,18 +22,19 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
     banner = format_state_banner(loop.name, loop.round, loop.mode, limit=loop.limit)
     found = ", ".join(loop.blocking)
     named = ", ".join(loop.severities)
-    blocked = f"In round {loop.round} findings of {named} block. These do: {found}."
+    blocked = f"In this round {named} block: {found}."
     match loop.mode:
         case "passed":
             return [banner, f"Of {named}, nothing is on record in this round."], [_GO_ON]
         case "re-verify" if loop.severities:
-            again = f"They are mended in: {loop.mended_in}. After that all of it is reviewed afresh."
+            again = f"To be mended in: {loop.mended_in}. Then all of it is reviewed afresh."
             return [banner, blocked, again], [_STOP]
         case "re-verify":
             return [banner, "A fresh review of all of it, as if there had been none."], [_UNTOLD]
         case "ask-user":
-            asked = "The rounds are used up. What is reported here puts a question to the user, who decides."
+            asked = "The rounds are used up, and it is the user who says how to go on."
             return [banner, blocked, asked], [_STOP]
         case "fix":
-            return [banner, f"Sent back by its review. To mend: {found}."], []
+            left = f"To mend: {found}." if found else "All that was found is marked as settled."
+            return [banner, f"Sent back by its review. {left}"], []
     return [banner, "Its review has not ended in this round, so there is nothing to decide from."], [_STOP]

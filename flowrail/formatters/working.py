@@ -5,28 +5,46 @@ from __future__ import annotations
 from typing import Any
 
 from flowrail.formatters.data import plain
-from flowrail.formatters.escape import visible
+from flowrail.formatters.elements import element
+from flowrail.formatters.escape import one_line, visible
+from flowrail.formatters.told import FENCE
 from flowrail.machines.asking import Put
 from flowrail.machines.dispatching import Ended, Handed
 from flowrail.machines.guidance import Guidance, command
+from flowrail.machines.markup import Markup
 from flowrail.machines.questions import Option, Question
-from flowrail.machines.relay import as_host_questions, as_xml
+from flowrail.machines.relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
 from flowrail.machines.reviewing import Recorded
 
 
 def handed_text(handed: Handed) -> str:
     """Return a free-form piece of work as its agent is told it."""
     ok, fail = handed.finish
+    answers = [
+        f"Asked of the user: {one_line(text)}  Answer: {one_line(said)}" for text, said in handed.answered
+    ]
     return "\n".join(
         (
-            visible(handed.prompt),
+            visible("\n".join(_pieces(handed))),
             "",
+            *([*answers, ""] if answers else []),
             "When this is done, run the first of these commands, each fact of the result as -s NAME=VALUE;",
             "if it cannot be done, the second, with -s reason=TEXT. Return what it prints as your answer.",
             f"  {visible(ok)}",
             f"  {visible(fail)}",
+            "",
+            SUB_AGENT_QUESTION_FORMAT,
+            element("ask_command", handed.ask),
         )
     )
+
+
+def _pieces(handed: Handed) -> list[str | Markup]:
+    if FENCE not in handed.prompt:
+        return [handed.prompt]
+    from flowrail.formatters.fences import with_blocks
+
+    return with_blocks(handed.prompt, handed.resources.__getitem__)
 
 
 def handed_data(handed: Handed) -> dict[str, Any]:
@@ -40,8 +58,10 @@ def handed_data(handed: Handed) -> dict[str, Any]:
         "vars": plain(handed.dispatch.vars),
         "expires_at": handed.dispatch.expires_at,
         "token": handed.dispatch.token,
-        "prompt": handed.prompt,
+        "prompt": "\n".join(_pieces(handed)),
         "finish": list(handed.finish),
+        "ask_command": handed.ask,
+        "answered": [{"question": text, "answer": said} for text, said in handed.answered],
     }
 
 

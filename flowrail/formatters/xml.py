@@ -83,7 +83,8 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
         yield "<launch>" + xml_text(LAUNCH) + "</launch>"
     if any(each.again for each in guidance.dispatches):
         yield "<launch>" + xml_text(LAUNCH_AGAIN) + "</launch>"
-    if any(each.resume for each in guidance.dispatches):
+    asked = any(each.answer is None for each in guidance.questions)
+    if not asked and any(each.resume for each in guidance.dispatches):
         yield "<launch>" + xml_text(LAUNCH_ANEW) + "</launch>"
     for each in guidance.dispatches:
         about = attributes(

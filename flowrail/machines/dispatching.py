@@ -71,6 +71,7 @@ class Dispatched(NamedTuple):
     outcome: str | None = None
     result: Mapping[str, Any] = Frozen()
     lease: float = float(LEASE_SECONDS)
+    ended_at: str | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -84,12 +85,18 @@ class Dispatched(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """A free-form piece of work as its agent gets it: what to do, and how to end it."""
+    """A free-form piece of work as its agent gets it: what to do, how to end it, how to ask the user.
+
+    ``answered`` are questions and answers of agents that worked for the same step before.
+    """
 
     session: str
     dispatch: Dispatched
     prompt: str
     finish: tuple[str, ...]
+    ask: str = ""
+    answered: tuple[tuple[str, str], ...] = ()
+    resources: Mapping[str, str] = Frozen()
 
 
 class Ended(NamedTuple):

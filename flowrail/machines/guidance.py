@@ -84,7 +84,7 @@ class DispatchView(NamedTuple):
     again: bool
     """Whether it ended without success and is still needed, so that it may be claimed once more."""
     resume: str | None
-    """Where it is claimed and has a session: the command by which a fresh agent goes on with that."""
+    """Where it is claimed: the command by which a fresh agent goes on with it."""
 
 
 class QuestionView(NamedTuple):

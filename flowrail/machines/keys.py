@@ -58,6 +58,7 @@ def user_key(folder: str) -> bytes:
     try:
         with suppress(FileExistsError):
             os.link(fresh, path)
+        _files.sync_dir(folder)  # without its key a session is somebody else's
     except OSError as error:
         raise StorageError(f"{path} could not be made ({error.strerror})", hint="check the disk") from None
     finally:

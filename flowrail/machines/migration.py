@@ -28,7 +28,7 @@ from flowrail.machines.comparing import (
 )
 from flowrail.machines.definition import Definition, StepDef
 from flowrail.machines.fingerprint import graph_print, step_print
-from flowrail.machines.frozen import Frozen
+from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.refusals import ValuesError
 from flowrail.machines.session import Session
 from flowrail.machines.values import check_params
@@ -185,6 +185,19 @@ def note_of(decided: Plan, before: Session, after: Session) -> dict[str, Any]:
     }
 
 
+def given_params(session: Session, workflow: Definition) -> dict[str, Any]:
+    """Return the parameters of *session* that *workflow* has and that are not its defaults, which need not fit."""
+    return {
+        name: value
+        for name, value in session.params.items()
+        if name in workflow.params
+        and not (
+            workflow.params[name].has_default
+            and freeze_deep(workflow.params[name].default) == freeze_deep(value)
+        )
+    }
+
+
 def _check_names(given: Mapping[str, str], known: Iterable[str], new: Definition) -> None:
     for old, to in given.items():
         if to not in new:
@@ -262,7 +275,7 @@ def _params(
     session: Session, new: Definition, given: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], list[str]]:
     """Return the parameters under the new definition, and what is the matter with them."""
-    kept = {name: value for name, value in session.params.items() if name in new.params}
+    kept = given_params(session, new)
     try:
         return check_params(new, {**kept, **given}), []
     except ValuesError as error:

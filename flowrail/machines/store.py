@@ -158,6 +158,9 @@ class Store:
                     raise self.foreign(session_id)
                 if behind:
                     journal.make_sure(folder, tail.line, tail.end)
+                    with suppress(StorageError):
+                        session = json.loads(tail.line)["session"]
+                        witness.write_copy(folder, kept.seq, kept.hash, session)
                 yield Change(kept, fd, tail, tell=self._tell, named=self.named)
         finally:
             os.close(fd)

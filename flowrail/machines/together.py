@@ -14,6 +14,10 @@ from flowrail.machines.gates import Severity
 from flowrail.machines.guidance import DispatchView, Guidance, LoopView, QuestionView, command
 from flowrail.machines.session import Session
 
+_ANSWER = (
+    "The work is done. Your whole answer is the lines below, word for word; in front of them stands only "
+    "what the last step told you to give:"
+)
 LONGEST_RESULT = 8_000
 FIX, REVERIFY = "fix", "re-verify"
 
@@ -53,14 +57,14 @@ def loop_at(workflow: Definition, step: StepDef, session: Session) -> LoopView |
     gates = reviewing.gates(workflow)
     if step.gate is not None:
         return _at_gate(workflow, step, session)
+    gate = next((name for name, each in gates.items() if each.review == step.id), None)
+    if gate is not None:
+        view = _view(workflow.step(gate), session, session.visit, REVERIFY)
+        return view._replace(severities=()) if session.visit > 1 else None
     last = session.last
     if last is not None and last.step in gates and last.outcome == Outcome.FAIL:
         return _sent_back(workflow, workflow.step(last.step), session)
-    gate = next((name for name, each in gates.items() if each.review == step.id), None)
-    if gate is None or session.visit == 1:
-        return None
-    view = _view(workflow.step(gate), session, session.visit, REVERIFY)
-    return view._replace(blocking=(), severities=())
+    return None
 
 
 def _at_gate(workflow: Definition, step: StepDef, session: Session) -> LoopView:
@@ -110,7 +114,7 @@ def handed_back(session: Session, place: str | None) -> tuple[str, ...]:
     resume = command("resume", str(parent["session"]), store=place)
     outcome = "ok" if session.status == "completed" else "fail"
     return (
-        "The work is done. Return the lines below word for word as your whole answer, nothing else:",
+        _ANSWER,
         "\n".join(
             (
                 f"RESULT {outcome} of {session.skill}, session {session.id}, dispatch {parent['dispatch']}",
@@ -144,10 +148,15 @@ def _dispatch(each: Dispatched, session: Session, place: str | None, *, needed: 
         item=each.item,
         result=each.result,
         again=needed and each.ended and not each.succeeded,
-        resume=command("resume", each.child, store=place)
-        if each.status == dispatching.CLAIMED and each.child
-        else None,
+        resume=_resume(each, session, place) if each.status == dispatching.CLAIMED else None,
     )
+
+
+def _resume(each: Dispatched, session: Session, place: str | None) -> str:
+    """Return the command by which a fresh agent goes on with what another had claimed."""
+    if each.child:
+        return command("resume", each.child, store=place)
+    return command("claim", session.id, each.id, "--token", str(each.token), store=place)
 
 
 def _answer(question: Asked, option: Choice) -> list[str]:

@@ -1,16 +1,47 @@
-"""A session that came from elsewhere, taken over by this user and nobody else."""
+"""A session that was begun by somebody else, taken over by this user and for nobody else."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from flowrail.errors import StorageError
+from flowrail.machines.guidance import command
 from flowrail.machines.kept import Kept
-from flowrail.machines.store import Store
+from flowrail.skills.runs import World
 
 
-def adopt(store: Store, session_id: str) -> Kept:
-    """Take over a session; every record of it is checked before, and nothing in it is changed."""
-    for _ in store.records(session_id):
-        pass
-    first, foreign = store.origin(session_id)
+class Adopted(NamedTuple):
+    """A session and what it is: who began it when, how much is on record, what it runs."""
+
+    kept: Kept
+    begun_by: str
+    begun_at: str
+    records: int
+    folder: str
+    code: bool
+    was_foreign: bool
+    command: str | None
+
+
+def adopt(world: World, session_id: str) -> Adopted:
+    """Take a session over; every record of it is checked before, and nothing in it is changed."""
+    first, foreign = world.store.origin(session_id)
+    records = sum(1 for _ in world.store.records(session_id))
+    kept = world.store.read(session_id, adopt=True)
+    try:
+        definition = world.store.definition(session_id)
+    except StorageError:
+        definition = {}
     if foreign:
-        store.owner.adopt(first.hash)
-    return store.read(session_id)
+        world.store.owner.adopt(first.hash)
+    resume = command("resume", session_id, store=world.shown_store)
+    return Adopted(
+        kept=kept._replace(foreign=False),
+        begun_by=first.by,
+        begun_at=first.at,
+        records=records,
+        folder=str(definition.get("folder", "unknown")),
+        code=bool(definition.get("functions")),
+        was_foreign=foreign,
+        command=resume if kept.session.is_open else None,
+    )

@@ -61,10 +61,31 @@ class Opened(NamedTuple):
 def open_skill(address: str, roots: Sequence[Root], state: str) -> Opened:
     """Return the workflow at *address*, loaded; refused where its code may not run."""
     found = find(address, roots)
-    file = workflow_file(address, found)
+    return _opened(found, workflow_file(address, found), state)
+
+
+def _opened(found: Found, file: folder.WorkflowFile, state: str) -> Opened:
     loaded = folder.run(file, _allowed(found, file, state))
     workflow = loaded.workflow()
     return Opened(workflow, _kept(workflow, loaded, file, found), found.source)
+
+
+def open_beside(
+    address: str, session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str
+) -> Opened:
+    """Return the workflow that an agent of *session* is to run, wherever that agent stands.
+
+    One of the same skill is that of the folder which the session runs; any other one is looked for
+    beside that folder first.
+    """
+    name, place = address.partition("/")[0], _folder_of(kept)
+    source = _believed(str(kept["source"]), session.skill, place, roots)
+    if name == session.skill.partition("/")[0]:
+        found = Found(name, place, source, _hidden(session.skill, place, roots))
+    else:
+        beside = [] if source == BUNDLED else [Root(os.path.dirname(place), Scope(source), place)]
+        found = find(address, [*beside, *roots])
+    return _opened(found, workflow_file(address, found), state)
 
 
 def open_session(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str) -> Opened:

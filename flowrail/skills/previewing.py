@@ -7,15 +7,24 @@ from typing import Any
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import UsageError
-from flowrail.machines.definition import Definition, StepDef
+from flowrail.machines import reviewing
+from flowrail.machines.advance import entered
+from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
 from flowrail.machines.frozen import Frozen
+from flowrail.machines.gates import QRState, QRStatus, Severity
 from flowrail.machines.guidance import Guidance, guide
 from flowrail.machines.params import Arg
 from flowrail.machines.refusals import ValuesError
-from flowrail.machines.session import Session
+from flowrail.machines.session import Move, Session
 from flowrail.machines.values import fact_args, read_assignments
 from flowrail.machines.wording import did_you_mean
 from flowrail.skills.opening import open_skill
+
+
+class WrongTotalError(UsageError):
+    """The caller counts steps that the workflow does not have."""
+
+    code = "WRONG_TOTAL"
 
 
 class UnknownStepError(UsageError):
@@ -33,10 +42,21 @@ def preview(
     params: Sequence[str] = (),
     facts: Sequence[str] = (),
     visit: int = 1,
+    total: int | None = None,
+    qr: QRState | None = None,
 ) -> Guidance:
-    """Return the guidance of one step, given by its id or its number, as if a session stood there."""
+    """Return the guidance of one step, given by its id or its number, as if a session stood there.
+
+    *total* is how many steps the caller thinks there are, *qr* where its review loop stands.
+    """
     opened = open_skill(address, roots, state)
     workflow = opened.workflow
+    if total is not None and total != workflow.total_steps:
+        raise WrongTotalError(
+            f"`{address}` has {workflow.total_steps} steps, not {total}",
+            hint="leave --total-steps out; it follows from the workflow",
+            total=workflow.total_steps,
+        )
     step = workflow.get(step_id) or _by_number(workflow, step_id)
     if step is None:
         ids = [each.id for each in workflow.steps]
@@ -61,8 +81,43 @@ def preview(
         ),
         visits=Frozen({step.id: visit}),
     )
-    told = guide(workflow, session)
-    return told._replace(next=tuple(way._replace(command="") for way in told.next))
+    session = entered(workflow, _in_loop(workflow, step, session, qr) if qr else session)
+    return _without_commands(guide(workflow, session, place=""))
+
+
+def _in_loop(workflow: Definition, step: StepDef, session: Session, qr: QRState) -> Session:
+    """Return *session* as it would stand in a review loop; where *step* is in none, as it is."""
+    if step.gate is not None:
+        found = [reviewing.Recorded("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
+        ended = Frozen({step.gate.review: 0}) if qr.status is not None else session.entered
+        return reviewing.with_findings(session, found)._replace(entered=ended)
+    gates = reviewing.gates(workflow)
+    gate = next((name for name in gates if workflow.step(name).way(Outcome.FAIL) == step.id), None)
+    if gate is None or not qr.failed:
+        return session
+    failed = max(1, session.visit - 1)
+    visits = Frozen({**session.visits, gate: failed})
+    return session._replace(
+        visits=visits, last=Move(gate, DONE, Outcome.FAIL, step.id), decided=Frozen({gate: 0})
+    )
+
+
+def _without_commands(told: Guidance) -> Guidance:
+    """Return *told* without anything to report to, or to claim, or to answer."""
+    loop = told.loop
+    if loop is not None and loop.severities and loop.mode in {"fix", "re-verify", "ask-user"}:
+        loop = loop._replace(blocking=("those on record",))
+    return told._replace(
+        next=tuple(way._replace(command="") for way in told.next),
+        dispatches=tuple(each._replace(command="") for each in told.dispatches),
+        questions=tuple(
+            each._replace(command="", options=tuple({**option, "command": ""} for option in each.options))
+            for each in told.questions
+        ),
+        findings=(),
+        finding_command=None,
+        loop=loop,
+    )
 
 
 def _given(texts: Sequence[str], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ the names that its steps have today; its work and its questions begin anew.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flowrail._files import LockTimeoutError
@@ -63,7 +64,8 @@ def rewind(
         note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
         kept = change.commit(after, kind="rewind", at=now, by=world.by, note=note)
         if opened.changed:
-            world.store.keep_definition(session_id, opened.kept)
+            with suppress(StorageError):  # the next move keeps it
+                world.store.keep_definition(session_id, opened.kept)
     return answer_of(world, kept, opened)
 
 
@@ -131,14 +133,15 @@ def _from(
     if was.step is None:
         raise EndedThereError(
             f"at revision {was.revision} session `{was.id}` had ended",
-            hint=f"name an earlier one: --to {was.revision - 1}",
+            hint=f"name an earlier one, such as {was.revision - 1}",
             session=was.id,
             revision=was.revision,
         )
     if was.step not in workflow:
         ids = [step.id for step in workflow.steps]
         raise ChangedError(
-            f"step `{was.step}`, where session `{was.id}` stood at revision {was.revision}, is gone",
+            f"step `{was.step}`, where session `{was.id}` stood at revision {was.revision}, "
+            "is gone from the workflow",
             hint=did_you_mean(
                 was.step, ids, "name a revision at which it stood at a step that is still there"
             ),

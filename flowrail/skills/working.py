@@ -1,19 +1,18 @@
-"""What agents do for a session beside stepping it: claim work, end it, ask, answer, record findings.
+"""Work that a session hands out: claimed, ended, called off.
 
 None of these moves the session: each adds a record of its own and leaves the revision alone, so that
-commands printed before stay good.
+commands printed before stay good. The same holds for questions (`relaying`) and findings (`recording`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines import asking, dispatching, reviewing
+from flowrail.machines import asking, dispatching
 from flowrail.machines.advance import settled, standing, start
-from flowrail.machines.asking import Asked, Choice, Put
 from flowrail.machines.definition import Definition, Outcome, StepDef
 from flowrail.machines.dispatching import (
     CANCELLED,
@@ -28,12 +27,9 @@ from flowrail.machines.graph import reviews
 from flowrail.machines.guidance import command, guide
 from flowrail.machines.judgement import in_context, names_in
 from flowrail.machines.kept import Change, Kept
-from flowrail.machines.questions import Question
-from flowrail.machines.reviewing import Recorded
 from flowrail.machines.session import Session
-from flowrail.machines.wording import listed
-from flowrail.skills.family import finished, reconciled, still_theirs
-from flowrail.skills.opening import Opened, open_session, open_skill
+from flowrail.skills.family import finished, reconciled
+from flowrail.skills.opening import Opened, open_beside, open_session
 from flowrail.skills.runs import Answer, World, answer_of, look
 
 MOST_GENERATIONS = 12
@@ -53,19 +49,20 @@ class ResultTooLongError(UsageError):
     code = "RESULT_TOO_LONG"
 
 
-class NotWaitingError(ConflictError):
-    """There is no question to answer."""
+def claim(
+    world: World, session_id: str, dispatch_id: str, holder: str | None = None, *, token: str | None = None
+) -> Answer | Handed:
+    """Take a piece of work: the first step of a session of one's own, or a prompt.
 
-    code = "NOT_WAITING"
-
-
-def claim(world: World, session_id: str, dispatch_id: str, holder: str | None = None) -> Answer | Handed:
-    """Take a piece of work: the first step of a session of one's own, or a prompt."""
+    With the *token* of whoever holds it, the same is handed to an agent that stands in for that one.
+    """
     with world.store.change(session_id, wait=world.wait) as change:
         opened, session, step = _at_work(world, change)
         dispatch = dispatching.one(session, dispatch_id)
         now = world.now()
-        if not dispatching.claimable(dispatch, now):
+        if token is not None:
+            _held_by(dispatch, token)
+        elif not dispatching.claimable(dispatch, now):
             raise DispatchGoneError(
                 f"dispatch `{dispatch.id}` is {_held(dispatch)}",
                 hint="take another; `flow status` of the session lists what is left",
@@ -74,31 +71,76 @@ def claim(world: World, session_id: str, dispatch_id: str, holder: str | None = 
                 holder=dispatch.holder,
                 expires_at=dispatch.expires_at,
             )
-        taken = dispatch._replace(
-            status=CLAIMED,
-            holder=holder or world.by,
-            expires_at=asking.later(now, dispatch.lease),
-            child=None,
-            outcome=None,
-            result={},
-            token=_token(),
-        )
-        review = _review_at(opened.workflow, session, step)
-        child = _begin_child(world, session, taken, now, review) if taken.workflow else None
-        if child is not None:
-            taken = taken._replace(child=child[0].session.id, token=child[0].session.id)
+        taken, child = _taken(world, opened, session, step, dispatch, holder or world.by, now, token)
         note = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
         change.commit(dispatching.replaced(session, taken), kind="claim", at=now, by=world.by, note=note)
     if child is not None:
         return answer_of(world, *child)
+    if taken.child is not None:
+        return look(world, taken.child)
+    return _handed(world, opened, session, step, taken)
+
+
+def _taken(
+    world: World,
+    opened: Opened,
+    session: Session,
+    step: StepDef,
+    dispatch: Dispatched,
+    holder: str,
+    now: str,
+    token: str | None,
+) -> tuple[Dispatched, tuple[Kept, Opened] | None]:
+    """Return *dispatch* as it is held from *now* on, and the session that was begun for it, if one was."""
+    until = asking.later(now, dispatch.lease)
+    if token is not None:
+        return dispatch._replace(holder=holder, expires_at=until), None
+    taken = dispatch._replace(
+        status=CLAIMED,
+        holder=holder,
+        expires_at=until,
+        child=None,
+        outcome=None,
+        result={},
+        ended_at=None,
+        token=_token(),
+    )
+    if not taken.workflow:
+        return taken, None
+    child = _begin_child(world, opened, session, taken, now, _review_at(opened.workflow, session, step))
+    child_id = child[0].session.id
+    return taken._replace(child=child_id, token=child_id), child
+
+
+def _held_by(dispatch: Dispatched, token: str) -> None:
+    """Refuse a token that is not that of whoever holds *dispatch*."""
+    if dispatch.token != token or dispatch.status != CLAIMED:
+        by_that = "" if dispatch.token == token else ", and not by that token"
+        raise DispatchGoneError(
+            f"dispatch `{dispatch.id}` is {_held(dispatch)}{by_that}",
+            hint="stop here and say so; the result of another holder counts",
+            dispatch=dispatch.id,
+        )
+
+
+def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken: Dispatched) -> Handed:
     values = names_in(in_context(step, session.params, session.state, session.visit))
     prompt = dispatching.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
     where = ("--token", str(taken.token))
     ways = tuple(
-        command("finish", session_id, taken.id, word, *where, store=world.store.path)
+        command("finish", session.id, taken.id, word, *where, store=world.store.path)
         for word in (Outcome.OK, Outcome.FAIL)
     )
-    return Handed(session_id, taken, prompt, ways)
+    said = [each for each in asking.asked(session) if each.source == asking.BY_AGENT and each.answer]
+    return Handed(
+        session=session.id,
+        dispatch=taken,
+        prompt=prompt,
+        finish=ways,
+        ask=command("ask", session.id, "-", store=world.store.path),
+        answered=tuple((each.text, "; ".join(each.answer or ())) for each in said),
+        resources=opened.workflow.resources,
+    )
 
 
 def finish(
@@ -117,11 +159,7 @@ def finish(
         _, session, _ = _at_work(world, change)
         dispatch = dispatching.one(session, dispatch_id)
         if dispatch.token != token:
-            raise DispatchGoneError(
-                f"dispatch `{dispatch.id}` is {_held(dispatch)}, and not by that token",
-                hint="stop here and say so; the result of another holder counts",
-                dispatch=dispatch.id,
-            )
+            _held_by(dispatch, token)
         result = _fitting(dict(facts or {}), dispatching.share(len(session.dispatches)))
         if dispatch.status == DONE:
             if dispatch.outcome == outcome and dict(dispatch.result) == result:
@@ -137,11 +175,11 @@ def finish(
                 hint=f"its own session ends it: {dispatch.child}" if dispatch.child else "claim it first",
                 dispatch=dispatch.id,
             )
-        done = finished(dispatch, outcome=outcome, result=result)
+        now = world.now()
+        done = finished(dispatch, outcome=outcome, result=result, at=now)
         after = dispatching.replaced(session, done)
-        change.commit(
-            after, kind="finish", at=world.now(), by=world.by, note={"dispatch": done.id, "outcome": outcome}
-        )
+        note = {"dispatch": done.id, "outcome": outcome}
+        change.commit(after, kind="finish", at=now, by=world.by, note=note)
     return _ended(world, after, done)
 
 
@@ -169,107 +207,6 @@ def cancel(world: World, session_id: str, dispatch_id: str) -> Ended:
     return _ended(world, after, off)
 
 
-def ask(world: World, session_id: str, questions: Sequence[Question]) -> Put:
-    """Put an agent's questions to the user; its session waits until they are answered."""
-    with world.store.change(session_id, wait=world.wait) as change:
-        now = world.now()
-        session = settled(change.kept.session, now)
-        opened = open_session(session, world.store.definition(session_id), world.roots, world.state)
-        standing(opened.workflow, session)
-        still_theirs(world.store, session)
-        known = asking.asked(session)
-        put = tuple(_from_agent(each, now) for each in questions)
-        taken = {each.id for each in known if each.is_open} & {each.id for each in put}
-        same = [each for each in known if each.id in {one.id for one in put} and each.is_open]
-        if taken and [(each.text, each.options) for each in same] == [
-            (each.text, each.options) for each in put
-        ]:
-            return _put(world, session, put)
-        if taken:
-            raise ConflictError(
-                f"question {listed(sorted(taken))} of session `{session_id}` is open already",
-                hint="give the new one another id",
-                questions=sorted(taken),
-            )
-        kept = [each for each in known if each.id not in {one.id for one in put}]
-        after = asking.with_questions(session, [*kept, *put])
-        change.commit(after, kind="ask", at=now, by=world.by, note={"questions": [each.id for each in put]})
-    return _put(world, session, put)
-
-
-def answer(world: World, session_id: str, pairs: Sequence[str], reason: str = "") -> Answer:
-    """Record the user's answers, ``Q=OPTION`` each, and show how to go on."""
-    given = _pairs(pairs)
-    with world.store.change(session_id, wait=world.wait) as change:
-        session = change.kept.session
-        now = world.now()
-        still_theirs(world.store, session)
-        known = {each.id: each for each in asking.asked(session)}
-        if not known or not session.is_open:
-            raise NotWaitingError(
-                f"session `{session_id}` waits for no answer",
-                hint=f"see where it stands: flow status {session_id}",
-            )
-        answered = dict(known)
-        for name, words in given.items():
-            answered[name] = _answered(known, name, words, now, world.by, reason)
-        if answered != known:
-            after = asking.with_questions(session, list(answered.values()))
-            note = {"answers": given, **({"reason": reason} if reason else {})}
-            change.commit(after, kind="answer", at=now, by=world.by, note=note)
-    return look(world, session_id)
-
-
-def add_finding(
-    world: World,
-    session_id: str,
-    *,
-    severity: str,
-    text: str,
-    place: str | None = None,
-    item: str | None = None,
-) -> tuple[str, Recorded]:
-    """Record a finding where it counts: in the nearest session above that has a gate, or in this one."""
-    home = _home_of_findings(world, session_id)
-    with world.store.change(home, wait=world.wait) as change:
-        session = change.kept.session
-        opened = open_session(session, world.store.definition(home), world.roots, world.state)
-        standing(opened.workflow, session)
-        now = world.now()
-        after, finding = reviewing.record(
-            opened.workflow,
-            session,
-            severity=severity,
-            text=text,
-            place=place,
-            item=item,
-            at=now,
-            by=session_id if session_id != home else world.by,
-        )
-        change.commit(after, kind="finding", at=now, by=world.by, note={"finding": finding.id})
-    return home, finding
-
-
-def resolve_finding(world: World, session_id: str, finding_id: str, note: str = "") -> tuple[str, Recorded]:
-    """Record that a finding is settled."""
-    home = _home_of_findings(world, session_id)
-    with world.store.change(home, wait=world.wait) as change:
-        session = change.kept.session
-        opened = open_session(session, world.store.definition(home), world.roots, world.state)
-        standing(opened.workflow, session)
-        now = world.now()
-        after, finding = reviewing.resolve(opened.workflow, session, finding_id, note=note, at=now)
-        if after != session:
-            change.commit(after, kind="resolve", at=now, by=world.by, note={"finding": finding.id})
-    return home, finding
-
-
-def list_findings(world: World, session_id: str) -> tuple[str, tuple[Recorded, ...]]:
-    """Return every finding on record where those of *session_id* are kept."""
-    home = _home_of_findings(world, session_id)
-    return home, reviewing.findings(world.store.read(home).session)
-
-
 def _at_work(world: World, change: Change) -> tuple[Opened, Session, StepDef]:
     session = settled(change.kept.session, world.now())
     definition = world.store.definition(session.id)
@@ -284,7 +221,7 @@ def _review_at(workflow: Definition, session: Session, step: StepDef) -> str | N
 
 
 def _begin_child(
-    world: World, parent: Session, dispatch: Dispatched, now: str, review: str | None
+    world: World, above: Opened, parent: Session, dispatch: Dispatched, now: str, review: str | None
 ) -> tuple[Kept, Opened]:
     address = str(dispatch.workflow)
     depth = int(parent.parent.get("depth", 0)) + 1
@@ -295,7 +232,7 @@ def _begin_child(
             session=parent.id,
             workflow=address,
         )
-    opened = open_skill(address, world.roots, world.state)
+    opened = open_beside(address, parent, above.kept, world.roots, world.state)
     params = {name: value for name, value in dispatch.vars.items() if value is not None}
     child = start(
         opened.workflow,
@@ -334,83 +271,6 @@ def _json(value: Mapping[str, Any]) -> str:
     import json
 
     return json.dumps(dict(value), ensure_ascii=False, default=list)
-
-
-def _from_agent(question: Question, now: str) -> Asked:
-    return Asked(
-        id=question.id,
-        header=question.header,
-        text=question.text,
-        options=tuple(Choice(option.label, None, option.description) for option in question.options),
-        multi=question.multi_select,
-        source=asking.BY_AGENT,
-        default=question.default,
-        due=asking.later(now, question.deadline) if question.deadline and question.default else None,
-    )
-
-
-def _put(world: World, session: Session, questions: Sequence[Asked]) -> Put:
-    words = [f"{each.id}=OPTION" for each in questions]
-    return Put(
-        session=session.id,
-        questions=tuple(questions),
-        answer=command("answer", session.id, *words, store=world.store.path),
-        resume=command("resume", session.id, store=world.store.path),
-    )
-
-
-def _pairs(pairs: Sequence[str]) -> dict[str, list[str]]:
-    given: dict[str, list[str]] = {}
-    for pair in pairs:
-        name, equals, word = pair.partition("=")
-        if not equals or not word.strip():
-            raise UsageError(
-                f"`{pair[:60]}` is not QUESTION=OPTION", hint="write it as go=Yes, or go=other:TEXT"
-            )
-        given.setdefault(name, []).append(word.strip())
-    return given
-
-
-def _answered(
-    known: Mapping[str, Asked], name: str, words: list[str], now: str, by: str, reason: str
-) -> Asked:
-    question = known.get(name)
-    if question is None:
-        raise asking.BadAnswerError(
-            f"there is no question `{name[:40]}`", hint=f"there is {listed(known)}", questions=list(known)
-        )
-    if len(words) > 1 and not question.multi:
-        raise asking.BadAnswerError(f"question `{name}` takes one answer", hint="give one", question=name)
-    answered = question.answered(words, at=now, by=by, reason=reason)
-    if question.answer is None:
-        return answered
-    if set(answered.answer or ()) == set(question.answer):
-        return question
-    raise ConflictError(
-        f"question `{name}` was answered `{', '.join(question.answer)}` at {question.answered_at}",
-        hint="an answer on record stays; go on from it",
-        question=name,
-    )
-
-
-def _home_of_findings(world: World, session_id: str) -> str:
-    """Return the nearest session from here upwards whose workflow has a gate; this one without any."""
-    here: str = session_id
-    for _ in range(MOST_GENERATIONS + 1):
-        session = world.store.read(here).session
-        if _has_gate(world.store.definition(here)):
-            return here
-        if not session.parent:
-            break
-        here = str(session.parent["session"])
-    return session_id
-
-
-def _has_gate(kept: Mapping[str, Any]) -> bool:
-    """Return whether the workflow that a session keeps has a gate; its code is not needed for that."""
-    workflow = kept.get("workflow")
-    steps = workflow.get("steps") if isinstance(workflow, dict) else None
-    return any(isinstance(step, dict) and step.get("gate") for step in steps or ())
 
 
 def _held(dispatch: Dispatched) -> str:

@@ -187,6 +187,12 @@ def test_a_default_stands_once_its_time_has_come_and_not_before() -> None:
     ]
 
 
+def test_a_session_that_has_ended_is_not_begun_again_by_a_deadline() -> None:
+    session = start(asking_workflow(LATE), now=NOW)._replace(status="abandoned")
+
+    assert settled(session, MUCH_LATER).status == "abandoned"
+
+
 def test_a_report_after_the_deadline_takes_the_default() -> None:
     flow = asking_workflow(LATE)
     session = start(flow, now=NOW)

@@ -112,6 +112,13 @@ def test_a_block_gives_back_the_questions_that_it_was_made_of(
     assert visible(block) == block
 
 
+def test_no_hidden_character_is_left_in_a_block() -> None:
+    hidden = [chr(each) for each in range(0x20, 0x110000) if visible(chr(each)) != chr(each)]
+    question = Question("a", "A", "".join(hidden), (Option("x"), Option("y")))
+
+    assert visible(as_xml((question,))) == as_xml((question,))
+
+
 @settings(max_examples=60)
 @given(ASKED, st.booleans())
 def test_json_gives_back_the_questions_that_it_was_made_of(

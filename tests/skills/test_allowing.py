@@ -20,10 +20,11 @@ def test_files_imports_and_reach_are_told() -> None:
 
     lines = list(about(now))
 
-    size = (folder / "workflow.py").stat().st_size
+    size, card = (folder / "workflow.py").stat().st_size, (folder / "SKILL.md").stat().st_size
     assert lines == [
         f"folder {folder}",
         f"digest {now.digest}",
+        f"  SKILL.md ({card} bytes)",
         "  run.sh (10 bytes, executable)",
         f"  workflow.py ({size} bytes)",
         "imports eval, flowrail, importlib, json, os, urllib",
@@ -44,4 +45,6 @@ def test_python_that_cannot_be_read_is_told() -> None:
 
 
 def test_a_skill_without_code_has_nothing_to_tell_of_it() -> None:
-    assert len(list(about(snapshot(str(put_skill("small")))))) == 3
+    lines = list(about(snapshot(str(put_skill("small")))))
+
+    assert [line.split()[0] for line in lines] == ["folder", "digest", "SKILL.md", "workflow.yaml"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from flowrail.diagrams.marked import block, replaced
+
 FOLDER = Path(__file__).parents[1] / "golden"
 
 
@@ -15,3 +17,12 @@ def as_in_golden_file(name: str, text: str) -> bool:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{text}\n", encoding="utf-8")
     return file.read_text(encoding="utf-8") == f"{text}\n"
+
+
+def in_golden_block(file: Path, name: str, content: str) -> bool:
+    """Return whether the marked block *name* of a Markdown file holds *content*."""
+    text = file.read_text(encoding="utf-8")
+    if os.environ.get("FLOWRAIL_GOLDEN") == "write":
+        text = replaced(text, name, content, source=str(file))
+        file.write_text(text, encoding="utf-8")
+    return block(text, name, source=str(file)) == content

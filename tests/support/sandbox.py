@@ -16,6 +16,15 @@ from unittest.mock import patch
 from flowrail.cli.main import main
 from flowrail.skills.catalog import listing
 
+CARD = """\
+---
+name: NAME
+description: Does things. Use it for things.
+---
+
+Begin with `flow step NAME`.
+"""
+
 SMALL = """\
 name: NAME
 description: A small procedure. For trying things.
@@ -159,9 +168,9 @@ def put_skill(
     file: str = "workflow.yaml",
     texts: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a skill and return its folder; *texts* are more files by their paths."""
+    """Write a skill with its card and return its folder; *texts* are more files by their paths."""
     folder = (where or project_skills()) / name
-    for path, content in {file: text, **(texts or {})}.items():
+    for path, content in {"SKILL.md": CARD, file: text, **(texts or {})}.items():
         full = folder / path
         full.parent.mkdir(parents=True, exist_ok=True)
         full.write_text(content.replace("NAME", name))

@@ -163,7 +163,7 @@ class Team:
         return pending or (failed if failed and (stuck or not self.habit.goes_on(told)) else [])
 
     def _work(self, work: Work) -> str:
-        """Do one piece of work as the agent that it was given to, and return the command it came back with."""
+        """Do a piece of work as the agent that it was given to, and return the command it came back with."""
         handed = self._ran(work.command).out
         if handed.startswith("<step_output"):
             return _next(self._go_on(self._seen(handed)).text)

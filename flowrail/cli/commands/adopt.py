@@ -7,7 +7,9 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.world import world
 from flowrail.formatters.data import session_item
-from flowrail.skills.adopting import adopt
+from flowrail.formatters.escape import one_line
+from flowrail.formatters.lines import count
+from flowrail.skills.adopting import Adopted, adopt
 
 
 @click.command("adopt")
@@ -15,17 +17,28 @@ from flowrail.skills.adopting import adopt
 @options.as_json
 @options.store
 def command(session_id: str, as_json: bool, store: str | None) -> None:
-    """Take over a session that came from elsewhere
+    """Take over a session that somebody else began
 
-    Shows what it is. It goes on for this user from then on; nothing in it is changed.
+    For you on this machine, and that session only. Says what it is. Its records must be whole, and
+    what they say is taken as it is: look at `flow history ID` first.
     """
     here = world(store=store)
-    kept = adopt(here.store, session_id)
+    taken = adopt(here, session_id)
     if as_json:
-        output.data(session_item(kept, store=here.shown_store))
+        item = session_item(taken.kept, store=here.shown_store)
+        output.data({**item, **taken._asdict(), "kept": None} | {"session": session_id})
     else:
-        session = kept.session
-        output.text(
-            f"{session.id} is yours now: {session.skill}, {session.status}, at {session.step or 'its end'}, "
-            f"revision {session.revision}, started {session.started_at}"
-        )
+        output.text("\n".join(one_line(line) for line in _lines(taken)))
+
+
+def _lines(taken: Adopted) -> list[str]:
+    session = taken.kept.session
+    stands = f"{session.status} at step {session.step}" if session.step else session.status
+    runs = "code of" if taken.code else "texts of"
+    return [
+        f"{session.id} · revision {session.revision} · {stands}",
+        f"begun by {taken.begun_by} at {taken.begun_at}; {count(taken.records, 'record')}, each as written",
+        f"runs {runs} {session.skill} ({session.source}) in {taken.folder}",
+        "it is yours now" if taken.was_foreign else "it was yours already",
+        *([f"go on: {taken.command}"] if taken.command else []),
+    ]

@@ -7,7 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.world import world
 from flowrail.formatters.working import invocation
-from flowrail.skills import working
+from flowrail.skills import relaying
 
 
 @click.command("answer")
@@ -26,7 +26,7 @@ def command(
     for each choice where several may be chosen.
     """
     here = world(store=store, wait=wait)
-    answer = working.answer(here, session_id, answers, reason)
+    answer = relaying.answer(here, session_id, answers, reason)
     output.notes(answer.notes)
     if answer.guidance.parent and form != "json":
         output.text(invocation(answer.guidance, here.store.path))

@@ -9,7 +9,7 @@ from flowrail.cli.facts import read_text
 from flowrail.cli.world import world
 from flowrail.formatters.working import put_data, put_text
 from flowrail.machines.question_reading import parse_questions
-from flowrail.skills import working
+from flowrail.skills import relaying
 
 
 @click.command("ask")
@@ -25,7 +25,7 @@ def command(session_id: str, file: str, as_json: bool, store: str | None, wait: 
     waits until they are answered. Prints the block to return as the agent's whole answer.
     """
     text, source = read_text(file, what="the file of questions")
-    put = working.ask(world(store=store, wait=wait), session_id, parse_questions(text, source=source))
+    put = relaying.ask(world(store=store, wait=wait), session_id, parse_questions(text, source=source))
     if as_json:
         output.data(put_data(put))
     else:

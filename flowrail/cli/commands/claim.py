@@ -15,18 +15,26 @@ from flowrail.skills.runs import Answer
 @options.session_argument
 @click.argument("dispatch")
 @click.option("--as", "holder", metavar="NAME", help="Who takes it, for the record.")
+@click.option("--token", metavar="T", help="Go on with what another agent had claimed, by its token.")
 @options.form
 @options.store
 @options.wait
 def command(
-    session_id: str, dispatch: str, holder: str | None, form: str | None, store: str | None, wait: float
+    session_id: str,
+    dispatch: str,
+    holder: str | None,
+    token: str | None,
+    form: str | None,
+    store: str | None,
+    wait: float,
 ) -> None:
     """Take a piece of work that a step hands out
 
     Where it is a workflow, the answer is the first step of a session of one's own; else it is a
-    prompt, and the command that ends it. It is held for an hour, longer while its session moves.
+    prompt, and the command that ends it. It is held for an hour unless the step says otherwise,
+    longer while its session moves.
     """
-    taken = working.claim(world(store=store, wait=wait), session_id, dispatch, holder)
+    taken = working.claim(world(store=store, wait=wait), session_id, dispatch, holder, token=token)
     if isinstance(taken, Answer):
         output.notes(taken.notes)
         output.show(taken.guidance, form)

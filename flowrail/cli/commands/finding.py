@@ -11,7 +11,7 @@ from flowrail.errors import UsageError
 from flowrail.formatters.text import table
 from flowrail.formatters.working import finding_data
 from flowrail.machines.reviewing import Recorded
-from flowrail.skills import working
+from flowrail.skills import recording
 
 
 @click.group("finding")
@@ -47,7 +47,7 @@ def add(
     if (text is None) == (file is None):
         raise UsageError("say what is wrong by --text or by --file", hint="give one of them")
     said = text if text is not None else read_text(str(file), what="the file of the finding")[0]
-    home, finding = working.add_finding(
+    home, finding = recording.add_finding(
         world(store=store, wait=wait), session_id, severity=severity, text=said, place=place, item=item
     )
     if as_json:
@@ -62,7 +62,7 @@ def add(
 @options.store
 def list_(session_id: str, as_json: bool, store: str | None) -> None:
     """List the findings on record"""
-    home, findings = working.list_findings(world(store=store), session_id)
+    home, findings = recording.list_findings(world(store=store), session_id)
     if as_json:
         output.data({"findings": [finding_data(home, each) for each in findings]})
     elif not findings:
@@ -82,7 +82,7 @@ def list_(session_id: str, as_json: bool, store: str | None) -> None:
 @options.wait
 def resolve(session_id: str, finding: str, note: str, as_json: bool, store: str | None, wait: float) -> None:
     """Record that a finding is settled"""
-    home, settled = working.resolve_finding(world(store=store, wait=wait), session_id, finding, note)
+    home, settled = recording.resolve_finding(world(store=store, wait=wait), session_id, finding, note)
     if as_json:
         output.data(finding_data(home, settled))
     else:

@@ -8,6 +8,7 @@ from flowrail.cli import options, output
 from flowrail.cli.facts import facts_of
 from flowrail.cli.world import world
 from flowrail.errors import UsageError
+from flowrail.formatters.escape import visible
 from flowrail.formatters.working import ended_data
 from flowrail.skills import working
 
@@ -53,4 +54,4 @@ def command(
     if as_json:
         output.data(ended_data(ended))
     else:
-        output.text("\n".join(ended.lines))
+        output.text(visible("\n".join(ended.lines)))

@@ -6,22 +6,34 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
-from flowrail.skills.timeline import fork
+from flowrail.skills import timeline
 
 
 @click.command("fork")
 @options.session_argument
 @click.option(
-    "--at", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="From there."
+    "--at", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="From which revision."
 )
-@click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+@options.reason
 @options.form
 @options.store
-def command(session_id: str, revision: int, reason: str, form: str | None, store: str | None) -> None:
+@options.root
+@options.wait
+def command(
+    session_id: str,
+    revision: int,
+    reason: str,
+    form: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
+) -> None:
     """Begin a new session from where another was
 
-    The other one stays as it is and goes on beside it.
+    The other one goes on beside it, unless its journal takes nothing more. The new one works for
+    nobody, also where the other has a parent. Damage behind that revision does not matter.
     """
-    answer = fork(world(store=store), session_id, revision, reason=reason)
+    here = world(store=store, roots=roots, wait=wait)
+    answer = timeline.fork(here, session_id, revision, reason=reason)
     output.notes(answer.notes)
     output.show(answer.guidance, form)

@@ -7,12 +7,21 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.cli.world import world
+from flowrail.errors import UsageError
+from flowrail.machines.gates import QRState
 from flowrail.skills.previewing import preview
 
 
 @click.command("preview")
 @options.skill
-@options.step_argument
+@click.argument("step", required=False, shell_complete=options.complete("steps"))
+@click.option("--step", "number", metavar="N", help="The same as STEP, for those who come from scripts.")
+@click.option("--total-steps", type=int, metavar="M", help="How many steps there are; checked, never needed.")
+@click.option("--qr-iteration", type=click.IntRange(min=1), metavar="N", help="In which round of review.")
+@click.option("--qr-fail", is_flag=True, help="As if the review before had sent it back.")
+@click.option(
+    "--qr-status", type=click.Choice(["pass", "fail"]), help="What the review before a gate came to."
+)
 @click.option(
     "-s",
     "--set",
@@ -29,7 +38,12 @@ from flowrail.skills.previewing import preview
 @options.root
 def command(
     skill: str,
-    step: str,
+    step: str | None,
+    number: str | None,
+    total_steps: int | None,
+    qr_iteration: int | None,
+    qr_fail: bool,
+    qr_status: str | None,
     assignments: tuple[str, ...],
     params: tuple[str, ...],
     visit: int,
@@ -38,16 +52,22 @@ def command(
 ) -> None:
     """Show what a step tells, without a session
 
-    The ways on are shown without commands, since there is nothing to report to.
+    STEP is its id or its number. The ways on are shown without commands, since there is nothing
+    to report to.
     """
+    if (step is None) == (number is None):
+        raise UsageError("say which step: STEP, or --step N", hint=f"flow preview {skill} 1")
     here = Here(roots=roots)
+    qr = QRState(qr_iteration or visit, qr_fail, qr_status)
     told = preview(
         skill,
-        step,
+        step or str(number),
         here.roots,
         world(store=None, roots=roots).state,
         params=params,
         facts=assignments,
-        visit=visit,
+        visit=qr.iteration,
+        total=total_steps,
+        qr=qr,
     )
     output.show(told, form)

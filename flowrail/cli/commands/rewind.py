@@ -6,20 +6,19 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
-from flowrail.skills.timeline import rewind
+from flowrail.skills import timeline
 
 
 @click.command("rewind")
 @options.session_argument
 @click.option(
-    "--to", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="Back to there."
+    "--to", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="Which revision."
 )
-@click.option(
-    "--expect", type=click.IntRange(min=0), metavar="REV", help="Refuse if it is at another revision."
-)
-@click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+@options.expect
+@options.reason
 @options.form
 @options.store
+@options.root
 @options.wait
 def command(
     session_id: str,
@@ -28,12 +27,15 @@ def command(
     reason: str,
     form: str | None,
     store: str | None,
+    roots: tuple[str, ...],
     wait: float,
 ) -> None:
-    """Go back to an earlier revision of a session
+    """Take a session back to an earlier revision
 
-    Nothing is deleted: going back is a record of its own, and commands printed since conflict.
+    Adds a record; nothing is deleted. The revision counts on, so commands that were printed before
+    conflict. Work and questions of the step begin anew. `flow history ID` lists the revisions.
     """
-    answer = rewind(world(store=store, wait=wait), session_id, revision, expect=expect, reason=reason)
+    here = world(store=store, roots=roots, wait=wait)
+    answer = timeline.rewind(here, session_id, revision, expect=expect, reason=reason)
     output.notes(answer.notes)
     output.show(answer.guidance, form)

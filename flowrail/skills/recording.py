@@ -1,0 +1,90 @@
+"""Findings on record, in the session where they count. None of them moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flowrail.machines import reviewing
+from flowrail.machines.advance import standing
+from flowrail.machines.reviewing import Recorded
+from flowrail.machines.session import Session
+from flowrail.skills.family import still_at_work
+from flowrail.skills.opening import open_session
+from flowrail.skills.runs import World
+
+
+def add_finding(
+    world: World,
+    session_id: str,
+    *,
+    severity: str,
+    text: str,
+    place: str | None = None,
+    item: str | None = None,
+) -> tuple[str, Recorded]:
+    """Record a finding where it counts: in the nearest session above that has a gate, or in this one."""
+    home, agents = _home_of_findings(world, session_id)
+    for agent in agents:
+        still_at_work(world.store, agent)
+    with world.store.change(home, wait=world.wait) as change:
+        session = change.kept.session
+        opened = open_session(session, world.store.definition(home), world.roots, world.state)
+        standing(opened.workflow, session)
+        now = world.now()
+        after, finding = reviewing.record(
+            opened.workflow,
+            session,
+            severity=severity,
+            text=text,
+            place=place,
+            item=item,
+            at=now,
+            by=session_id if session_id != home else world.by,
+        )
+        change.commit(after, kind="finding", at=now, by=world.by, note={"finding": finding.id})
+    return home, finding
+
+
+def resolve_finding(world: World, session_id: str, finding_id: str, note: str = "") -> tuple[str, Recorded]:
+    """Record that a finding is settled."""
+    home, agents = _home_of_findings(world, session_id)
+    for agent in agents:
+        still_at_work(world.store, agent)
+    with world.store.change(home, wait=world.wait) as change:
+        session = change.kept.session
+        opened = open_session(session, world.store.definition(home), world.roots, world.state)
+        standing(opened.workflow, session)
+        now = world.now()
+        after, finding = reviewing.resolve(opened.workflow, session, finding_id, note=note, at=now)
+        if after != session:
+            change.commit(after, kind="resolve", at=now, by=world.by, note={"finding": finding.id})
+    return home, finding
+
+
+def list_findings(world: World, session_id: str) -> tuple[str, tuple[Recorded, ...]]:
+    """Return every finding on record where those of *session_id* are kept."""
+    home, _ = _home_of_findings(world, session_id)
+    return home, reviewing.findings(world.store.read(home).session)
+
+
+def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]]:
+    """Return the nearest session from here upwards whose workflow has a gate, and those on the way there.
+
+    Without any gate it is this one.
+    """
+    here, way = session_id, list[Session]()
+    while not _has_gate(world.store.definition(here)):
+        session = world.store.read(here).session
+        if not session.parent:
+            return session_id, []
+        way.append(session)
+        here = str(session.parent["session"])
+    return here, way
+
+
+def _has_gate(kept: Mapping[str, Any]) -> bool:
+    """Return whether the workflow that a session keeps has a gate; its code is not needed for that."""
+    workflow = kept.get("workflow")
+    steps = workflow.get("steps") if isinstance(workflow, dict) else None
+    return any(isinstance(step, dict) and step.get("gate") for step in steps or ())

@@ -1,0 +1,152 @@
+"""`flow answer`: the user's answers by id, and how to go on, whoever asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.agents import put_lead
+from support.sandbox import flow, put_skill, refused, told
+
+PLAN = """\
+name: NAME
+steps:
+  - id: plan
+    title: Plan
+    actions: [Show the plan.]
+    questions:
+      - id: go
+        header: Approve
+        text: "Go on?"
+        options: [{label: "Yes, all of it", outcome: ok}, {label: "No", outcome: fail}]
+        other: skip
+      - id: how
+        header: How
+        text: "With what?"
+        multi: true
+        options: [{label: Tests}, {label: Docs, description: "What users read"}]
+    next: {ok: tell, fail: plan, skip: null}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+
+
+@pytest.fixture
+def begun() -> Any:
+    put_skill("ask", PLAN)
+    return told("start", "ask")
+
+
+def test_entering_a_step_with_questions_prints_each_answer_as_a_command(begun: Any) -> None:
+    assert begun["status"] == "waiting"
+    go, how = begun["questions"]
+    assert [option["command"] for option in go["options"]] == [
+        f"flow answer {begun['session']} 'go=Yes, all of it'",
+        f"flow answer {begun['session']} go=No",
+    ]
+    assert how["multi"] is True
+    for form in ("xml", "text"):
+        out = flow("resume", "--format", form).out
+        assert f"flow answer {begun['session']} go=No" in out
+        assert "What users read" in out
+
+
+def test_answers_decide_the_outcome(begun: Any) -> None:
+    told("answer", begun["session"], "go=yes, all of it")
+    after = told("answer", begun["session"], "how=Docs", "how=Tests")
+
+    assert after["status"] == "active"
+    assert [each["answer"] for each in after["questions"]] == [["Yes, all of it"], ["Docs", "Tests"]]
+    assert [(way["outcome"], way["to"]) for way in after["next"]] == [("done", "tell")]
+    assert told(*after["next"][0]["command"].split()[1:])["step"]["id"] == "tell"
+
+
+def test_own_words_take_the_way_that_was_declared_for_them(begun: Any) -> None:
+    after = told("answer", begun["session"], "go=other:not today", "how=Tests")
+
+    assert [(way["to"], way["ends"]) for way in after["next"]] == [(None, True)]
+
+
+@pytest.mark.parametrize("form", ["xml", "text"])
+def test_the_step_is_printed_again_with_the_answers(begun: Any, form: str) -> None:
+    out = flow("answer", begun["session"], "go=No", "how=Tests", "--format", form).out
+
+    assert "Show the plan." in out
+    assert "go=No" not in out
+    assert "Tests" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code"),
+    [
+        (["go=Maybe"], 2, "BAD_ANSWER"),
+        (["nobody=Yes"], 2, "BAD_ANSWER"),
+        (["go"], 2, "USAGE"),
+        (["go=No", "go=Yes, all of it"], 2, "BAD_ANSWER"),
+        ([], 2, "WRONG_USE"),
+    ],
+)
+def test_what_fits_nothing_is_refused(begun: Any, words: list[str], status: int, code: str) -> None:
+    ran = refused("answer", begun["session"], *words)
+
+    assert (ran[0], ran[1]["code"]) == (status, code)
+
+
+def test_an_answer_on_record_stays(begun: Any) -> None:
+    told("answer", begun["session"], "go=No")
+
+    assert refused("answer", begun["session"], "go=Yes, all of it")[0] == 4
+    assert told("answer", begun["session"], "go=No")["status"] == "waiting"
+
+
+def test_where_nothing_waits_nothing_is_answered() -> None:
+    begun = told("start", "decision-critic")
+
+    status, error = refused("answer", begun["session"], "go=Yes")
+
+    assert (status, error["code"]) == (4, "NOT_WAITING")
+
+
+def test_an_answer_for_an_agent_prints_how_to_launch_it_afresh(tmp_path: Path) -> None:
+    put_lead()
+    begun = told("start", "lead")
+    child = told("claim", begun["session"], "d0-1")["session"]
+    questions = [
+        {"id": name, "header": "H", "text": f"{name}?", "options": [{"label": "A"}, {"label": "B"}]}
+        for name in ("one", "two")
+    ]
+    flow("ask", child, "-", stdin=json.dumps(questions).encode())
+    assert {each["id"] for each in told("resume", begun["session"])["questions"]} == {"one", "two"}
+
+    first = flow("answer", child, "two=A").out
+    second = flow("answer", child, "one=other:neither").out
+
+    assert first == "Recorded. Still open: one\n"
+    lines = second.splitlines()
+    assert lines[-1] == f"  flow resume {child} --store {Path.cwd() / '.flow'}"
+    again = told(*lines[-1].split()[1:])
+    assert {each["id"]: each["answer"] for each in again["questions"]} == {
+        "one": ["other:neither"],
+        "two": ["A"],
+    }
+    assert told("resume", begun["session"])["questions"] == []
+
+
+def test_a_deadline_answers_by_itself() -> None:
+    put_skill(
+        "late",
+        PLAN.replace("other: skip", "default: No\n        deadline: 0.2").replace(
+            "        multi: true\n", "        default: Docs\n        deadline: 0.2\n"
+        ),
+    )
+    begun = told("start", "late")
+    import time
+
+    time.sleep(0.3)
+
+    here = told("resume", begun["session"])
+    assert [each["answer"] for each in here["questions"]] == [["No"], ["Docs"]]
+    assert here["status"] == "active"
+    after = told(*here["next"][0]["command"].split()[1:])
+    assert (after["step"]["id"], after["step"]["visit"], after["status"]) == ("plan", 2, "waiting")

@@ -1,0 +1,243 @@
+"""`flow claim`: an agent's first command, from whatever folder it stands in."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.agents import FREE, LEAD, ONE, put_lead
+from support.sandbox import allow, flow, process, put_python, put_skill, refused, told
+
+from flowrail.machines.relay import SUB_AGENT_QUESTION_FORMAT
+
+
+def start(skill: str = "lead", *words: str) -> dict[str, object]:
+    put_lead() if skill == "lead" else put_lead(skill, FREE)
+    begun: dict[str, object] = told("start", skill, *words)
+    return begun
+
+
+def commands(answer: dict[str, object]) -> list[list[str]]:
+    dispatches: list[dict[str, str]] = answer["dispatches"]  # type: ignore[assignment]
+    return [each["command"].split()[1:] for each in dispatches]
+
+
+def test_a_dispatch_prints_what_to_launch_and_how_far_it_is() -> None:
+    begun = start()
+
+    root = ET.fromstring(flow("resume", str(begun["session"])).out)  # noqa: S314 - our own output
+
+    block = root.find("dispatches")
+    assert block is not None
+    assert block.attrib == {"needed": "3", "succeeded": "0", "total": "3", "met": "false"}
+    first = block.findall("dispatch")[0]
+    assert first.attrib == {
+        "id": "d0-1",
+        "agent": "explore",
+        "workflow": "lead/one",
+        "item": "a",
+        "status": "pending",
+    }
+    assert first.text == f"flow claim {begun['session']} d0-1 --store {Path.cwd() / '.flow'}"
+    assert begun["join"] == {
+        "needed": 3,
+        "succeeded": 0,
+        "total": 3,
+        "open": ["d0-1", "d0-2", "d0-3"],
+        "met": False,
+    }
+
+
+@pytest.mark.parametrize("form", ["xml", "text", "json"])
+def test_the_answer_is_the_first_step_of_a_session_of_ones_own(form: str) -> None:
+    begun = start()
+
+    out = flow(*commands(begun)[0], "--format", form).out
+
+    assert "Look at a." in out
+    store = Path.cwd() / ".flow"
+    assert f"--store {store}" in out
+    assert "flow step lead/one ok --session lead-one-" in out
+
+
+def test_commands_of_agents_work_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = start()
+    line = commands(begun)[0]
+
+    monkeypatch.chdir(tmp_path)
+    first = told(*line)
+    second = told(*first["next"][0]["command"].split()[1:])
+    last = told(*second["next"][0]["command"].split()[1:], "-s", "found=it")
+
+    assert last["status"] == "completed"
+    assert all("--store" in way["command"] for told_ in (first, second) for way in told_["next"])
+    assert "--store" in last["actions"][1]
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_first_step_tells_how_to_ask_and_the_later_ones_do_not() -> None:
+    begun = start()
+
+    first = told(*commands(begun)[0])
+    again = told("resume", first["session"])
+    second = told(*first["next"][0]["command"].split()[1:])
+
+    assert str(SUB_AGENT_QUESTION_FORMAT) in first["actions"]
+    assert first["ask_command"] == f"flow ask {first['session']} - --store {Path.cwd() / '.flow'}"
+    assert str(SUB_AGENT_QUESTION_FORMAT) in again["actions"]  # to an agent that was launched afresh
+    assert second["actions"] == ["Sum it up."]
+    assert told("resume", str(begun["session"]))["ask_command"] is None
+
+
+def test_a_free_form_agent_gets_its_prompt_and_everything_it_needs() -> None:
+    begun = start("free")
+
+    out = flow(*commands(begun)[1], "--as", "ann").out
+    data = told(*commands(begun)[2])
+
+    assert out.startswith("Look at b, 2 deep.\n")
+    assert f"flow finish {begun['session']} d0-2 ok --token " in out
+    assert f"flow finish {begun['session']} d0-2 fail --token " in out
+    assert str(SUB_AGENT_QUESTION_FORMAT) in out
+    assert (data["item"], data["vars"], data["agent"]) == ("c", {"depth": 2}, "explore")
+    assert [line.split()[5] for line in data["finish"]] == ["--token", "--token"]
+    assert data["answered"] == []
+    held = told("resume", str(begun["session"]))["dispatches"]
+    assert [each["holder"] for each in held][1] == "ann"
+
+
+def test_blocks_in_a_prompt_become_blocks() -> None:
+    texts = {
+        "prompt.md": "Look at $item.\n\n```flow:forbidden\n- Guessing $item\n```\n"
+        "\n```flow:resource\nmap\n```\n",
+        "resources/map.md": "The map.\n",
+    }
+    put_skill("free", FREE.replace("JOIN", "all"), texts=texts)
+    begun = told("start", "free", "-p", 'areas=["a"]')
+
+    prompt = told(*commands(begun)[0])["prompt"]
+
+    assert "<action>Guessing a</action>" in prompt
+    assert "The map." in prompt
+    assert "```" not in prompt
+
+
+def test_without_a_prompt_the_agent_is_told_the_steps_own_text() -> None:
+    text = FREE.replace("over: areas, prompt: prompt.md, ", "").replace("JOIN", "all")
+    put_skill("free", text)
+    begun = told("start", "free")
+
+    assert told(*commands(begun)[0])["prompt"] == "Look at all of it."
+
+
+def test_a_claim_that_is_refused_names_who_has_it() -> None:
+    begun = start("free")
+    flow(*commands(begun)[0], "--as", "ann")
+
+    status, error = refused(*commands(begun)[0], "--as", "bob")
+
+    assert (status, error["code"], error["details"]["holder"]) == (4, "DISPATCH_GONE", "ann")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code"),
+    [
+        (["claim", "nosuch-abc234", "d0-1"], 2, "UNKNOWN_SESSION"),
+        (["claim", "ID", "d0-9"], 2, "UNKNOWN_DISPATCH"),
+        (["claim", "ID", "d0-1", "--token", "x"], 4, "DISPATCH_GONE"),
+        (["claim", "ID"], 2, "WRONG_USE"),
+    ],
+)
+def test_what_cannot_be_claimed(words: list[str], status: int, code: str) -> None:
+    session = str(start()["session"])
+
+    ran = refused(*[session if word == "ID" else word for word in words])
+
+    assert (ran[0], ran[1]["code"]) == (status, code)
+
+
+def test_an_agent_that_stands_in_goes_on_with_what_was_claimed() -> None:
+    begun = start("free")
+    first = told(*commands(begun)[0])
+
+    here = told("resume", str(begun["session"]))
+    again = told(*here["dispatches"][0]["resume"].split()[1:])
+
+    assert again["prompt"] == first["prompt"]
+    assert again["finish"] == first["finish"]
+
+
+def test_the_store_is_named_even_where_it_is_the_projects_own(tmp_path: Path) -> None:
+    put_lead()
+    begun = told("start", "lead", "--store", str(tmp_path / "a b"))
+
+    claimed = process("claim", str(begun["session"]), "d0-1", "--store", str(tmp_path / "a b"))
+
+    assert f"--store '{tmp_path / 'a b'}'" in claimed.out
+
+
+def test_an_environment_that_names_a_store_names_it_for_agents_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_lead()
+    monkeypatch.setenv("FLOW_STORE", str(tmp_path / "s"))
+    begun = told("start", "lead")
+    monkeypatch.delenv("FLOW_STORE")
+    monkeypatch.chdir("/")
+
+    assert told(*commands(begun)[0])["skill"] == "lead/one"
+
+
+def test_a_skill_that_changed_under_the_session_is_refused_before_anything_is_claimed() -> None:
+    begun = start()
+    put_skill(
+        "lead",
+        LEAD.replace("JOIN", "all").replace("ok: tell, fail: look", "ok: tell"),
+        texts={"workflows/one.yaml": ONE},
+    )
+
+    status, _ = refused(*commands(begun)[0])
+
+    assert status == 5
+    journal = Path.cwd() / ".flow" / "sessions" / str(begun["session"]) / "journal.jsonl"
+    assert [json.loads(line)["kind"] for line in journal.read_text().splitlines()] == ["start"]
+    assert os.listdir(Path.cwd() / ".flow" / "sessions") == [begun["session"]]
+
+
+BESIDE = """\
+name: NAME
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    dispatch: {agent: explore, run: RUN, vars: {VARS}}
+    next: {ok: null}
+"""
+
+
+@pytest.mark.parametrize(("run", "given"), [("lead/one", "area: x"), ("problem-analysis", "topic: x")])
+def test_another_skill_of_the_same_project_is_found_from_any_folder(
+    run: str, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_lead()
+    put_skill("beside", BESIDE.replace("RUN", run).replace("VARS", given))
+    begun = told("start", "beside")
+    monkeypatch.chdir(tmp_path)
+
+    assert told(*commands(begun)[0])["skill"] == run
+
+
+def test_a_python_workflow_of_a_project_runs_for_an_agent_only_where_it_is_allowed() -> None:
+    put_python("code")
+    put_skill("beside", BESIDE.replace("RUN", "code").replace("{VARS}", "{}"))
+    begun = told("start", "beside")
+
+    status, _ = refused(*commands(begun)[0])
+
+    assert status == 7
+    assert told("resume", begun["session"])["dispatches"][0]["status"] == "pending"
+    allow("code")
+    assert told(*commands(begun)[0])["skill"] == "code"

@@ -1,0 +1,146 @@
+"""Many agents in processes of their own: nothing is lost, nothing counts twice, whoever dies is replaced."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from support.agents import ONE, put_lead
+from support.sandbox import flow, put_skill, told
+
+PIECES, PROCESSES = 40, 8
+
+WIDE = """\
+name: NAME
+params: {areas: {type: list, required: true}}
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    dispatch: {agent: explore, run: NAME/one, over: areas, vars: {area: $item}, lease: 2}
+    next: {ok: tell}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+
+AGENT = """
+import contextlib, io, json, os, sys, time
+from flowrail.cli.main import main
+
+def flow(words):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        status = main([*words, "--json"])
+    assert status in (0, 4), (words, status, out.getvalue())
+    return status, json.loads(out.getvalue())
+
+session, store, name, dies = sys.argv[1:]
+while True:
+    _, here = flow(["status", session, "--store", store])
+    left = [each for each in here["dispatches"] if each["status"] != "done"]
+    if not left:
+        break
+    for each in left[hash(name) % len(left):] + left[:hash(name) % len(left)]:
+        status, mine = flow([*each["command"].split()[1:], "--as", name])
+        if status == 4:
+            continue
+        if dies == "dies":
+            print("claimed", each["id"], flush=True)
+            time.sleep(60)
+        _, mine = flow(mine["next"][0]["command"].split()[1:])
+        flow([*mine["next"][0]["command"].split()[1:], "-s", "found=" + each["item"] + " by " + name])
+        break
+    else:
+        time.sleep(0.2)
+"""
+"""What an agent does, in a process of its own: take what is left, do it, until nothing is."""
+
+
+def test_forty_pieces_of_work_and_eight_processes_of_which_one_is_killed(tmp_path: Path) -> None:
+    put_skill("wide", WIDE, texts={"workflows/one.yaml": ONE})
+    areas = [f"area-{number}" for number in range(PIECES)]
+    begun = told("start", "wide", "-p", f"areas={json.dumps(areas)}")
+    store = str(Path.cwd() / ".flow")
+
+    def agent(name: str, dies: str = "lives") -> subprocess.Popen[str]:
+        words = [begun["session"], store, name, dies]
+        return subprocess.Popen(
+            [sys.executable, "-c", AGENT, *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        )
+
+    victim = agent("victim", "dies")
+    assert victim.stdout is not None
+    lost = victim.stdout.readline().split()[1]
+    others = [agent(f"agent-{number}") for number in range(1, PROCESSES)]
+    time.sleep(0.1)
+    victim.send_signal(signal.SIGKILL)
+    victim.communicate()
+    for each in others:
+        each.communicate(timeout=120)
+
+    here = told("resume", begun["session"])
+    assert [each.returncode for each in others] == [0] * (PROCESSES - 1)
+    assert here["join"] == {"needed": PIECES, "succeeded": PIECES, "total": PIECES, "open": [], "met": True}
+    for area, each in zip(areas, here["dispatches"], strict=True):
+        assert each["result"]["found"].startswith(f"{area} by agent-")
+    sessions = told("sessions", "--all")["sessions"]
+    children = Counter(each["status"] for each in sessions if each["session"] != begun["session"])
+    assert children == {"completed": PIECES, "active": 1}
+    claims = Counter(
+        step["note"]["dispatch"]
+        for step in told("history", begun["session"])["steps"]
+        if step["kind"] == "claim"
+    )
+    assert claims == {each["id"]: 2 if each["id"] == lost else 1 for each in here["dispatches"]}
+    assert told(*here["next"][0]["command"].split()[1:])["step"]["id"] == "tell"
+
+
+MANY = 80
+
+
+def _one_agent(line: str, number: int, results: Any) -> None:
+    """Do one piece of work in a process of its own, and tell how it went."""
+    os.chdir("/")
+    steps: list[Any] = []
+    for words in (line.split()[1:], None, None):
+        more = ["-s", f"found={number}"] if len(steps) == 2 else []
+        command = words if words is not None else steps[-1]["next"][0]["command"].split()[1:]
+        ran = flow(*command, *more, "--json")
+        if ran.status:
+            results.put((number, ran.status, ran.out))
+            return
+        steps.append(ran.data)
+    results.put((number, 0, steps[-1]["status"]))
+
+
+def test_eighty_agents_at_once_from_elsewhere_lose_nothing() -> None:
+    put_lead()
+    areas = [str(number) for number in range(MANY)]
+    begun = told("start", "lead", "-p", f"areas={json.dumps(areas)}")
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    agents = [
+        context.Process(target=_one_agent, args=(each["command"], number, results))
+        for number, each in enumerate(begun["dispatches"])
+    ]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # each of them does one thing and ends
+        for agent in agents:
+            agent.start()
+    ended = [results.get(timeout=100) for _ in agents]
+    for agent in agents:
+        agent.join()
+
+    assert [each for each in ended if each[1]] == []
+    here = told("resume", begun["session"])
+    assert here["join"]["met"] is True
+    assert [each["result"] for each in here["dispatches"]] == [{"found": area} for area in areas]

@@ -1,0 +1,113 @@
+"""`flow finding`: what a review found, on record where its gate looks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.agents import REVIEW, put_lead
+from support.sandbox import flow, refused, told
+
+
+@pytest.fixture
+def session() -> str:
+    put_lead("review", REVIEW)
+    begun = told("start", "review")
+    told("step", "review", "ok")
+    return str(begun["session"])
+
+
+def add(session: str, *words: str, stdin: bytes = b"") -> Any:
+    return told("finding", "add", session, *words, stdin=stdin)
+
+
+def test_a_finding_is_recorded_with_all_that_belongs_to_it(session: str) -> None:
+    found = add(session, "--severity", "must", "--text", "wrong", "--place", "a.py:3", "--item", "a")
+
+    assert {key: found[key] for key in ("session", "id", "severity", "text", "place", "item", "version")} == {
+        "session": session,
+        "id": "F1",
+        "severity": "MUST",
+        "text": "wrong",
+        "place": "a.py:3",
+        "item": "a",
+        "version": 1,
+    }
+    assert (found["open"], found["review"], found["round"]) == (True, "review", 1)
+    assert flow("finding", "add", session, "--severity", "COULD", "--text", "x").out == (
+        f"F2 COULD is on record in {session}\n"
+    )
+
+
+def test_a_long_text_comes_from_a_file(session: str) -> None:
+    Path("text").write_text("wrong\nin two lines\n")
+
+    assert add(session, "--severity", "SHOULD", "--file", "text")["text"] == "wrong\nin two lines"
+    assert add(session, "--severity", "SHOULD", "--file", "-", stdin=b"from stdin")["text"] == "from stdin"
+
+
+def test_findings_are_listed(session: str) -> None:
+    assert flow("finding", "list", session).out == f"no finding is on record in {session}\n"
+    add(session, "--severity", "MUST", "--text", "wrong\x1b[2J", "--place", "a.py:3")
+    add(session, "--severity", "COULD", "--text", "nicer")
+    told("finding", "resolve", session, "F2", "--note", "not so")
+
+    listed = told("finding", "list", session)["findings"]
+    out = flow("finding", "list", session).out
+
+    assert [(each["id"], each["open"], each["resolution"]) for each in listed] == [
+        ("F1", True, None),
+        ("F2", False, "not so"),
+    ]
+    assert [line.split()[:4] for line in out.splitlines()] == [
+        ["id", "severity", "round", "state"],
+        ["F1", "MUST", "1", "open"],
+        ["F2", "COULD", "1", "resolved"],
+    ]
+    assert "\x1b" not in out
+
+
+def test_findings_of_an_agents_session_are_kept_above(session: str) -> None:
+    child = told("claim", session, "d1-1")["session"]
+
+    found = add(child, "--severity", "MUST", "--text", "wrong")
+
+    assert (found["session"], found["by"]) == (session, child)
+    assert [each["id"] for each in told("finding", "list", child)["findings"]] == ["F1"]
+    assert told("resume", session)["step"]["id"] == "review"
+    assert [each["id"] for each in told("resume", session)["findings"]] == ["F1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--severity", "MUST"], "USAGE"),
+        (["--severity", "MUST", "--text", "x", "--file", "-"], "USAGE"),
+        (["--severity", "BAD", "--text", "x"], "BAD_FINDING"),
+        (["--severity", "MUST", "--text", " "], "BAD_FINDING"),
+        (["--text", "x"], "WRONG_USE"),
+    ],
+)
+def test_wrong_use_is_told(session: str, words: list[str], code: str) -> None:
+    status, error = refused("finding", "add", session, *words)
+
+    assert (status, error["code"]) == (2, code)
+    assert told("finding", "list", session)["findings"] == []
+
+
+def test_resolving_is_told_and_refused_where_there_is_no_such_finding(session: str) -> None:
+    add(session, "--severity", "MUST", "--text", "wrong")
+
+    assert flow("finding", "resolve", session, "F1").out == "F1 is resolved\n"
+    status, error = refused("finding", "resolve", session, "F9")
+    assert (status, error["code"]) == (2, "UNKNOWN_FINDING")
+
+
+def test_a_reviewer_that_lost_its_work_is_refused(session: str) -> None:
+    child = told("claim", session, "d1-1")["session"]
+    flow("finish", session, "d1-1", "--cancel")
+
+    status, error = refused("finding", "add", child, "--severity", "MUST", "--text", "late")
+
+    assert (status, error["code"]) == (4, "DISPATCH_GONE")

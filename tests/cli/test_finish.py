@@ -1,0 +1,116 @@
+"""`flow finish`: the result of a free-form agent, taken once, by its token."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+from support.agents import FREE, put_lead
+from support.sandbox import flow, refused, told
+
+
+@pytest.fixture
+def begun() -> Any:
+    put_lead("free", FREE)
+    return told("start", "free")
+
+
+def claim(begun: Any, number: int = 1) -> Any:
+    return told("claim", begun["session"], f"d0-{number}")
+
+
+def run(line: str, *more: str) -> Any:
+    return told(*shlex.split(line)[1:], *more)
+
+
+def test_a_result_is_taken_and_the_lines_to_answer_with_are_printed(begun: Any) -> None:
+    handed = claim(begun)
+
+    out = flow(*shlex.split(handed["finish"][0])[1:], "-s", "found=a <b>", "-s", "n=2").out
+
+    first, facts, following = out.splitlines()
+    assert first == "RESULT ok of dispatch d0-1"
+    assert json.loads(facts.removeprefix("FACTS ")) == {"found": "a <b>", "n": "2"}
+    assert following.startswith(
+        f"NEXT for whoever launched this agent: flow resume {begun['session']} --store "
+    )
+    here = told("status", begun["session"])
+    assert here["dispatches"][0]["result"] == {"found": "a <b>", "n": "2"}
+    assert here["join"]["succeeded"] == 1
+
+
+def test_a_result_may_come_as_a_file(begun: Any) -> None:
+    handed = claim(begun)
+
+    ended = told(*shlex.split(handed["finish"][0])[1:], "--facts", "-", stdin=b'{"areas": ["x"], "n": 2}')
+
+    assert (ended["result"], ended["status"], ended["replayed"]) == ({"areas": ["x"], "n": 2}, "done", False)
+    assert told(*shlex.split(handed["finish"][0])[1:], "--facts", "-", stdin=b'{"areas": ["x"], "n": 2}')[
+        "replayed"
+    ]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_second_result_is_refused(begun: Any, number: int) -> None:
+    handed = claim(begun)
+    run(handed["finish"][number], "-s", "found=x")
+
+    status, error = refused(*shlex.split(handed["finish"][1 - number])[1:])
+
+    assert (status, error["code"]) == (4, "DISPATCH_GONE")
+
+
+def test_a_result_with_anothers_token_is_refused(begun: Any) -> None:
+    claim(begun)
+
+    status, error = refused("finish", begun["session"], "d0-1", "ok", "--token", "x")
+
+    assert (status, error["code"]) == (4, "DISPATCH_GONE")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([], "USAGE"),
+        (["ok"], "USAGE"),
+        (["--token", "x"], "USAGE"),
+        (["maybe", "--token", "x"], "USAGE"),
+        (["ok", "--token", "x", "-s", "found"], "USAGE"),
+    ],
+)
+def test_wrong_use_is_told(begun: Any, words: list[str], code: str) -> None:
+    claim(begun)
+
+    status, error = refused("finish", begun["session"], "d0-1", *words)
+
+    assert (status, error["code"]) == (2, code)
+
+
+def test_work_is_called_off_without_a_token(begun: Any) -> None:
+    handed = claim(begun)
+
+    off = told("finish", begun["session"], "d0-1", "--cancel")
+
+    assert (off["status"], off["outcome"]) == ("cancelled", None)
+    assert refused(*shlex.split(handed["finish"][0])[1:])[0] == 4
+    assert "RESULT cancelled of dispatch d0-1" in flow("finish", begun["session"], "d0-1", "--cancel").out
+
+
+def test_a_failed_one_is_told_with_its_command_again(begun: Any) -> None:
+    run(claim(begun)["finish"][1], "-s", "reason=too hard")
+
+    for form in ("xml", "text"):
+        out = flow("resume", begun["session"], "--format", form).out
+        assert f"flow claim {begun['session']} d0-1 --store" in out
+        assert "too hard" in out
+
+
+def test_nothing_foreign_reaches_a_terminal_unescaped(begun: Any) -> None:
+    handed = claim(begun)
+
+    out = flow(*shlex.split(handed["finish"][0])[1:], "-s", "found=a\u202e\x1b[2Jb").out
+
+    assert "\u202e" not in out
+    assert "\x1b" not in out

@@ -1,0 +1,246 @@
+"""A review gate as agents meet it: banner, stop condition, fresh review; and its end when all fails."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.sandbox import flow, put_skill, refused, told
+
+LOOP = """\
+name: NAME
+steps:
+  - {id: work, title: Do the work, actions: [Work.], next: {ok: review}}
+  - {id: review, title: Review it, actions: [Review.], next: {ok: gate, fail: gate}}
+  - id: gate
+    title: Gate
+    actions: [Decide.]
+    gate: {name: Quality, review: review}
+    next: {ok: tell, fail: work}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+
+
+class Agent:
+    """An agent that follows the loop, and finds something in every round."""
+
+    def __init__(self) -> None:
+        put_skill("loop", LOOP)
+        self.here: Any = told("start", "loop")
+        self.session = self.here["session"]
+
+    def run(self, line: str) -> Any:
+        self.here = told(*shlex.split(line)[1:])
+        return self.here
+
+    def report(self, outcome: str) -> Any:
+        return self.run(next(way["command"] for way in self.here["next"] if way["outcome"] == outcome))
+
+    def find(self, severity: str = "MUST") -> None:
+        told("finding", "add", self.session, "--severity", severity, "--text", f"a {severity}")
+
+    def to_gate(self, *severities: str) -> Any:
+        self.report("ok")
+        for severity in severities:
+            self.find(severity)
+        return self.report("ok")
+
+    def until_asked(self) -> int:
+        rounds = 0
+        while self.here["status"] != "waiting":
+            self.to_gate("MUST")
+            rounds += 1
+            self.report("done")
+        return rounds
+
+    def answer(self, label: str) -> Any:
+        (question,) = self.here["questions"]
+        self.run(next(each["command"] for each in question["options"] if each["label"] == label))
+        return self.report("done")
+
+    def shown(self, form: str = "xml") -> str:
+        return flow("resume", self.session, "--format", form).out
+
+
+def test_the_three_pillars_stand_at_every_gate() -> None:
+    agent = Agent()
+    agent.to_gate("MUST", "COULD")
+
+    for form in ("xml", "text"):
+        shown = agent.shown(form)
+        assert '<state_banner checkpoint="Quality" iteration="1" limit="5" mode="re-verify">' in shown
+        assert "<action>Mending anything here</action>" in shown
+        assert "Then all of it is reviewed afresh." in shown
+        assert "In this round MUST, SHOULD, COULD block: F1, F2." in shown
+        assert "Decide." in shown
+    assert agent.here["actions"][0].startswith("<state_banner")
+    assert agent.here["loop"] == {
+        "gate": "gate",
+        "name": "Quality",
+        "round": 1,
+        "limit": 5,
+        "mode": "re-verify",
+        "severities": ["MUST", "SHOULD", "COULD"],
+        "blocking": ["F1", "F2"],
+        "mended_in": "Do the work",
+    }
+    assert [(way["outcome"], way["to"]) for way in agent.here["next"]] == [("done", "work")]
+
+
+def test_the_work_that_was_sent_back_is_told_what_to_mend() -> None:
+    agent = Agent()
+    agent.to_gate("MUST", "COULD")
+
+    back = agent.report("done")
+
+    assert (back["loop"]["mode"], back["loop"]["blocking"]) == ("fix", ["F1", "F2"])
+    assert [each["text"] for each in back["findings"]] == ["a MUST", "a COULD"]
+    assert 'mode="fix"' in agent.shown()
+    assert "To mend: F1, F2." in agent.shown()
+    told("finding", "resolve", agent.session, "F1")
+    told("finding", "resolve", agent.session, "F2")
+    assert "All that was found is marked as settled." in agent.shown()
+
+
+def test_a_review_entered_again_is_a_fresh_one_and_is_not_told_what_was_found() -> None:
+    agent = Agent()
+    first = agent.report("ok")
+    assert first["loop"] is None
+    agent.find()
+    agent.report("ok")
+    agent.report("done")
+
+    again = agent.report("ok")
+
+    assert (again["loop"]["mode"], again["loop"]["round"], again["findings"]) == ("re-verify", 2, [])
+    assert "F1" not in agent.shown()
+    assert "a MUST" not in agent.shown()
+    assert "A fresh review of all of it" in agent.shown()
+    assert "<action>Telling the reviewer what was found before</action>" in agent.shown()
+
+
+def test_a_gate_that_passes_says_so() -> None:
+    agent = Agent()
+
+    agent.to_gate()
+
+    assert 'mode="passed"' in agent.shown()
+    assert "nothing is on record in this round" in agent.shown()
+    assert agent.report("done")["step"]["id"] == "tell"
+
+
+def test_a_claim_against_the_record_is_refused_with_the_list() -> None:
+    agent = Agent()
+    agent.to_gate("MUST")
+
+    status, error = refused("step", "loop", "ok", "--session", agent.session)
+
+    assert (status, error["code"]) == (4, "GATE_DECIDES")
+    assert "F1 MUST a MUST" in error["message"]
+
+
+def test_a_finding_cannot_be_talked_away_at_the_gate() -> None:
+    agent = Agent()
+    agent.to_gate("MUST")
+
+    status, error = refused("finding", "resolve", agent.session, "F1")
+
+    assert (status, error["code"]) == (4, "ROUND_CLOSED")
+    assert agent.report("done")["step"]["id"] == "work"
+
+
+def test_always_failing_asks_after_five_rounds() -> None:
+    agent = Agent()
+
+    assert agent.until_asked() == 5
+    (question,) = agent.here["questions"]
+    assert [option["label"] for option in question["options"]] == [
+        "Another round",
+        "MUST only",
+        "Accept the risk",
+        "Stop",
+    ]
+    assert agent.here["loop"]["mode"] == "ask-user"
+    assert [way["waits_for"] for way in agent.here["next"]] == [["limit"]]
+    root = ET.fromstring(agent.shown())  # noqa: S314 - our own output
+    assert len(root.findall("questions/question/option")) == 4
+
+
+@pytest.mark.parametrize(
+    ("label", "status", "step", "outcome"),
+    [
+        ("Another round", "active", "work", "fail"),
+        ("MUST only", "active", "work", "fail"),
+        ("Accept the risk", "active", "tell", "ok"),
+        ("Stop", "failed", None, "stop"),
+    ],
+)
+def test_four_answers_four_ends_all_on_record(
+    label: str, status: str, step: str | None, outcome: str
+) -> None:
+    agent = Agent()
+    agent.until_asked()
+
+    after = agent.answer(label)
+
+    assert (after["status"], after["step"] and after["step"]["id"]) == (status, step)
+    records = told("history", agent.session)["steps"]
+    *_, limit, answer, move = records
+    assert (limit["kind"], answer["kind"], move["outcome"]) == ("limit", "answer", outcome)
+    assert answer["note"]["answers"] == {"limit": [label]}
+    if label == "Accept the risk":
+        assert answer["note"]["reason"] == "the user accepts what is still open"
+
+
+def test_after_must_only_one_more_round_is_judged_so_and_then_two_answers_are_left() -> None:
+    agent = Agent()
+    agent.until_asked()
+    agent.answer("MUST only")
+
+    assert agent.to_gate("SHOULD")["loop"]["severities"] == ["MUST"]
+    assert agent.here["loop"]["mode"] == "passed"
+
+
+def test_accepting_takes_a_reason() -> None:
+    agent = Agent()
+    agent.until_asked()
+
+    assert refused("answer", agent.session, "limit=Accept the risk")[1]["code"] == "BAD_ANSWER"
+    told("answer", agent.session, "limit=accept-the-risk", "--reason", "we ship today")
+    records = told("history", agent.session)["steps"]
+    assert records[-1]["note"]["reason"] == "we ship today"
+
+
+def test_without_end_of_rounds_the_loop_comes_to_an_end() -> None:
+    agent = Agent()
+    rounds = agent.until_asked()
+    for label in ("Another round", "Another round", "MUST only"):
+        agent.answer(label)
+        rounds += agent.until_asked()
+        offered = [option["label"] for option in agent.here["questions"][0]["options"]]
+
+    assert rounds == 8
+    assert offered == ["Accept the risk", "Stop"]
+    assert agent.answer("Stop")["status"] == "failed"
+
+
+def test_an_approval_that_is_always_refused_asks_at_its_limit_too() -> None:
+    put_skill(
+        "plan",
+        "name: NAME\nsteps:\n  - {id: plan, title: Plan, actions: [Plan.], next: {ok: approve}}\n"
+        "  - {id: approve, title: Approve, actions: [Ask.], limit: 2, next: {ok: null, fail: plan}}\n",
+    )
+    begun = told("start", "plan")
+    for outcome in ("ok", "fail", "ok", "fail"):
+        here = told("step", "plan", outcome, "--session", begun["session"])
+
+    assert here["status"] == "waiting"
+    assert [option["label"] for option in here["questions"][0]["options"]] == [
+        "Another round",
+        "Accept the risk",
+        "Stop",
+    ]
+    answered = told("answer", begun["session"], "limit=Stop")
+    assert told(*answered["next"][0]["command"].split()[1:])["status"] == "failed"

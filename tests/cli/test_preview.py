@@ -1,0 +1,94 @@
+"""`flow preview` for those who come from scripts: the same options, the same three things at a gate."""
+
+from __future__ import annotations
+
+import pytest
+from support.agents import REVIEW, put_lead
+from support.sandbox import flow, refused, told
+
+
+@pytest.fixture(autouse=True)
+def _skill() -> None:
+    put_lead("loop", REVIEW)
+
+
+def test_a_step_is_named_by_its_number() -> None:
+    assert (
+        told("preview", "loop", "--step", "1")
+        == told("preview", "loop", "1")
+        == told("preview", "loop", "work")
+    )
+    assert told("preview", "loop", "--step", "2", "--total-steps", "3")["step"]["id"] == "review"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([], "USAGE"),
+        (["1", "--step", "1"], "USAGE"),
+        (["--step", "9"], "UNKNOWN_STEP"),
+        (["--step", "1", "--total-steps", "9"], "WRONG_TOTAL"),
+        (["--step", "1", "--qr-status", "maybe"], "WRONG_USE"),
+        (["--step", "1", "--qr-iteration", "0"], "WRONG_USE"),
+    ],
+)
+def test_wrong_use_is_told(words: list[str], code: str) -> None:
+    status, error = refused("preview", "loop", *words)
+
+    assert (status, error["code"]) == (2, code)
+
+
+@pytest.mark.parametrize(
+    ("words", "mode", "to"),
+    [
+        (["--step", "3"], "review", None),
+        (["--step", "3", "--qr-status", "pass"], "passed", None),
+        (["--step", "3", "--qr-status", "fail"], "re-verify", "work"),
+        (["--step", "3", "--qr-status", "fail", "--qr-iteration", "4"], "re-verify", "work"),
+        (["--step", "3", "--qr-status", "fail", "--qr-iteration", "5"], "ask-user", None),
+        (["--step", "1", "--qr-fail", "--qr-iteration", "3"], "fix", "review"),
+        (["--step", "2", "--qr-iteration", "3"], "re-verify", "gate"),
+    ],
+)
+def test_a_review_loop_is_told_as_it_stands(words: list[str], mode: str, to: str | None) -> None:
+    previewed = told("preview", "loop", *words)
+
+    assert previewed["loop"]["mode"] == mode
+    assert {way["to"] for way in previewed["next"]} == {to}
+    assert {way["command"] for way in previewed["next"]} == {""}
+    assert previewed["findings"] == []
+    for form in ("xml", "text"):
+        assert f'mode="{mode}"' in flow("preview", "loop", *words, "--format", form).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--step", "1"], ["--step", "1", "--qr-iteration", "2"], ["--step", "2", "--qr-fail"], ["--step", "2"]],
+)
+def test_where_no_loop_is_entered_again_nothing_is_said_of_it(words: list[str]) -> None:
+    assert told("preview", "loop", *words)["loop"] is None
+
+
+def test_the_round_is_how_often_the_step_was_entered() -> None:
+    assert told("preview", "loop", "--step", "1", "--qr-iteration", "3")["step"]["visit"] == 3
+    sent_back = told("preview", "loop", "--step", "1", "--qr-iteration", "3", "--qr-fail")
+    assert (sent_back["step"]["visit"], sent_back["loop"]["round"]) == (3, 2)
+
+
+def test_what_a_step_would_hand_out_is_shown_without_commands() -> None:
+    previewed = told("preview", "loop", "--step", "2")
+
+    assert [(each["workflow"], each["vars"], each["command"]) for each in previewed["dispatches"]] == [
+        ("loop/one", {"area": "all"}, "")
+    ]
+    assert "flow claim" not in flow("preview", "loop", "2").out
+
+
+def test_what_a_step_would_ask_is_shown_without_commands() -> None:
+    previewed = told("preview", "doc-sync", "plan")
+
+    assert [option["label"] for option in previewed["questions"][0]["options"]] == ["Approve", "Rework"]
+    for form in ("xml", "text"):
+        out = flow("preview", "doc-sync", "plan", "--format", form).out
+        assert "Rework" in out
+        assert "flow answer" not in out

@@ -1,0 +1,79 @@
+"""`flow list` and `flow show`: what a procedure asks of agents and of the user, and where it comes from."""
+
+from __future__ import annotations
+
+from support.sandbox import flow, home_skills, put_skill, told
+
+ASKS = """\
+name: NAME
+steps:
+  - id: ask
+    title: Ask
+    actions: [Ask.]
+    questions:
+      - {id: which, header: Which, text: Which one?, options: [{label: This}, {label: "That", outcome: ok}]}
+    next: {ok: null}
+"""
+
+
+def test_work_for_agents_and_gates_are_shown() -> None:
+    text = flow("show", "planner").out
+
+    assert "context_discovery       explore           planner/explore            one" in text
+    assert "qr_code_gate          Plan Code           qr_code          5       default" in text
+    assert "ok → developer_fills_diffs, fail → approach_selection (decided by its gate)" in text
+    assert "Workflows beside it\n  planner/executor\n" in text
+
+
+def test_questions_and_lists_of_work_are_shown() -> None:
+    text = flow("show", "doc-sync").out
+
+    assert "works from a prompt  one for each of areas; all must succeed" in text
+    assert "Apply plan  The planned changes" in text
+    assert "Approve → ok, Rework → fail" in text
+    assert "(decided by its questions; 3 visits at most)" in text
+
+
+def test_a_list_that_is_given_and_how_many_are_enough_are_shown() -> None:
+    text = flow("show", "perspective-swarm").out
+
+    assert "one for each of optimist, critic, analyst, innovator, pragmatist; at least 4 must succeed" in text
+
+
+def test_an_answer_without_an_outcome_stands_by_itself() -> None:
+    put_skill("asks", ASKS)
+
+    assert "This, That → ok" in flow("show", "asks").out
+
+
+def test_what_follows_and_one_step_are_shown() -> None:
+    text = flow("show", "prompt-engineer").out
+
+    assert text.startswith("prompt-engineer · 1 step · bundled\n")
+    assert "Then\n  prompt-engineer/$scope\n" in text
+
+
+def test_the_same_is_there_as_data() -> None:
+    planner, sync = told("show", "planner"), told("show", "doc-sync")
+
+    steps = {step["id"]: step for step in planner["steps"]}
+    assert planner["gates"] == ["qr_completeness_gate", "qr_code_gate", "qr_docs_gate"]
+    assert (planner["then"], planner["as_bundled"]) == (None, None)
+    assert steps["qr_code_gate"]["gate"]["review"] == "qr_code"
+    assert steps["qr_code"]["dispatch"]["run"] == "planner/plan-code"
+    assert steps["testing_strategy"]["dispatch"] is None
+    (question,) = {step["id"]: step for step in sync["steps"]}["plan"]["questions"]
+    assert [option["outcome"] for option in question["options"]] == ["ok", "fail"]
+
+
+def test_a_list_says_how_many_gates_and_where_from() -> None:
+    put_skill("mine")
+    put_skill("mine", where=home_skills())
+    flow("install", "planner")
+
+    rows = {row.split()[0]: row for row in flow("list").out.splitlines()}
+
+    assert "13 + 11 more  3      task" in rows["planner"]
+    assert "project, as bundled" in rows["planner"]
+    assert "project, hides another" in rows["mine"]
+    assert {item["name"]: len(item["gates"]) for item in told("list")["skills"]}["planner"] == 3

@@ -1,0 +1,138 @@
+"""What a step prints beside its text, so that nobody has to know it: findings, failed work, many facts."""
+
+from __future__ import annotations
+
+from support.sandbox import flow, put_skill, told
+from support.team import FINISH, read
+
+REVIEWED = """\
+name: NAME
+steps:
+  - id: work
+    title: Work
+    actions: [Work.]
+    dispatch: {agent: developer, over: [a, b], join: JOIN, prompt: steps/work.agent.md}
+    next: {ok: review}
+  - id: review
+    title: Review
+    actions: [Review.]
+    dispatch: {agent: quality-reviewer, run: NAME/look}
+    next: {ok: gate}
+  - id: gate
+    title: Gate
+    actions: [Decide.]
+    gate: {name: Gate, review: review}
+    next: {ok: null, fail: work}
+"""
+LOOK = """\
+name: NAME/look
+steps:
+  - id: look
+    title: Look
+    actions: [Look.]
+    reports:
+      a: {type: string, required: true, example: x}
+      b: {type: string, required: true, example: x}
+      c: {type: string, required: true, example: x}
+      d: {type: string, required: true, example: x}
+    next: {ok: null}
+"""
+
+
+def put(join: str = "all") -> None:
+    """Write a skill whose work is given out and reviewed."""
+    texts = {"workflows/look.yaml": LOOK, "steps/work.agent.md": "Do $item."}
+    put_skill("reviewed", REVIEWED.replace("JOIN", join), texts=texts)
+
+
+def end(work: str, how: int) -> str:
+    """Claim a piece of work and end it, well (0) or badly (1); return the command to go on with."""
+    line = FINISH.findall(flow(*work.split()[1:]).out)[how]
+    return flow(*line.split()[1:], "-s", "reason=because").out.split("launched this agent: ")[1].strip()
+
+
+def go(line: str) -> str:
+    """Run a printed command and return the form for agents."""
+    ran = flow(*line.split()[1:])
+    assert ran.status == 0, ran
+    return ran.out
+
+
+def at_review() -> str:
+    """Take a session to its review and return what is printed there."""
+    begun = read(go("flow start reviewed"))
+    back = [end(each.command, 0) for each in begun.work]
+    return go(read(go(back[-1])).cases[0].command)
+
+
+def test_work_that_failed_and_is_needed_is_printed_with_its_reason_and_its_command() -> None:
+    put()
+    begun = read(go("flow start reviewed"))
+
+    back = [end(each.command, 1) for each in begun.work]
+    out = go(back[-1])
+
+    again = read(out)
+    assert "What failed is still needed" in out
+    assert not again.cases
+    assert [each.command for each in again.work] == [each.command for each in begun.work]
+    assert "because" in out
+    for form in ("text", "json"):
+        assert begun.work[0].command in flow(*back[-1].split()[1:], "--format", form).out
+    assert [each["again"] for each in told(*back[-1].split()[1:])["dispatches"]] == [True, True]
+    assert read(go(end(again.work[0].command, 0))).work[0].outcome == "ok"
+
+
+def test_work_that_failed_and_is_not_needed_is_only_told() -> None:
+    put("any")
+    begun = read(go("flow start reviewed"))
+    end(begun.work[0].command, 1)
+
+    out = go(end(begun.work[1].command, 0))
+
+    assert "What failed is still needed" not in out
+    assert begun.work[0].command not in out
+
+
+def test_a_review_its_agents_and_its_gate_are_told_how_to_record_a_finding() -> None:
+    put()
+
+    begun = read(go("flow start reviewed"))
+    review = read(at_review())
+    agent = read(go(review.work[0].command))
+
+    assert not begun.finding
+    assert agent.finding.startswith(f"flow finding add {agent.session} --store ")
+    assert review.finding == f"flow finding add {review.session} --store {review.finding.split()[-1]}"
+    text = flow("resume", agent.session, "--format", "text").out
+    append = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
+    assert f"To record a finding, append {append} to\n    {agent.finding}" in text
+
+
+def test_what_an_agent_finds_is_told_at_its_review_in_that_round_only() -> None:
+    put()
+    review = read(at_review())
+    agent = read(go(review.work[0].command))
+
+    go(f"{agent.finding} --severity MUST --text wrong")
+    done = go(f"{agent.cases[0].command} -s a=1 -s b=1 -s c=1 -s d=1")
+    back = done.split("launched this agent: ")[1].split("\n")[0]
+    here = go(back)
+    gate = go(read(here).cases[0].command)
+    sent_back = read(go(read(gate).cases[0].command))
+
+    assert '<finding id="F1" severity="MUST" round="1">wrong</finding>' in here
+    assert read(gate).finding
+    again = [end(each.command, 0) for each in sent_back.work]
+    assert "<finding " not in go(read(go(again[-1])).cases[0].command)
+
+
+def test_many_values_may_come_in_a_file() -> None:
+    put()
+
+    agent = read(at_review()).work[0].command
+    out = go(agent)
+
+    assert "<wants_file>or append --facts FILE instead" in out
+    assert "or append --facts FILE instead" in flow("resume", read(out).session, "--format", "text").out
+    assert "facts FILE" not in go("flow start reviewed")

@@ -1,0 +1,116 @@
+"""Tables of steps and of skills, and the marked blocks that they stand in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.golden import in_golden_block
+from support.workflows import step, workflow
+
+from flowrail.diagrams.marked import NoMarkersError, block, replaced
+from flowrail.diagrams.table import cell, skills_table, steps_table
+from flowrail.machines.definition import Definition, Delegation, GateDef, OptionDef, QuestionDef
+from flowrail.machines.params import Arg
+from flowrail.skills.shelf import items
+
+ROOT = Path(__file__).parents[2]
+TEXT = "before\n<!-- flow:steps -->\nold\n<!-- /flow:steps -->\nafter\n"
+
+
+def test_steps_are_numbered_and_ways_on_name_the_numbers() -> None:
+    asks = QuestionDef("go", "Approve", "Go?", (OptionDef("Yes", "ok"), OptionDef("No", "fail")))
+    drawn = steps_table(
+        workflow(
+            step(
+                "look", title="Look | around", phase="first", limit=3, next={"ok": "ask", "iterate": "look"}
+            ),
+            step("ask", questions=[asks], when="mode == 'full'", next={"ok": "send", "fail": None}),
+            step(
+                "send",
+                dispatch=Delegation("explore", over=("a", "b"), prompt=("$item",)),
+                next={"ok": "judge"},
+            ),
+            step(
+                "judge", dispatch=None, gate=GateDef("Judge", "send"), next={"ok": None, "_default": "send"}
+            ),
+            params={"mode": Arg(default="full")},
+        )
+    )
+
+    assert drawn.splitlines() == [
+        "| # | Step | Phase | Ways on |",
+        "| --- | --- | --- | --- |",
+        "| 1 | Look \\| around (at most 3 times) | first | ok → 2, iterate → 1 |",
+        "| 2 | Ask (when `mode == 'full'`; asks the user) |  | ok → 3, fail → end |",
+        "| 3 | Send (agents: explore) |  | ok → 4 |",
+        "| 4 | Judge (gate; at most 5 times) |  | ok → end, any other → 3 |",
+    ]
+
+
+def test_a_column_for_phases_stands_there_only_where_there_are_some() -> None:
+    assert steps_table(workflow(step("one"))).startswith("| # | Step | Ways on |\n")
+
+
+def test_what_is_wrong_in_a_workflow_is_shown_and_not_hidden() -> None:
+    drawn = steps_table(Definition("broken", [step("one", next={"ok": "nowhere"}, when=lambda _: True)]))
+
+    assert drawn.endswith("| 1 | One (when computed) | ok → nowhere? |")
+
+
+def test_one_agent_is_one() -> None:
+    assert "One (agent: explore)" in steps_table(workflow(step("one", dispatch=Delegation("explore"))))
+
+
+def test_skills_are_listed_with_a_link_to_each_card() -> None:
+    (row,) = skills_table(
+        [
+            {
+                "name": "a-skill",
+                "total_steps": 2,
+                "workflows": ["a-skill/look"],
+                "description": "Looks\n*around*",
+            }
+        ]
+    ).splitlines()[2:]
+
+    assert row == "| [a-skill](flowrail/skills/a-skill/SKILL.md) | 2 | 1 more | Looks \\*around\\* |"
+
+
+def test_the_table_of_skills_in_the_readme_is_the_generated_one() -> None:
+    assert in_golden_block(ROOT / "README.md", "skills", skills_table(items(())))
+
+
+@given(st.text())
+def test_a_cell_is_one_line_and_ends_no_cell(text: str) -> None:
+    shown = cell(text)
+
+    assert shown.isprintable()
+    assert not re.search(r"(?<!\\)(\\\\)*\|", shown)
+    assert len(shown) <= 2 * 400
+
+
+def test_what_stands_between_the_marks_is_replaced() -> None:
+    assert block(TEXT, "steps", source="a.md") == "old"
+    assert replaced(TEXT, "steps", "new\nlines", source="a.md") == TEXT.replace("old", "new\nlines")
+    assert replaced(TEXT, "steps", "old", source="a.md") == TEXT
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("nothing", "has no block `steps`"),
+        ("<!-- flow:steps -->\n", "has no block `steps`"),
+        (TEXT + TEXT, "holds the block `steps` 2 times"),
+        (TEXT.replace("<!-- /", "x <!-- /"), "has no block `steps`"),
+    ],
+)
+def test_a_file_without_exactly_one_such_block_is_refused(text: str, what: str) -> None:
+    with pytest.raises(NoMarkersError) as caught:
+        replaced(text, "steps", "new", source="a.md")
+
+    assert str(caught.value) == f"a.md: {what}"
+    assert (caught.value.code, caught.value.exit_status) == ("NO_MARKERS", 2)

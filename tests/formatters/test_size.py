@@ -1,0 +1,137 @@
+"""What surrounds an author's text is small, and the same guidance is the same bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.loops import NOW, answered, fan, found, report, review_loop
+from support.workflows import step, workflow
+
+from flowrail.formatters import data, text, xml
+from flowrail.machines.advance import start
+from flowrail.machines.guidance import Guidance, guide
+from flowrail.machines.params import Arg
+
+MOST = 900
+TEXT = "The author's text. " * 40
+STORE = "/home/somebody/projects/a-project-of-some-size/.flow"
+
+
+def surrounding(told: Guidance) -> int:
+    """Return how many bytes of the XML are not the author's."""
+    shown = xml.render(told)
+    own = told.step.title if told.step else ""
+    assert TEXT in shown
+    return len(shown.encode()) - len(TEXT) - len(own)
+
+
+def two_ways(**parts: Any) -> Guidance:
+    """Return the guidance of a step with two ways on, every attribute of it there."""
+    given: dict[str, Any] = {"next": {"ok": "formulate", "iterate": "investigate"}, "limit": 5, **parts}
+    flow = workflow(
+        step("investigate", actions=[TEXT], phase="exploration", title="Investigate the hypotheses", **given),
+        step("formulate"),
+        name="problem-analysis",
+    )
+    session = start(flow, session_id="problem-analysis-k3x9q2", source="bundled", now=NOW)
+    return guide(flow, session, head="0123456789abcdef", place=STORE)
+
+
+def test_what_surrounds_a_step_with_two_ways_on_is_small() -> None:
+    assert surrounding(two_ways()) <= MOST
+
+
+def test_so_it_is_with_a_store_that_has_to_be_named() -> None:
+    flow = workflow(
+        step("investigate", actions=[TEXT], limit=5, next={"ok": "formulate", "iterate": "investigate"}),
+        step("formulate"),
+        name="problem-analysis",
+    )
+    session = start(flow, session_id="problem-analysis-k3x9q2", now=NOW)
+
+    assert surrounding(guide(flow, session, store=STORE, place=STORE)) <= MOST
+
+
+def test_so_it_is_where_facts_are_spelled_out() -> None:
+    confidence = Arg(choices=("low", "high"), required=True)
+    told = two_ways(
+        reports={"confidence": confidence}, rules=[("ok", "confidence == 'high'"), ("iterate", None)]
+    )
+
+    assert len(told.next) == 2
+    assert surrounding(told) <= MOST
+
+
+def test_so_it_is_at_a_gate_and_at_the_work_that_it_sent_back() -> None:
+    flow = review_loop()
+    at_gate = report(flow, found(flow, report(flow, start(flow, now=NOW), "ok"), "MUST"), "ok")
+    sent_back = report(flow, at_gate, "done")
+
+    for session in (at_gate, sent_back, report(flow, sent_back, "ok")):
+        told = guide(flow, session._replace(id="planner-k3x9q2"), place=STORE)
+        own = sum(map(len, told.actions)) + len(told.step.title if told.step else "")
+        record = sum(len(each.text) for each in told.findings)
+        assert len(xml.render(told).encode()) - own - record <= MOST, xml.render(told)
+
+
+def test_an_agent_of_another_reads_how_to_ask_once() -> None:
+    told = two_ways()._replace(parent={"session": "x"}, ask_command=f"flow ask x - --store {STORE}")
+
+    first, later = surrounding(told), surrounding(told._replace(revision=1))
+
+    assert first > 2 * MOST
+    assert later <= MOST
+
+
+RENDERERS = pytest.mark.parametrize(
+    "render",
+    [xml.render, text.render, lambda told: str(data.render(told))],
+    ids=["xml", "text", "json"],
+)
+
+
+@RENDERERS
+def test_the_same_guidance_is_the_same_bytes(render: Any) -> None:
+    flow = fan()
+    session = start(flow, session_id="dull-abc234", now=NOW)
+
+    shown = {render(guide(flow, session, head="x", place=STORE)) for _ in range(3)}
+
+    assert len(shown) == 1
+
+
+@pytest.mark.parametrize("render", [xml.render, text.render], ids=["xml", "text"])
+def test_no_moment_and_no_hash_stands_before_the_text(render: Any) -> None:
+    told = two_ways()
+
+    shown = render(told)
+
+    assert "2026" not in shown
+    assert told.head not in shown
+    assert shown == render(told._replace(head="fedcba9876543210", started_at="2027-01-01"))
+
+
+def test_what_changes_while_agents_work_stands_behind_the_text() -> None:
+    flow = fan()
+    session = start(flow, session_id="dull-abc234", now=NOW)
+    changed = dict(session.dispatches[0], status="claimed", holder="ann", expires_at=NOW, token="t")  # noqa: S106
+    later = session._replace(dispatches=(changed, *session.dispatches[1:]))
+
+    before, after = (xml.render(guide(flow, each, place=STORE)) for each in (session, later))
+
+    at = next(n for n, (one, two) in enumerate(zip(before, after, strict=False)) if one != two)
+    assert before[:at].count("</current_action>") == 1
+    assert NOW in after
+
+
+def test_an_answer_stands_behind_the_text() -> None:
+    from support.loops import asking_workflow
+
+    flow = asking_workflow()
+    session = start(flow, session_id="dull-abc234", now=NOW)
+    done = answered(session, "go=Yes")
+
+    before, after = (xml.render(guide(flow, each)) for each in (session, done))
+
+    assert before.split("\n")[1:4] == after.split("\n")[1:4]

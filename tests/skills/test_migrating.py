@@ -1,0 +1,401 @@
+"""A workflow is edited under a running session: what that means is shown, done and put on record."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import (
+    bytes_below,
+    flow,
+    home_skills,
+    put_python,
+    put_skill,
+    refused,
+    sessions_folder,
+    told,
+)
+
+LOOP = """\
+name: NAME
+params: {topic: {type: string, default: x}}
+steps:
+  - {id: first, title: First, next: {ok: second}}
+  - {id: second, title: Second, limit: 3, next: {ok: third, iterate: second}}
+  - {id: third, title: Third, next: {ok: null}}
+"""
+TEXTS = {f"steps/{name}.md": f"Do the {name}.\n" for name in ("first", "second", "third")}
+SECOND = "{id: second, title: Second, limit: 3, next: {ok: third, iterate: second}}"
+RENAMED = LOOP.replace("ok: second", "ok: middle").replace(
+    SECOND, "{id: middle, title: Second, limit: 3, next: {ok: third, iterate: middle}}"
+)
+
+
+@pytest.fixture
+def folder() -> Path:
+    return put_skill("loop", LOOP, texts=TEXTS)
+
+
+@pytest.fixture
+def session(folder: Path) -> str:
+    """A session that stands at `second`, visited twice."""
+    del folder
+    told("step", "loop")
+    told("step", "loop", "ok")
+    return str(told("step", "loop", "iterate")["session"])
+
+
+def edited(text: str, **texts: str) -> None:
+    """Write the skill anew, each step's text by its name."""
+    folder = put_skill("loop", text, texts={f"steps/{name}.md": content for name, content in texts.items()})
+    for name in ("first", "second", "third"):
+        path = folder / f"steps/{name}.md"
+        if not path.exists():
+            path.write_text(f"Do the {name}.\n")
+
+
+def records(session: str) -> list[dict[str, Any]]:
+    return list(told("history", session)["steps"])
+
+
+def migrated(session: str, *words: str) -> dict[str, Any]:
+    """Migrate a session and return what was done, with the step it stands at and its revision."""
+    here = told("migrate", session, *words)
+    return {
+        **here["migration"],
+        "step": here["step"]["id"] if here["step"] else None,
+        "revision": here["revision"],
+        "params": here["params"],
+        "next": here["next"],
+    }
+
+
+def changes(plan: dict[str, Any]) -> dict[str, str]:
+    return {each["step"]: each["change"] for each in plan["steps"]}
+
+
+# --- the five ways
+
+
+def test_an_untouched_workflow_needs_nothing(session: str) -> None:
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    done = migrated(session)
+
+    assert (done["verdict"], done["changed"], done["step"]) == ("identical", False, "second")
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+    assert "is up to date; nothing was recorded" in flow("migrate", session).err
+
+
+def test_other_bytes_and_the_same_workflow_is_identical(session: str) -> None:
+    edited(LOOP + "# a remark\n")
+
+    done = migrated(session)
+
+    assert (done["verdict"], done["changed"]) == ("identical", True)
+    assert set(changes(done).values()) == {"identical"}
+
+
+def test_other_texts_are_text_only(session: str) -> None:
+    edited(LOOP.replace("title: Third", "title: The last"), second="Do it otherwise.\n")
+
+    done = migrated(session)
+
+    assert (done["verdict"], done["revision"]) == ("text only", 2)
+    assert changes(done) == {"first": "identical", "second": "text only", "third": "text only"}
+    assert records(session)[-1]["note"]["text_only"] == ["second", "third"]
+    assert told("resume", session)["actions"] == ["Do it otherwise."]
+
+
+def test_more_ways_on_are_compatible_and_commands_stay_good(session: str) -> None:
+    command = told("resume", session)["next"][0]["command"].split()[1:]
+    edited(LOOP.replace("iterate: second}", "iterate: second, fail: null}"))
+    assert refused("resume", session)[1]["code"] == "DEFINITION_CHANGED"
+
+    done = migrated(session)
+
+    assert (done["verdict"], done["revision"], done["moves"]) == ("compatible", 2, False)
+    assert [way["outcome"] for way in told("resume", session)["next"]] == ["ok", "fail", "iterate"]
+    assert told(*command)["step"]["id"] == "third"
+    assert flow("verify", session).status == 0
+
+
+def test_a_renamed_step_is_mapped_and_everything_goes_by_its_new_name(session: str) -> None:
+    command = told("resume", session)["next"][0]["command"].split()[1:]
+    again = ["step", "loop", "iterate", "--session", session, "--expect", "1"]
+    edited(RENAMED, middle="Do the middle.\n")
+    status, error = refused("resume", session)
+    assert error["hint"] == f"say which step it is now: flow migrate {session} --map second=STEP"
+
+    done = migrated(session, "--map", "second=middle")
+
+    assert (done["verdict"], done["at"], done["to"]) == ("renamed", "second", "middle")
+    assert (done["revision"], done["step"]) == (2, "middle")
+    here = told("resume", session)
+    assert (here["step"]["id"], here["step"]["visit"], here["actions"]) == ("middle", 2, ["Do the middle."])
+    assert told(*again)["replayed"]
+    assert told(*command)["step"]["id"] == "third"
+    last = records(session)[-2]
+    assert (last["kind"], last["note"]["renamed"]) == ("migrate", {"second": "middle"})
+    assert flow("verify", session).status == 0
+    assert status == 5
+
+
+def test_a_rename_that_is_plain_to_see_is_offered_and_taken_where_it_is_accepted(session: str) -> None:
+    edited(RENAMED, middle="Do the middle.\n")
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    status, error = refused("migrate", session)
+
+    assert (status, error["code"]) == (5, "MIGRATION_NEEDS")
+    assert error["message"] == f"session `{session}` needs a decision: `second` seem to go by another name"
+    assert error["hint"] == f"flow migrate {session} --map second=middle"
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+    assert migrated(session, "--accept")["step"] == "middle"
+    assert records(session)[-1]["note"]["accepted"] is True
+
+
+GONE = LOOP.replace(
+    f"  - {SECOND}\n", "  - {id: other, title: Other, next: {ok: third, fail: null}}\n"
+).replace("ok: second", "ok: other")
+
+
+def test_a_step_that_is_gone_under_the_session_needs_to_be_named(session: str) -> None:
+    edited(GONE, other="Do the other.\n")
+
+    status, error = refused("migrate", session, "--accept")
+
+    assert (status, error["code"], error["details"]["verdict"]) == (5, "MIGRATION_NEEDS", "gone")
+    assert error["message"].endswith("step `second`, where it stands, is gone")
+    assert error["hint"] == f"flow migrate {session} --map second=STEP"
+    assert error["details"]["needs"] == ["map"]
+
+    old = ["step", "loop", "ok", "--session", session, "--expect", "2"]
+    done = migrated(session, "--map", "second=other")
+    assert (done["verdict"], done["step"], done["revision"], done["moves"]) == ("changed", "other", 3, True)
+    status, error = refused(*old)
+    assert (status, error["code"]) == (4, "REVISION_CONFLICT")
+    assert "; it was migrated at 20" in error["message"]
+    assert told("step", "loop", "ok", "--session", session, "--expect", "3")["step"]["id"] == "third"
+    assert flow("verify", session).status == 0
+
+
+def test_a_step_that_is_gone_and_was_passed_does_not_matter(session: str) -> None:
+    edited(LOOP.replace("  - {id: first, title: First, next: {ok: second}}\n", ""))
+
+    done = migrated(session)
+
+    assert (done["verdict"], changes(done)["first"]) == ("compatible", "gone")
+    assert records(session)[-1]["note"]["gone"] == ["first"]
+
+
+# --- other ways on
+
+
+CHANGED = LOOP.replace("limit: 3, next: {ok: third, iterate: second}", "next: {ok: third, fail: null}")
+
+
+def test_other_ways_on_have_to_be_accepted_and_commands_conflict(session: str) -> None:
+    command = told("resume", session)["next"][0]["command"].split()[1:]
+    edited(CHANGED)
+
+    status, error = refused("migrate", session)
+    assert (status, error["hint"]) == (5, f"flow migrate {session} --accept")
+    assert error["message"].endswith("the ways on from step `second` are others now")
+    assert flow("migrate", session).out.splitlines()[0] == (
+        f"{session} · revision 2 · stands at `second`: changed"
+    )
+    done = migrated(session, "--accept")
+
+    assert (done["verdict"], done["revision"]) == ("changed", 3)
+    assert refused(*command)[0] == 4
+    assert told("resume", session)["step"]["visit"] == 2
+    assert told("step", "loop", "fail", "--session", session)["status"] == "failed"
+    assert flow("verify", session).status == 0
+
+
+def test_an_old_command_is_no_replay_after_the_ways_on_changed(session: str) -> None:
+    edited(CHANGED)
+    migrated(session, "--accept")
+
+    status, error = refused("step", "loop", "iterate", "--session", session, "--expect", "2")
+
+    assert (status, error["code"]) == (4, "REVISION_CONFLICT")
+
+
+def test_a_plan_is_shown_and_nothing_is_done(session: str) -> None:
+    edited(CHANGED, third="Do it otherwise.\n")
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    ran = flow("migrate", session, "--plan")
+
+    assert ran.status == 0
+    assert ran.out == (
+        f"{session} · revision 2 · stands at `second`: changed\n"
+        "step    is         now     what\n"
+        "second  changed    second  `iterate` is gone; `fail` is new, to nothing; `limit` was `3`, is nothing\n"
+        "third   text only  third\n"
+        "1 step identical\n"
+        "its ways on become others: the revision counts on\n"
+    )
+    assert told("migrate", session, "--plan")["needs"] == ["accept"]
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+
+
+def test_a_plan_of_a_rename_says_where_the_session_stands(session: str) -> None:
+    edited(RENAMED, middle="Do the middle.\n")
+
+    assert "stands at `second`, which is `middle` now: renamed" in flow("migrate", session, "--plan").out
+    edited(GONE, other="x\n")
+    assert "stands at `second`, which is gone: gone" in flow("migrate", session, "--plan").out
+
+
+# --- what is asked for wrongly
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (["--map", "second=midle"], "BAD_MAP", "did you mean `middle`?"),
+        (["--map", "secnd=middle"], "BAD_MAP", "did you mean `second`?"),
+        (["--map", "first=middle"], "BAD_MAP", "only a step that is gone goes by another name"),
+        (["--map", "second"], "USAGE", "write it as --map old=new"),
+        (["--map", "=middle"], "USAGE", "write it as --map old=new"),
+        (["--map", "second=middle", "--map", "second=third"], "USAGE", "give it once"),
+    ],
+)
+def test_a_wrong_map_is_refused(session: str, words: list[str], code: str, hint: str) -> None:
+    edited(RENAMED, middle="Do the middle.\n")
+
+    status, error = refused("migrate", session, *words)
+
+    assert (status, error["code"], error["hint"]) == (2, code, hint)
+
+
+# --- parameters
+
+
+def test_a_new_parameter_takes_its_default(session: str) -> None:
+    edited(LOOP.replace("{topic:", "{size: {type: integer, default: 3}, topic:"))
+
+    assert migrated(session)["params"] == {"size": 3, "topic": "x"}
+    assert told("resume", session)["params"] == {"size": 3, "topic": "x"}
+
+
+def test_a_new_parameter_that_is_required_has_to_be_given(session: str) -> None:
+    edited(LOOP.replace("{topic:", "{size: {type: integer, required: true, example: 3}, topic:"))
+
+    status, error = refused("migrate", session)
+    assert (status, error["details"]["needs"]) == (5, ["params"])
+    assert "`size` is missing" in error["message"]
+    assert "parameters: `size` is missing (-p size=…)" in flow("migrate", session, "--plan").out
+
+    assert migrated(session, "-p", "size=4")["params"] == {"size": 4, "topic": "x"}
+    assert told("resume", session)["params"] == {"size": 4, "topic": "x"}
+
+
+def test_a_parameter_that_is_gone_is_left_out(session: str) -> None:
+    edited(LOOP.replace("params: {topic: {type: string, default: x}}\n", ""))
+
+    assert migrated(session)["params"] == {}
+
+
+# --- what the session keeps, and where the skill is
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"workflow": {"steps": 3}}'])
+def test_a_damaged_definition_is_written_anew(session: str, content: str) -> None:
+    path = sessions_folder() / session / "definition.json"
+    path.write_text(content)
+    status, error = refused("resume", session)
+    assert status == 3
+    assert "flow migrate" in error["hint"]
+
+    done = migrated(session)
+
+    assert (done["verdict"], done["changed"]) == ("identical", True)
+    assert told("resume", session)["step"]["id"] == "second"
+    assert flow("verify", session).status == 0
+
+
+def test_a_damaged_definition_and_a_changed_step_need_to_be_accepted(session: str) -> None:
+    (sessions_folder() / session / "definition.json").unlink()
+    edited(CHANGED)
+
+    assert refused("migrate", session)[1]["details"]["needs"] == ["accept"]
+    assert migrated(session, "--accept")["revision"] == 3
+
+
+def test_a_skill_that_moved_is_found_where_it_is(session: str, folder: Path) -> None:
+    shutil.rmtree(folder)
+    put_skill("loop", LOOP, texts=TEXTS, where=home_skills())
+
+    done = migrated(session)
+
+    assert (done["verdict"], done["changed"]) == ("identical", True)
+    assert flow("resume", session).err == ""
+
+
+def test_a_skill_that_is_gone_cannot_be_migrated_to(session: str, folder: Path) -> None:
+    shutil.rmtree(folder)
+
+    status, error = refused("migrate", session)
+
+    assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
+    assert "nothing to migrate" in error["message"]
+    assert told("step", "loop", "ok", "--session", session)["step"]["id"] == "third"
+
+
+def test_a_session_that_has_ended_is_migrated_too(session: str) -> None:
+    told("step", "loop", "ok", "--session", session)
+    told("step", "loop", "ok", "--session", session)
+    edited(RENAMED, middle="Do the middle.\n")
+
+    done = migrated(session, "--map", "second=middle")
+
+    assert (done["verdict"], done["step"], done["next"]) == ("renamed", None, [])
+    assert told("status", session)["status"] == "completed"
+    assert flow("verify", session).status == 0
+    assert told("rewind", session, "--to", "2")["step"]["id"] == "middle"
+
+
+def test_an_abandoned_session_is_migrated_wherever_it_stood(session: str) -> None:
+    told("abandon", session)
+    edited(GONE, other="Do the other.\n")
+
+    done = migrated(session)
+
+    assert (done["changed"], done["revision"], done["next"]) == (True, 2, [])
+    assert told("sessions", "--all")["sessions"][0]["status"] == "abandoned"
+
+
+def test_a_session_is_migrated_once(session: str) -> None:
+    edited(RENAMED, middle="Do the middle.\n")
+    migrated(session, "--map", "second=middle")
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    assert migrated(session)["changed"] is False
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+
+
+def test_code_is_compared_by_its_place() -> None:
+    folder = put_python("py", where=home_skills())
+    session = told("step", "py")["session"]
+    path = folder / "workflow.py"
+    path.write_text(path.read_text().replace("Do it.", "Do it otherwise."))
+    assert migrated(session)["verdict"] == "text only"
+
+    path.write_text(path.read_text().replace("Outcome.FAIL: None", "Outcome.SKIP: None"))
+    assert refused("migrate", session)[1]["details"]["verdict"] == "changed"
+    assert migrated(session, "--accept")["revision"] == 1
+    assert told("step", "py", "done")["step"]["id"] == "second"
+    assert flow("verify", session).status == 0
+
+
+def test_a_migration_names_the_session_in_its_history(session: str) -> None:
+    edited(RENAMED, middle="Do the middle.\n")
+    migrated(session, "--map", "second=middle")
+
+    assert "migrate  renamed: second → middle" in flow("history", session).out

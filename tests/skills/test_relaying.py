@@ -1,0 +1,248 @@
+"""Questions of agents reach the user through whoever leads, and the answers come back to the agent."""
+
+from __future__ import annotations
+
+import pytest
+from support.agents import FREE, LEAD, Team, put_lead, question
+from support.sandbox import put_skill
+
+from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.asking import BadAnswerError, QuestionOpenError
+from flowrail.machines.dispatching import DispatchGoneError
+from flowrail.machines.questions import Option
+from flowrail.skills import relaying, working
+from flowrail.skills.relaying import NotWaitingError
+from flowrail.skills.runs import Answer
+
+
+@pytest.fixture
+def team() -> Team:
+    put_lead()
+    return Team()
+
+
+def test_a_question_of_an_agent_surfaces_where_its_work_was_given_out(team: Team) -> None:
+    child = team.child(1)
+
+    put = team.ask(child)
+
+    store = team.world.store.path
+    assert put.answer == f"flow answer {child} db=OPTION --store {store}"
+    assert put.resume == f"flow resume {child} --store {store}"
+    above = team.told()
+    (asked,) = above.questions
+    assert (asked.id, asked.session, asked.header, asked.text) == ("db", child, "Store", "Which db?")
+    assert [option["command"] for option in asked.options] == [
+        f"flow answer {child} db=Redis --store {store}",
+        f"flow answer {child} db=Postgres --store {store}",
+    ]
+    assert all("db" in way.waits_for for way in above.next)
+    assert team.told(child).status == "waiting"
+
+
+def test_its_answer_is_told_when_the_agents_step_is_shown_again(team: Team) -> None:
+    child = team.child(1)
+    team.ask(child)
+
+    told = team.answer(child, "db=postgres")
+
+    assert told.status == "active"
+    assert [each.answer for each in team.told(child).questions] == [("Postgres",)]
+    assert [each.answer for each in team.told().questions] == []
+    assert team.report("ok", child).questions == ()
+
+
+def test_a_question_of_an_agents_agent_surfaces_at_the_top() -> None:
+    middle = LEAD.replace("name: NAME", "name: NAME/one").replace("JOIN", "all")
+    middle = middle.replace("run: NAME/one, over: areas, vars: {area: $item}", "run: NAME/inner")
+    middle = middle.replace("{areas: {type: list, default: [a, b, c]}}", "{area: {type: string}}")
+    inner = "name: NAME/inner\nsteps:\n  - {id: a, title: A, actions: [Do.], next: {ok: null}}\n"
+    texts = {"workflows/one.yaml": middle, "workflows/inner.yaml": inner}
+    put_skill("lead", LEAD.replace("JOIN", "all"), texts=texts)
+    team = Team()
+    child = team.child(1)
+    answer = working.claim(team.world, child, "d0-1")
+    assert isinstance(answer, Answer)
+    team.ask(answer.guidance.session)
+
+    for session in (child, team.id):
+        assert [each.session for each in team.told(session).questions] == [answer.guidance.session]
+    team.clock.forward(100_000)
+    with pytest.raises(DispatchGoneError):
+        team.claim(1)  # its own agent waits for the user, so it is held
+
+
+def test_while_an_agent_waits_for_the_user_its_work_is_nobody_elses(team: Team) -> None:
+    child = team.child(1, "ann")
+    team.ask(child)
+    team.clock.forward(100_000)
+
+    with pytest.raises(DispatchGoneError):
+        team.claim(1, "bob")
+    assert team.told().dispatches[0].expires_at is None
+
+    team.answer(child, "db=Redis")
+    team.clock.forward(599)
+    with pytest.raises(DispatchGoneError):
+        team.claim(1, "bob")
+    team.clock.forward(2)
+    assert team.child(1, "bob") != child
+
+
+def test_the_same_question_again_is_one_and_another_under_its_id_is_refused(team: Team) -> None:
+    child = team.child(1)
+
+    assert team.ask(child) == team.ask(child)
+    assert team.kinds(child) == ["start", "ask"]
+    with pytest.raises(ConflictError):
+        team.ask(child, options=(Option("A"), Option("B")))
+
+
+def test_an_answered_question_may_be_asked_anew_and_others_beside_it(team: Team) -> None:
+    child = team.child(1)
+    team.ask(child)
+    team.answer(child, "db=Redis")
+
+    team.ask(child, options=(Option("A"), Option("B")))
+    team.ask(child, "host")
+
+    assert [(each.id, each.answer) for each in team.told(child).questions] == [("db", None), ("host", None)]
+
+
+def test_answers_may_come_one_by_one(team: Team) -> None:
+    child = team.child(1)
+    relaying.ask(team.world, child, [question("db"), question("host")])
+
+    assert team.answer(child, "host=other:the old one").status == "waiting"
+    with pytest.raises(QuestionOpenError):
+        team.report("ok", child)
+    assert team.answer(child, "db=Redis").status == "active"
+
+
+def test_an_answer_on_record_stays_and_the_same_again_changes_nothing(team: Team) -> None:
+    child = team.child(1)
+    team.ask(child, multi_select=True)
+    team.answer(child, "db=Redis", "db=Postgres")
+
+    team.answer(child, "db=Postgres", "db=Redis")
+    assert team.kinds(child) == ["start", "ask", "answer"]
+    with pytest.raises(ConflictError, match="was answered `Redis, Postgres` at"):
+        team.answer(child, "db=Redis")
+
+
+@pytest.mark.parametrize("pair", ["db", "=Redis", "db=", "db= "])
+def test_a_pair_that_is_none_is_refused(team: Team, pair: str) -> None:
+    child = team.child(1)
+    team.ask(child)
+
+    with pytest.raises(UsageError):
+        team.answer(child, pair)
+
+
+@pytest.mark.parametrize("pairs", [["nobody=Redis"], ["db=MySQL"], ["db=Redis", "db=Postgres"]])
+def test_an_answer_that_does_not_fit_is_refused_and_nothing_recorded(team: Team, pairs: list[str]) -> None:
+    child = team.child(1)
+    team.ask(child)
+
+    with pytest.raises(BadAnswerError):
+        team.answer(child, *pairs)
+    assert team.kinds(child) == ["start", "ask"]
+
+
+def test_where_nothing_was_asked_nothing_is_answered(team: Team) -> None:
+    with pytest.raises(NotWaitingError) as caught:
+        team.answer(team.id, "db=Redis")
+
+    assert caught.value.exit_status == 4
+
+
+@pytest.mark.parametrize("verb", ["ask", "answer"])
+def test_an_agent_that_lost_its_work_asks_nothing_and_gets_no_answer(team: Team, verb: str) -> None:
+    child = team.child(1)
+    if verb == "answer":
+        team.ask(child)
+    working.cancel(team.world, team.id, "d0-1")
+
+    with pytest.raises(DispatchGoneError):
+        team.ask(child) if verb == "ask" else team.answer(child, "db=Redis")
+
+
+def test_a_default_stands_for_an_agents_question_too(team: Team) -> None:
+    child = team.child(1)
+    team.ask(child, default="Redis", deadline=60)
+    assert team.told().questions[0].answer is None
+
+    team.clock.forward(61)
+
+    assert [each.answer for each in team.told(child).questions] == [("Redis",)]
+    assert team.told().questions == ()
+    assert team.kinds(child) == ["start", "ask"]  # looking records nothing
+    assert team.report("ok", child).revision == 1
+
+
+def test_an_answer_that_comes_before_the_default_is_on_record_counts(team: Team) -> None:
+    child = team.child(1)
+    team.ask(child, default="Redis", deadline=60)
+    team.clock.forward(61)
+
+    assert [each.answer for each in team.answer(child, "db=Postgres").questions] == [("Postgres",)]
+
+
+def test_a_free_form_agent_asks_in_the_session_that_it_works_for() -> None:
+    put_lead("free", FREE)
+    team = Team("free")
+    handed = team.handed(1, "ann")
+    assert handed.ask == f"flow ask {team.id} - --store {team.world.store.path}"
+
+    team.ask(team.id)
+    assert team.told().status == "waiting"
+    told = team.answer(team.id, "db=other:neither of them")
+
+    line = told.dispatches[0].resume
+    assert line is not None
+    assert f"--token {handed.dispatch.token}" in line
+    again = team.handed(1, "ann", token=handed.dispatch.token)
+    assert again.answered == (("Which db?", "other:neither of them"),)
+
+
+def test_the_limit_of_an_agents_loop_is_a_question_for_the_top() -> None:
+    one = (
+        "name: NAME/one\nparams: {area: {type: string}}\nsteps:\n"
+        "  - {id: first, title: First, actions: [Do.], limit: 1, next: {ok: null, fail: first}}\n"
+    )
+    put_lead(one=one)
+    team = Team()
+    child = team.child(1)
+
+    team.report("fail", child)
+
+    (asked,) = team.told().questions
+    accept = next(option for option in asked.options if option["outcome"] == "accept-the-risk")
+    store = team.world.store.path
+    assert accept["command"] == (
+        f"flow answer {child} 'limit=Accept the risk' "
+        f"--reason 'the user accepts what is still open' --store {store}"
+    )
+    team.answer(child, "limit=accept-the-risk", reason="fine")
+    assert team.report("done", child).status == "completed"
+    assert team.statuses()[0] == "ok"
+
+
+def test_the_report_that_raised_a_limit_is_answered_again() -> None:
+    put_skill(
+        "loop",
+        "name: NAME\nsteps:\n"
+        "  - {id: first, title: First, actions: [Do.], limit: 1, next: {ok: null, fail: first},\n"
+        "     reports: {why: {type: string}}}\n",
+    )
+    team = Team("loop")
+    first = team.report("fail", why="red")
+
+    again = team.report("fail", why="red")
+
+    assert (first.status, first.replayed) == ("waiting", False)
+    assert (again.questions, again.replayed) == (first.questions, True)
+    assert team.kinds() == ["start", "limit"]
+    for outcome, facts in (("fail", {"why": "blue"}), ("ok", {}), ("done", {})):
+        with pytest.raises(QuestionOpenError):
+            team.report(outcome, **facts)

@@ -1,0 +1,404 @@
+"""Back to an earlier revision, in the session or in a new one; nothing that was is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import bytes_below, flow, put_skill, refused, sessions_folder, told
+
+from flowrail.cli.world import world
+from flowrail.machines import bounds
+
+LOOP = """\
+name: NAME
+steps:
+  - id: first
+    title: First
+    actions: [Begin.]
+    reports: {note: {type: string}}
+    next: {ok: second}
+  - {id: second, title: Second, actions: ["Noted: $note"], limit: 3, next: {ok: third, iterate: second}}
+  - {id: third, title: Third, actions: [End it.], next: {ok: null, fail: null}}
+"""
+ASKING = """\
+name: NAME
+steps:
+  - id: ask
+    title: Ask
+    actions: [Ask.]
+    questions: [{id: go, header: Go, text: "Go?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}]
+    next: {ok: work, fail: null}
+  - id: work
+    title: Work
+    actions: [Hand it out.]
+    dispatch: {agent: explore, over: [a, b], join: any, prompt: steps/look.md}
+    next: {ok: tell}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+
+
+@pytest.fixture
+def session() -> str:
+    """A session at revision 3: first, second, second again, third."""
+    put_skill("loop", LOOP)
+    told("step", "loop")
+    told("step", "loop", "ok", "-s", "note=one")
+    told("step", "loop", "iterate")
+    return str(told("step", "loop", "ok")["session"])
+
+
+def records(session: str) -> list[dict[str, Any]]:
+    return list(told("history", session)["steps"])
+
+
+# --- rewind
+
+
+def test_a_session_goes_back_and_its_revision_counts_on(session: str) -> None:
+    before = (sessions_folder() / session / "journal.jsonl").read_bytes()
+
+    here = told("rewind", session, "--to", "1", "--reason", "the wrong file")
+
+    assert (here["revision"], here["step"]["id"], here["step"]["visit"]) == (4, "second", 1)
+    assert here["actions"] == ["Noted: one"]
+    assert (sessions_folder() / session / "journal.jsonl").read_bytes().startswith(before)
+    last = records(session)[-1]
+    assert (last["kind"], last["revision"], last["to"]) == ("rewind", 4, "second")
+    assert last["note"] == {"to": 1, "from": 3, "reason": "the wrong file"}
+    assert flow("verify", session).status == 0
+
+
+def test_what_was_known_later_is_forgotten_and_stays_on_record(session: str) -> None:
+    told("rewind", session, "--to", "0")
+
+    assert told("resume", session)["step"]["id"] == "first"
+    assert told("step", "loop", "ok", "-s", "note=two")["actions"] == ["Noted: two"]
+    assert [each["facts"] for each in records(session) if each["reported"] == "ok"] == [
+        {"note": "one"},
+        {},
+        {"note": "two"},
+    ]
+
+
+@pytest.mark.parametrize("revision", [0, 1, 2, 3])
+def test_no_command_of_the_other_line_counts(session: str, revision: int) -> None:
+    told("rewind", session, "--to", str(revision))
+
+    for expect in range(4):
+        for outcome in ("ok", "iterate"):
+            status, error = refused("step", "loop", outcome, "--session", session, "--expect", str(expect))
+            assert (status, error["code"]) == (4, "REVISION_CONFLICT")
+    at = records(session)[-1]["at"]
+    assert error["message"] == f"session `{session}` is at revision 4, not 3; it was rewound at {at}"
+
+
+def test_a_run_that_ended_is_opened_again(session: str) -> None:
+    told("step", "loop", "fail", "--session", session)
+    assert told("status", session)["status"] == "failed"
+
+    here = told("rewind", session, "--to", "3")
+
+    assert (here["status"], here["revision"], here["step"]["id"]) == ("active", 5, "third")
+    assert told("step", "loop", "ok")["status"] == "completed"
+
+
+def test_an_abandoned_session_is_opened_again(session: str) -> None:
+    told("abandon", session)
+
+    assert told("rewind", session, "--to", "3")["status"] == "active"
+
+
+def test_a_session_goes_back_over_its_own_way_back(session: str) -> None:
+    told("rewind", session, "--to", "1")
+    told("rewind", session, "--to", "3")
+
+    here = told("rewind", session, "--to", "4")
+
+    assert (here["revision"], here["step"]["id"]) == (6, "second")
+    assert flow("verify", session).status == 0
+
+
+def test_going_back_is_compared_and_swapped_too(session: str) -> None:
+    status, error = refused("rewind", session, "--to", "0", "--expect", "2")
+    assert (status, error["code"]) == (4, "REVISION_CONFLICT")
+
+    assert told("rewind", session, "--to", "0", "--expect", "3")["revision"] == 4
+
+
+@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
+def test_a_revision_that_never_was_is_refused(session: str, verb: list[str]) -> None:
+    command, option = verb
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    status, error = refused(command, session, option, "9")
+
+    assert (status, error["code"]) == (2, "UNKNOWN_REVISION")
+    assert error["message"] == f"session `{session}` never was at revision 9; it is at 3"
+    assert refused(command, session, option, "-1")[0] == 2
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+
+
+@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
+def test_nothing_goes_on_from_an_end(session: str, verb: list[str]) -> None:
+    told("step", "loop", "ok", "--session", session)
+    command, option = verb
+
+    status, error = refused(command, session, option, "4")
+
+    assert (status, error["code"]) == (4, "ENDED_THERE")
+    assert error["hint"] == "name an earlier one, such as 3"
+
+
+def test_work_and_questions_begin_anew() -> None:
+    put_skill("asking", ASKING, texts={"steps/look.md": "Look at $item.\n"})
+    session = told("step", "asking")["session"]
+    told("answer", session, "go=Yes")
+    told("step", "asking", "done")
+    first = told("claim", session, "d1-1")
+    told("finish", session, "d1-1", "ok", "--token", first["token"])
+    told("step", "asking", "ok")
+
+    here = told("rewind", session, "--to", "1")
+    assert [(each["id"], each["status"]) for each in here["dispatches"]] == [
+        ("d3-1", "pending"),
+        ("d3-2", "pending"),
+    ]
+    assert refused("finish", session, "d1-1", "ok", "--token", first["token"])[0] == 4
+    here = told("rewind", session, "--to", "0")
+    assert here["status"] == "waiting"
+    assert [each["answer"] for each in here["questions"]] == [None]
+    assert told("answer", session, "go=No")["status"] == "active"
+    assert flow("verify", session).status == 0
+
+
+def test_a_way_back_past_a_renaming_uses_the_names_of_today(session: str) -> None:
+    text = LOOP.replace("second", "middle")
+    put_skill("loop", text)
+    told("migrate", session, "--map", "second=middle")
+
+    here = told("rewind", session, "--to", "1")
+
+    assert (here["step"]["id"], here["revision"]) == ("middle", 4)
+    assert flow("verify", session).status == 0
+    assert told("fork", session, "--at", "2")["step"]["id"] == "middle"
+
+
+@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
+def test_a_step_that_is_gone_cannot_be_gone_back_to(session: str, verb: list[str]) -> None:
+    command, option = verb
+    put_skill("loop", LOOP.replace("second", "middle").replace("limit: 3", "limit: 4"))
+    told("migrate", session)
+
+    status, error = refused(command, session, option, "1")
+
+    assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
+    assert error["message"] == (
+        f"step `second`, where session `{session}` stood at revision 1, is gone from the workflow"
+    )
+    assert told(command, session, option, "0")["step"]["id"] == "first"
+
+
+def test_going_back_is_a_way_out_of_a_step_that_is_gone(session: str) -> None:
+    put_skill("loop", LOOP.replace("third", "last"))
+    assert flow("resume", session).status == 5
+
+    here = told("rewind", session, "--to", "1")
+
+    assert here["step"]["id"] == "second"
+    assert [way["to"] for way in here["next"]] == ["last", "second"]
+    assert told("step", "loop", "ok")["step"]["id"] == "last"
+
+
+def test_a_child_that_came_back_is_not_reopened() -> None:
+    put_skill("small")
+    put_skill(
+        "team",
+        "name: NAME\nsteps:\n  - id: give\n    title: Give\n    actions: [Give it.]\n"
+        "    dispatch: {agent: explore, run: small}\n    next: {ok: null}\n",
+    )
+    parent = told("step", "team")["session"]
+    child = told("claim", parent, "d0-1")["session"]
+    assert told("rewind", child, "--to", "0")["revision"] == 1
+    told("step", "small", "ok", "--session", child)
+    told("step", "small", "ok", "--session", child)
+
+    status, error = refused("rewind", child, "--to", "0")
+
+    assert (status, error["code"]) == (4, "DISPATCH_GONE")
+    told("rewind", parent, "--to", "0")
+    assert refused("rewind", child, "--to", "0")[0] == 4
+
+
+# --- fork
+
+
+def test_a_fork_goes_on_from_there_beside_the_other(session: str) -> None:
+    fork = told("fork", session, "--at", "1")
+
+    assert fork["session"] != session
+    assert (fork["revision"], fork["step"]["id"], fork["actions"]) == (1, "second", ["Noted: one"])
+    assert told("resume", session)["revision"] == 3
+    assert told("step", "loop", "ok", "--session", fork["session"])["step"]["id"] == "third"
+    begun = records(fork["session"])[0]
+    assert begun["kind"] == "fork"
+    arrival = next(each for each in records(session) if each["revision"] == 1)
+    assert begun["note"]["from"] == {"session": session, "revision": 1, "hash": arrival["hash"]}
+    told_of = records(session)[-1]
+    assert (told_of["kind"], told_of["note"]) == ("fork", {"into": fork["session"], "at": 1})
+    assert flow("verify", "--all").status == 0
+    history = flow("history", fork["session"]).out
+    assert f"fork    of {session} at revision 1" in history
+    assert f"fork    at revision 1 into {fork['session']}" in flow("history", session).out
+
+
+def test_a_fork_keeps_its_definition_to_itself(session: str) -> None:
+    fork = told("fork", session, "--at", "2")["session"]
+
+    one, other = (
+        json.loads((sessions_folder() / each / "definition.json").read_text()) for each in (session, fork)
+    )
+    assert one == other
+
+
+def test_a_fork_of_a_child_works_for_nobody() -> None:
+    put_skill("small")
+    put_skill(
+        "team",
+        "name: NAME\nsteps:\n  - id: give\n    title: Give\n    actions: [Give it.]\n"
+        "    dispatch: {agent: explore, run: small}\n    next: {ok: null}\n",
+    )
+    parent = told("step", "team")["session"]
+    child = told("claim", parent, "d0-1")["session"]
+
+    fork = told("fork", child, "--at", "0")
+
+    assert fork["parent"] is None
+    assert told("step", "small", "ok", "--session", fork["session"])["revision"] == 1
+    assert told("step", "small", "ok", "--session", child)["revision"] == 1
+
+
+def test_damage_behind_a_revision_does_not_keep_it_from_being_forked(session: str) -> None:
+    journal = sessions_folder() / session / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines[:2], lines[2].replace(b"second", b"sec0nd"), lines[3]]))
+    assert flow("verify", session).status == 1
+    assert refused("rewind", session, "--to", "1")[1]["code"] == "JOURNAL_DAMAGED"
+    assert refused("fork", session, "--at", "2")[1]["code"] == "JOURNAL_DAMAGED"
+
+    assert told("fork", session, "--at", "1")["step"]["id"] == "second"
+
+
+def test_lines_that_were_lost_do_not_keep_what_is_left_from_being_forked(session: str) -> None:
+    journal = sessions_folder() / session / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:2]))
+    assert refused("resume", session)[1]["code"] == "LINES_LOST"
+
+    ran = flow("fork", session, "--at", "1", "--json")
+
+    assert ran.data["step"]["id"] == "second"
+    assert ran.err.startswith(f"flow: the journal of `{session}` does not tell of it: ")
+
+
+def test_a_fork_waits_only_so_long_for_the_others_lock(session: str) -> None:
+    with world(store=None).store.change(session):
+        ran = flow("fork", session, "--at", "1", "--wait", "0.05", "--json")
+
+    assert ran.data["revision"] == 1
+    assert "is held by process" in ran.err
+
+
+def test_a_full_journal_refuses_and_prints_the_fork_that_goes_on(
+    session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = (sessions_folder() / session / "journal.jsonl").stat().st_size
+    monkeypatch.setattr(bounds, "LARGEST_JOURNAL", size + bounds.LAST_ROOM + 50)
+
+    for words in (["step", "loop", "ok", "--session", session], ["rewind", session, "--to", "0"]):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (3, "TOO_LARGE")
+        assert error["hint"] == f"go on in a new session: flow fork {session} --at 3"
+        assert error["details"]["command"] == f"flow fork {session} --at 3"
+
+    ran = flow(*error["details"]["command"].split()[1:], "--json")
+    assert ran.err == f"flow: `{session}` takes nothing more and is abandoned\n"
+    assert (ran.data["revision"], ran.data["step"]["id"]) == (3, "third")
+    assert told("step", "loop", "ok")["session"] == ran.data["session"]
+    assert told("status", session)["status"] == "abandoned"
+
+
+def test_the_printed_fork_names_the_store_where_one_was_given(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    put_skill("loop", LOOP)
+    where = ["--store", str(tmp_path / "kept")]
+    session = told("step", "loop", *where)["session"]
+    monkeypatch.setattr(bounds, "LARGEST_JOURNAL", bounds.LAST_ROOM)
+
+    _, error = refused("step", "loop", "ok", *where)
+
+    assert error["hint"].endswith(f"flow fork {session} --at 0 --store {tmp_path}/kept")
+    assert told(*error["details"]["command"].split()[1:])["revision"] == 0
+
+
+# --- long texts
+
+
+LONG = "Ü" * 20_000
+
+
+def test_a_long_text_lies_beside_the_journal_and_is_told_as_if_it_did_not(session: str) -> None:
+    told("rewind", session, "--to", "0")
+    Path("facts.json").write_text(json.dumps({"note": LONG}))
+
+    here = told("step", "loop", "ok", "--facts", "facts.json", "--session", session, "--expect", "4")
+
+    assert here["actions"] == [f"Noted: {LONG}"]
+    folder = sessions_folder() / session
+    (text,) = (folder / "texts").iterdir()
+    assert text.read_text() == LONG
+    assert (folder / "journal.jsonl").stat().st_size < 10_000
+    assert LONG not in (folder / "session.json").read_text()
+    assert told("resume", session)["actions"] == [f"Noted: {LONG}"]
+    fact = records(session)[-1]["facts"]["note"]
+    assert fact == {"$file": f"texts/{text.name}", "bytes": 40_000}
+    assert f"note=texts/{text.name} (40000 bytes)" in flow("history", session).out
+    again = ["step", "loop", "ok", "--facts", "facts.json", "--session", session, "--expect", "4"]
+    assert told(*again)["replayed"]
+    assert told("step", "loop", "iterate", "--session", session)["actions"] == [f"Noted: {LONG}"]
+    assert flow("verify", session).status == 0
+
+
+def test_a_fork_has_the_long_texts_itself(session: str) -> None:
+    told("rewind", session, "--to", "0")
+    Path("facts.json").write_text(json.dumps({"note": LONG}))
+    told("step", "loop", "ok", "--facts", "facts.json", "--session", session)
+
+    fork = told("fork", session, "--at", "5")
+
+    (text,) = (sessions_folder() / session / "texts").iterdir()
+    text.unlink()
+    assert fork["actions"] == [f"Noted: {LONG}"]
+    assert told("resume", fork["session"])["actions"] == [f"Noted: {LONG}"]
+
+
+def test_a_session_whose_text_is_gone_is_refused_and_goes_on_from_before(session: str) -> None:
+    told("rewind", session, "--to", "0")
+    Path("facts.json").write_text(json.dumps({"note": LONG}))
+    told("step", "loop", "ok", "--facts", "facts.json", "--session", session)
+    (text,) = (sessions_folder() / session / "texts").iterdir()
+    os.truncate(text, 5)
+
+    status, error = refused("resume", session)
+
+    assert (status, error["code"], error["details"]["place"]) == (3, "TEXT_DAMAGED", str(text))
+    assert told("fork", session, "--at", "3")["step"]["id"] == "third"
+    (problem,) = flow("verify", session, "--json").data["sessions"][0]["problems"]
+    assert (problem["code"], problem["place"]) == (
+        "TEXT_DAMAGED",
+        f"{sessions_folder() / session}/journal.jsonl:6",
+    )

@@ -1,0 +1,463 @@
+"""A session is proved to be as it was written: every bit, every record, every move, the copy, the texts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import (
+    BUNDLED,
+    bytes_below,
+    flow,
+    home_skills,
+    put_python,
+    put_skill,
+    refused,
+    sessions_folder,
+    told,
+)
+
+from flowrail.cli.world import world
+from flowrail.machines.plain import from_plain
+from flowrail.skills.verifying import verify
+
+
+@pytest.fixture
+def session() -> str:
+    """A session at its second step."""
+    put_skill("small")
+    told("step", "small")
+    return str(told("step", "small", "ok")["session"])
+
+
+def problems(session: str, *words: str) -> list[dict[str, Any]]:
+    ran = flow("verify", session, *words, "--json")
+    (item,) = ran.data["sessions"]
+    assert ran.status == (1 if item["problems"] else 0)
+    assert item["ok"] is ran.data["ok"] is not bool(item["problems"])
+    return list(item["problems"])
+
+
+def place(session: str, name: str, line: int) -> str:
+    return f"{sessions_folder() / session / name}:{line}"
+
+
+def journal(session: str) -> Path:
+    return sessions_folder() / session / "journal.jsonl"
+
+
+def test_a_session_that_is_as_it_was_written_passes_and_is_not_touched(session: str) -> None:
+    before = bytes_below(sessions_folder())
+
+    ran = flow("verify", session)
+
+    head = told("status", session)["head"]
+    assert ran.status == 0
+    assert ran.out == (
+        f"{session}: as it was written; 2 records, 1 move, 1 judged again; head {head}\n"
+        "1 session verified, nothing is wrong\n"
+    )
+    assert bytes_below(sessions_folder()) == before
+
+
+@pytest.mark.parametrize("skill", BUNDLED)
+def test_a_run_of_each_bundled_skill_passes(skill: str) -> None:
+    given = [
+        word
+        for param in told("show", skill)["params"]
+        if param.get("required")
+        for word in ("-p", f"{param['name']}={as_text(param.get('example', 'x'))}")
+    ]
+    here = told("start", skill, *given)
+    for _ in range(6):
+        ways = [way for way in here["next"] if not way["waits_for"]]
+        if not ways:
+            break
+        extra = [
+            word
+            for want in ways[0]["wants"]
+            if want["required"]
+            for word in ("-s", f"{want['name']}={as_text(want['example'])}")
+        ]
+        ran = flow(*ways[0]["command"].split()[1:], *extra, "--json")
+        if ran.status:
+            break
+        here = ran.data
+
+    (item,) = flow("verify", here["session"], "--json").data["sessions"]
+
+    assert item["problems"] == []
+    assert item["judged"] == item["moves"]
+
+
+def as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def test_every_flipped_bit_of_a_journal_is_noticed(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, path = world(store=None).store, journal(session)
+    workflow = from_plain(store.definition(session)["workflow"])
+    monkeypatch.setattr("flowrail.skills.verifying.from_plain", lambda _: workflow)  # compiled once
+    whole = path.read_bytes()
+
+    missed = []
+    for bit in range(8 * len(whole)):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        found = verify(store, session).problems
+        if not found or not found[0].place.partition(":")[2].isdigit():
+            missed.append(bit)
+
+    path.write_bytes(whole)
+    assert missed == []
+    assert verify(store, session).problems == ()
+
+
+def test_all_sessions_are_examined_and_one_hides_no_other(session: str) -> None:
+    other = told("start", "small")["session"]
+    journal(session).write_bytes(journal(session).read_bytes().replace(b"small", b"smell"))
+    (sessions_folder() / "small-aaaaaa").mkdir()
+
+    ran = flow("verify", "--json")
+
+    assert ran.status == 1
+    assert {each["session"]: each["ok"] for each in ran.data["sessions"]} == {session: False, other: True}
+    assert flow("verify", "--all").out.endswith("2 sessions verified, 1 found\n")
+    assert f"{place(session, 'journal.jsonl', 1)}: the line is not as it was written [JOURNAL_DAMAGED]" in (
+        flow("verify", "--all").out
+    )
+
+
+def test_an_empty_store_has_nothing_wrong() -> None:
+    assert flow("verify").out == "0 sessions verified, nothing is wrong\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [(["x-abcdef"], 2), (["small-aaaaaa"], 2), (["../x"], 2), (["--head", "12345678"], 2)],
+)
+def test_what_cannot_be_meant_is_refused(session: str, words: list[str], status: int) -> None:
+    (sessions_folder() / "small-aaaaaa").mkdir()
+
+    assert flow("verify", *words).status == status
+    assert flow("verify", session, "--all").status == 2
+
+
+# --- heads
+
+
+def test_a_head_seen_earlier_has_to_be_in_the_journal(session: str) -> None:
+    heads = [each["hash"] for each in told("history", session)["steps"]]
+
+    for head in (heads[0][:16], heads[1][:16], heads[0], heads[0][:8]):
+        assert problems(session, "--head", head) == []
+    (problem,) = problems(session, "--head", "0123456789abcdef")
+    assert (problem["code"], problem["place"]) == ("HEAD_GONE", place(session, "journal.jsonl", 2))
+
+
+@pytest.mark.parametrize("head", ["", "1234567", "xyz45678", "0" * 65, "ABCDEF01"])
+def test_what_cannot_be_a_head_is_refused(session: str, head: str) -> None:
+    status, error = refused("verify", session, "--head", head)
+
+    assert (status, error["code"]) == (2, "BAD_HEAD")
+
+
+def written(record: dict[str, Any]) -> bytes:
+    """Return a record as a line with a hash that is right for it."""
+    body = {key: value for key, value in record.items() if key != "hash"}
+    text = json.dumps(body, separators=(",", ":")).encode()[:-1]
+    return text + b',"hash":"' + sha256(text).hexdigest().encode() + b'"}\n'
+
+
+def rewritten(session: str, line: int, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change a record and make the chain right again from there, as a forger would; the copy is dropped."""
+    lines = [json.loads(each) for each in journal(session).read_bytes().splitlines()]
+    change(lines[line - 1])
+    done: list[bytes] = []
+    for record in lines:
+        if done:
+            record["prev"] = json.loads(done[-1])["hash"]
+        done.append(written(record))
+    journal(session).write_bytes(b"".join(done))
+    (sessions_folder() / session / "session.json").unlink(missing_ok=True)
+
+
+def test_a_history_that_was_rewritten_whole_shows_by_its_head(session: str) -> None:
+    head = told("status", session)["head"]
+    rewritten(session, 2, lambda record: record.update(by="somebody else"))
+
+    assert problems(session) == []
+    assert problems(session, "--head", head)[0]["code"] == "HEAD_GONE"
+
+
+# --- records
+
+
+def go(step: str | None) -> Callable[[dict[str, Any]], object]:
+    def change(record: dict[str, Any]) -> None:
+        record["session"]["step"] = step
+        record["session"]["last"]["to"] = step
+
+    return change
+
+
+def put(**values: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda record: record["session"].update(values)
+
+
+def reported(**values: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda record: record["session"]["last"].update(values)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (go("first"), "the visits are not those before"),
+        (put(revision=5), "revision 0 is followed by 5"),
+        (put(status="completed"), "the session is completed at step `second`"),
+        (put(status="done"), "`done` is no status"),
+        (put(step="nowhere"), "the workflow has no step `nowhere`"),
+        (put(step=None), "stands at no step"),
+        (put(visits={"first": 1}), "the visits are not those before"),
+        (put(visits={"first": 2, "second": 1}), "the visits are not those before"),
+        (put(params={"x": 1}), "`params` is"),
+        (put(state={"x": 1}), '`state` is {"x": 1}; by the workflow it is {}'),
+        (put(here="0" * 16), "`here` is"),
+        (put(skill="other"), "`skill` is another than before"),
+        (put(source="global"), "`source` is another than before"),
+        (put(parent={"session": "x"}), "`parent` is another than before"),
+        (put(started_at="earlier"), "`started_at` is another than before"),
+        (put(last=None), "a move is recorded without what was reported"),
+        (reported(step="second"), "step `second` was reported where the session stood at `first`"),
+        (reported(outcome="fail"), "`last` is"),
+        (reported(reported="fail"), "by the workflow"),
+        (reported(reported="iterate"), "the engine refuses what was reported"),
+        (reported(facts={"x": 1}), "facts are gone from the state"),
+        (put(status="waiting"), "the status is waiting, and no question is open"),
+    ],
+)
+def test_a_record_that_the_workflow_would_not_have_given_is_found(
+    session: str, change: Callable[[dict[str, Any]], object], what: str
+) -> None:
+    rewritten(session, 2, change)
+
+    found = problems(session)
+
+    assert {(each["code"], each["place"]) for each in found} == {
+        ("RECORD_WRONG", place(session, "journal.jsonl", 2))
+    }
+    assert any(what in each["message"] for each in found), found
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (put(revision=3), "the session begins at revision 3"),
+        (put(step="second"), "by the workflow it is"),
+        (lambda record: record.update(kind="move"), "the journal begins with `move`"),
+        (put(params={"x": 1}), "there are parameters that the workflow does not have"),
+        (
+            put(last={"step": "a", "reported": "ok", "outcome": "ok", "to": "b"}),
+            "the first record tells of a move",
+        ),
+    ],
+)
+def test_a_beginning_that_was_none_is_found_beside_its_signature(
+    session: str, change: Callable[[dict[str, Any]], object], what: str
+) -> None:
+    rewritten(session, 1, change)
+
+    found = problems(session)
+
+    assert found[0]["code"] == "FOREIGN_SESSION"
+    assert any(what in each["message"] for each in found if each["place"].endswith(":1")), found
+
+
+@pytest.mark.parametrize(
+    ("verb", "change", "what"),
+    [
+        ("abandon", put(status="completed"), "made the session completed"),
+        ("abandon", put(step="first"), "changed `step`"),
+        ("abandon", put(revision=2), "changed `revision`"),
+        ("abandon", put(state={"x": 1}), "changed the state"),
+        ("rewind", put(revision=1), "revision 1 is followed by 1"),
+        ("rewind", put(step="second"), "the session is not as it was at revision 0"),
+        ("rewind", put(state={"x": 1}), "the session is not as it was at revision 0"),
+        ("rewind", lambda record: record["note"].update(to=7), "the session never was at revision 7"),
+        ("rewind", put(last={"step": "a", "reported": "ok", "outcome": "ok", "to": "b"}), "tells of a move"),
+        ("migrate", put(step="first"), "became `first`, which the record does not say"),
+        ("migrate", put(revision=7), "revision 1 is followed by 7"),
+        ("migrate", put(state={"x": 1}), "a migration changed the state"),
+    ],
+)
+def test_a_record_of_another_kind_may_do_only_what_its_kind_does(
+    session: str, verb: str, change: Callable[[dict[str, Any]], object], what: str
+) -> None:
+    if verb == "migrate":
+        put_skill("small", (Path(".claude/skills/small/workflow.yaml")).read_text() + "# changed\n")
+    told(verb, session, *(["--to", "0"] if verb == "rewind" else []))
+    assert problems(session) == []
+
+    rewritten(session, 3, change)
+
+    assert any(what in each["message"] for each in problems(session)), problems(session)
+
+
+def test_a_session_that_went_on_after_its_end_is_found(session: str) -> None:
+    told("abandon", session)
+    rewritten(session, 3, put(status="active"))
+    assert problems(session) == []  # (to abandon nothing is odd, and does no harm)
+    told("step", "small", "ok", "--session", session)
+    rewritten(session, 3, put(status="abandoned"))
+
+    assert any("the session was abandoned already" in each["message"] for each in problems(session))
+
+
+# --- definition, copy, torn tail
+
+
+def test_moves_under_an_earlier_definition_are_judged_by_their_shape(session: str) -> None:
+    folder = put_skill("small")
+    text = (folder / "workflow.yaml").read_text()
+    (folder / "workflow.yaml").write_text(text.replace("skip: null", "skip: null, fail: null"))
+    told("migrate", session)
+    told("step", "small", "ok")
+
+    (item,) = flow("verify", session, "--json").data["sessions"]
+
+    assert (item["moves"], item["judged"], item["problems"]) == (2, 1, [])
+    assert item["notes"] == [
+        "1 of 2 moves were judged by their shape: made under an earlier definition, or decided by code"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (reported(outcome="fail"), "`fail` of step `first` leads to `None`, not to `second`"),
+        (reported(outcome="skip"), "step `first` has no way on for `skip`"),
+        (reported(outcome="nonsense"), "`nonsense` of step `first` is no way on"),
+        (reported(passed=["second"]), "leads to `None`, not to `second`"),
+        (reported(passed=["first"]), "step `first` cannot have been passed over"),
+    ],
+)
+def test_a_move_that_code_decided_is_judged_by_the_graph(
+    change: Callable[[dict[str, Any]], object], what: str
+) -> None:
+    put_python("py", where=home_skills())
+    session = told("step", "py")["session"]
+    told("step", "py", "done")
+    assert problems(session) == []
+
+    rewritten(session, 2, change)
+
+    assert any(what in each["message"] for each in problems(session)), problems(session)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"workflow": {"name": 1, "steps": 3}}'])
+def test_a_damaged_definition_is_found(session: str, content: str) -> None:
+    (sessions_folder() / session / "definition.json").write_text(content)
+
+    (problem,) = problems(session)
+
+    assert (problem["code"], problem["place"]) == ("DEFINITION_DAMAGED", place(session, "definition.json", 1))
+
+
+def test_a_definition_of_another_graph_is_told(session: str) -> None:
+    path = sessions_folder() / session / "definition.json"
+    kept = json.loads(path.read_text())
+    kept["workflow"]["steps"][1]["next"] = {"ok": None}
+    path.write_text(json.dumps(kept))
+
+    (item,) = flow("verify", session, "--json").data["sessions"]
+
+    assert "definition.json is not that of the newest record" in item["notes"][0]
+    assert refused("step", "small", "skip")[0] == 5
+
+
+def test_a_copy_that_says_otherwise_is_found_with_its_line(session: str) -> None:
+    path = sessions_folder() / session / "session.json"
+    text = path.read_text()
+    path.write_text(text.replace('"step": "second",\n  "source"', '"step": "first",\n  "source"'))
+    assert path.read_text() != text
+
+    (problem,) = problems(session)
+
+    line = next(
+        number for number, each in enumerate(text.splitlines(), start=1) if each == '  "step": "second",'
+    )
+    assert (problem["code"], problem["place"]) == ("COPY_DIFFERS", place(session, "session.json", line))
+
+
+def test_a_copy_of_another_record_is_found(session: str) -> None:
+    path = sessions_folder() / session / "session.json"
+    copy = json.loads(path.read_text())
+    path.write_text(json.dumps({**copy, "seq": 0}))
+
+    assert problems(session)[0]["code"] == "COPY_DIFFERS"
+
+
+def test_a_copy_that_is_ahead_means_that_lines_were_lost(session: str) -> None:
+    journal(session).write_bytes(journal(session).read_bytes().splitlines(keepends=True)[0])
+
+    (problem,) = problems(session)
+
+    assert (problem["code"], problem["place"]) == ("LINES_LOST", place(session, "session.json", 1))
+
+
+def test_what_a_crash_leaves_is_no_fault_and_is_told(session: str) -> None:
+    folder = sessions_folder() / session
+    (folder / "session.json").unlink()
+    (folder / "texts").mkdir()
+    (folder / "texts" / f"{'0' * 64}.txt").write_text("x")
+    with journal(session).open("ab") as file:
+        file.write(b'{"seq"')
+
+    (item,) = flow("verify", session, "--json").data["sessions"]
+
+    assert item["problems"] == []
+    assert item["notes"] == [
+        "there is no copy to compare with; the next record makes one",
+        "6 bytes at the end were never finished; the next record cuts them off",
+        "1 files in texts/ belong to no record",
+    ]
+    assert "  note: there is no copy" in flow("verify", session).out
+
+
+def test_a_copy_that_is_behind_is_no_fault(session: str) -> None:
+    folder = sessions_folder() / session
+    old = (folder / "session.json").read_bytes()
+    told("step", "small", "ok")
+    (folder / "session.json").write_bytes(old)
+
+    (item,) = flow("verify", session, "--json").data["sessions"]
+
+    assert (item["problems"], item["notes"]) == (
+        [],
+        ["the copy has seen record 1 only; the next record renews it"],
+    )
+
+
+def test_a_session_of_another_key_is_told_until_it_is_adopted(session: str) -> None:
+    state = Path(os.environ["HOME"]) / ".local/state/flowrail"
+    shutil.rmtree(state)
+
+    (problem,) = problems(session)
+    assert (problem["code"], problem["place"]) == ("FOREIGN_SESSION", place(session, "journal.jsonl", 1))
+    assert f"`flow adopt {session}`" in problem["message"]
+
+    assert flow("adopt", session).status == 0
+    assert problems(session) == []
+
+
+def test_a_first_record_that_was_cut_is_found(session: str) -> None:
+    journal(session).write_bytes(journal(session).read_bytes()[:100])
+
+    assert problems(session)[0]["code"] == "LINES_LOST"
