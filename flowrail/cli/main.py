@@ -42,6 +42,9 @@ COMMANDS = {
     "show": Entry(f"{_HERE}.show", _LOOK, "Show a skill's steps, ways on and parameters"),
     "check": Entry(f"{_HERE}.check", _LOOK, "Name every mistake in a workflow"),
     "test": Entry(f"{_HERE}.test", _LOOK, "Walk every way through a workflow and judge what is told"),
+    "coverage": Entry(
+        f"{_HERE}.coverage", _LOOK, "Tell which ways through a workflow were taken, and which never"
+    ),
     "preview": Entry(f"{_HERE}.preview", _LOOK, "Show what a step tells, without a session"),
     "diagram": Entry(f"{_HERE}.diagram", _LOOK, "Draw a workflow"),
     "discover": Entry(f"{_HERE}.discover", _LOOK, "Find skills that can take over a piece of work"),

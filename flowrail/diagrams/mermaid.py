@@ -50,12 +50,21 @@ def _lines(picture: Picture) -> Iterator[str]:
     if phase is not None:
         yield "    end"
     for arrow in picture.arrows:
-        yield f"    {names[arrow.source]} -->|{quoted(arrow.label)}| {_target(arrow, names)}"
+        yield f"    {names[arrow.source]} {_line(arrow)}|{quoted(_label(arrow))}| {_target(arrow, names)}"
     ends = {_target(arrow, names) for arrow in picture.arrows if arrow.target is None}
     if "completed" in ends:
         yield "    completed(((completed)))"
     if "failed" in ends:
         yield "    failed(((failed)))"
+
+
+def _line(arrow: Arrow) -> str:
+    """Return a full line, or a dotted one for a way that was never taken."""
+    return "-.->" if arrow.taken == 0 else "-->"
+
+
+def _label(arrow: Arrow) -> str:
+    return arrow.label if arrow.taken is None else f"{arrow.label} {arrow.taken}"
 
 
 def _target(arrow: Arrow, names: dict[str, str]) -> str:

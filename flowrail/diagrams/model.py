@@ -17,12 +17,13 @@ class Node(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """A way on; no target is the end, ``failed`` says which."""
+    """A way on; no target is the end, ``failed`` says which. ``taken`` is how often, where that is known."""
 
     source: str
     label: str
     target: str | None
     failed: bool
+    taken: int | None = None
 
 
 class Picture(NamedTuple):

@@ -6,6 +6,7 @@ judging     what must hold of every answer
 playing     one walk, played on a stage
 rehearse    all walks of all workflows asked for
 coverage    ways taken, of walks or of kept sessions
+covered     the same told, and drawn
 junit       the results as a JUnit document
 recording   a kept session as a test, and kept sessions against today's workflows
 """

@@ -11,10 +11,14 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition import Definition, Outcome
+from flowrail.machines.journal import UnknownSessionError
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
 from flowrail.machines.store import Store
-from flowrail.machines.walks import Walk, Way, possible, ways_of
+from flowrail.machines.walks import STOP, Walk, Way, possible, ways_of
+
+LETTERS = 6
+"""How many letters and digits the id of a session has after its workflow."""
 
 
 class Coverage(NamedTuple):
@@ -46,8 +50,12 @@ class Life(NamedTuple):
     """The median of seconds between entering and leaving a step."""
     unfailed: tuple[str, ...]
     """Gates that were passed, and never failed."""
+    stopped: Mapping[str, int]
+    """How often the user ended a session at the limit of a step."""
     elsewhere: int
     """Moves by ways that the workflow no longer has."""
+    unread: int
+    """Sessions that could not be read."""
 
 
 def of_walks(workflow: Definition, walks: Iterable[Walk]) -> Coverage:
@@ -56,24 +64,27 @@ def of_walks(workflow: Definition, walks: Iterable[Walk]) -> Coverage:
 
 
 def of_sessions(workflow: Definition, histories: Iterable[Sequence[Record]]) -> Life:
-    """Return what sessions tell of *workflow*, each given as its records in order."""
+    """Return what sessions tell of *workflow*, each given as its records in order; none where unreadable."""
     taken: list[Way] = []
     statuses: Counter[str] = Counter()
     stops: Counter[str] = Counter()
     spans: dict[str, list[float]] = {}
+    unread = 0
     for records in histories:
         if not records:
+            unread += 1
             continue
         last = records[-1].session
         statuses[last.status] += 1
         if last.step is not None:
             stops[last.step] += 1
+        taken += _taken(workflow, records)
         for before, after in _moves(records):
-            taken += _ways(workflow, before, after)
-            seconds = _seconds(before.moved_at, after.moved_at)
-            if seconds is not None and before.step is not None:
-                spans.setdefault(before.step, []).append(seconds)
+            seconds = _seconds(before.session.moved_at, after.session.moved_at)
+            if seconds is not None and before.session.step is not None:
+                spans.setdefault(before.session.step, []).append(seconds)
     covered = _counted(workflow, taken)
+    ended = Counter(step for step, outcome in taken if outcome == STOP)
     gates = [step.id for step in workflow.steps if step.gate is not None]
     return Life(
         coverage=covered,
@@ -82,27 +93,33 @@ def of_sessions(workflow: Definition, histories: Iterable[Sequence[Record]]) -> 
         stops={step.id: stops[step.id] for step in workflow.steps if stops[step.id]},
         dwell={step.id: round(median(spans[step.id]), 3) for step in workflow.steps if step.id in spans},
         unfailed=tuple(each for each in gates if _passed(covered, each) and not _failed(covered, each)),
-        elsewhere=sum(way not in covered.counts for way in taken),
+        stopped={step.id: ended[step.id] for step in workflow.steps if ended[step.id]},
+        elsewhere=sum(way not in covered.counts and way[1] != STOP for way in taken),
+        unread=unread,
     )
 
 
 def histories(store: Store, address: str) -> Iterator[list[Record]]:
-    """Yield the records of every session of *address* that can be read."""
+    """Yield the records of every session of *address*; nothing in the place of one that cannot be read."""
     stem = address.replace("/", "-") + "-"
     for session_id in store.ids():
-        if session_id.startswith(stem):
-            try:
-                records = list(store.records(session_id))
-            except FlowError:
-                continue
-            if records and records[0].session.skill == address:
-                yield records
+        if not session_id.startswith(stem) or len(session_id) != len(stem) + LETTERS:
+            continue
+        try:
+            records = list(store.records(session_id))
+        except UnknownSessionError:
+            continue  # its start was interrupted: it never began
+        except FlowError:
+            records = []
+        if not records or records[0].session.skill == address:
+            yield records
 
 
-def as_data(workflow: Definition, covered: Coverage) -> dict[str, Any]:
-    """Return coverage as plain data."""
+def as_data(workflow: Definition, covered: Coverage, life: Life | None = None) -> dict[str, Any]:
+    """Return coverage as plain data; with *life*, what the sessions tell beside it."""
     return {
         "skill": covered.workflow,
+        "of": "walks" if life is None else "sessions",
         "ways": [
             {"step": step, "outcome": outcome, "to": target(workflow, (step, outcome)), "count": count}
             for (step, outcome), count in covered.counts.items()
@@ -110,6 +127,20 @@ def as_data(workflow: Definition, covered: Coverage) -> dict[str, Any]:
         "taken": covered.taken,
         "total": len(covered.counts),
         "missing": [{"step": step, "outcome": outcome} for step, outcome in covered.missing],
+        **({} if life is None else _life_data(life)),
+    }
+
+
+def _life_data(life: Life) -> dict[str, Any]:
+    return {
+        "sessions": life.sessions,
+        "statuses": dict(life.statuses),
+        "stops": [{"step": step, "count": count} for step, count in life.stops.items()],
+        "stopped_at_limit": [{"step": step, "count": count} for step, count in life.stopped.items()],
+        "dwell": [{"step": step, "seconds": seconds} for step, seconds in life.dwell.items()],
+        "never_failed": list(life.unfailed),
+        "elsewhere": life.elsewhere,
+        "unread": life.unread,
     }
 
 
@@ -127,10 +158,20 @@ def _counted(workflow: Definition, taken: Iterable[Way]) -> Coverage:
     return Coverage(workflow.name, {way: counts[way] for way in dict.fromkeys(possible(workflow))})
 
 
-def _moves(records: Sequence[Record]) -> Iterator[tuple[Session, Session]]:
-    for before, after in pairwise(each.session for each in records):
-        if after.revision == before.revision + 1:
-            yield before, after
+def _moves(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
+    yield from ((before, after) for before, after in pairwise(records) if after.kind == "move")
+
+
+def _taken(workflow: Definition, records: Sequence[Record]) -> list[Way]:
+    """Return the ways that a session took, its steps under the names that they were given since."""
+    taken: list[Way] = []
+    for before, after in pairwise(records):
+        if after.kind == "move":
+            taken += _ways(workflow, before.session, after.session)
+        elif after.kind == "migrate" and after.note.get("renamed"):
+            names = after.note["renamed"]
+            taken = [(names.get(step, step), outcome) for step, outcome in taken]
+    return taken
 
 
 def _ways(workflow: Definition, before: Session, after: Session) -> tuple[Way, ...]:

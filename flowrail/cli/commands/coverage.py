@@ -1,0 +1,72 @@
+"""`flow coverage`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.calling import call_limited
+from flowrail.cli.here import Here
+from flowrail.cli.world import world
+from flowrail.rehearsal import coverage
+
+
+@click.command("coverage")
+@options.skill
+@click.option("--sessions", "lived", is_flag=True, help="Of the kept sessions, not of `flow test`.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "mermaid"]),
+    default="text",
+    show_default=True,
+    help="How to print it; mermaid draws it.",
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option(
+    "--at-least",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="PERCENT",
+    help="Exit 1 where fewer of the ways were taken.",
+)
+@options.store
+@options.root
+def command(
+    skill: str, lived: bool, form: str, at_least: int, store: str | None, roots: tuple[str, ...]
+) -> int:
+    """Tell which ways through a workflow were taken, and which never
+
+    Of the walks that `flow test` goes; or with --sessions of real life, read from the journals of
+    the store: also where sessions stop, how long steps take, and gates that never failed. Journals
+    are only read, and nothing of the skill is run for them.
+    """
+    life: coverage.Life | None = None
+    if lived:
+        from flowrail.skills.shelf import definition_of
+
+        here = Here(store=store, roots=roots)
+        workflow, findings = definition_of(skill, here.roots)
+        if any(finding.code == "FR190" for finding in findings):
+            output.notes(["parts of the workflow are computed when it runs; they are left out"])
+        life = coverage.of_sessions(workflow, coverage.histories(here.store, skill))
+        covered = life.coverage
+    else:
+        from flowrail.machines.walks import plan
+        from flowrail.skills.opening import open_skill
+
+        about = world(store=store, roots=roots)
+        workflow = open_skill(skill, about.roots, about.state).workflow
+        covered = coverage.of_walks(workflow, plan(workflow, call=call_limited).walks)
+    if form == "json":
+        output.data(coverage.as_data(workflow, covered, life))
+    elif form == "mermaid":
+        from flowrail.diagrams.mermaid import render
+        from flowrail.rehearsal.covered import drawn
+
+        output.text(render(drawn(workflow, covered, life)))
+    else:
+        from flowrail.rehearsal.covered import text
+
+        output.text(text(workflow, covered, life))
+    return 1 if 100 * covered.taken < at_least * len(covered.counts) else 0

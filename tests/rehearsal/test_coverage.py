@@ -1,0 +1,211 @@
+"""Which ways were taken: by walks, and by sessions as they are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, sessions_folder, told
+
+from flowrail import Outcome, Report, StepDef, Workflow, advance, start
+from flowrail.machines.ledger import Record
+from flowrail.rehearsal.coverage import of_sessions
+from flowrail.rehearsal.covered import span
+
+GATED = """\
+name: NAME
+steps:
+  - {id: plan, title: Plan, actions: [Plan.], next: {ok: check}}
+  - {id: check, title: Check, actions: [Check.], next: {ok: gate}}
+  - id: gate
+    title: Gate
+    actions: [Decide.]
+    gate: {name: Plan, review: check, limit: 1}
+    next: {ok: extra, fail: plan}
+  - {id: extra, title: Extra, actions: [Extra.], when: "visit > 1", next: {ok: tell}}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null, _default: plan}}
+"""
+HIGH = ("done", "-s", "sure=high", "-s", 'where=["src"]')
+LOW = ("done", "-s", "sure=low", "-s", 'where=["src"]')
+
+
+def walk(skill: str, *reports: tuple[str, ...]) -> str:
+    """Begin a session, report each of *reports* in turn, and return its id."""
+    session = str(told("start", skill)["session"])
+    for words in reports:
+        told("step", skill, *words, "--session", session)
+    return session
+
+
+def lived(skill: str, *more: str) -> Any:
+    return told("coverage", skill, "--sessions", *more)
+
+
+def counts(data: Any) -> dict[str, int]:
+    return {f"{way['step']} {way['outcome']}": way["count"] for way in data["ways"]}
+
+
+def test_the_walks_of_a_test_take_every_way() -> None:
+    put_skill("asking", ASKING)
+
+    data = told("coverage", "asking")
+
+    assert data["of"] == "walks"
+    assert data["taken"] == data["total"] == 4
+    assert data["missing"] == []
+    assert all(way["count"] for way in data["ways"])
+    assert data["ways"][0].keys() == {"step", "outcome", "to", "count"}
+
+
+def test_sessions_tell_which_ways_were_taken_and_where_they_stop() -> None:
+    put_skill("asking", ASKING)
+    walk("asking", LOW, HIGH, ("ok",))
+    walk("asking", HIGH)
+    gone = walk("asking", LOW)
+    told("abandon", gone)
+
+    data = lived("asking")
+
+    assert counts(data) == {"look ok": 2, "look iterate": 2, "tell ok": 1, "tell fail": 0}
+    assert (data["sessions"], data["statuses"]) == (3, {"completed": 1, "active": 1, "abandoned": 1})
+    assert data["stops"] == [{"step": "look", "count": 1}, {"step": "tell", "count": 1}]
+    assert data["missing"] == [{"step": "tell", "outcome": "fail"}]
+    assert [each["step"] for each in data["dwell"]] == ["look", "tell"]
+    assert all(each["seconds"] >= 0 for each in data["dwell"])
+    assert (data["elsewhere"], data["unread"]) == (0, 0)
+
+
+def test_the_limit_counts_as_the_way_it_takes_and_the_users_stop_by_itself() -> None:
+    put_skill("asking", ASKING)
+    put_skill("gated", GATED)
+    walk("asking", LOW, LOW, LOW)
+    session = walk("gated", ("ok",))
+    told("finding", "add", session, "--severity", "MUST", "--text", "wrong")
+    told("step", "gated", "ok", "--session", session)
+    told("step", "gated", "done", "--session", session)
+    told("answer", session, "limit=stop")
+    told("step", "gated", "done", "--session", session)
+
+    assert counts(lived("asking"))["look ok"] == 1
+    data = lived("gated")
+    assert data["stopped_at_limit"] == [{"step": "gate", "count": 1}]
+    assert data["never_failed"] == []
+    assert data["elsewhere"] == 0
+    assert "ended by the user at a limit: gate 1" in flow("coverage", "gated", "--sessions").out
+
+
+def test_a_gate_that_was_passed_and_never_failed_is_named_and_steps_passed_over_count() -> None:
+    put_skill("gated", GATED)
+    walk("gated", ("ok",), ("ok",), ("done",))
+
+    data = lived("gated")
+
+    assert data["never_failed"] == ["gate"]
+    assert counts(data)["extra ok"] == 1
+    assert "passed and never failed: gate" in flow("coverage", "gated", "--sessions").out
+
+
+def test_going_back_takes_no_way_and_renamed_steps_count_under_their_names_of_today() -> None:
+    folder = put_skill("asking", ASKING)
+    session = walk("asking", LOW, HIGH)
+    told("rewind", session, "--to", "0")
+    text = (folder / "workflow.yaml").read_text()
+    renamed = text.replace("look", "watch")
+    (folder / "workflow.yaml").write_text(renamed)
+    assert lived("asking")["elsewhere"] == 2
+    told("migrate", session, "--map", "look=watch")
+
+    data = lived("asking")
+
+    assert counts(data) == {"watch ok": 1, "watch iterate": 1, "tell ok": 0, "tell fail": 0}
+    assert data["elsewhere"] == 0
+
+
+def test_sessions_that_cannot_be_read_are_counted_and_others_are_not() -> None:
+    put_skill("asking", ASKING)
+    put_skill("asking-more")
+    session = walk("asking", HIGH)
+    walk("asking-more")
+    (sessions_folder() / "asking-abcde2").mkdir()
+    broken = walk("asking")
+    journal = sessions_folder() / broken / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b"look", b"lock"))
+
+    data = lived("asking")
+
+    assert (data["sessions"], data["unread"]) == (1, 1)
+    assert "1 sessions could not be read" in flow("coverage", "asking", "--sessions").out
+    assert session
+
+
+def test_without_sessions_nothing_was_taken() -> None:
+    put_skill("asking", ASKING)
+
+    ran = flow("coverage", "asking", "--sessions")
+
+    assert ran.out.startswith("asking: 0 of 4 ways taken by 0 sessions\n")
+    assert "never taken: look ok, look iterate, tell ok, tell fail" in ran.out
+
+
+def test_the_picture_has_a_count_on_every_way_and_shows_what_was_never_taken() -> None:
+    put_skill("gated", GATED)
+    walk("gated", ("ok",), ("ok",), ("done",), ("skip",), ("ok",))
+
+    out = flow("coverage", "gated", "--sessions", "--format", "mermaid").out
+
+    assert 's1 -->|"ok 2"| s2' in out
+    assert 's3 -.->|"fail 0"| s1' in out
+    assert 's5 -->|"any other 1"| s1' in out
+    assert 's2["Check #40;1 stop here#41;"]' in out
+
+
+def test_so_much_is_enough_or_it_is_not() -> None:
+    put_skill("asking", ASKING)
+    walk("asking", HIGH)
+
+    assert flow("coverage", "asking", "--sessions", "--at-least", "25").status == 0
+    assert flow("coverage", "asking", "--sessions", "--at-least", "26").status == 1
+    assert flow("coverage", "asking", "--at-least", "100").status == 0
+
+
+def test_python_runs_for_walks_only_where_allowed_and_never_for_sessions(tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
+
+    assert refused("coverage", "py")[0] == 7
+    assert counts(lived("py")) == {"first ok": 0, "first fail": 0, "second ok": 0}
+    assert not canary.exists()
+    allow("py")
+    assert counts(told("coverage", "py"))["first ok"] > 0
+
+
+def test_what_is_computed_is_said_to_be_left_out() -> None:
+    folder = put_python("py")
+    text = (folder / "workflow.py").read_text().replace('["Do it."]', "open('x').read()")
+    (folder / "workflow.py").write_text(text)
+
+    assert "computed" in flow("coverage", "py", "--sessions").err
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.25, "0.2 s"), (59, "59.0 s"), (90, "1.5 min"), (5400, "1.5 h"), (129_600, "1.5 d")],
+)
+def test_a_time_is_told_in_the_unit_that_fits(seconds: float, said: str) -> None:
+    assert span(seconds) == said
+
+
+def test_clocks_that_say_nothing_count_for_no_time() -> None:
+
+    workflow = Workflow("one", StepDef("a", "A", ["Do."], next={Outcome.OK: None}))
+    first = start(workflow)
+    records = [
+        Record(0, "start", "", "", first, {}, "", ""),
+        Record(1, "move", "", "", advance(workflow, first, Report("ok")), {}, "", ""),
+    ]
+
+    life = of_sessions(workflow, [records])
+
+    assert life.dwell == {}
+    assert life.coverage.taken == 1
