@@ -11,10 +11,10 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import NamedTuple
 
 from flowrail import _files
+from flowrail._hashing import hex_digest
 from flowrail.errors import DocumentError, TrustError
 
 MOST_FILES = 2_000
@@ -52,9 +52,9 @@ def snapshot(folder: str) -> Snapshot:
         if size > LARGEST_FOLDER:
             raise _refused(root, f"holds more than {LARGEST_FOLDER} bytes")
         contents[path] = data
-        files[path] = f"{'x' if executable else '-'}{sha256(data).hexdigest()}"
+        files[path] = f"{'x' if executable else '-'}{hex_digest(data)}"
     whole = json.dumps(sorted(files.items()), ensure_ascii=True).encode()
-    return Snapshot(root, sha256(whole).hexdigest(), files, contents)
+    return Snapshot(root, hex_digest(whole), files, contents)
 
 
 def require(folder: str, state: str, *, skill: str, why: str, instead: str = "") -> Snapshot:
@@ -106,7 +106,7 @@ def forget(folder: str, state: str) -> bool:
 
 
 def _place(folder: str, state: str) -> str:
-    name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
+    name = hex_digest(os.fsencode(os.path.realpath(folder)))
     return os.path.join(state, "trust", f"{name}.json")
 
 

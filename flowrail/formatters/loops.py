@@ -7,8 +7,8 @@ condition (nothing is mended here, and one command follows), and that the next r
 from __future__ import annotations
 
 from flowrail.formatters.blocks import format_forbidden, format_state_banner
-from flowrail.machines.guidance import LoopView
 from flowrail.machines.markup import Markup
+from flowrail.machines.views import LoopView
 
 _STOP = format_forbidden(
     ["Mending anything here", "Calling minor what blocks", "Any command but those printed here"]

@@ -7,9 +7,9 @@ that of the current step with its ways on. Titles, texts and phases do not count
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 from typing import Any
 
+from flowrail._hashing import hex_digest
 from flowrail.machines.definition import Definition, StepDef
 from flowrail.machines.params import Arg, arg_to_plain
 
@@ -76,4 +76,4 @@ def _source(value: Any) -> Any:
 
 def _digest(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=repr)
-    return sha256(text.encode()).hexdigest()[:LENGTH]
+    return hex_digest(text.encode())[:LENGTH]

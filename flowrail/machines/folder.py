@@ -15,17 +15,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail._files import decode, read_bounded
+from flowrail._hashing import hex_digest
 from flowrail.errors import DocumentError
 from flowrail.machines.definition import Definition
-from flowrail.machines.exceptions import Excepted, commented
 from flowrail.machines.findings import Finding, Locate
 from flowrail.machines.findings import raise_errors as raise_findings
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.workflow import Workflow
+
+if TYPE_CHECKING:
+    from flowrail.machines.exceptions import Excepted
 
 LARGEST_WORKFLOW = 1_000_000
 LARGEST_TEXT = 65_536
@@ -130,7 +132,7 @@ def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:
 
 def digest(data: bytes) -> str:
     """Return the SHA-256 of *data*."""
-    return sha256(data).hexdigest()
+    return hex_digest(data)
 
 
 def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loaded:
@@ -143,6 +145,8 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
 
         data = contents[file.path] if contents is not None else _bytes(file.folder, file.path)
         definition, findings = read_python(data, file.address, file.path)
+        from flowrail.machines.exceptions import commented
+
         passed = commented(data, file.path)
         return Loaded(definition, tuple(findings), {file.path: digest(data)}, exceptions=passed)
     return _read_yaml(file, contents)

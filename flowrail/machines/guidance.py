@@ -25,6 +25,7 @@ from flowrail.machines.wording import fill, in_words
 if TYPE_CHECKING:
     from flowrail.machines.joins import Join
     from flowrail.machines.reviewing import Recorded
+    from flowrail.machines.views import DispatchView, LoopView, QuestionView
 
 MOST_CASES = 12
 """Facts with choices are spelled out into so many ways on; beyond that they are asked for."""
@@ -63,59 +64,6 @@ class StepView(NamedTuple):
     phase: str | None
     visit: int
     limit: int | None
-
-
-class DispatchView(NamedTuple):
-    """One piece of work for an agent, as it stands now; ``command`` is its first command."""
-
-    id: str
-    agent: str
-    workflow: str | None
-    vars: Mapping[str, Any]
-    model: str | None
-    status: str
-    holder: str | None
-    expires_at: str | None
-    child: str | None
-    outcome: str | None
-    command: str
-    item: Any
-    result: Mapping[str, Any]
-    again: bool
-    """Whether it ended without success and is still needed, so that it may be claimed once more."""
-    resume: str | None
-    """Where it is claimed: the command by which a fresh agent goes on with it."""
-
-
-class QuestionView(NamedTuple):
-    """A question of this session, or of an agent at work for it; ``command`` gives its answer."""
-
-    id: str
-    header: str
-    text: str
-    options: tuple[Mapping[str, Any], ...]
-    multi: bool
-    answer: tuple[str, ...] | None
-    session: str
-    source: str
-    command: str
-
-
-class LoopView(NamedTuple):
-    """Where a review loop stands, at its gate, at its review, or at the work that it sent back.
-
-    ``mode`` is review, passed, re-verify or ask-user at a gate, re-verify at a review entered again,
-    fix at the work. ``blocking`` are the findings that block, ``mended_in`` the step that mends them.
-    """
-
-    gate: str
-    name: str
-    round: int
-    limit: int
-    mode: str
-    severities: tuple[str, ...] = ()
-    blocking: tuple[str, ...] = ()
-    mended_in: str | None = None
 
 
 class Guidance(NamedTuple):

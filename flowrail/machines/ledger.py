@@ -8,14 +8,13 @@ beside it (`texts`), and what an earlier version wrote is read in the form of to
 
 from __future__ import annotations
 
-import hmac
 import json
 import os
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail._codec import RecordError, from_plain, to_plain
+from flowrail._hashing import hex_digest, mark, same
 from flowrail.errors import StorageError
 from flowrail.machines import bounds, texts
 from flowrail.machines.session import Session
@@ -99,7 +98,7 @@ def write(record: Record, key: bytes | None = None) -> Written:
         body["mac"] = record.mac
         text = _dump(body)
     text = text[:-1]
-    digest = sha256(text).hexdigest()
+    digest = hex_digest(text)
     line = text + _MARK + digest.encode() + b'"}\n'
     if len(line) > bounds.LARGEST_STATE:
         _check_size(line, body["session"]["state"])
@@ -113,7 +112,7 @@ def read(line: bytes, path: str, number: int, load: texts.Load | None = None) ->
     """
     text = line.removesuffix(b"\n")
     body, digest = text[:-_TAIL], text[-(64 + 2) : -2]
-    if text != body + _MARK + digest + b'"}' or sha256(body).hexdigest().encode() != digest:
+    if text != body + _MARK + digest + b'"}' or hex_digest(body).encode() != digest:
         raise DamagedError(path, number, "the line is not as it was written")
     try:
         data = json.loads(body + b"}")
@@ -161,12 +160,12 @@ def signed_by(line: bytes, key: bytes) -> bool:
         mac = str(data.pop("mac", ""))
     except (ValueError, AttributeError, RecursionError):
         return False
-    return hmac.compare_digest(mac.encode(), sign(key, _dump(data)).encode())
+    return same(mac.encode(), sign(key, _dump(data)).encode())
 
 
 def sign(key: bytes, body: bytes) -> str:
     """Return the mark of *key* on *body*."""
-    return hmac.digest(key, body, "sha256").hex()
+    return mark(key, body)
 
 
 def first_line(fd: int, path: str) -> bytes:

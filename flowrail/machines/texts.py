@@ -11,10 +11,10 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any
 
 from flowrail import _files
+from flowrail._hashing import hex_digest
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines import bounds
 
@@ -112,7 +112,7 @@ def loader(folder: str) -> Load:
             )
         except DocumentError as error:
             raise _damaged(path, error.fact) from None
-        if found is None or len(data) != size or sha256(data).hexdigest() != found.group(1):
+        if found is None or len(data) != size or hex_digest(data) != found.group(1):
             raise _damaged(path, "is not as it was written" if found else "is no text of a session")
         return data.decode("utf-8", "surrogatepass")
 
@@ -127,7 +127,7 @@ def _short(text: str) -> bool:
 
 def _apart(text: str, beside: dict[str, bytes]) -> dict[str, Any]:
     data = text.encode("utf-8", "surrogatepass")
-    name = f"{FOLDER}/{sha256(data).hexdigest()}.txt"
+    name = f"{FOLDER}/{hex_digest(data)}.txt"
     beside[name] = data
     return {MARK: name, "bytes": len(data)}
 

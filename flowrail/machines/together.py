@@ -11,8 +11,9 @@ from flowrail.machines.asking import Asked, Choice
 from flowrail.machines.definition import Definition, Outcome, StepDef
 from flowrail.machines.dispatching import Dispatched
 from flowrail.machines.gates import Severity
-from flowrail.machines.guidance import DispatchView, Guidance, LoopView, QuestionView, command
+from flowrail.machines.guidance import Guidance, command
 from flowrail.machines.session import Session
+from flowrail.machines.views import DispatchView, LoopView, QuestionView
 
 _ANSWER = (
     "The work is done. Your whole answer is the lines below, word for word; in front of them stands only "

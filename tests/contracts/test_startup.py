@@ -8,7 +8,7 @@ import sys
 import pytest
 from support.sandbox import ENTRY, clean_environment, home_skills, process, put_python, put_skill, told
 
-HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "importlib.metadata"}
+HEAVY = {"asyncio", "ssl", "_hashlib", "cattrs", "pydantic", "statemachine", "yaml", "importlib.metadata"}
 NOT_FOR_A_STEP = HEAVY - {"cattrs", "statemachine"}
 
 

@@ -27,9 +27,10 @@ from flowrail.machines import asking, dispatching
 from flowrail.machines.advance import advance, start
 from flowrail.machines.definition import Delegation, GateDef, OptionDef, Outcome, QuestionDef
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.guidance import Guidance, LoopView, guide
+from flowrail.machines.guidance import Guidance, guide
 from flowrail.machines.session import Report, Session
 from flowrail.machines.together import facts_line, handed_back
+from flowrail.machines.views import LoopView
 from flowrail.machines.workflow import Workflow
 
 STORE = "/a b/.flow"
