@@ -146,7 +146,7 @@ def entered(workflow: Definition, session: Session, now: str = "") -> Session:
         return session
     from flowrail.machines import asking, dispatching
 
-    values = names_in(in_context(step, session.params, session.state, session.visit))
+    values = names_in(in_context(step, session.params, session.state, session.visit, session.id))
     session = dispatching.with_states(session, dispatching.entering(step, values, session.revision))
     session = asking.with_questions(session, asking.entering(step, values, now))
     if step.id in reviews(workflow):
@@ -220,7 +220,7 @@ def _choose(step: StepDef, session: Session, report: Report, facts: Mapping[str,
 
         chosen = _Chosen(WORDS[decided_by_answers(asked(session))])
     else:
-        context = in_context(step, session.params, {**session.state, **facts}, session.visit)
+        context = in_context(step, session.params, {**session.state, **facts}, session.visit, session.id)
         chosen = _Chosen(*decide(step, context, call))
     if chosen.outcome not in step.ways:
         raise OutcomeNotOpenError(step=step.id, outcome=chosen.outcome.value, ways_on=list(step.ways))

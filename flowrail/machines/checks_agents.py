@@ -8,6 +8,7 @@ from typing import Any
 from flowrail.machines import graph, joins, wording
 from flowrail.machines.definition import (
     BUILT_IN,
+    TEXT_NAMES,
     VALUE_NAME,
     Definition,
     Delegation,
@@ -37,7 +38,7 @@ class _Known:
         """Return the names that *text* has a placeholder for and nobody declares."""
         if self.open_ended:
             return []
-        return sorted(wording.placeholders(text) - self.values.keys() - {"visit", "limit", *more})
+        return sorted(wording.placeholders(text) - self.values.keys() - {*TEXT_NAMES, *more})
 
     def near(self, name: str, more: Iterable[str] = ()) -> str:
         """Return a hint for a name that is not known."""

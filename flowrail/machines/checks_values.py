@@ -9,6 +9,7 @@ from flowrail.machines import rules, wording
 from flowrail.machines.definition import (
     BUILT_IN,
     REPORTABLE,
+    TEXT_NAMES,
     VALUE_NAME,
     Definition,
     StepDef,
@@ -220,10 +221,10 @@ def _placeholders(index: int, step: StepDef, known: dict[str, Arg], *, open_ende
     for at, variant in enumerate(step.variants):
         texts += [(("steps", index, "variants", at, "text"), each) for each in variant.actions]
     for path, text in texts:
-        for name in sorted(wording.placeholders(text) - known.keys() - {"visit", "limit"}):
+        for name in sorted(wording.placeholders(text) - known.keys() - TEXT_NAMES):
             if not open_ended:
                 hint = wording.did_you_mean(
-                    name, [*known, "visit", "limit"], f"write `$${name}` for the text itself"
+                    name, [*known, *sorted(TEXT_NAMES)], f"write `$${name}` for the text itself"
                 )
                 yield Raw(
                     "FR121", path, f"the text of step `{step.id}` has `${name}`, unknown here", hint, step.id

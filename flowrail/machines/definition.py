@@ -37,8 +37,10 @@ REPORTABLE = (Outcome.OK, Outcome.FAIL, Outcome.SKIP, Outcome.ITERATE)
 DONE = "done"
 """What is reported where the step itself decides the outcome."""
 
-BUILT_IN = frozenset({"visit", "limit", "item"})
-"""Names that texts and expressions may use without anybody declaring them."""
+BUILT_IN = frozenset({"visit", "limit", "item", "session"})
+"""Names that nobody declares: texts may use all of them, expressions `visit` and `limit`."""
+TEXT_NAMES = BUILT_IN - {"item"}
+"""Those that every text may use; `item` only where work goes over a list."""
 
 STEP_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 WORKFLOW_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:/[a-z0-9]+(?:-[a-z0-9]+)*)?\Z")
@@ -54,6 +56,7 @@ class StepContext:
 
     ``workflow_params`` are the parameters given at the start, shadowed by facts of the same
     name; ``step_state`` is every fact reported and value returned so far. Both are read-only.
+    ``session`` is the id of the run, for names of files that no other run uses.
     """
 
     step_id: str
@@ -61,6 +64,7 @@ class StepContext:
     step_state: Mapping[str, Any] = field(default_factory=Frozen)
     visit: int = 1
     limit: int | None = None
+    session: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "workflow_params", freeze_deep(dict(self.workflow_params)))

@@ -187,7 +187,7 @@ def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store
 
 def _context(session: Session, step: StepDef, facts: Mapping[str, Any] | None = None) -> Any:
     state = {**session.state, **facts} if facts else session.state
-    return in_context(step, session.params, state, session.visits.get(step.id, 0))
+    return in_context(step, session.params, state, session.visits.get(step.id, 0), session.id)
 
 
 def _view(workflow: Definition, session: Session, step: StepDef) -> StepView:

@@ -19,6 +19,9 @@ from flowrail.machines.definition import (
 from flowrail.machines.markup import Markup
 from flowrail.machines.params import Arg
 
+NO_SESSION = "SESSION"
+"""How a text reads where no session was begun, as in a preview."""
+
 Call = Callable[[Callable[..., Any], StepContext, Mapping[str, Any]], Any]
 """How an author's function is called; whoever runs a command may put a time limit around it."""
 
@@ -36,10 +39,12 @@ class Decision(NamedTuple):
     values: Mapping[str, Any]
 
 
-def in_context(step: StepDef, params: Mapping[str, Any], state: Mapping[str, Any], visit: int) -> StepContext:
+def in_context(
+    step: StepDef, params: Mapping[str, Any], state: Mapping[str, Any], visit: int, session: str = ""
+) -> StepContext:
     """Return the context of *step*: facts shadow parameters of the same name."""
     shadowed = {name: state.get(name, value) for name, value in params.items()}
-    return StepContext(step.id, shadowed, state, visit, step.limit)
+    return StepContext(step.id, shadowed, state, visit, step.limit, session)
 
 
 def names_in(context: StepContext) -> dict[str, Any]:
@@ -49,6 +54,7 @@ def names_in(context: StepContext) -> dict[str, Any]:
         **context.step_state,
         "visit": context.visit,
         "limit": context.limit,
+        "session": context.session or NO_SESSION,
     }
 
 

@@ -124,7 +124,7 @@ def _held_by(dispatch: Dispatched, token: str) -> None:
 
 
 def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken: Dispatched) -> Handed:
-    values = names_in(in_context(step, session.params, session.state, session.visit))
+    values = names_in(in_context(step, session.params, session.state, session.visit, session.id))
     prompt = dispatching.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
     where = ("--token", str(taken.token))
     ways = tuple(

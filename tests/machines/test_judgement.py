@@ -42,7 +42,14 @@ def test_facts_shadow_parameters_of_the_same_name() -> None:
 
     assert seen.workflow_params == {"mode": "quick", "topic": "x"}
     assert seen.step_state == {"mode": "quick", "size": 1}
-    assert names_in(seen) == {"mode": "quick", "topic": "x", "size": 1, "visit": 3, "limit": 5}
+    assert names_in(seen) == {
+        "mode": "quick",
+        "topic": "x",
+        "size": 1,
+        "visit": 3,
+        "limit": 5,
+        "session": "SESSION",
+    }
 
 
 def test_a_condition_is_an_expression_or_a_function_or_none() -> None:

@@ -15,7 +15,7 @@ from support.sandbox import flow
 
 from flowrail.cli.main import COMMANDS
 from flowrail.machines import folder
-from flowrail.machines.definition import BUILT_IN, Definition, StepDef
+from flowrail.machines.definition import BUILT_IN, TEXT_NAMES, Definition, StepDef
 from flowrail.machines.values import fact_args
 from flowrail.machines.wording import placeholders
 from flowrail.skills.catalog import bundled_folder, listing, workflows
@@ -160,7 +160,7 @@ def known(definition: Definition, step: StepDef) -> set[str]:
     """Return the names that have, or may have, a value when *step* is told."""
     del step
     facts = {fact for each in definition.steps for fact in fact_args(each)}
-    return {*definition.params, *facts, "visit", "limit"}
+    return {*definition.params, *facts, *TEXT_NAMES}
 
 
 # --- the texts
@@ -172,6 +172,13 @@ def test_every_placeholder_is_declared() -> None:
         assert names <= known(definition, step), (address, step.id)
         prompt = " ".join(step.work.prompt) if step.work else ""
         assert placeholders(prompt) <= known(definition, step) | BUILT_IN, (address, step.id)
+
+
+def test_no_text_leaves_it_to_the_agent_to_put_the_session_in() -> None:
+    for path in TEXTS:
+        text = path.read_text(encoding="utf-8")
+        assert "SESSION" not in text, name(path)
+        assert not re.search(r"session id", text), name(path)
 
 
 def test_every_required_value_without_choices_has_an_example_that_is_taken() -> None:

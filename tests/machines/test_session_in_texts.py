@@ -1,0 +1,67 @@
+"""`$session` in a text is the id of the run, so that an author can name files that no other run uses."""
+
+from __future__ import annotations
+
+from support.workflows import step, unchecked, workflow
+
+from flowrail.machines import asking, dispatching
+from flowrail.machines.advance import entered, start
+from flowrail.machines.checks import check_workflow
+from flowrail.machines.definition import Delegation, OptionDef, QuestionDef, StepContext
+from flowrail.machines.guidance import guide
+
+RUN = "dull-k3x9q2"
+
+
+def codes(*steps: object, **parts: object) -> list[str]:
+    return [finding.code for finding in check_workflow(unchecked(*steps, **parts))]  # type: ignore[arg-type]
+
+
+def test_title_and_text_name_the_run() -> None:
+    flow = workflow(step(title="Notes of $session", actions=["Write `$session-notes.md`."]))
+
+    told = guide(flow, start(flow, session_id=RUN))
+
+    assert told.step is not None
+    assert told.step.title == f"Notes of {RUN}"
+    assert told.actions == (f"Write `{RUN}-notes.md`.",)
+
+
+def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
+    work = Delegation("explore", prompt=("Read $session.",), vars={"notes": "$session.md"})
+    yes, no = OptionDef("Yes", "ok"), OptionDef("No", "ok")
+    flow = workflow(
+        step("hand", dispatch=work, next={"ok": "ask"}),
+        step("ask", questions=[QuestionDef("go", "Go", "Is $session.md right?", (yes, no))]),
+    )
+    begun = start(flow, session_id=RUN)
+
+    (handed,) = dispatching.states(entered(flow, begun))
+    (question,) = asking.asked(entered(flow, begun._replace(step="ask")))
+
+    assert handed.vars == {"notes": f"{RUN}.md"}
+    assert dispatching.prompt_of(flow.step("hand"), handed, {"session": RUN}) == f"Read {RUN}."
+    assert question.text == f"Is {RUN}.md right?"
+
+
+def test_a_function_of_the_context_gets_it_too() -> None:
+    def actions(context: StepContext) -> list[str]:
+        return [f"Write {context.session}."]
+
+    flow = workflow(step(actions=actions))
+
+    assert guide(flow, start(flow, session_id=RUN)).actions == (f"Write {RUN}.",)
+
+
+def test_a_preview_has_no_run_and_says_so() -> None:
+    flow = workflow(step(actions=["Write `$session-notes.md`."]))
+
+    told = guide(flow, start(flow, session_id=RUN)._replace(id=""))
+
+    assert told.actions == ("Write `SESSION-notes.md`.",)
+
+
+def test_nobody_declares_it_and_nothing_decides_by_it() -> None:
+    assert codes(step(actions=["See $session."])) == []
+    assert "FR107" in codes(step(), params={"session": {"type": "string", "default": ""}})
+    assert "FR120" in codes(step(rules=[{"if": "session == 'x'", "outcome": "ok"}, {"outcome": "ok"}]))
