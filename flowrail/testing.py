@@ -7,7 +7,8 @@ need hypothesis, which is imported when one of them is asked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,9 @@ from flowrail.machines.guidance import Guidance, guide
 from flowrail.machines.session import Report, Session
 from flowrail.machines.values import fact_args
 from flowrail.machines.walks import Plan, Walk, plan
+from flowrail.machines.workflow import Workflow
 from flowrail.rehearsal.process import exit_status
+from flowrail.rehearsal.replaying import ended
 
 if TYPE_CHECKING:
     from flowrail.rehearsal.strategies import actions, parameters, sessions, workflows
@@ -40,6 +43,7 @@ __all__ = [
     "extract_schema",
     "generate_inputs",
     "input_id",
+    "load",
     "parameters",
     "perform",
     "plan",
@@ -74,13 +78,27 @@ def run_skill_invocation(workflow: Definition, params: Mapping[str, Any]) -> int
     return exit_status(words)
 
 
+def load(address: str, *, root: str | None = None) -> Workflow:
+    """Return the workflow that `flow step` would run from here, ready to run; *root* is looked through first.
+
+    Python of a project has to be allowed, as for `flow step`.
+    """
+    from flowrail.discovery.locations import skill_roots
+    from flowrail.machines.keys import state_folder
+    from flowrail.skills.opening import open_skill
+
+    home = os.path.expanduser("~")
+    roots = skill_roots(os.getcwd(), home, os.environ, () if root is None else (root,))
+    return open_skill(address, roots, state_folder(os.environ, home)).workflow
+
+
 class Run:
     """A run in memory, one call a move: ``Run(workflow, mode="quick").report("ok").step == "look"``.
 
     Every call returns the run itself. Nothing is written; what a command would refuse is raised.
     """
 
-    def __init__(self, workflow: Definition, **params: Any) -> None:
+    def __init__(self, workflow: Definition, /, **params: Any) -> None:
         self.workflow = workflow
         self.session: Session = start(workflow, params)
 
@@ -104,27 +122,37 @@ class Run:
         """The text of the step at hand."""
         return "\n".join(self.guidance.actions)
 
-    def report(self, outcome: str = "done", **facts: Any) -> Run:
+    def report(self, outcome: str = "done", /, **facts: Any) -> Run:
         """Report how the step went."""
         given = {name: freeze_deep(value) for name, value in facts.items()}
         self.session = advance(self.workflow, self.session, Report(str(outcome), given))
         return self
 
-    def answer(self, **answers: str) -> Run:
-        """Answer questions by their ids, each by the label of an option."""
+    def answer(self, **answers: str | Sequence[str]) -> Run:
+        """Answer questions by their ids, each by the label of an option, or by several."""
         known = asking.asked(self.session)
+        unknown = answers.keys() - {each.id for each in known}
+        if unknown:
+            raise ValueError(f"step {self.step!r} does not ask {min(unknown)!r}")
         answered = [
-            each.answered([answers[each.id]], at="", by="test", reason=REASON) if each.id in answers else each
+            each.answered(_words(answers[each.id]), at="", by="test", reason=REASON)
+            if each.id in answers
+            else each
             for each in known
         ]
         self.session = asking.with_questions(self.session, answered)
         return self
 
     def agents(self, *outcomes: str) -> Run:
-        """Let the step's agents come back, the first with the first outcome, and so on."""
+        """Let the step's agents come back, the first with the first outcome, and so on.
+
+        `cancelled` is for work that was called off, an empty text for an agent that is not back yet.
+        """
         states = list(dispatching.states(self.session))
+        if len(outcomes) > len(states):
+            raise ValueError(f"step {self.step!r} hands out {len(states)} pieces of work")
         for at, outcome in enumerate(outcomes):
-            states[at] = states[at]._replace(status=dispatching.DONE, outcome=str(outcome))
+            states[at] = ended(states[at], str(outcome))
         self.session = dispatching.with_states(self.session, states)
         return self
 
@@ -132,6 +160,15 @@ class Run:
         """Record a finding of the review at hand."""
         self.session, _ = reviewing.record(self.workflow, self.session, severity=severity, text=text)
         return self
+
+    def resolve(self, finding: str) -> Run:
+        """Take back a finding, by its id: ``F1`` is the first."""
+        self.session, _ = reviewing.resolve(self.workflow, self.session, finding)
+        return self
+
+
+def _words(answer: str | Sequence[str]) -> Sequence[str]:
+    return [answer] if isinstance(answer, str) else answer
 
 
 def _said(value: Any) -> str:

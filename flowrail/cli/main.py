@@ -45,6 +45,8 @@ COMMANDS = {
     "coverage": Entry(
         f"{_HERE}.coverage", _LOOK, "Tell which ways through a workflow were taken, and which never"
     ),
+    "record": Entry(f"{_HERE}.record", _LOOK, "Turn a session into a test"),
+    "replay": Entry(f"{_HERE}.replay", _LOOK, "Run recorded sessions against today's workflows"),
     "preview": Entry(f"{_HERE}.preview", _LOOK, "Show what a step tells, without a session"),
     "diagram": Entry(f"{_HERE}.diagram", _LOOK, "Draw a workflow"),
     "discover": Entry(f"{_HERE}.discover", _LOOK, "Find skills that can take over a piece of work"),

@@ -8,5 +8,8 @@ rehearse    all walks of all workflows asked for
 coverage    ways taken, of walks or of kept sessions
 covered     the same told, and drawn
 junit       the results as a JUnit document
-recording   a kept session as a test, and kept sessions against today's workflows
+recording   a kept session as a script of turns
+as_test     such a script as a test in Python
+replaying   the same run against today's workflow
+replayed    that for many sessions, and told
 """

@@ -1,0 +1,239 @@
+"""A kept session as a script: what was given, done and reported turn by turn, and where each led.
+
+Read from the journal alone. What was gone back from is left out, a fork begins with what its source did,
+and steps that were renamed since stand under the names that they were given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from flowrail.errors import StorageError
+from flowrail.machines import asking, dispatching, reviewing
+from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
+from flowrail.machines.dispatching import Dispatched
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.ledger import Record
+from flowrail.machines.plain import from_plain
+from flowrail.machines.session import Session
+from flowrail.machines.store import Store
+
+MOST_FORKS = 50
+NOT_BACK = ""
+"""What stands for an agent that had not come back when its step was reported."""
+
+
+class Turn(NamedTuple):
+    """One report with all that went before it at its step, and where the session stood afterwards.
+
+    ``agents`` has a word for each piece of work; ``findings`` are severity and text, ``resolved`` the ids of
+    those taken back; ``answers`` have the words of each answer. ``moved`` is false where a limit asked.
+    """
+
+    revision: int
+    step: str
+    report: str
+    facts: Mapping[str, Any] = Frozen()
+    agents: tuple[str, ...] = ()
+    findings: tuple[tuple[str, str], ...] = ()
+    resolved: tuple[str, ...] = ()
+    answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    to: str | None = None
+    status: str = ""
+    moved: bool = True
+
+
+class Script(NamedTuple):
+    """A session from its start to where it stands now."""
+
+    session: str
+    skill: str
+    params: Mapping[str, Any]
+    entry: str | None
+    turns: tuple[Turn, ...]
+    started_at: str = ""
+
+
+def script(store: Store, session_id: str) -> Script:
+    """Return what a session did; refused where its journal cannot be read."""
+    records = _records(store, session_id)
+    first, last = records[0].session, records[-1].session
+    line = _Line(_definition(store, session_id), _renames(records))
+    began, entry = _begin(store, records[0], line, MOST_FORKS)
+    for before, after in pairwise(records):
+        line.take(before, after)
+    given = _given(line.definition, last)
+    return Script(session_id, first.skill, given, line.today(entry), tuple(line.turns), began)
+
+
+class _Line:
+    """The turns that led to where a session stands, and those that led to each of its revisions.
+
+    ``names`` are the renamings that are still to come.
+    """
+
+    def __init__(self, definition: Definition, names: Sequence[Mapping[str, str]]) -> None:
+        self.definition = definition
+        self.turns: list[Turn] = []
+        self.at: dict[int, list[Turn]] = {}
+        self._to_come = list(names)
+        self._done: dict[str, str] = {}
+
+    def take(self, before: Record, after: Record) -> None:
+        """Take note of one record."""
+        if after.kind in {"move", "limit"}:
+            step = self.definition.get(self._at_last(before.session.step))
+            self.turns = [*self.turns, _turn(step, before, after, self.turns)]
+        elif after.kind == "rewind":
+            self.turns = self.at.get(int(after.note["to"]), [])
+        self.rename(after)
+        if after.session.revision != before.session.revision:
+            self.at[after.session.revision] = self.turns
+
+    def rename(self, record: Record) -> None:
+        """Give the steps so far the names of a migration, if the record is one."""
+        names = _names_in(record)
+        if names:
+            self._to_come = self._to_come[1:]
+            self._done = {old: names.get(new, new) for old, new in self._done.items()} | dict(names)
+            self.turns = [_renamed(each, names) for each in self.turns]
+            self.at = {at: [_renamed(each, names) for each in turns] for at, turns in self.at.items()}
+
+    def today(self, step: str | None) -> str | None:
+        """Return the name that the first step has now."""
+        return self._done.get(step, step) if step is not None else None
+
+    def _at_last(self, step: str | None) -> str | None:
+        for names in self._to_come:
+            step = names.get(step, step) if step is not None else None
+        return step
+
+
+def _begin(store: Store, first: Record, line: _Line, depth: int) -> tuple[str, str | None]:
+    """Put into *line* what was before a session's first record: for a fork, the turns of its source.
+
+    Return when it all began, and at which step.
+    """
+    session = first.session
+    line.at[session.revision] = line.turns
+    if first.kind != "fork":
+        return session.started_at, session.step
+    source, revision = str(first.note["from"]["session"]), int(first.note["from"]["revision"])
+    if not depth:
+        raise StorageError(f"`{session.id}` is a fork of forks without end", hint="record its source instead")
+    records = _records(store, source)
+    above = _Line(_definition(store, source), _renames(records))
+    began, entry = _begin(store, records[0], above, depth - 1)
+    there = records[0].session.revision == revision
+    for before, after in pairwise(records):
+        if after.kind == "fork" and after.note.get("into") == session.id:
+            break
+        if there:
+            above.rename(after)
+        else:
+            above.take(before, after)
+            there = after.session.revision == revision
+    line.turns = above.at.get(revision, above.turns)
+    line.at[session.revision] = line.turns
+    return began, above.today(entry)
+
+
+def _given(definition: Definition, session: Session) -> Mapping[str, Any]:
+    """Return the parameters of a session that are not what they would have been without being given."""
+    declared = definition.params
+    return {
+        name: value
+        for name, value in session.params.items()
+        if name not in declared or not declared[name].has_default or declared[name].default != value
+    }
+
+
+def _records(store: Store, session_id: str) -> list[Record]:
+    return [store.whole(session_id, each) for each in store.records(session_id)]
+
+
+def _renames(records: Sequence[Record]) -> list[Mapping[str, str]]:
+    return [names for names in map(_names_in, records) if names]
+
+
+def _names_in(record: Record) -> Mapping[str, str]:
+    """Return the names that a migration gave to steps."""
+    return (record.note.get("renamed") or {}) if record.kind == "migrate" else {}
+
+
+def _definition(store: Store, session_id: str) -> Definition:
+    try:
+        return from_plain(store.definition(session_id)["workflow"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise StorageError(
+            f"what session `{session_id}` keeps of its workflow is damaged",
+            hint=f"`flow migrate {session_id}` writes it anew",
+            session=session_id,
+        ) from None
+
+
+def _turn(step: StepDef | None, before: Record, after: Record, earlier: Sequence[Turn]) -> Turn:
+    was, now = before.session, after.session
+    move = now.last if after.kind == "move" else None
+    asked = DONE if step is None or step.decides else str(Outcome.FAIL)
+    return Turn(
+        revision=now.revision,
+        step=str(was.step),
+        report=move.reported if move is not None else asked,
+        facts=move.facts if move is not None else _facts_since(step, was, now),
+        agents=tuple(_came_back(_dispatched(was if move is not None else now, after.note))),
+        findings=tuple(_found(was, earlier)),
+        resolved=tuple(_taken_back(was, earlier)),
+        answers=tuple(_answered(was)),
+        to=now.step,
+        status=now.status,
+        moved=move is not None,
+    )
+
+
+def _facts_since(step: StepDef | None, was: Session, now: Session) -> Mapping[str, Any]:
+    """Return the facts of a report that raised a question: those of its step, as they are since then."""
+    changed = {name for name, value in now.state.items() if name not in was.state or was.state[name] != value}
+    declared = set(step.reports) if step is not None else set()
+    known = declared | changed if step is None or callable(step.handler) else declared
+    return {name: value for name, value in now.state.items() if name in known}
+
+
+def _dispatched(session: Session, note: Mapping[str, Any]) -> tuple[Dispatched, ...]:
+    told = note.get("dispatches")
+    return dispatching.states(session._replace(dispatches=tuple(told)) if told else session)
+
+
+def _came_back(dispatches: Sequence[Dispatched]) -> Iterator[str]:
+    for each in dispatches:
+        if each.status == dispatching.CANCELLED:
+            yield dispatching.CANCELLED
+        else:
+            yield str(each.outcome) if each.status == dispatching.DONE else NOT_BACK
+
+
+def _found(was: Session, earlier: Sequence[Turn]) -> Iterator[tuple[str, str]]:
+    known = sum(len(turn.findings) for turn in earlier)
+    yield from ((each.severity, each.text) for each in reviewing.findings(was)[known:])
+
+
+def _taken_back(was: Session, earlier: Sequence[Turn]) -> Iterator[str]:
+    known = {each for turn in earlier for each in turn.resolved}
+    yield from (each.id for each in reviewing.findings(was) if not each.is_open and each.id not in known)
+
+
+def _answered(was: Session) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for each in asking.asked(was):
+        if each.source == asking.BY_AGENT:
+            continue
+        if each.answer is not None:
+            yield each.id, each.answer
+        elif each.default is not None:  # its deadline had passed when the step was reported
+            yield each.id, (each.default,)
+
+
+def _renamed(turn: Turn, names: Mapping[str, str]) -> Turn:
+    to = names.get(turn.to, turn.to) if turn.to is not None else None
+    return turn._replace(step=names.get(turn.step, turn.step), to=to)

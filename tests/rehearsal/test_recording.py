@@ -1,0 +1,327 @@
+"""A session written down: as a test that runs, and replayed against what its workflow is today."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, sessions_folder, told
+
+from flowrail.machines.keys import Owner
+from flowrail.machines.store import Store
+from flowrail.machines.walks import plan
+from flowrail.rehearsal.as_test import source
+from flowrail.rehearsal.playing import Player
+from flowrail.rehearsal.recording import script
+from flowrail.rehearsal.replaying import replay
+from flowrail.rehearsal.stage import Inside
+from flowrail.skills.opening import open_skill
+from flowrail.skills.runs import World
+
+HIGH = ("done", "-s", "sure=high", "-s", 'where=["src"]')
+LOW = ("done", "-s", "sure=low", "-s", 'where=["src"]', "-s", 'note=it is\n"so"')
+ALL = """\
+name: NAME
+params: {class: {type: string, default: x}}
+steps:
+  - id: ask
+    title: Ask
+    actions: [Ask.]
+    questions: [{id: go, header: Go, text: "On?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}],
+                 default: "Yes", deadline: 3600}]
+    next: {ok: work, fail: null}
+  - id: work
+    title: Work
+    actions: [Hand it out.]
+    dispatch: {agent: explore, over: [a, b, c], prompt: steps/work.agent.md, join: any}
+    next: {ok: gate, fail: null}
+  - id: gate
+    title: Gate
+    actions: [Decide.]
+    gate: {name: Work, review: work, limit: 1}
+    next: {ok: try, fail: work}
+  - id: try
+    title: Try
+    actions: [Try.]
+    limit: 1
+    reports: {outcome: {type: string, required: true}}
+    next: {ok: null, fail: ask}
+"""
+TEXTS = {"steps/work.agent.md": "Look at $item.\n"}
+
+
+def walk(skill: str, *reports: tuple[str, ...], given: tuple[str, ...] = ()) -> str:
+    """Begin a session, report each of *reports* in turn, and return its id."""
+    session = str(told("start", skill, *given)["session"])
+    for words in reports:
+        told("step", skill, *words, "--session", session)
+    return session
+
+
+def run_everything() -> str:
+    """Return a session with an answer, agents back well, badly, called off, findings and limits."""
+    put_skill("all", ALL, texts=TEXTS)
+    session = str(told("start", "all", "-p", "class=y")["session"])
+    told("answer", session, "go=Yes")
+    told("step", "all", "done", "--session", session)
+    for number, outcome in ((1, "fail"), (2, "ok")):
+        handed = told("claim", session, f"d1-{number}")
+        line = next(each for each in handed["finish"] if f" {outcome} " in each)
+        assert flow(*line.split()[1:]).status == 0
+    told("finding", "add", session, "--severity", "MUST", "--text", "wrong")
+    told("finding", "add", session, "--severity", "COULD", "--text", "odd")
+    told("finding", "resolve", session, "F2")
+    told("step", "all", "ok", "--session", session)
+    told("step", "all", "done", "--session", session)
+    told("answer", session, "limit=accept-the-risk", "--reason", "it is late")
+    told("step", "all", "done", "--session", session)
+    told("step", "all", "fail", "-s", "outcome=meant", "--session", session)
+    told("answer", session, "limit=another-round")
+    told("step", "all", "done", "--session", session)
+    return session
+
+
+def recorded(session: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Write a session down as a test and run it by itself."""
+    file = folder / "test_it.py"
+    file.write_text(flow("record", session).out)
+    return subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
+
+
+def replays(*words: str) -> list[Any]:
+    ran = flow("replay", *words, "--json")
+    found: list[Any] = ran.data["replays"]
+    assert ran.status == any(each["status"] == "parts" for each in found)
+    return found
+
+
+def test_a_session_becomes_a_test_that_runs(tmp_path: Path) -> None:
+    put_skill("asking", ASKING)
+    session = walk("asking", LOW, HIGH, ("fail",), given=("-p", "topic=a b"))
+
+    done = recorded(session, tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    text = (tmp_path / "test_it.py").read_text()
+    assert f"Session `{session}` of 20" in text
+    assert "topic='a b')" in text
+    assert "assert run.status == 'failed'" in text
+
+
+def test_everything_that_was_done_stands_in_it(tmp_path: Path) -> None:
+    session = run_everything()
+
+    done = recorded(session, tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    text = (tmp_path / "test_it.py").read_text()
+    for line in (
+        "run = Run(load('all'), **{'class': 'y'})",
+        "run.answer(go='Yes')",
+        "run.agents('fail', 'ok', '')",
+        "run.finding('MUST', 'wrong')",
+        "run.resolve('F2')",
+        "run.answer(limit='Accept the risk')",
+        "run.report('fail', outcome='meant')",
+        "== ('try', 'waiting')  # its limit asks the user",
+    ):
+        assert line in text, line
+    assert replays(session)[0]["status"] == "same"
+
+
+def test_the_test_fails_where_the_workflow_goes_elsewhere(tmp_path: Path) -> None:
+    folder = put_skill("asking", ASKING)
+    session = walk("asking", HIGH)
+    text = (folder / "workflow.yaml").read_text()
+    (folder / "workflow.yaml").write_text(text.replace("ok: tell, iterate: look", "ok: look, iterate: tell"))
+
+    done = recorded(session, tmp_path)
+
+    assert done.returncode == 1
+    assert "AssertionError" in done.stderr
+
+
+def test_sessions_of_today_go_the_same_way() -> None:
+    put_skill("asking", ASKING)
+    first = walk("asking", LOW, HIGH, ("ok",))
+    second = walk("asking")
+
+    assert {each["session"]: (each["status"], each["turns"]) for each in replays()} == {
+        first: ("same", 3),
+        second: ("same", 0),
+    }
+    assert [each["session"] for each in replays(second)] == [second]
+    assert len(replays("asking")) == 2
+    assert flow("replay", "asking").out.endswith("2 same\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "number", "why"),
+    [
+        ("sure == 'high'", "sure == 'low'", 1, "leads to `tell`, then to `look`"),
+        ("limit: 3", "limit: 1", 1, "leads to `tell`, then to `look`"),
+        ("choices: [low, high]", "choices: [high, sure]", 1, "[BAD_VALUES]"),
+        ("fail: null}}", "skip: null}}", 3, "[OUTCOME_NOT_OPEN]"),
+        ("topic", "about", 0, "`topic` is not known"),
+        ("size", "width", None, ""),
+        (
+            "steps:",
+            "entry: new\nsteps:\n  - {id: new, title: New, actions: [New.], next: {ok: look}}",
+            0,
+            "it begins at `new`, then at `look`",
+        ),
+        ("title: Tell", "title: Say", None, ""),
+    ],
+)  # fmt: skip
+def test_the_first_report_that_would_go_elsewhere_is_named(
+    old: str, new: str, number: int | None, why: str
+) -> None:
+    folder = put_skill("asking", ASKING)
+    session = walk("asking", LOW, HIGH, ("fail",), given=("-p", "topic=cats"))
+    text = (folder / "workflow.yaml").read_text()
+    assert old in text
+    (folder / "workflow.yaml").write_text(text.replace(old, new))
+
+    (told_of,) = replays(session)
+
+    assert (told_of["at"] or {"number": None})["number"] == number
+    assert why in told_of["why"]
+    assert (told_of["status"] == "parts") is (number is not None)
+
+
+def test_what_was_rewound_is_left_out_and_forks_begin_with_their_source(tmp_path: Path) -> None:
+    put_skill("asking", ASKING)
+    session = walk("asking", LOW, HIGH, ("fail",))
+    assert refused("rewind", session, "--to", "9")[0] == 2
+    other = walk("asking", LOW, LOW)
+    told("rewind", other, "--to", "1")
+    told("step", "asking", *HIGH, "--session", other)
+    forked = str(told("fork", session, "--at", "2")["session"])
+    told("step", "asking", "ok", "--session", forked)
+    again = str(told("fork", forked, "--at", "2")["session"])
+
+    turns = {each["session"]: each["turns"] for each in replays()}
+
+    assert turns == {session: 3, other: 2, forked: 3, again: 2}
+    assert all(each["status"] == "same" for each in replays())
+    assert recorded(forked, tmp_path).returncode == 0
+
+
+def test_steps_stand_under_the_names_of_today(tmp_path: Path) -> None:
+    folder = put_skill("asking", ASKING)
+    session = walk("asking", LOW)
+    for old, new in (("look", "watch"), ("watch", "see")):
+        text = (folder / "workflow.yaml").read_text()
+        (folder / "workflow.yaml").write_text(text.replace(old, new))
+        told("migrate", session, "--map", f"{old}={new}")
+    told("rewind", session, "--to", "0")
+    told("step", "asking", *HIGH, "--session", session)
+
+    assert replays(session)[0]["status"] == "same"
+    assert "assert run.step == 'see'" in flow("record", session).out
+    assert recorded(session, tmp_path).returncode == 0
+
+
+def test_work_and_questions_that_are_others_now_are_named() -> None:
+    session = run_everything()
+    folder = Path.cwd() / ".claude" / "skills" / "all"
+    text = (folder / "workflow.yaml").read_text()
+
+    (folder / "workflow.yaml").write_text(text.replace("[a, b, c]", "[a, b]"))
+    assert "hands out 2 pieces of work, then 3" in replays(session)[0]["why"]
+    (folder / "workflow.yaml").write_text(text.replace("id: go", "id: on"))
+    assert "no longer asks `go`" in replays(session)[0]["why"]
+    (folder / "workflow.yaml").write_text(text.replace('"Yes"', '"Yeah"'))
+    assert "`Yes` is no option" in replays(session)[0]["why"]
+    (folder / "workflow.yaml").write_text("steps: [")
+    assert "[INVALID_WORKFLOW]" in replays(session)[0]["why"]
+
+
+def test_code_runs_only_where_allowed_and_what_it_raises_is_told() -> None:
+    folder = put_python("py")
+    allow("py")
+    session = walk("py", ("done",))
+    assert replays()[0]["status"] == "same"
+    text = (folder / "workflow.py").read_text()
+    (folder / "workflow.py").write_text(text.replace("return Outcome.OK", 'raise LookupError("lost")'))
+
+    (untrusted,) = replays()
+    allow("py")
+    (raised,) = replays(session)
+
+    assert untrusted["status"] == "skipped"
+    assert "flow trust py" in untrusted["why"]
+    assert raised["status"] == "parts"
+    assert "lost" in raised["why"]
+
+
+def test_what_cannot_be_read_is_skipped_and_refused_where_it_was_named() -> None:
+    put_skill("asking", ASKING)
+    put_skill("asking-more")
+    other = walk("asking-more")
+    broken = walk("asking")
+    journal = sessions_folder() / broken / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b"look", b"lock"))
+    (sessions_folder() / "asking-abcde2").mkdir()
+
+    assert {each["session"]: each["status"] for each in replays()} == {other: "same", broken: "skipped"}
+    assert f"{broken}: " in flow("replay").out
+    assert refused("replay", broken)[0] == 3
+    assert refused("record", broken)[0] == 3
+    assert refused("replay", "nosuch")[0] == 2
+    assert refused("replay", "asking-abcde2")[0] == 2
+
+
+def test_a_damaged_copy_of_the_workflow_is_refused() -> None:
+    put_skill("asking", ASKING)
+    session = walk("asking")
+    (sessions_folder() / session / "definition.json").write_text('{"workflow": {}}')
+
+    assert refused("record", session)[0] == 3
+
+
+def test_a_program_gets_the_turns() -> None:
+    put_skill("asking", ASKING)
+    session = walk("asking", HIGH, ("fail",))
+
+    data = told("record", session)
+
+    assert [turn["to"] for turn in data["turns"]] == ["tell", None]
+    assert data["turns"][0]["facts"] == {"sure": "high", "where": ["src"]}
+    assert data["test"].startswith('"""Session')
+
+
+def test_without_sessions_there_is_nothing_to_replay() -> None:
+    assert flow("replay").out == "no session to replay\n"
+
+
+def test_sessions_of_somebody_else_are_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    put_skill("asking", ASKING)
+    session = walk("asking", HIGH)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
+
+    assert replays()[0]["status"] == "skipped"
+    assert refused("replay", session)[0] == 7
+    assert "def test_asking_" in flow("record", session).out
+
+
+@pytest.mark.parametrize(
+    "address", ["problem-analysis", "planner/executor", "deepthink", "leon-writing-style", "decision-critic"]
+)
+def test_every_walk_of_a_bundled_skill_is_recorded_as_it_went(address: str, tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "store"), Owner(str(tmp_path / "state")))
+    world = World(store, (), str(tmp_path / "state"), lambda: "2026-01-01T00:00:00.000Z", "test", store.path)
+    workflow = open_skill(address, (), world.state).workflow
+    player = Player(Inside(world))
+    for walk_through in plan(workflow).walks[:6]:
+        assert player.play(address, walk_through).ok
+
+    for session in store.ids():
+        if store.read(session).session.skill == address:
+            written = script(store, session)
+            assert replay(workflow, written) is None
+            assert written.turns[-1].to is None
+            exec(compile(source(written), session, "exec"), {"__name__": "__main__"})  # noqa: S102
