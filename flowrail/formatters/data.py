@@ -10,6 +10,10 @@ from flowrail.errors import FlowError
 from flowrail.formatters.told import FENCE, around, own_pieces
 from flowrail.machines.guidance import Guidance, Way, command
 from flowrail.machines.kept import Kept
+from flowrail.machines.wording import in_words, shortened
+
+LONGEST_PARAM = 400
+"""Parameters are told so far beside a step; JSON has the whole."""
 
 
 def render(guidance: Guidance) -> dict[str, Any]:
@@ -82,6 +86,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value
+
+
+def in_short(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *values* as plain data, those that are long as a text that is cut."""
+    texts = {name: in_words(value) for name, value in values.items()}
+    return {
+        name: plain(value) if len(texts[name]) <= LONGEST_PARAM else shortened(texts[name], LONGEST_PARAM)
+        for name, value in values.items()
+    }
 
 
 def example_text(value: Any) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowrail.formatters.data import example_text
+from flowrail.formatters.data import example_text, in_short
 from flowrail.formatters.escape import one_line, visible
-from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, pieces
+from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, item_of, pieces, variables
 from flowrail.machines.guidance import Guidance, Way, wants_of
 from flowrail.machines.wording import in_words, shortened
 
@@ -16,8 +16,8 @@ def render(guidance: Guidance) -> str:
     parts = [_header(guidance)]
     if guidance.resumed:
         parts.append(
-            f"Resumed; started {guidance.started_at}{_given(guidance)}. "
-            f"For a new one: {guidance.start_command}"
+            f"Resumed; started {guidance.started_at}{_given(guidance)}."
+            + (f" For a new one: {guidance.start_command}" if guidance.start_command else "")
         )
     parts.append(visible("\n".join(pieces(guidance)).strip("\n")))
     parts += [part for part in (_dispatches(guidance), _questions(guidance), _findings(guidance)) if part]
@@ -39,7 +39,8 @@ def _header(guidance: Guidance) -> str:
 
 
 def _given(guidance: Guidance) -> str:
-    given = ", ".join(f"{name}={one_line(in_words(value))}" for name, value in guidance.params.items())
+    params = in_short(guidance.params)
+    given = ", ".join(f"{name}={one_line(in_words(value))}" for name, value in params.items())
     return f" with {given}" if given else ""
 
 
@@ -49,7 +50,8 @@ def _dispatches(guidance: Guidance) -> str:
         return ""
     lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
     for each in guidance.dispatches:
-        item = "" if each.item is None else f" ({one_line(example_text(each.item))})"
+        about = one_line(variables(each) or item_of(each) or "")
+        item = f" ({about})" if about else ""
         holder = f" by {one_line(each.holder)}" if each.holder and each.status == "claimed" else ""
         outcome = f" {each.outcome}" if each.outcome else ""
         runs = f" runs {each.workflow}" if each.workflow else ""
@@ -57,7 +59,8 @@ def _dispatches(guidance: Guidance) -> str:
         if each.status == "done" and each.result:
             lines.append(f"    {_result(each.result)}")
         if each.status != "done" or each.again:
-            lines.append(f"    {visible(each.resume or each.command)}")
+            line = (each.cancel if join.met else None) or each.resume or each.command
+            lines.append(f"    {visible(line)}")
     return "\n".join(lines)
 
 
@@ -73,6 +76,8 @@ def _questions(guidance: Guidance) -> str:
             lines.append(f"Answered{where}: {one_line(each.text)}  {one_line('; '.join(each.answer))}")
             continue
         lines.append(f"For the user{where} [{one_line(each.header)}]: {one_line(each.text)}")
+        if each.default and each.due:
+            lines.append(f"  without an answer until {each.due}: {one_line(each.default)}")
         for option in each.options:
             about = f"  {one_line(option['description'])}" if option["description"] else ""
             lines.append(f"  {one_line(option['label'])}{about}\n    {visible(option['command'])}")

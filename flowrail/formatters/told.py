@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from flowrail.machines.guidance import Guidance
 from flowrail.machines.markup import Markup
+from flowrail.machines.wording import in_words, shortened
+
+if TYPE_CHECKING:
+    from flowrail.machines.views import DispatchView, QuestionView
+
+BY_LIMIT = "limit"
 
 FENCE = "flow:"
 FINDING = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
 """What belongs to the command that records a finding; a long text goes into a file, `--file FILE`."""
 
+ASK_USER = (
+    "Put what is open to the user, word for word and with every option, in one call of your question tool "
+    "(AskUserQuestion in Claude Code); answer nothing yourself. Then run the command of what was chosen."
+)
+OWN_WORDS = "For an answer in other words, put other:TEXT in the place of the label."
+SEVERAL = "Where multi is true, append one ID=LABEL for each further choice."
+LONGEST_VALUE = 120
+"""Items and variables of work are told so far; JSON has the whole, and so has the agent that does it."""
+
 MANY = 4
 FACTS_FILE = "or append --facts FILE instead, a file that holds them as one JSON object"
 """Said where so many values are asked for that a command line gets unwieldy."""
+
+
+def how_to_ask(questions: Sequence[QuestionView]) -> str:
+    """Return what to do with the open ones of *questions*; nothing where there is none."""
+    waiting = [each for each in questions if each.answer is None]
+    lines = [
+        *([ASK_USER] if waiting else []),
+        *([OWN_WORDS] if any(each.source != BY_LIMIT for each in waiting) else []),
+        *([SEVERAL] if any(each.multi for each in waiting) else []),
+    ]
+    return " ".join(lines)
+
+
+def variables(dispatch: DispatchView) -> str:
+    """Return the variables of a piece of work, each cut where it is long."""
+    return " ".join(
+        f"{name}={shortened(in_words(value), LONGEST_VALUE)}" for name, value in dispatch.vars.items()
+    )
+
+
+def item_of(dispatch: DispatchView) -> str | None:
+    """Return what a piece of work is about, cut where it is long."""
+    return None if dispatch.item is None else shortened(in_words(dispatch.item), LONGEST_VALUE)
 
 
 def pieces(guidance: Guidance) -> list[str | Markup]:

@@ -7,12 +7,11 @@ from typing import Any
 from flowrail.formatters.data import plain
 from flowrail.formatters.elements import element
 from flowrail.formatters.escape import one_line, visible
-from flowrail.formatters.told import FENCE
+from flowrail.formatters.told import FENCE, FINDING
 from flowrail.machines.asking import Put
 from flowrail.machines.dispatching import Ended, Handed
 from flowrail.machines.guidance import Guidance, command
 from flowrail.machines.markup import Markup
-from flowrail.machines.questions import Option, Question
 from flowrail.machines.relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
 from flowrail.machines.reviewing import Recorded
 
@@ -35,6 +34,7 @@ def handed_text(handed: Handed) -> str:
             "",
             SUB_AGENT_QUESTION_FORMAT,
             element("ask_command", handed.ask),
+            *([element("finding_command", handed.finding, append=FINDING)] if handed.finding else []),
         )
     )
 
@@ -61,6 +61,7 @@ def handed_data(handed: Handed) -> dict[str, Any]:
         "prompt": "\n".join(_pieces(handed)),
         "finish": list(handed.finish),
         "ask_command": handed.ask,
+        "finding_command": handed.finding,
         "answered": [{"question": text, "answer": said} for text, said in handed.answered],
     }
 
@@ -80,7 +81,7 @@ def ended_data(ended: Ended) -> dict[str, Any]:
 
 def put_text(put: Put) -> str:
     """Return the block that is an agent's whole answer; it tells whoever launched it how to go on."""
-    return str(as_xml(_questions(put), answer=put.answer))
+    return str(as_xml(put.written, answer=put.answer))
 
 
 def put_data(put: Put) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def put_data(put: Put) -> dict[str, Any]:
     return {
         "session": put.session,
         "questions": [plain(each._asdict()) for each in put.questions],
-        "host": as_host_questions(_questions(put)),
+        "host": as_host_questions(put.written),
         "block": put_text(put),
         "answer_command": put.answer,
         "resume_command": put.resume,
@@ -113,16 +114,3 @@ def invocation(guidance: Guidance, place: str) -> str:
 def finding_data(home: str, finding: Recorded) -> dict[str, Any]:
     """Return a finding and the session that keeps it."""
     return {"session": home, **plain(finding._asdict()), "open": finding.is_open}
-
-
-def _questions(put: Put) -> list[Question]:
-    return [
-        Question(
-            each.id,
-            each.header,
-            each.text,
-            tuple(Option(option.label, option.description) for option in each.options),
-            each.multi,
-        )
-        for each in put.questions
-    ]

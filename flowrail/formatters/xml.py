@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from flowrail.formatters.data import example_text, plain
+from flowrail.formatters.data import example_text, in_short
 from flowrail.formatters.escape import attributes, xml_text
-from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, pieces
+from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, how_to_ask, item_of, pieces, variables
 from flowrail.machines.guidance import Guidance, Want, Way, wants_of
 from flowrail.machines.markup import Markup
 
@@ -21,6 +21,11 @@ LAUNCH_AGAIN = "What failed is still needed: see to the reason, then launch a ne
 LAUNCH_ANEW = (
     "What is claimed is at work. Where its agent is gone, launch a new one, whose whole task is the command "
     "printed for it and what that prints."
+)
+
+ENOUGH = (
+    "Enough have succeeded: launch nothing more. What is still at work is called off when this step is "
+    "reported, or before that by the command printed for it."
 )
 
 
@@ -69,7 +74,7 @@ def _body(guidance: Guidance) -> list[str]:
 
 
 def _resumed(guidance: Guidance) -> str:
-    params = json.dumps(plain(guidance.params), ensure_ascii=False)
+    params = json.dumps(in_short(guidance.params), ensure_ascii=False)
     return f"<resumed{attributes(params=params)}>{xml_text(guidance.start_command or '')}</resumed>"
 
 
@@ -84,14 +89,17 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
     if any(each.again for each in guidance.dispatches):
         yield "<launch>" + xml_text(LAUNCH_AGAIN) + "</launch>"
     asked = any(each.answer is None for each in guidance.questions)
-    if not asked and any(each.resume for each in guidance.dispatches):
+    if not (asked or join.met) and any(each.resume for each in guidance.dispatches):
         yield "<launch>" + xml_text(LAUNCH_ANEW) + "</launch>"
+    if join.met and join.open:
+        yield "<launch>" + xml_text(ENOUGH) + "</launch>"
     for each in guidance.dispatches:
         about = attributes(
             id=each.id,
             agent=each.agent,
             workflow=each.workflow,
-            item=None if each.item is None else example_text(each.item),
+            item=item_of(each),
+            vars=variables(each) or None,
             model=each.model,
             status=each.status,
             holder=each.holder,
@@ -102,7 +110,7 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
         inside = (
             example_text(each.result)
             if each.status == "done" and not each.again
-            else each.resume or each.command
+            else (each.cancel if join.met else None) or each.resume or each.command
         )
         yield f"<dispatch{about}>{xml_text(inside)}</dispatch>"
     yield "</dispatches>"
@@ -112,12 +120,16 @@ def _questions(guidance: Guidance) -> Iterator[str]:
     if not guidance.questions:
         return
     yield "<questions>"
+    if asked := how_to_ask(guidance.questions):
+        yield f"<ask>{xml_text(asked)}</ask>"
     for each in guidance.questions:
         about = attributes(
             id=each.id,
             header=each.header,
             multi=each.multi or None,
             session=None if each.session == guidance.session else each.session,
+            default=each.default if each.answer is None else None,
+            until=each.due if each.answer is None else None,
         )
         if each.answer is not None:
             said = xml_text("; ".join(each.answer))

@@ -13,7 +13,7 @@ from flowrail._codec import from_plain, to_plain
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import wording
 from flowrail.machines.definition import Outcome, QuestionDef, StepDef
-from flowrail.machines.questions import OWN_WORDS
+from flowrail.machines.questions import OWN_WORDS, Question
 from flowrail.machines.session import ACTIVE, WAITING, Session
 
 BY_STEP, BY_AGENT, BY_LIMIT = "step", "agent", "limit"
@@ -128,6 +128,7 @@ class Put(NamedTuple):
 
     session: str
     questions: tuple[Asked, ...]
+    written: tuple[Question, ...]
     answer: str
     resume: str
 

@@ -97,6 +97,8 @@ class Handed(NamedTuple):
     ask: str = ""
     answered: tuple[tuple[str, str], ...] = ()
     resources: Mapping[str, str] = Frozen()
+    finding: str | None = None
+    """For a reviewer: the command that puts a finding on record, but for what was found."""
 
 
 class Ended(NamedTuple):
@@ -143,6 +145,16 @@ def one(session: Session, dispatch_id: str) -> Dispatched:
             dispatches=list(known),
         )
     return known[dispatch_id]
+
+
+def check_held(session: Session, token: str) -> None:
+    """Refuse a token by which nobody holds a piece of work of the current step any more."""
+    if not any(each.token == token and each.status == CLAIMED for each in states(session)):
+        raise DispatchGoneError(
+            f"that token holds no piece of work of session `{session.id}` now",
+            hint="stop here and say so; nothing that is reported now would count",
+            session=session.id,
+        )
 
 
 def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[Dispatched, ...]:

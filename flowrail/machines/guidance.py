@@ -129,7 +129,9 @@ def guide(
         params=session.params,
         replayed=replayed,
         resumed=resumed,
-        start_command=command("start", session.skill, store=store) if resumed else None,
+        start_command=command("start", session.skill, store=store)
+        if resumed and not session.parent  # one of an agent's own would be nobody's work
+        else None,
         parent=session.parent,
         ask_command=command("ask", session.id, "-", store=store) if session.parent else None,
         resources=workflow.resources,

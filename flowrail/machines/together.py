@@ -150,6 +150,7 @@ def _dispatch(each: Dispatched, session: Session, place: str | None, *, needed: 
         result=each.result,
         again=needed and each.ended and not each.succeeded,
         resume=_resume(each, session, place) if each.status == dispatching.CLAIMED else None,
+        cancel=None if each.ended else command("finish", session.id, each.id, "--cancel", store=place),
     )
 
 
@@ -186,4 +187,6 @@ def _question(each: Asked, session: Session, store: str | None) -> QuestionView:
         session=session.id,
         source=each.source,
         command=command("answer", session.id, f"{each.id}=OPTION", store=store),
+        default=each.default,
+        due=each.due,
     )

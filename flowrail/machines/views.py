@@ -29,10 +29,15 @@ class DispatchView(NamedTuple):
     """Whether it ended without success and is still needed, so that it may be claimed once more."""
     resume: str | None
     """Where it is claimed: the command by which a fresh agent goes on with it."""
+    cancel: str | None
+    """Until it has ended: the command that calls it off."""
 
 
 class QuestionView(NamedTuple):
-    """A question of this session, or of an agent at work for it; ``command`` gives its answer."""
+    """A question of this session, or of an agent at work for it; ``command`` gives its answer.
+
+    From ``due`` on, ``default`` stands for an answer.
+    """
 
     id: str
     header: str
@@ -43,6 +48,8 @@ class QuestionView(NamedTuple):
     session: str
     source: str
     command: str
+    default: str | None
+    due: str | None
 
 
 class LoopView(NamedTuple):

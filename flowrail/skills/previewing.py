@@ -109,7 +109,7 @@ def _without_commands(told: Guidance) -> Guidance:
         loop = loop._replace(blocking=("those on record",))
     return told._replace(
         next=tuple(way._replace(command="") for way in told.next),
-        dispatches=tuple(each._replace(command="") for each in told.dispatches),
+        dispatches=tuple(each._replace(command="", cancel=None) for each in told.dispatches),
         questions=tuple(
             each._replace(command="", options=tuple({**option, "command": ""} for option in each.options))
             for each in told.questions

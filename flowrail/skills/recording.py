@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flowrail.machines import reviewing
+from flowrail.machines import dispatching, reviewing
 from flowrail.machines.advance import standing
 from flowrail.machines.reviewing import Recorded
 from flowrail.machines.session import Session
@@ -22,13 +22,19 @@ def add_finding(
     text: str,
     place: str | None = None,
     item: str | None = None,
+    token: str | None = None,
 ) -> tuple[str, Recorded]:
-    """Record a finding where it counts: in the nearest session above that has a gate, or in this one."""
+    """Record a finding where it counts: in the nearest session above that has a gate, or in this one.
+
+    With the *token* of a piece of work of *session_id*, only as long as that holds it.
+    """
     home, agents = _home_of_findings(world, session_id)
     for agent in agents:
         still_at_work(world.store, agent)
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
+        if token is not None:
+            dispatching.check_held(agents[0] if agents else session, token)
         opened = open_session(session, world.store.definition(home), world.roots, world.state)
         standing(opened.workflow, session)
         now = world.now()

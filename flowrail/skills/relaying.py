@@ -38,7 +38,7 @@ def ask(world: World, session_id: str, questions: Sequence[Question]) -> Put:
         if taken and [(each.text, each.options) for each in same] == [
             (each.text, each.options) for each in put
         ]:
-            return _put(world, session, put)
+            return _put(world, session, put, questions)
         if taken:
             raise ConflictError(
                 f"question {listed(sorted(taken))} of session `{session_id}` is open already",
@@ -48,7 +48,7 @@ def ask(world: World, session_id: str, questions: Sequence[Question]) -> Put:
         kept = [each for each in known if each.id not in {one.id for one in put}]
         after = asking.with_questions(session, [*kept, *put])
         change.commit(after, kind="ask", at=now, by=world.by, note={"questions": [each.id for each in put]})
-    return _put(world, session, put)
+    return _put(world, session, put, questions)
 
 
 def answer(world: World, session_id: str, pairs: Sequence[str], reason: str = "") -> Answer:
@@ -87,11 +87,12 @@ def _from_agent(question: Question, now: str) -> Asked:
     )
 
 
-def _put(world: World, session: Session, questions: Sequence[Asked]) -> Put:
+def _put(world: World, session: Session, questions: Sequence[Asked], written: Sequence[Question]) -> Put:
     words = [f"{each.id}=OPTION" for each in questions]
     return Put(
         session=session.id,
         questions=tuple(questions),
+        written=tuple(written),
         answer=command("answer", session.id, *words, store=world.store.path),
         resume=command("resume", session.id, store=world.store.path),
     )

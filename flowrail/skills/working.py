@@ -140,6 +140,9 @@ def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken
         ask=command("ask", session.id, "-", store=world.store.path),
         answered=tuple((each.text, "; ".join(each.answer or ())) for each in said),
         resources=opened.workflow.resources,
+        finding=command("finding", "add", session.id, *where, store=world.store.path)
+        if _review_at(opened.workflow, session, step)
+        else None,
     )
 
 

@@ -52,6 +52,30 @@ def test_entering_a_step_with_questions_prints_each_answer_as_a_command(begun: A
         assert "What users read" in out
 
 
+def test_whoever_asks_is_told_how(begun: Any) -> None:
+    out = flow("resume", begun["session"]).out
+
+    assert "Put what is open to the user, word for word and with every option" in out
+    assert "put other:TEXT in the place of the label" in out
+    assert "append one ID=LABEL for each further choice" in out
+    told("answer", begun["session"], "how=Docs")
+    assert "append one ID=LABEL" not in flow("resume", begun["session"]).out
+    told("answer", begun["session"], "go=No")
+    assert "Put what is open" not in flow("resume", begun["session"]).out
+
+
+def test_what_stands_without_an_answer_is_told_with_its_moment() -> None:
+    put_skill("late", PLAN.replace("other: skip", "default: No\n        deadline: 3600"))
+    begun = told("start", "late")
+
+    go, how = begun["questions"]
+    assert go["default"] == "No"
+    assert go["due"] > begun["started_at"]
+    assert (how["default"], how["due"]) == (None, None)
+    assert f'default="No" until="{go["due"]}"' in flow("resume").out
+    assert f"without an answer until {go['due']}: No" in flow("resume", "--format", "text").out
+
+
 def test_answers_decide_the_outcome(begun: Any) -> None:
     told("answer", begun["session"], "go=yes, all of it")
     after = told("answer", begun["session"], "how=Docs", "how=Tests")

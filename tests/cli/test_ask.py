@@ -65,6 +65,17 @@ def test_the_block_that_is_printed_may_be_put_again(child: Any) -> None:
     assert flow("ask", child["session"], "-", stdin=out.encode()).out == out
 
 
+def test_a_default_and_its_deadline_stand_in_the_block(child: Any) -> None:
+    block = BLOCK.replace('multi="false"', 'multi="false" default="Redis" deadline="60"')
+
+    out = flow("ask", child["session"], "-", stdin=block.encode()).out
+
+    assert 'multi="false" default="Redis" deadline="60"' in out
+    assert flow("ask", child["session"], "-", stdin=out.encode()).out == out
+    (question,) = told("resume", child["session"])["questions"]
+    assert (question["default"], question["due"] > "2026") == ("Redis", True)
+
+
 def test_questions_as_a_host_takes_them(child: Any) -> None:
     put = told("ask", child["session"], "-", stdin=BLOCK.encode())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.agents import FREE, LEAD, ONE, put_lead
+from support.agents import FREE, LEAD, ONE, REVIEW, put_lead
 from support.sandbox import allow, flow, process, put_python, put_skill, refused, told
 
 from flowrail.machines.relay import SUB_AGENT_QUESTION_FORMAT
@@ -39,6 +39,7 @@ def test_a_dispatch_prints_what_to_launch_and_how_far_it_is() -> None:
         "agent": "explore",
         "workflow": "lead/one",
         "item": "a",
+        "vars": "area=a",
         "status": "pending",
     }
     assert first.text == f"flow claim {begun['session']} d0-1 --store {Path.cwd() / '.flow'}"
@@ -107,6 +108,73 @@ def test_a_free_form_agent_gets_its_prompt_and_everything_it_needs() -> None:
     assert data["answered"] == []
     held = told("resume", str(begun["session"]))["dispatches"]
     assert [each["holder"] for each in held][1] == "ann"
+
+
+def test_a_free_form_reviewer_is_told_how_to_record_what_it_finds() -> None:
+    put_lead("review", REVIEW.replace("run: NAME/one, vars: {area: all}", "vars: {depth: 1}"))
+    begun = told("start", "review")
+    session = begun["session"]
+    told("step", "review", "ok")
+
+    out = flow("claim", session, "d1-1").out
+
+    root = ET.fromstring(out[out.index("<finding_command") :])  # noqa: S314 - our own output
+    assert root.get("append", "").startswith("--severity MUST|SHOULD|COULD")
+    line = str(root.text).split()[1:]
+    found = told(*line, "--severity", "MUST", "--text", "wrong")
+    assert (found["session"], found["review"]) == (session, "review")
+    assert (
+        told(*told("resume", session)["dispatches"][0]["resume"].split()[1:])["finding_command"] == root.text
+    )
+    flow("finish", session, "d1-1", "--cancel")
+    status, error = refused(*line, "--severity", "MUST", "--text", "late")
+    assert (status, error["code"]) == (4, "DISPATCH_GONE")
+    free = start("free")
+    assert told(*commands(free)[0])["finding_command"] is None
+
+
+def test_long_items_and_variables_are_cut_where_they_are_printed_and_nowhere_else() -> None:
+    put_lead()
+    area = "a line\n" * 5_000
+    begun = told("start", "lead", "-p", f"areas={json.dumps([area])}")
+
+    for form in ("xml", "text"):
+        assert len(flow("resume", "--format", form).out) < 4_000
+    child = told(*commands(begun)[0])
+
+    assert begun["dispatches"][0]["vars"] == {"area": area}
+    assert child["params"] == {"area": area}
+
+
+def test_once_enough_have_succeeded_the_rest_is_printed_with_what_calls_it_off() -> None:
+    put_lead(join="any")
+    begun = told("start", "lead")
+    session = begun["session"]
+    first, second = (told(*line) for line in commands(begun)[:2])
+    told(*told(*first["next"][0]["command"].split()[1:])["next"][0]["command"].split()[1:], "-s", "found=x")
+
+    out = flow("resume", session).out
+    here = told("resume", session)
+
+    assert "Enough have succeeded" in out
+    assert "Launch one agent" not in out
+    done, claimed, pending = here["dispatches"]
+    assert done["cancel"] is None
+    for each in (claimed, pending):
+        assert each["cancel"] in out
+        told(*each["cancel"].split()[1:])
+    status, error = refused(*second["next"][0]["command"].split()[1:])
+    assert (status, error["code"]) == (4, "DISPATCH_GONE")
+    assert "Enough have succeeded" not in flow("resume", session).out
+
+
+def test_an_agent_that_goes_on_is_offered_no_session_of_its_own() -> None:
+    begun = start()
+    child = told(*commands(begun)[0])["session"]
+
+    for form in ("xml", "text"):
+        assert "flow start" not in flow("resume", child, "--format", form).out
+    assert told("resume", child)["start_command"] is None
 
 
 def test_blocks_in_a_prompt_become_blocks() -> None:

@@ -10,8 +10,26 @@ from support.sandbox import ASKING, SMALL, flow, put_skill, told
 
 GOLDEN = "json_keys.json"
 
+TEAM = """\
+name: NAME
+steps:
+  - id: look
+    title: Look
+    actions: [Have it looked at.]
+    dispatch: {agent: explore, run: NAME/look, over: [a], model: haiku}
+    next: {ok: review}
+  - id: review
+    title: Review
+    actions: [Have it reviewed.]
+    dispatch: {agent: quality-reviewer, vars: {depth: 1}}
+    next: {ok: gate, fail: gate}
+  - {id: gate, title: Gate, actions: [Decide.], gate: {name: Quality, review: review}, next: {ok: null, fail: look}}
+"""
+QUESTION = b"""\
+<needs_user_input><question id="db" header="Store"><text>Which?</text>
+<option label="Redis">Fast</option><option label="Postgres">A server</option></question></needs_user_input>"""
 
-FREE = {"facts", "params", "details", "note"}
+FREE = {"facts", "params", "details", "note", "vars", "result"}
 """Their keys are an author's, or belong to one error or record."""
 
 
@@ -44,6 +62,31 @@ def answers() -> dict[str, Any]:
         "preview": told("preview", "asking", "look"),
         "abandon": told("abandon", step["session"]),
         "error": json.loads(flow("step", "nosuch", "--json").out),
+        **work_of_others(),
+    }
+
+
+def work_of_others() -> dict[str, Any]:
+    """Return the answers about work given to agents, a review of it, and a question."""
+    put_skill("team", TEAM, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
+    session = told("start", "team")["session"]
+    child = told("claim", session, "d0-1")
+    ask = told("ask", child["session"], "-", stdin=QUESTION)
+    team = told("resume", session)
+    answer = told("answer", child["session"], "db=Redis")
+    told("step", "team/look", "ok", "--session", child["session"])
+    told("step", "team/look", "ok", "--session", child["session"])
+    told("step", "team", "ok", "--session", session)
+    return {
+        "team": team,
+        "child": child,
+        "ask": ask,
+        "answer": answer,
+        "claim": told("claim", session, "d1-1"),
+        "finding": told("finding", "add", session, "--severity", "MUST", "--text", "wrong"),
+        "findings": told("finding", "list", session),
+        "finish": told("finish", session, "d1-1", "--cancel"),
+        "review": told("resume", session),
     }
 
 

@@ -29,6 +29,7 @@ def command() -> None:
 @click.option("--file", "file", metavar="F", help="A file that says what is wrong; - reads standard input.")
 @click.option("--place", metavar="FILE:LINE", help="Where.")
 @click.option("--item", metavar="NAME", help="What it is about; the same again is its next version.")
+@click.option("--token", metavar="T", help="The word that came with the prompt of the review.")
 @options.as_json
 @options.store
 @options.wait
@@ -39,6 +40,7 @@ def add(
     file: str | None,
     place: str | None,
     item: str | None,
+    token: str | None,
     as_json: bool,
     store: str | None,
     wait: float,
@@ -48,7 +50,13 @@ def add(
         raise UsageError("say what is wrong by --text or by --file", hint="give one of them")
     said = text if text is not None else read_text(str(file), what="the file of the finding")[0]
     home, finding = recording.add_finding(
-        world(store=store, wait=wait), session_id, severity=severity, text=said, place=place, item=item
+        world(store=store, wait=wait),
+        session_id,
+        severity=severity,
+        text=said,
+        place=place,
+        item=item,
+        token=token,
     )
     if as_json:
         output.data(finding_data(home, finding))
