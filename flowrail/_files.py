@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -69,6 +70,7 @@ class LockTimeoutError(ConflictError):
     code = "LOCKED"
 
 
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK
 
 
@@ -182,7 +184,7 @@ def write_atomic(path: AnyPath, data: bytes, *, mode: int = 0o600, durable: bool
     """
     target = os.fspath(path)
     folder = os.path.dirname(target) or "."
-    temporary = os.path.join(folder, f".{os.urandom(8).hex()}.tmp")
+    temporary = temporary_in(folder)
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, mode)
         try:
@@ -208,6 +210,38 @@ def append_durable(fd: int, data: bytes, *, what: str) -> None:
         os.fsync(fd)
     except OSError as error:
         raise _failed(error, what) from error
+
+
+def temporary_in(folder: str) -> str:
+    """Return a name for a file in *folder* that `sweep` knows, should its writer die."""
+    return os.path.join(folder, f".{os.urandom(8).hex()}.tmp")
+
+
+def is_temporary(name: str) -> bool:
+    """Return whether *name* is one that `temporary_in` gives."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
+def sweep(folder: AnyPath, *, now: float | None = None, age: float = 3600.0) -> int:
+    """Delete what killed writers left in *folder*, and return how many files went.
+
+    Only plain files under a name of ours that nobody has touched for *age* seconds: a writer that lives
+    needs its own for some milliseconds. A link to a folder is not followed; what cannot be looked at or
+    deleted stays.
+    """
+    swept = 0
+    with suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            names = [name for name in os.listdir(fd) if is_temporary(name)]
+            for name in names:
+                about = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                if stat.S_ISREG(about.st_mode) and (now or time.time()) - about.st_mtime > age:
+                    os.unlink(name, dir_fd=fd)
+                    swept += 1
+        finally:
+            os.close(fd)
+    return swept
 
 
 def make_private_dir(path: AnyPath) -> None:

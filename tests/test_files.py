@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flowrail import _files
 from flowrail._files import (
     FileTooLargeError,
     LockTimeoutError,
@@ -731,3 +732,48 @@ def test_a_process_out_of_descriptors_is_told(tmp_path: Path) -> None:
             write_atomic(tmp_path / "a", b"new")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+# --- what killed writers leave
+
+
+def test_sweeping_takes_old_files_under_names_of_ours_and_nothing_else(tmp_path: Path) -> None:
+    ours = [Path(_files.temporary_in(str(tmp_path))) for _ in range(2)]
+    others = [
+        tmp_path / name for name in (".x.tmp", "0123456789abcdef.tmp", ".0123456789ABCDEF.tmp", "a.tmp")
+    ]
+    for path in (*ours, *others):
+        path.touch()
+        os.utime(path, (100, 100))
+    os.utime(ours[1], (2000, 2000))
+    (tmp_path / ".00000000000000aa.tmp").mkdir()
+    (tmp_path / ".00000000000000bb.tmp").symlink_to(others[0])
+
+    assert _files.sweep(tmp_path, now=4000, age=3000) == 1
+
+    assert not ours[0].exists()
+    assert len(list(tmp_path.iterdir())) == 7
+
+
+def test_sweeping_follows_no_link_and_needs_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    left = Path(_files.temporary_in(str(tmp_path / "real")))
+    left.touch()
+    os.utime(left, (100, 100))
+    (tmp_path / "link").symlink_to("real")
+
+    assert _files.sweep(tmp_path / "link", now=9000) == 0
+    assert _files.sweep(tmp_path / "missing") == 0
+    assert _files.sweep(left) == 0
+    assert _files.sweep(tmp_path / "real") == 1
+
+
+def test_a_file_that_is_being_written_has_a_name_that_is_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+    monkeypatch.setattr(os, "replace", lambda one, _: names.append(os.path.basename(one)))
+
+    _files.write_atomic(tmp_path / "x", b"")
+
+    assert [_files.is_temporary(name) for name in names] == [True]

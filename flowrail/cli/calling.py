@@ -30,9 +30,10 @@ def call_limited(
     context: StepContext,
     arguments: Mapping[str, Any],
     *,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
 ) -> Any:
     """Call *function*; what it prints goes to stderr, and after *seconds* it is stopped."""
+    seconds = SECONDS if seconds is None else seconds
     try:
         with redirect_stdout(sys.stderr), _alarm(seconds):
             return call_plainly(function, context, arguments)

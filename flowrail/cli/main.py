@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 
 import click
@@ -105,18 +107,25 @@ def group() -> click.Group:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. What is no refusal of ours is a bug and raises."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    with streams.answering():
-        return _run(words)
+    try:
+        with streams.answering():
+            return _run(words)
+    except streams.AnswerLostError as error:
+        from flowrail.cli.output import refuse
+
+        return refuse(error, as_json=False)
 
 
 def _run(words: list[str]) -> int:
     try:
         result = group().main(args=words, prog_name="flow", standalone_mode=False)
         return result if isinstance(result, int) else 0
+    except streams.AnswerLostError:
+        raise
     except FlowError as error:
         return _refuse(error, words)
     except click.exceptions.NoArgsIsHelpError as error:
-        sys.stderr.write(f"{error.format_message()}\n")
+        streams.tell(f"{error.format_message()}\n")
         return UsageError.exit_status
     except click.UsageError as error:
         return _refuse(_wrong_use(error), words)
@@ -124,11 +133,17 @@ def _run(words: list[str]) -> int:
         return _refuse(UsageError(error.format_message(), hint="see --help"), words)
     except (KeyboardInterrupt, click.Abort):
         return 130
+    except OSError:
+        streams.put("")  # raises where standard output is what failed: help is written by click
+        raise
 
 
 def _refuse(error: FlowError, words: Sequence[str]) -> int:
+    from flowrail.cli.hints import in_store, store_of
     from flowrail.cli.output import refuse
 
+    with suppress(OSError):  # the current folder may be gone
+        error.hint = in_store(error.hint, store_of(words, os.environ))
     as_json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
     return refuse(error, as_json=as_json)
 

@@ -47,24 +47,32 @@ def notes(lines: Iterable[str]) -> None:
     from flowrail.formatters.escape import one_line
 
     for line in lines:
-        sys.stderr.write(f"flow: {one_line(line)}\n")
+        streams.tell(f"flow: {one_line(line)}\n")
 
 
 def refuse(error: FlowError, *, as_json: bool) -> int:
     """Print a refusal and return the exit status it stands for."""
     if as_json:
-        from flowrail.formatters.data import plain
-
-        body = {
-            "code": error.code,
-            "message": error.message,
-            "hint": error.hint,
-            "details": plain(error.details),
-            **getattr(error, "beside", {}),
-        }
-        streams.put(f"{json.dumps({'error': body}, ensure_ascii=True, indent=1, default=str)}\n")
-    else:
+        try:
+            body = {"error": error_data(error)}
+            streams.put(f"{json.dumps(body, ensure_ascii=True, indent=1, default=str)}\n")
+        except streams.AnswerLostError:
+            as_json = False
+    if not as_json:
         from flowrail.formatters.escape import visible
 
-        sys.stderr.write(f"flow: {visible(error.message)} [{error.code}]\n  {visible(error.hint)}\n")
+        streams.tell(f"flow: {visible(error.message)} [{error.code}]\n  {visible(error.hint)}\n")
     return error.exit_status
+
+
+def error_data(error: FlowError) -> dict[str, Any]:
+    """Return a refusal as plain data."""
+    from flowrail.formatters.data import plain
+
+    return {
+        "code": error.code,
+        "message": error.message,
+        "hint": error.hint,
+        "details": plain(error.details),
+        **getattr(error, "beside", {}),
+    }

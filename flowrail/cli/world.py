@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
 
 from flowrail.cli.asyncio_later import load_engine
 
@@ -10,16 +13,23 @@ load_engine()
 
 from flowrail.cli import streams  # noqa: E402 - the engine comes first, or asyncio comes with it
 from flowrail.cli.here import Here  # noqa: E402 - the same
+from flowrail.machines.definition import StepContext  # noqa: E402 - the same
+from flowrail.machines.judgement import caller  # noqa: E402 - the same
 from flowrail.skills.runs import World  # noqa: E402 - the same
 
 
 def world(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -> World:
     """Return what a verb needs, looked up where the command was called.
 
-    From here on standard output is kept for the answer.
+    From here on standard output is kept for the answer, and every function of an author is called
+    under a time limit.
     """
     here = Here(store=store, roots=roots)
     streams.keep_apart()
+    before = caller.set(_limited)
+    command = click.get_current_context(silent=True)
+    if command is not None:
+        command.call_on_close(lambda: caller.reset(before))
     return World(
         store=here.store,
         roots=here.roots,
@@ -29,3 +39,9 @@ def world(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -
         shown_store=here.shown_store,
         wait=wait,
     )
+
+
+def _limited(function: Callable[..., Any], context: StepContext, arguments: Mapping[str, Any]) -> Any:
+    from flowrail.cli.calling import call_limited  # nearly no workflow has functions
+
+    return call_limited(function, context, arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
@@ -61,7 +62,7 @@ def names_in(context: StepContext) -> dict[str, Any]:
 def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
     """Return whether a condition holds; a `HandlerError` names *where* it could not tell."""
     if callable(condition):
-        return bool(call_plainly(condition, context, {}))
+        return bool(caller.get()(condition, context, {}))
     try:
         return rules.parse(condition).holds(names_in(context))
     except rules.RuleError as error:
@@ -78,7 +79,7 @@ def applies(step: StepDef, context: StepContext) -> bool:
 def title_of(step: StepDef, context: StepContext) -> str:
     """Return the title as it reads now."""
     if callable(step.title):
-        return str(call_plainly(step.title, context, {}))
+        return str(caller.get()(step.title, context, {}))
     return wording.fill(step.title, names_in(context))
 
 
@@ -88,7 +89,7 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
         if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
             return _filled(variant.actions, context)
     if callable(step.actions):
-        told = call_plainly(step.actions, context, {})
+        told = caller.get()(step.actions, context, {})
         return (told,) if isinstance(told, str) else tuple(str(each) for each in told)
     return _filled(step.actions, context)
 
@@ -184,6 +185,10 @@ def call_plainly(function: Callable[..., Any], context: StepContext, arguments: 
             hint="nothing has moved; mend the function, then report again",
             exception=type(error).__name__,
         ) from error
+
+
+caller: ContextVar[Call] = ContextVar("caller", default=call_plainly)
+"""How functions of a title, a text or a condition are called: those that tell, and decide nothing."""
 
 
 def function_name(function: Callable[..., Any]) -> str:

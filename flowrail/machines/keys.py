@@ -53,7 +53,7 @@ def user_key(folder: str) -> bytes:
     except _files.MissingFileError:
         pass
     _files.make_private_dir(folder)
-    fresh = f"{path}.{os.getpid()}"
+    fresh = _files.temporary_in(folder)
     _files.write_atomic(fresh, os.urandom(KEY_BYTES).hex().encode() + b"\n")
     try:
         with suppress(FileExistsError):

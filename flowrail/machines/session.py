@@ -13,6 +13,7 @@ FORMAT = 1
 ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED = "active", "waiting", "completed", "failed", "abandoned"
 STATUSES = (ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED)
 OPEN = frozenset({ACTIVE, WAITING})
+ENDED = frozenset(STATUSES) - OPEN
 
 
 class Report(NamedTuple):

@@ -28,7 +28,7 @@ from flowrail.machines.journal import JOURNAL, UnknownSessionError, unknown
 from flowrail.machines.kept import Change, Kept, said
 from flowrail.machines.keys import Owner
 from flowrail.machines.ledger import DamagedError, Record
-from flowrail.machines.session import Session
+from flowrail.machines.session import ENDED, Session
 from flowrail.machines.upgrades import definition_of_today
 
 SESSION_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
@@ -158,6 +158,7 @@ class Store:
                     raise self.foreign(session_id)
                 if behind:
                     journal.make_sure(folder, tail.line, tail.end)
+                    _files.sweep(folder)
                     with suppress(StorageError):
                         session = json.loads(tail.line)["session"]
                         witness.write_copy(folder, kept.seq, kept.hash, session)
@@ -221,6 +222,12 @@ class Store:
         finally:
             os.close(fd)
 
+    def had_ended(self, session_id: str) -> bool:
+        """Return whether a session that cannot be read had ended, as far as its copy tells."""
+        seen = witness.seen_by(self.folder(session_id))
+        status = seen.session.get("status") if seen and isinstance(seen.session, Mapping) else None
+        return status in ENDED
+
     def arrival(self, session_id: str, revision: int, *, most: int) -> Record | None:
         """Return the record by which a session got to *revision*, if it is among the *most* newest."""
         found: Record | None = None
@@ -240,8 +247,9 @@ class Store:
         except (DocumentError, ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
+            migrate = said("migrate", session_id, store=self.named)
             raise StorageError(
-                f"{path} is damaged", hint="the journal is whole; `flow migrate` writes it anew", place=path
+                f"{path} is damaged", hint=f"the journal is whole; `{migrate}` writes it anew", place=path
             )
         return definition_of_today(value)
 

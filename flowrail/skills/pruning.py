@@ -15,9 +15,10 @@ from typing import NamedTuple
 from flowrail import _files
 from flowrail._files import LockTimeoutError
 from flowrail.errors import ConflictError, FlowError, StorageError
-from flowrail.machines.journal import UnknownSessionError
+from flowrail.machines import texts
+from flowrail.machines.journal import JOURNAL, UnknownSessionError
 from flowrail.machines.kept import Kept
-from flowrail.machines.store import Store
+from flowrail.machines.store import DEFINITION, LOCK, Store
 from flowrail.skills.runs import World
 
 DAY = 86_400.0
@@ -57,7 +58,7 @@ def prune(
     """Delete sessions that ended more than *older_than* days ago, or only tell which with *dry_run*."""
     store, now = world.store, _seconds(world.now())
     if not dry_run:
-        _sweep(store)
+        _sweep(store, now)
     gone: list[Item] = []
     kept: list[Item] = []
     for item in _old(store, now, older_than, statuses, has_open_handoff):
@@ -78,7 +79,9 @@ def _old(
             days = (now - _seconds(next(store.newest_first(session_id)).at)) / DAY
         except UnknownSessionError:
             days = _unbegun_for(store.folder(session_id), now) / DAY
-            if days > max(older_than, _STARTING / DAY) and (not statuses or UNBEGUN in statuses):
+            if foreign := _not_ours(store.folder(session_id)):
+                yield Item(session_id, UNBEGUN, days, f"it holds {foreign}, which no start writes")
+            elif days > max(older_than, _STARTING / DAY) and (not statuses or UNBEGUN in statuses):
                 yield Item(session_id, UNBEGUN, days, "")
             continue
         except FlowError as error:
@@ -135,8 +138,18 @@ def _move_aside(folder: str, aside: str) -> None:
         ) from None
 
 
-def _sweep(store: Store) -> None:
-    """Delete what an earlier run had moved out of sight when it died."""
+def _sweep(store: Store, now: float) -> None:
+    """Delete what an earlier run had moved out of sight when it died, and files that killed writers left."""
+    for folder in (
+        store.path,
+        store.sessions,
+        store.owner.folder,
+        os.path.join(store.owner.folder, "adopted"),
+    ):
+        _files.sweep(folder, now=now)
+    for folder in map(store.folder, store.ids()):
+        _files.sweep(folder, now=now)
+        _files.sweep(os.path.join(folder, texts.FOLDER), now=now)
     with suppress(FileNotFoundError):
         for name in os.listdir(store.sessions):
             if name.startswith(_GONE):
@@ -154,6 +167,21 @@ def _delete(folder: str) -> None:
             hint="no session is in it any more; delete it yourself",
             place=folder,
         ) from None
+
+
+def _not_ours(folder: str) -> str:
+    """Return the name of something in *folder* that the start of a session does not write."""
+    ours = {DEFINITION, JOURNAL, LOCK, texts.FOLDER}
+    with suppress(OSError):
+        return next(
+            (
+                name
+                for name in sorted(os.listdir(folder))
+                if name not in ours and not _files.is_temporary(name)
+            ),
+            "",
+        )
+    return ""
 
 
 def _unbegun_for(folder: str, now: float) -> float:

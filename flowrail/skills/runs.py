@@ -258,10 +258,23 @@ def _the_open_one(world: World, address: str) -> Kept | None:
                 kept = world.store.read(session_id, adopt=True)
             except UnknownSessionError:
                 continue  # its start was interrupted: it never began
+            except StorageError as error:
+                if world.store.had_ended(session_id):
+                    continue  # damaged, and nothing that anybody goes on with
+                raise _in_the_way(world, session_id, address, error) from None
             mine = kept.session.is_open and not kept.foreign and not kept.session.parent
             if mine and kept.session.skill == address:
                 candidates.append(kept)
     return _only(world, candidates, address)
+
+
+def _in_the_way(world: World, session_id: str, address: str, error: StorageError) -> StorageError:
+    """Return the refusal of a damaged session that may be the open one, with the ways around it."""
+    begin = command("start", address, store=world.shown_store)
+    history = command("history", session_id, store=world.shown_store)
+    error.hint = f"{error.hint}; `{history}` tells what can be read of it, `{begin}` begins another beside it"
+    error.details["session"] = session_id
+    return error
 
 
 def _one_of(world: World, session: Session, address: str, *outcome: str) -> None:

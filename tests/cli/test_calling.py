@@ -8,8 +8,11 @@ import time
 from contextlib import suppress
 
 import pytest
+from support.sandbox import bytes_below, home_skills, put_skill, refused, sessions_folder, told
 
+from flowrail.cli import calling
 from flowrail.cli.calling import HandlerTimeoutError, call_limited
+from flowrail.machines import judgement
 from flowrail.machines.definition import StepContext
 from flowrail.machines.judgement import HandlerError
 
@@ -84,3 +87,76 @@ def test_in_a_thread_a_function_is_called_without_an_alarm() -> None:
     thread.join()
 
     assert done == ["first"]
+
+
+# --- functions that tell, and the module that holds them
+
+HANGING = """\
+import time
+from flowrail import StepDef, Workflow
+
+
+def hang(ctx):
+    time.sleep(30)
+
+
+def skip_it(ctx):
+    HERE
+
+
+WORKFLOW = Workflow(
+    "NAME",
+    StepDef("first", "First", ["Do."], next={"ok": "second"}),
+    StepDef("second", TITLE, ACTIONS, when=WHEN, next={"ok": "third", "skip": "third"}),
+    StepDef("third", "Third", ["Do."], next={"ok": None}),
+)
+"""
+PLAIN = {"TITLE": '"Second"', "ACTIONS": '["Do."]', "WHEN": "None", "HERE": "return True"}
+
+
+def write(**parts: str) -> None:
+    text = HANGING
+    for name, part in {**PLAIN, **parts}.items():
+        text = text.replace(name, part)
+    put_skill("slow", text, where=home_skills(), file="workflow.py")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [{"TITLE": "hang"}, {"ACTIONS": "hang"}, {"WHEN": "hang"}],
+    ids=lambda part: next(iter(part)),
+)
+def test_a_function_that_tells_is_stopped_too_and_nothing_moves(
+    part: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(**part)
+    monkeypatch.setattr(calling, "SECONDS", 0.2)
+    told("step", "slow")
+    before = bytes_below(sessions_folder(), but={"lock"})
+
+    status, error = refused("step", "slow", "ok", "--expect", "0")
+
+    assert (status, error["code"]) == (1, "HANDLER_TIMEOUT")
+    assert error["message"] == "`hang` took more than 0.2 seconds"
+    assert bytes_below(sessions_folder(), but={"lock"}) == before
+
+
+def test_a_module_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    write()
+    told("step", "slow")
+    folder = put_skill("slow", "while True:\n    pass\n", where=home_skills(), file="workflow.py")
+    monkeypatch.setattr(calling, "SECONDS", 0.2)
+
+    for words in (["start", "slow"], ["step", "slow", "ok"]):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (1, "HANDLER_TIMEOUT")
+        assert error["message"] == f"`{folder / 'workflow.py'}` took more than 0.2 seconds"
+
+
+def test_after_a_command_functions_are_called_plainly_again() -> None:
+    write(TITLE="skip_it")
+
+    told("step", "slow")
+    told("step", "slow", "ok")
+
+    assert judgement.caller.get() is judgement.call_plainly

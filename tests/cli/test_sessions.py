@@ -257,3 +257,76 @@ def test_a_folder_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     status, error = refused("sessions")
 
     assert (status, error["message"]) == (2, "the current folder is gone")
+
+
+# --- damaged ones -------------------------------------------------------------------------------
+
+
+def spoilt(session: str) -> None:
+    journal = sessions_folder() / session / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-9] + b'deadbe"}\n')
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_damaged_session_that_had_ended_is_in_nobodys_way(lost: bool) -> None:
+    put_skill("small")
+    old = told("step", "small")["session"]
+    told("step", "small", "fail")
+    spoilt(old)
+    if lost:
+        (sessions_folder() / old / "journal.jsonl").write_bytes(b"")
+
+    here = told("step", "small")
+
+    assert here["session"] != old
+    assert told("step", "small", "ok")["session"] == here["session"]
+    assert refused("resume", old)[1]["code"] == ("LINES_LOST" if lost else "JOURNAL_DAMAGED")
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_damaged_session_that_may_be_the_open_one_is_told_with_the_ways_around_it(copied: bool) -> None:
+    put_skill("small")
+    old = told("step", "small")["session"]
+    told("step", "small", "ok")
+    spoilt(old)
+    if not copied:
+        (sessions_folder() / old / "session.json").write_text('{"seq": 1, "hash": "x", "session": []}')
+
+    status, error = refused("step", "small")
+
+    assert (status, error["code"], error["details"]["session"]) == (3, "JOURNAL_DAMAGED", old)
+    assert (
+        f"`flow history {old}` tells what can be read of it, `flow start small` begins another"
+        in error["hint"]
+    )
+    assert told("start", "small")["revision"] == 0
+
+
+def test_of_a_damaged_session_history_tells_what_comes_before_the_damage() -> None:
+    put_skill("small")
+    session = told("step", "small")["session"]
+    told("step", "small", "ok")
+    spoilt(session)
+
+    ran = flow("history", session, "--json")
+    text = flow("history", session)
+
+    assert (ran.status, text.status) == (3, 3)
+    assert [each["revision"] for each in ran.data["steps"]] == [0]
+    assert ran.error["code"] == "JOURNAL_DAMAGED"
+    assert ran.error["hint"].endswith(f"what is told above can be gone on from: flow fork {session} --at 0")
+    assert len(text.out.splitlines()) == 2
+    assert "[JOURNAL_DAMAGED]" in text.err
+    forked = told("fork", session, "--at", "0")
+    assert (forked["revision"], forked["step"]["id"]) == (0, "first")
+
+
+def test_of_a_session_without_a_whole_record_there_is_no_history() -> None:
+    put_skill("small")
+    session = told("step", "small")["session"]
+    spoilt(session)
+
+    ran = flow("history", session, "--json")
+
+    assert (ran.status, ran.error["code"]) == (3, "JOURNAL_DAMAGED")
+    assert "steps" not in ran.data

@@ -6,20 +6,40 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
+from flowrail.errors import StorageError
 from flowrail.formatters.history import items, render
+from flowrail.machines import guidance
+from flowrail.machines.ledger import Record
 
 
 @click.command("history")
 @options.session_argument
 @options.as_json
 @options.store
-def command(session_id: str, as_json: bool, store: str | None) -> None:
+def command(session_id: str, as_json: bool, store: str | None) -> int:
     """Tell what happened in a session, when and by whom
 
-    One line a record, read from the journal; each is checked against the one before it.
+    One line a record, read from the journal; each is checked against the one before it. Of a damaged
+    journal it tells what stands before the damage, and exits 3.
     """
-    records = list(world(store=store).store.records(session_id))
+    here = world(store=store)
+    records: list[Record] = []
+    damage: StorageError | None = None
+    try:
+        records.extend(here.store.records(session_id))  # what came before a damage stays
+    except StorageError as error:
+        damage = error
+    if damage and not records:
+        raise damage
+    if damage:
+        fork = guidance.command(
+            "fork", session_id, "--at", str(records[-1].session.revision), store=here.shown_store
+        )
+        damage.hint = f"{damage.hint}; what is told above can be gone on from: {fork}"
     if as_json:
-        output.data({"steps": items(records)})
+        output.data({"steps": items(records), **({"error": output.error_data(damage)} if damage else {})})
     else:
         output.text(render(records))
+    if not damage:
+        return 0
+    return damage.exit_status if as_json else output.refuse(damage, as_json=False)

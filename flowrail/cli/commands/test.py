@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options, output, streams
 from flowrail.cli.calling import call_limited
 from flowrail.cli.here import Here
 from flowrail.cli.world import world
@@ -85,8 +85,7 @@ class _Progress:
     """One line on a terminal that tells how far things are."""
 
     def __call__(self, address: str, done: int, total: int) -> None:
-        sys.stderr.write(f"\r\x1b[K{address}: walk {done} of {total}" + _at_end(done, total))
-        sys.stderr.flush()
+        streams.tell(f"\r\x1b[K{address}: walk {done} of {total}" + _at_end(done, total))
 
 
 def _at_end(done: int, total: int) -> str:

@@ -1,0 +1,118 @@
+"""Commands in hints name the store that was meant."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from support.sandbox import flow, put_skill, refused, told
+
+from flowrail.cli.hints import OF_A_STORE, in_store, store_of
+from flowrail.cli.main import group
+
+
+def test_the_commands_of_a_store_are_those_that_take_one() -> None:
+    flow_group = group()
+    context = click.Context(flow_group)
+
+    taking = {
+        name
+        for name in flow_group.list_commands(context)
+        if (command := flow_group.get_command(context, name)) and takes_a_store(command)
+    }
+
+    assert taking - OF_A_STORE == {"discover", "doctor"}  # no hint needs them in another store
+    assert taking >= OF_A_STORE
+
+
+def takes_a_store(command: click.Command) -> bool:
+    if isinstance(command, click.Group):
+        inner = (
+            command.get_command(click.Context(command), name)
+            for name in command.list_commands(click.Context(command))
+        )
+        return any(each is not None and takes_a_store(each) for each in inner)
+    return any("--store" in parameter.opts for parameter in command.params)
+
+
+@pytest.mark.parametrize(
+    ("hint", "expected"),
+    [
+        ("look at what changed: flow migrate a-bcdefg --plan", "… flow migrate a-bcdefg --plan --store /s"),
+        (
+            "`flow history a` tells; `flow start b` starts",
+            "`flow history a --store /s` tells; `flow start b --store /s` …",
+        ),
+        ("name it: flow resume a --store /t", "name it: flow resume a --store /t"),
+        ("`flow list` shows more", "`flow list` shows more"),
+        ("the workflow may overflow step by step", "the workflow may overflow step by step"),
+        ("wait", "wait"),
+    ],
+)
+def test_a_command_gets_the_store_once(hint: str, expected: str) -> None:
+    completed = in_store(hint, "/s")
+
+    assert completed.startswith(expected.partition("…")[0])
+    assert completed.endswith(expected.rpartition("…")[2])
+    assert completed.count("--store") == expected.count("--store")
+    assert in_store(hint, None) == hint
+    assert in_store(completed, "/s") == completed
+
+
+def test_a_store_is_quoted_for_a_shell() -> None:
+    assert shlex.split(in_store("flow resume a", "/it's one"))[-1] == "/it's one"
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "expected"),
+    [
+        (["step", "--store", "x"], {}, "x"),
+        (["step", "--store=x"], {"FLOW_STORE": "y"}, "x"),
+        (["step"], {"FLOW_STORE": "y"}, "y"),
+        (["step"], {"FLOW_STORE": ""}, None),
+        (["step", "--store"], {}, None),
+    ],
+)
+def test_the_store_is_the_one_that_was_named(
+    words: list[str], environ: dict[str, str], expected: str | None
+) -> None:
+    assert store_of(words, environ) == (expected and os.path.abspath(expected))
+
+
+def test_refusals_from_deep_inside_name_the_store() -> None:
+    folder = put_skill("small")
+    store = Path.cwd() / "elsewhere"
+    here = told("step", "small", "--store", "elsewhere")
+    session, first = here["session"], ["step", "small", "--store", "elsewhere"]
+    done = told("start", "small", "--store", "elsewhere")["session"]
+    told("step", "small", "fail", "--session", done, "--store", "elsewhere")
+
+    (folder / "workflow.yaml").write_text((folder / "workflow.yaml").read_text().replace("first", "begin"))
+    gone = refused(*first, "ok", "--session", session)
+    needs = refused("migrate", session, "--store", "elsewhere")
+    ended = refused(*first, "ok", "--session", done)
+    unknown = refused("resume", "small-zzzzzz", "--store", "elsewhere")
+    never = refused("rewind", session, "--to", "9", "--store", "elsewhere")
+
+    for status, error in (gone, needs, ended, unknown, never):
+        assert status in {2, 4, 5}
+        assert f"--store {store}" in error["hint"], error
+    assert flow(*gone[1]["hint"].partition("flow ")[2].replace("STEP", "begin").split()).status == 0
+
+
+def test_a_folder_that_is_gone_leaves_a_hint_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    ran = flow("resume", "--store", "x")
+
+    assert (ran.status, ran.err) == (
+        2,
+        "flow: the current folder is gone [USAGE]\n  change to one that exists\n",
+    )

@@ -1,0 +1,351 @@
+"""Old sessions are put away; what anybody still needs stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import flow, put_skill, refused, sessions_folder, told, unchanged
+
+from flowrail.cli.world import world
+from flowrail.skills import pruning
+from flowrail.skills.pruning import DAY
+from flowrail.skills.runs import World
+from flowrail.skills.timeline import rewind
+
+AGENTS = """\
+name: NAME
+steps:
+  - id: work
+    title: Work
+    actions: [Hand it out.]
+    dispatch: {agent: explore, run: NAME/look, over: [a, b], join: any}
+    next: {ok: tell}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+LOOK = """\
+name: NAME/look
+steps: [{id: look, title: Look, actions: [Look.], next: {ok: null}}]
+"""
+SEND = ["handoff", "send", "solution-design", "--reason", "known", "-s", "problem_type=analytical"]
+LATER, MUCH_LATER = 2.0, 40.0
+
+
+@contextmanager
+def after(days: float) -> Iterator[None]:
+    """Let *days* have passed since everything that was done before."""
+    with pytest.MonkeyPatch.context() as patch:
+        clock = time.time
+        patch.setattr(time, "time", lambda: clock() + days * DAY)
+        yield
+
+
+def ended(how: str = "completed") -> str:
+    """Return a session that ended so."""
+    session = str(told("start", "small")["session"])
+    if how == "abandoned":
+        told("abandon", session)
+    elif how == "failed":
+        told("step", "small", "fail", "--session", session)
+    else:
+        told("step", "small", "ok", "--session", session)
+        told("step", "small", "ok", "--session", session)
+    return session
+
+
+def there() -> set[str]:
+    return {path.name for path in sessions_folder().iterdir() if not path.name.startswith(".")}
+
+
+def gone(*words: str) -> set[str]:
+    return {str(each["session"]) for each in told("prune", *words)["sessions"]}
+
+
+def stays(*words: str) -> dict[str, str]:
+    return {str(each["session"]): str(each["why"]) for each in told("prune", *words)["kept"]}
+
+
+@pytest.fixture(autouse=True)
+def _skills() -> None:
+    put_skill("small")
+    put_skill("agents", AGENTS, texts={"workflows/look.yaml": LOOK})
+
+
+def test_without_sessions_there_is_nothing_to_do() -> None:
+    assert told("prune") == {"sessions": [], "kept": [], "dry_run": False}
+    assert not Path(".flow").exists()
+
+
+def test_what_ended_long_ago_goes_and_what_is_open_or_young_stays() -> None:
+    old = {ended("completed"), ended("failed"), ended("abandoned")}
+    standing = told("start", "small")["session"]
+    with after(MUCH_LATER):
+        young = ended()
+
+        assert gone() == old
+        assert there() == {standing, young}
+        assert told("verify")["ok"]
+
+
+def test_an_open_session_stays_however_old() -> None:
+    session = told("start", "small")["session"]
+
+    with after(10_000):
+        assert gone("--older-than", "0") == set()
+
+    assert told("resume", session)["status"] == "active"
+
+
+def test_age_is_counted_from_the_last_record_in_days() -> None:
+    session = ended()
+
+    with after(LATER):
+        assert gone("--older-than", "3") == set()
+        told_of = told("prune", "--older-than", "1")["sessions"][0]
+
+    assert told_of["session"] == session
+    assert told_of["days"] == pytest.approx(LATER, abs=0.01)
+
+
+def test_a_record_after_the_end_makes_a_session_young_again() -> None:
+    session = ended()
+
+    with after(MUCH_LATER):
+        told("fork", session, "--at", "1")  # is told to the journal of the other, too
+        assert gone() == set()
+
+
+@pytest.mark.parametrize("status", ["completed", "failed", "abandoned"])
+def test_only_those_of_a_status_go_where_one_is_named(status: str) -> None:
+    by_status = {how: ended(how) for how in ("completed", "failed", "abandoned")}
+
+    with after(MUCH_LATER):
+        assert gone("--status", status) == {by_status.pop(status)}
+
+    assert there() == set(by_status.values())
+
+
+def test_several_statuses_may_be_named_and_no_other_word() -> None:
+    ended("completed")
+    both = {ended("failed"), ended("abandoned")}
+
+    with after(MUCH_LATER):
+        assert gone("--status", "failed", "--status", "abandoned") == both
+
+    assert refused("prune", "--status", "active")[0] == 2
+    assert refused("prune", "--older-than", "-1")[0] == 2
+
+
+def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
+    ended()
+    told("start", "small")
+
+    with after(MUCH_LATER), unchanged(Path.cwd()):
+        would = told("prune", "--dry-run")
+        text = flow("prune", "--dry-run").out
+
+    with after(MUCH_LATER):
+        did = told("prune")
+    assert would["dry_run"] is True
+    assert [each["session"] for each in would["sessions"]] == [each["session"] for each in did["sessions"]]
+    assert text.splitlines()[-1] == "1 session would go, 0 stay"
+
+
+def test_a_child_stays_for_as_long_as_its_parent_is_open() -> None:
+    parent = told("step", "agents")
+    claim = parent["dispatches"][0]["command"].split()[1:]
+    child = told(*claim)
+    told(*child["next"][0]["command"].split()[1:])
+
+    with after(MUCH_LATER):
+        assert stays() == {child["session"]: f"`{parent['session']}`, which it works for, is open"}
+        told("step", "agents", "ok", "--session", parent["session"])
+        told("step", "agents", "ok", "--session", parent["session"])
+        assert gone() == {child["session"]}  # the parent itself has ended just now
+    with after(2 * MUCH_LATER):
+        assert gone() == {parent["session"]}
+
+
+def test_a_session_whose_handoff_is_on_its_way_stays_until_it_is_received() -> None:
+    here = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
+    sent = told(*SEND, "--session", here)
+    told("abandon", here)
+
+    with after(0.5):
+        assert stays("--older-than", "0.1") == {here: "a handoff of it is open"}
+        told("handoff", "cancel", sent["handoff"])
+        assert gone("--older-than", "0.1") == {here}
+
+
+def test_a_handoff_holds_its_session_for_a_day_and_no_longer() -> None:
+    here = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
+    told(*SEND, "--session", here)
+    told("abandon", here)
+
+    with after(0.9):
+        assert stays("--older-than", "0.1") == {here: "a handoff of it is open"}
+    with after(1.1):
+        assert gone("--older-than", "0.1") == {here}
+
+
+def test_where_a_handoff_cannot_be_read_every_session_stays() -> None:
+    here = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
+    told(*SEND, "--session", here)
+    other = ended()
+    (journal,) = (Path.cwd() / ".flow" / "handoffs").glob("*/journal.jsonl")
+    journal.write_bytes(journal.read_bytes()[:-7] + b'dead"}\n')
+
+    with after(MUCH_LATER):
+        assert stays() == {other: "a handoff of it is open"}
+
+
+def test_a_session_that_cannot_be_read_stays_and_is_told() -> None:
+    session = ended()
+    journal = sessions_folder() / session / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-20] + b"x" * 19 + b"\n")
+
+    with after(MUCH_LATER):
+        (why,) = stays().values()
+
+    assert why.startswith("it cannot be read: ")
+    assert there() == {session}
+
+
+def test_a_session_of_somebody_else_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    session = ended()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    with after(MUCH_LATER):
+        assert stays() == {session: "it was not started by you"}
+
+
+def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_go_on() -> None:
+    session = ended()
+    folder = sessions_folder() / "small-zzzzzz"
+    folder.mkdir(0o700)
+    (folder / "definition.json").write_text("{}")
+    (folder / "journal.jsonl").write_bytes(b'{"seq":0')
+
+    assert gone("--older-than", "0", "--status", "never begun") == set()
+    with after(LATER):
+        assert gone("--status", "never begun", "--older-than", "1") == {"small-zzzzzz"}
+    assert there() == {session}
+
+
+def test_a_folder_with_anything_of_somebody_else_in_it_is_left_alone() -> None:
+    ended()
+    folder = sessions_folder() / "small-zzzzzz"
+    folder.mkdir(0o700)
+    (folder / "notes.md").write_text("months of work\n")
+
+    with after(MUCH_LATER):
+        assert stays() == {"small-zzzzzz": "it holds notes.md, which no start writes"}
+
+    assert (folder / "notes.md").exists()
+
+
+def test_a_session_that_somebody_holds_stays_after_a_short_wait() -> None:
+    session = ended()
+
+    with after(MUCH_LATER), world(store=None).store.change(session):
+        (why,) = stays("--wait", "0").values()
+
+    assert why.startswith(f"session `{session}` is held by process {os.getpid()} since ")
+    assert there() == {session}
+
+
+def test_one_that_is_opened_again_in_between_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = ended("abandoned")
+    real = pruning._remove
+
+    def remove(world: World, item: Any) -> str:
+        rewind(world, session, 0)
+        return real(world, item)
+
+    monkeypatch.setattr(pruning, "_remove", remove)
+    with after(MUCH_LATER):
+        assert stays() == {session: "it was opened again"}
+
+
+def test_what_a_pruning_that_was_killed_had_moved_aside_is_deleted_by_the_next() -> None:
+    session = ended()
+    aside = sessions_folder() / f".gone-{session}-01234567"
+    shutil.move(sessions_folder() / session, aside)
+
+    assert told("sessions", "--all")["sessions"] == []
+    assert gone() == set()
+    assert not aside.exists()
+
+
+def test_a_pruned_session_is_unknown_and_its_id_is_free() -> None:
+    session = ended()
+    with after(MUCH_LATER):
+        gone()
+
+    status, error = refused("resume", session)
+
+    assert (status, error["code"]) == (2, "UNKNOWN_SESSION")
+    assert there() == set()
+
+
+def test_a_link_among_the_sessions_is_not_followed(tmp_path: Path) -> None:
+    session = ended()
+    outside = tmp_path / "outside"
+    shutil.copytree(sessions_folder() / session, outside)
+    (outside / ".0123456789abcdef.tmp").touch()
+    os.utime(outside / ".0123456789abcdef.tmp", (0, 0))
+    (sessions_folder() / "small-zzzzzz").symlink_to(outside)
+
+    with after(MUCH_LATER):
+        assert "small-zzzzzz" in stays()
+
+    assert sorted(path.name for path in outside.iterdir()) == [
+        ".0123456789abcdef.tmp",
+        *("definition.json", "journal.jsonl", "lock", "session.json"),
+    ]
+
+
+def test_files_of_killed_writers_are_swept_once_they_are_old() -> None:
+    session = told("start", "small")["session"]
+    folder = sessions_folder() / session
+    state = Path(os.environ["HOME"]) / ".local" / "state" / "flowrail"
+    left = [
+        place / ".0123456789abcdef.tmp" for place in (folder, Path.cwd() / ".flow", sessions_folder(), state)
+    ]
+    for path in left:
+        path.touch()
+    (folder / "notes.tmp").touch()
+    (folder / ".0123456789abcdeg.tmp").touch()
+
+    told("prune")
+    assert all(path.exists() for path in left)
+    with after(0.1):
+        told("prune", "--dry-run")
+        assert all(path.exists() for path in left)
+        told("prune")
+
+    assert not any(path.exists() for path in left)
+    assert (folder / "notes.tmp").exists()
+    assert (folder / ".0123456789abcdeg.tmp").exists()
+    assert told("resume", session)["revision"] == 0
+
+
+def test_after_a_crash_the_next_record_sweeps_what_the_writer_left() -> None:
+    session = told("start", "small")["session"]
+    folder = sessions_folder() / session
+    left, young = folder / ".0123456789abcdef.tmp", folder / ".fedcba9876543210.tmp"
+    for path in (left, young):
+        path.write_text(json.dumps({}))
+    os.utime(left, (0, 0))
+    (folder / "session.json").unlink()  # the copy had not been renamed into its place
+
+    told("step", "small", "ok")
+
+    assert (left.exists(), young.exists()) == (False, True)
