@@ -14,7 +14,19 @@ from itertools import pairwise
 
 OF_A_STORE = frozenset(
     {
-        *("abandon", "adopt", "answer", "ask", "audit", "claim", "finding", "finish", "fork", "handoff"),
+        *(
+            "abandon",
+            "adopt",
+            "answer",
+            "ask",
+            "audit",
+            "claim",
+            "coverage",
+            "finding",
+            "finish",
+            "fork",
+            "handoff",
+        ),
         *("history", "migrate", "prune", "resume", "rewind", "sessions", "start", "status", "step", "verify"),
     }
 )
