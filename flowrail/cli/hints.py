@@ -14,20 +14,9 @@ from itertools import pairwise
 
 OF_A_STORE = frozenset(
     {
-        *(
-            "abandon",
-            "adopt",
-            "answer",
-            "ask",
-            "audit",
-            "claim",
-            "coverage",
-            "finding",
-            "finish",
-            "fork",
-            "handoff",
-        ),
-        *("history", "migrate", "prune", "resume", "rewind", "sessions", "start", "status", "step", "verify"),
+        *("abandon", "adopt", "answer", "ask", "audit", "claim", "coverage", "finding", "finish", "fork"),
+        *("handoff", "history", "migrate", "prune", "record", "replay", "resume", "rewind", "sessions"),
+        *("start", "status", "step", "verify"),
     }
 )
 """The commands that look into a store."""
