@@ -39,7 +39,9 @@ def text(what: str) -> None:
 
 def data(what: Any) -> None:
     """Print plain data as one JSON document."""
-    streams.put(f"{json.dumps(what, ensure_ascii=False, indent=1, default=list)}\n")
+    from flowrail.formatters.escape import json_visible
+
+    streams.put(f"{json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=list))}\n")
 
 
 def notes(lines: Iterable[str]) -> None:
@@ -59,20 +61,26 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
         except streams.AnswerLostError:
             as_json = False
     if not as_json:
-        from flowrail.formatters.escape import visible
+        from flowrail.formatters.escape import bounded, visible
 
-        streams.tell(f"flow: {visible(error.message)} [{error.code}]\n  {visible(error.hint)}\n")
+        # what a message quotes can pass neither for another message nor for the hint
+        message, hint = (
+            "\n    ".join(map(str.strip, visible(bounded(each)).split("\n")))
+            for each in (error.message, error.hint)
+        )
+        streams.tell(f"flow: {message} [{error.code}]\n  {hint}\n")
     return error.exit_status
 
 
 def error_data(error: FlowError) -> dict[str, Any]:
     """Return a refusal as plain data."""
     from flowrail.formatters.data import plain
+    from flowrail.formatters.escape import bounded
 
     return {
         "code": error.code,
-        "message": error.message,
-        "hint": error.hint,
+        "message": bounded(error.message),
+        "hint": bounded(error.hint),
         "details": plain(error.details),
         **getattr(error, "beside", {}),
     }

@@ -1,7 +1,8 @@
 """The only place where text becomes markup.
 
-`visible` makes characters that hide, reorder or end lines show themselves; `xml_text` and
-`xml_attribute` give text that any XML parser takes.
+`visible` makes characters that hide, reorder or end lines show themselves; `json_visible` does so for
+a JSON document without changing what it says; `xml_text` and `xml_attribute` give text that any XML
+parser takes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ _HIDDEN = re.compile(
 )
 
 
+LONGEST_LINE, MOST_LINES = 4_000, 200
+
+
 def visible(text: str) -> str:
     """Return *text* with every hidden character written as its code point.
 
@@ -27,6 +31,23 @@ def visible(text: str) -> str:
         return text
     text = text.replace("\r\n", "\n").replace("\r", "⟨U+000D⟩")
     return _HIDDEN.sub(lambda found: f"⟨U+{ord(found.group()):04X}⟩", text)
+
+
+def json_visible(document: str) -> str:
+    """Return a JSON *document* that says the same, every hidden character in it written as an escape."""
+    if document.isascii() and "\x7f" not in document:
+        return document
+    return _HIDDEN.sub(lambda found: _json_escape(found.group()), document)
+
+
+def bounded(text: str) -> str:
+    """Return *text* with no line too long to be read, and no more lines than that."""
+    if len(text) <= LONGEST_LINE:
+        return text
+    lines = text.split("\n")
+    shown = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines[:MOST_LINES]]
+    more = [f"  … {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    return "\n".join([*shown, *more])
 
 
 def one_line(text: str) -> str:
@@ -52,6 +73,11 @@ def attributes(**values: object) -> str:
         for name, value in values.items()
         if value is not None
     )
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def _as_text(value: object) -> str:

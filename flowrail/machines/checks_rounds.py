@@ -101,7 +101,7 @@ def _sizes(workflow: Definition) -> Iterator[Raw]:
             for at, each in enumerate(step.variants)
         ]
         for path, what, told in texts:
-            size = sum(len(str(each).encode()) for each in told)
+            size = sum(len(str(each).encode("utf-8", "surrogatepass")) for each in told)
             if size > LARGEST_TOLD:
                 said = (
                     f"{what} of step `{step.id}` has {size} bytes; above {LARGEST_TOLD} much of it is missed"

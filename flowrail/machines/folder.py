@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from flowrail.machines.exceptions import Excepted
 
 LARGEST_WORKFLOW = 1_000_000
+LARGEST_PYTHON = 131_072  # reading it as a tree takes some 700 bytes of memory for each byte
 LARGEST_TEXT = 65_536
 ENTRY_FILES = ("workflow.yaml", "workflow.py")
 _QUOTES = re.compile(
@@ -225,6 +226,12 @@ def _resources(
     return resources, findings
 
 
+def _largest(path: str) -> int:
+    if path.endswith(".md"):
+        return LARGEST_TEXT
+    return LARGEST_PYTHON if path.endswith(".py") else LARGEST_WORKFLOW
+
+
 def _bytes(folder: str, path: str) -> bytes:
     """Return a file of the folder, which must lie inside it, links looked through."""
     if not _INSIDE.match(path) or ".." in path.split("/"):
@@ -241,5 +248,4 @@ def _bytes(folder: str, path: str) -> bytes:
             hint="put the file itself into the folder",
             place=path,
         )
-    limit = LARGEST_TEXT if path.endswith(".md") else LARGEST_WORKFLOW
-    return read_bounded(full, limit=limit, what=f"`{path}`")
+    return read_bounded(full, limit=_largest(path), what=f"`{path}`")

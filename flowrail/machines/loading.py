@@ -15,7 +15,7 @@ from flowrail.machines.literal import read_python
 from flowrail.machines.wording import did_you_mean
 from flowrail.machines.workflow import Workflow
 
-LARGEST = 1_000_000
+LARGEST = 131_072
 MOST_FILES = 5_000
 
 _registered: dict[str, Workflow] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import unicodedata
 from xml.etree import ElementTree as ET
@@ -10,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.formatters.escape import attributes, one_line, visible, xml_attribute, xml_text
+from flowrail.formatters.escape import (
+    LONGEST_LINE,
+    MOST_LINES,
+    attributes,
+    bounded,
+    json_visible,
+    one_line,
+    visible,
+    xml_attribute,
+    xml_text,
+)
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=40) | st.text(
     st.sampled_from("<>&\"'\t\n\r\x00\x1b]][!CDATA-\ud800\u202e\u2028\ufeff\ufffeé\U0001f600"), max_size=30
@@ -39,6 +50,26 @@ def test_what_is_visible_can_be_written_anywhere_and_is_visible_already(text: st
     assert visible(shown) == shown
     assert "\x1b" not in shown
     assert "\r" not in shown
+
+
+@given(ANY)
+def test_a_json_document_says_the_same_and_hides_nothing(text: str) -> None:
+    written = json_visible(json.dumps({text: [text]}, ensure_ascii=False))
+
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")  # pairs made one
+    assert json.loads(written) == {whole: [whole]}
+    assert visible(written) == written
+
+
+@given(st.lists(st.integers(0, 2 * LONGEST_LINE), max_size=3), st.integers(0, 2 * MOST_LINES))
+def test_what_is_bounded_is_so_in_both_ways(lengths: list[int], more: int) -> None:
+    text = "\n".join(["x" * length for length in lengths] + ["y"] * more)
+
+    lines = bounded(text).split("\n")
+
+    assert len(lines) <= MOST_LINES + 1 or len(text) <= LONGEST_LINE
+    assert max(map(len, lines)) <= LONGEST_LINE + 1
+    assert bounded(text) == text or len(text) > LONGEST_LINE
 
 
 @given(ANY)
