@@ -271,6 +271,8 @@ def _purpose(atom: Atom) -> str:
         return f"{parts[0][0]}.{parts[0][1]}"
     if kind == "pair":
         return f"{parts[0][0]}.{parts[0][1]}-then-{parts[1][0]}.{parts[1][1]}"
+    if kind == "visits" and parts[1] == 1:
+        return f"reaches-{parts[0]}"
     if kind == "visits":
         return f"{parts[0]}-entered-{parts[1]}-times"
     if kind == "answer":

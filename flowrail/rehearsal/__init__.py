@@ -7,6 +7,9 @@ playing     one walk, played on a stage
 rehearse    all walks of all workflows asked for
 coverage    ways taken, of walks or of kept sessions
 covered     the same told, and drawn
+run         a run in memory, one call a move
+items       skills as tests of pytest
+strategies  workflows, sessions and acts for Hypothesis
 junit       the results as a JUnit document
 recording   a kept session as a script of turns
 as_test     such a script as a test in Python

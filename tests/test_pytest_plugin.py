@@ -1,0 +1,168 @@
+"""Skills as tests of pytest, in projects of their own, run by pytest as a person runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+from support.sandbox import ASKING, SMALL, allow, clean_environment, put_python, put_skill
+
+ASKED = ASKING.replace("name: NAME", "name: NAME\nignore: []")
+WARNED = SMALL.replace("[Do the second thing.]", '["Do what step `frist` says."]')
+OWN = """\
+def test_a_run_in_memory(flow_run):
+    run = flow_run("asking", topic="cats")
+    assert run.told == "Look at it, 3 times."
+    assert run.report(sure="high", where=["src"]).step == "tell"
+    assert flow_run(run.workflow).step == "look"
+
+
+def test_commands_as_printed(flow_stage):
+    begun = flow_stage.run(["start", "asking"])
+    line = begun.data["next"][0]["command"].split()[1:]
+    assert flow_stage.run([*line, "-s", 'where=["src"]']).data["revision"] == 1
+
+
+def test_another_one_has_no_session(flow_stage):
+    assert flow_stage.world.store.ids() == []
+"""
+
+
+def installed() -> bool:
+    return any(each.value == "flowrail.pytest_plugin" for each in entry_points(group="pytest11"))
+
+
+def run_pytest(*words: str) -> tuple[int, str]:
+    """Run pytest in the current project and return its exit status and what it printed."""
+    plugin = () if installed() else ("-p", "flowrail.pytest_plugin")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *plugin, *words],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def collected(*words: str) -> list[str]:
+    status, out = run_pytest("--co", "-q", *words)
+    assert status in {0, 5}, out
+    return [line for line in out.splitlines() if "::" in line]
+
+
+def own_tests() -> None:
+    folder = Path.cwd() / "tests"
+    folder.mkdir()
+    (folder / "test_own.py").write_text(OWN)
+
+
+def test_the_plugin_loads_nothing_of_ours_until_it_is_asked() -> None:
+    code = "import sys; import pytest; before = set(sys.modules); import flowrail.pytest_plugin; "
+    done = subprocess.run(
+        [sys.executable, "-c", code + "print(*sorted(set(sys.modules) - before))"],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == ["flowrail", "flowrail.pytest_plugin"]
+
+
+def test_without_being_asked_nothing_is_collected_and_fixtures_step_workflows() -> None:
+    put_skill("asking", ASKING)
+    own_tests()
+
+    status, out = run_pytest("-q", "--strict-markers", "--strict-config")
+
+    assert (status, "3 passed" in out) == (0, True), out
+
+
+def test_every_walk_of_the_projects_skills_is_a_test_with_a_name_of_its_own() -> None:
+    put_skill("asking", ASKING, texts={"workflows/part.yaml": SMALL.replace("NAME", "NAME/part")})
+    put_python("py")
+    own_tests()
+
+    ids = collected("--flow")
+    status, out = run_pytest("--flow", "-q", "-rs", "--strict-markers")
+
+    assert len(ids) == len(set(ids)) > 10
+    skills = ".claude/skills/asking"
+    assert {f"{skills}/workflow.yaml::check", f"{skills}/workflows/part.yaml::check"} <= set(ids)
+    assert f"{skills}/workflow.yaml::always-iterate" in ids
+    assert ".claude/skills/py/workflow.py::load" in ids
+    assert sum(each.startswith("tests/") for each in ids) == 3
+    assert status == 0, out
+    assert f"{len(ids) - 1} passed, 1 skipped" in out
+    assert "flow trust py" in out
+
+
+def test_python_that_is_allowed_is_walked_and_never_taken_for_a_module_of_tests() -> None:
+    put_python("py", 'raise LookupError("lost")', before="def test_not_a_test():\n    pass\n\n\n")
+    allow("py")
+
+    status, out = run_pytest("--flow", "-q", ".claude/skills/py/workflow.py")
+
+    assert status == 1
+    assert "test_not_a_test" not in out
+    assert "lost" in out
+
+
+def test_one_test_runs_by_its_id_and_the_configuration_names_skills() -> None:
+    put_skill("asking", ASKING)
+    put_skill("small", where=Path.cwd() / "more")
+    (Path.cwd() / "pytest.ini").write_text("[pytest]\nflow_skills =\n    more\n    problem-analysis\n")
+    own_tests()
+
+    ids = collected()
+
+    assert any(each.startswith("more/small/workflow.yaml::") for each in ids)
+    assert "problem-analysis::check" in ids
+    assert not any("skills/asking" in each for each in ids)
+    assert len(collected("tests")) == 3
+    mine = ".claude/skills/asking/workflow.yaml::always-iterate"
+    assert collected(mine) == [mine]
+
+
+def test_what_is_wrong_is_told_without_our_own_stack() -> None:
+    put_skill("wrong", SMALL.replace("ok: second", "ok: secund"))
+    put_python("py", 'if ctx.visit > 0:\n    raise LookupError("lost")\nreturn Outcome.OK')
+    allow("py")
+
+    status, out = run_pytest("--flow", "-q")
+
+    assert status == 1
+    assert "workflow.yaml:4: error FR102" in out
+    assert "at step first: " in out
+    assert "flow test py --walk " in out
+    assert "flowrail/rehearsal" not in out
+
+
+def test_strictly_warnings_and_ways_that_no_walk_takes_fail() -> None:
+    put_skill("warned", WARNED)
+    put_python("py", "return Outcome.OK")
+    allow("py")
+
+    assert run_pytest("--flow", "-q")[0] == 0
+    status, out = run_pytest("--flow", "--flow-strict", "-q")
+
+    assert status == 1
+    assert "FR166" in out
+    assert "no walk was found that takes first fail" in out
+    assert "2 failed" in out
+
+
+@pytest.mark.parametrize("skills", ["nosuch", "empty"])
+def test_a_skill_that_is_not_there_is_a_wrong_use(skills: str) -> None:
+    (Path.cwd() / "empty").mkdir()
+    (Path.cwd() / "pytest.ini").write_text(f"[pytest]\nflow_skills = {skills}\n")
+
+    status, out = run_pytest("-q")
+
+    assert status == 4
+    assert "flow_skills: " in out
