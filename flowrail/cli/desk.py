@@ -9,6 +9,7 @@ from flowrail.cli.here import Here
 from flowrail.cli.world import world
 from flowrail.discovery.index import Discovery, discover
 from flowrail.handoff.desk import Desk
+from flowrail.skills.bundled import with_bundled
 from flowrail.skills.catalog import bundled_folder
 from flowrail.skills.runs import World
 
@@ -23,8 +24,8 @@ def desk(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) ->
 
     @cache
     def found() -> Discovery:
-        extra = (*roots, bundled_folder())
-        return discover(here.cwd, here.home, here.environ, extra=extra, ask_git=here.ask_git)
+        installed = discover(here.cwd, here.home, here.environ, extra=roots, ask_git=here.ask_git)
+        return with_bundled(installed)
 
     made = Desk(
         store=standing.store,

@@ -32,6 +32,7 @@ class Scope(StrEnum):
     GLOBAL = "global"
     EXTRA = "extra"
     REGISTRY = "registry"
+    BUNDLED = "bundled"
 
     @property
     def priority(self) -> int:

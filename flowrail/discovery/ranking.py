@@ -198,8 +198,12 @@ def _problem_type(problem_type: str, candidate: Candidate) -> Part:
         return Part("problem type", 0, 3, reason)
     fitting = [each for each in wanted if each in candidate.categories]
     if fitting:
-        return Part("problem type", 3, 3, f"`{fitting[0]}` suits a {problem_type} problem")
-    return Part("problem type", 0, 3, f"a {problem_type} problem wants one of: {', '.join(wanted)}")
+        return Part("problem type", 3, 3, f"`{fitting[0]}` suits {_a(problem_type)} problem")
+    return Part("problem type", 0, 3, f"{_a(problem_type)} problem wants one of: {', '.join(wanted)}")
+
+
+def _a(problem_type: str) -> str:
+    return f"{'an' if problem_type[:1] in 'aeiou' else 'a'} {problem_type}"
 
 
 def _uncertainties(open_points: Collection[str], candidate: Candidate) -> Part:

@@ -8,6 +8,8 @@ from typing import Any
 from flowrail.formatters.lines import count, line
 from flowrail.formatters.text import table
 
+_MINUTE = 60
+
 
 def render(report: Mapping[str, Any]) -> str:
     """Return timelines of handoffs and sessions, and the traces that run through several skills."""
@@ -35,8 +37,16 @@ def render_proof(proof: Mapping[str, Any]) -> str:
 
 
 def took(seconds: float | None) -> str:
-    """Return how long something took."""
-    return "" if seconds is None else f"{seconds:.1f} s"
+    """Return how long something took, as precisely as it matters."""
+    if seconds is None:
+        return ""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), _MINUTE)
+    hours, minutes = divmod(minutes, _MINUTE)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
 def _handoff(each: Mapping[str, Any]) -> str:
@@ -53,6 +63,10 @@ def _handoff(each: Mapping[str, Any]) -> str:
         about.append(
             f"  received by {line(each['receiver']['by'])} {each['receiver'].get('session', '')}".rstrip()
         )
+    about += [
+        f"  failed at {failed['at']}: {line(failed['code'])}: {line(failed['message'], 400)}"
+        for failed in each["failures"]
+    ]
     about += [
         f"  {'holds' if check['holds'] else 'FAILS'} {check['name']}: {line(check['told'], 160)}"
         for check in each["checks"]

@@ -36,6 +36,7 @@ _WORKING = (
     ("perspectives_completed", "meta.perspectives_completed"),
     ("convergence_level", "meta.convergence_level"),
     ("user_feedback", "meta.user_feedback"),
+    ("target_path", "target.path"),
 )
 """What a 2.0 payload has and 3.0 has no field for: where it stands in `payload.working`."""
 
@@ -317,7 +318,7 @@ def _unknown_2(old: Mapping[str, Any]) -> list[str]:
     return [
         *_others(old, "", _TOP_2),
         *_others(old["source"], "source.", ("skill", "workflow_id", "session_path")),
-        *_others(old["target"], "target.", ("skill", "invocation", "category")),
+        *_others(old["target"], "target.", ("skill", "invocation", "category", "path")),
         *_others(old.get("meta") or {}, "meta.", meta),
     ]
 

@@ -19,6 +19,7 @@ from flowrail.handoff.record import (
     INVOCATION,
     REJECTED,
     TRANSFER,
+    Handoff,
 )
 from flowrail.handoff.telling import plain
 from flowrail.machines.journal import UnknownSessionError
@@ -77,16 +78,21 @@ def report(
     with_sessions: bool = True,
     since: datetime | None = None,
 ) -> Report:
-    """Return what the journals of a store tell, of one id or of all, of what moved *since* then."""
+    """Return what the journals of a store tell, of one id or of all, of what moved *since* then.
+
+    With a session come the handoffs that it sent or took over.
+    """
     broken: list[Broken] = []
     handed = [
         _handoff(entries)
         for entries in _read(handoffs.ids(), lambda each: list(handoffs.records(each)), broken, wanted)
+        if wanted is None or _is_about(entries[-1].handoff, wanted)
     ]
+    named = [each for each in store.ids() if wanted in {None, each}]
     sessions = (
         [
             _session(records)
-            for records in _read(store.ids(), lambda each: list(store.records(each)), broken, wanted)
+            for records in _read(named, lambda each: list(store.records(each)), broken, wanted)
         ]
         if with_sessions
         else []
@@ -212,17 +218,20 @@ def _traces(handed: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _read(ids: Iterable[str], load: Any, broken: list[Broken], wanted: str | None) -> Iterator[Any]:
     for each in ids:
-        if wanted not in {None, each}:
-            continue
         try:
             lines = load(each)
         except (UnknownHandoffError, UnknownSessionError):
             continue  # its beginning was interrupted: it never began
         except FlowError as error:
-            broken.append(Broken(each, error))
+            if wanted in {None, each}:
+                broken.append(Broken(each, error))
             continue
         if lines:
             yield lines
+
+
+def _is_about(handoff: Handoff, wanted: str) -> bool:
+    return wanted in {handoff.id, handoff.session, handoff.claim.get("session")}
 
 
 def _recent(told: Mapping[str, Any], since: datetime | None) -> bool:

@@ -30,6 +30,22 @@ _LISTED = ("convergent_insights", "divergent_insights", "open_questions", "focus
 _TAKEN = {
     *PROMPTS, *_SUMMARIES, *_FRAMED, *_OPEN, *_BLIND, *_TERMS, *_META, *_LISTED, "problem_type",
 }  # fmt: skip
+FACTS = {
+    "context.original_prompt": PROMPTS[0],
+    "context.problem_type": "problem_type",
+    "context.reframed_challenge": _FRAMED[0],
+    "context.synthesis_summary": _SUMMARIES[0],
+    "context.summary": _SUMMARIES[0],
+    "context.known_gaps": _OPEN[0],
+    "insights.convergent": "convergent_insights",
+    "insights.divergent": "divergent_insights",
+    "insights.uncertainties": _OPEN[0],
+    "insights.blind_spots": _BLIND[0],
+    "research_seeds.suggested_terms": _TERMS[0],
+    "research_seeds.open_questions": "open_questions",
+}
+"""The fact that each field is made from, where it does not go by the field's own last name."""
+
 _FILE_ENDINGS = ("_file", "_files", "_path", "_paths")
 _LARGEST_ARTIFACT = 64 * 1024 * 1024
 _TEN = 10
@@ -47,6 +63,13 @@ def build(session: Session, handoff: Handoff, *, now: str, folder: str, project:
     lifted, _, _ = adapters.lift_2_to_3({"version": "2.0", "timestamp": now, **made})
     lifted.pop("expires_at", None)
     return integrity.sealed("3.0", _three(lifted, facts, session, handoff, now, project))
+
+
+def fact_for(field: str) -> str:
+    """Return the name of the fact that fills a field of a payload, wherever that version keeps it."""
+    bare = field.removeprefix("handoff.").removeprefix("payload.working.")
+    known = next((fact for path, fact in FACTS.items() if f"{bare}.".startswith(f"{path}.")), None)
+    return known or bare.rpartition(".")[2]
 
 
 def _two(
@@ -76,7 +99,11 @@ def _two(
             "workflow_id": session.id,
             "session_path": os.path.join(folder, ""),
         },
-        "target": {"skill": handoff.target, "invocation": handoff.trigger},
+        "target": {
+            "skill": handoff.target,
+            "invocation": handoff.trigger,
+            **_some("path", handoff.target_path if handoff.target_digest else ""),
+        },
         "context": context,
         **_some("insights", insights),
         **_some("research_seeds", seeds),

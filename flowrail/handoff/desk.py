@@ -42,7 +42,8 @@ class Desk(NamedTuple):
         """Return a stamp of ours as a moment; this one where none is given."""
         return moment(self.now() if stamp is None else stamp) or datetime.now(UTC)
 
-    def command(self, *words: str) -> str:
-        """Return one command line of ours, every word quoted where it needs it."""
+    def command(self, *words: str, root: str = "") -> str:
+        """Return one command line of ours, every word quoted where it needs it; *root* as one that was named."""
+        named = ("--root", root) if root else ()
         store = ("--store", self.shown_store) if self.shown_store else ()
-        return " ".join(shlex.quote(word) for word in ("flow", *words, *store))
+        return " ".join(shlex.quote(word) for word in ("flow", *words, *named, *store))

@@ -15,6 +15,7 @@ from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.discovery.index import Discovery
 from flowrail.errors import FlowError
 from flowrail.handoff import adapters, chain, checking, health, transfer
+from flowrail.handoff.building import fact_for
 from flowrail.handoff.desk import Desk
 from flowrail.handoff.lifecycle import CHECKS
 from flowrail.handoff.payload import Payload, get, read, render
@@ -32,13 +33,17 @@ from flowrail.handoff.selection import card_digest
 
 
 class Check(NamedTuple):
-    """How one guard was answered: its name, whether it holds, what was seen, whether that can be mended."""
+    """How one guard was answered: its name, whether it holds, what was seen, whether that can be mended.
+
+    ``missing`` are fields that lack, ``facts`` those that would fill or mend them.
+    """
 
     name: str
     holds: bool
     told: str
     mendable: bool = True
     missing: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
         """Return it as plain data, for the record."""
@@ -85,8 +90,9 @@ def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, 
     elif names == {"health_good"}:
         kind = HealthCheckFailedError
     recoverable = all(each.mendable for each in wrong)
-    facts = ", or give what is missing by `-s NAME=VALUE`" if missing else ""
-    hint = f"mend that{facts}: {again}"
+    facts = dict.fromkeys(fact for each in wrong for fact in each.facts)
+    given = "".join(f" -s {fact}=…" for fact in facts)
+    hint = f"{'give what is wanting' if given else 'mend that'}: {again}{given}"
     return kind(
         f"the handoff to `{handoff.target}` is refused: {'; '.join(each.told for each in wrong)}",
         hint=hint if recoverable else "this cannot be mended: choose another target, or another `--schema`",
@@ -159,7 +165,13 @@ def _fit(case: Case) -> Check:
     found = errors(checking.check(case.payload, asked).problems)
     missing = tuple(each.field for each in found if each.kind == MISSING)
     told = "; ".join(map(str, found)) or "whole, in time, without mistakes"
-    return Check("payload_fit", not found, told, missing=missing)
+    facts = dict.fromkeys(fact_for(each.field) for each in found if _is_reported(each.field))
+    return Check("payload_fit", not found, told, missing=missing, facts=tuple(facts))
+
+
+def _is_reported(field: str) -> bool:
+    """Whether a field is made from what a session reports, and not by ourselves."""
+    return field.removeprefix("handoff.").partition(".")[0] in {"context", "insights", "research_seeds"}
 
 
 def _requires(case: Case) -> Check:
@@ -169,14 +181,16 @@ def _requires(case: Case) -> Check:
         f"the target requires {', '.join(f'`{path}`' for path in lacking)}, which the payload does not have"
     )
     good = f"all {len(wanted)} required fields are there" if wanted else "nothing is required"
-    return Check("requires_met", not lacking, told if lacking else good, missing=lacking)
+    facts = tuple(dict.fromkeys(map(fact_for, lacking)))
+    return Check("requires_met", not lacking, told if lacking else good, missing=lacking, facts=facts)
 
 
 def _has(draft: Mapping[str, Any], path: str) -> bool:
     """Whether a field has something in it, wherever that version of the payload keeps it."""
     bare = path.removeprefix("handoff.")
     name = bare.rpartition(".")[2]
-    places = (bare, f"payload.{bare}", f"payload.working.{bare}", f"payload.working.{name}")
+    tiers = ("", "payload.", "payload.working.", "payload.working.facts.")
+    places = (*(f"{tier}{bare}" for tier in tiers), *(f"{tier}{name}" for tier in tiers[2:]))
     return any(get(draft, place) not in (None, "", [], {}) for place in places)
 
 

@@ -119,7 +119,10 @@ def too_much(handoff: Mapping[str, Any]) -> str:
         f"payload.{tier}.{key}": tokens(value)
         for tier in TIERS
         for key, value in _items(get(handoff, f"payload.{tier}"))
+        if (tier, key) != ("working", "facts")
     }
+    facts = _items(get(handoff, "payload.working.facts"))
+    parts |= {f"payload.working.facts.{key}": tokens(value) for key, value in facts}
     largest = sorted(parts, key=lambda part: (-parts[part], part))[:3]
     named = ", ".join(f"`{part}` ({parts[part]})" for part in largest)
     by_tier = ", ".join(f"{tier} {number}" for tier, number in counted.items() if number)

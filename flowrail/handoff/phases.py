@@ -64,7 +64,7 @@ def _validate(desk: Desk, change: Change, held: SessionChange) -> None:
     answers["beyond_mending"] = any(not each.holds and not each.mendable for each in checks)
     handoff = handoff._replace(checks=tuple(each.data() for each in checks))
     if not all(each.holds for each in checks):
-        again = desk.command("handoff", "retry", handoff.id)
+        again = desk.command("handoff", "retry", handoff.id, root=handoff.root)
         refusal = guards.refusal(handoff, checks, _preserve(change, handoff), again)
         _fail(desk, change, handoff, refusal, answers)
         raise refusal
@@ -86,6 +86,17 @@ def _validate(desk: Desk, change: Change, held: SessionChange) -> None:
 
 def _transfer(desk: Desk, change: Change, held: SessionChange) -> None:
     handoff = change.kept.handoff
+    if integrity.has_expired(integrity.moment(handoff.expires_at), desk.moment()):
+        late = ValidationFailedError(
+            f"the payload for `{handoff.target}` expired before it was written: {handoff.expires_at}",
+            hint=f"have it made anew: {desk.command('handoff', 'retry', handoff.id, root=handoff.root)}",
+            recoverable=True,
+            preserved=_preserve(change, handoff),
+            validation_errors=["the payload has expired"],
+            target_skill=handoff.target,
+        )
+        _fail(desk, change, handoff, late)
+        raise late
     data = render(handoff.draft, handoff.form)
     try:
         transfer.write(handoff.payload, data)
@@ -109,7 +120,8 @@ _PHASES = {DISCOVERY: _select, SELECTION: _examine, VALIDATION: _validate, TRANS
 
 def receive_command(desk: Desk, handoff: Handoff) -> str:
     """Return the command that receives a payload, its digest beside it."""
-    return desk.command("handoff", "receive", handoff.payload, "--sha256", handoff.digest)
+    words = ("handoff", "receive", handoff.payload, "--sha256", handoff.digest)
+    return desk.command(*words, root=handoff.root)
 
 
 def drafted(desk: Desk, handoff: Handoff, session: Session) -> Handoff:

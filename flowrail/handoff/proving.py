@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from flowrail._codec import to_plain
+from flowrail._codec import RecordError, from_plain, to_plain
 from flowrail.errors import FlowError
 from flowrail.handoff import transfer
 from flowrail.handoff.journal import COPY, Entry, Handoffs, witness
@@ -16,6 +16,7 @@ from flowrail.handoff.record import INVOCATION, Handoff
 from flowrail.handoff.telling import plain
 from flowrail.machines import witness as session_witness
 from flowrail.machines.ledger import Record
+from flowrail.machines.session import Session
 from flowrail.machines.store import Store
 
 
@@ -100,8 +101,29 @@ def _copy(handoffs: Handoffs, handoff_id: str, entries: list[Entry]) -> Iterator
     if seen is None:
         if os.path.lexists(os.path.join(folder, COPY)):
             yield Finding(handoff_id, "COPY_UNREADABLE", "handoff.json cannot be read")
-    elif seen["seq"] == entries[-1].seq and seen["handoff"] != plain(to_plain(entries[-1].handoff)):
-        yield Finding(handoff_id, "COPY_DIFFERS", "handoff.json is not what the last record says")
+    elif not _is_copy(
+        seen["seq"], seen["hash"], seen["handoff"], [(each.hash, each.handoff) for each in entries]
+    ):
+        yield Finding(handoff_id, "COPY_DIFFERS", "handoff.json is not what its record says")
+
+
+def _is_copy(seq: int, digest: str, copy: object, records: Sequence[tuple[str, Handoff | Session]]) -> bool:
+    """Whether a copy is one of the record that it names, be it an earlier one: its writer died before the next."""
+    if not 0 <= seq < len(records):
+        return False
+    known, record = records[seq]
+    return digest == known and _says(copy, record)
+
+
+def _says(copy: object, record: Handoff | Session) -> bool:
+    """Whether a copy says what the record does, also one from before there were fields that it lacks."""
+    written = plain(copy)
+    if written == plain(to_plain(record)):
+        return True
+    try:
+        return bool(from_plain(written, type(record)) == record)
+    except RecordError:
+        return False
 
 
 def _session_copy(store: Store, session_id: str, lines: list[Record]) -> Iterator[Finding]:
@@ -110,8 +132,8 @@ def _session_copy(store: Store, session_id: str, lines: list[Record]) -> Iterato
     if seen is None:
         if os.path.lexists(os.path.join(folder, session_witness.COPY)):
             yield Finding(session_id, "COPY_UNREADABLE", "session.json cannot be read")
-    elif seen.seq == lines[-1].seq and plain(seen.session) != plain(to_plain(lines[-1].session)):
-        yield Finding(session_id, "COPY_DIFFERS", "session.json is not what the last record says")
+    elif not _is_copy(seen.seq, seen.hash, seen.session, [(each.hash, each.session) for each in lines]):
+        yield Finding(session_id, "COPY_DIFFERS", "session.json is not what its record says")
     if store.read(session_id, adopt=True).foreign:
         yield Finding(session_id, "FOREIGN_SESSION", "its first record was not written with your key")
 

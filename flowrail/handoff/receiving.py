@@ -26,6 +26,7 @@ from flowrail.handoff.problems import (
     ClosedError,
     InvalidPayloadError,
     Problem,
+    TargetNotFoundError,
     ValidationFailedError,
     errors,
     refuse,
@@ -77,6 +78,8 @@ def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) ->
         payload = _read(path, asked)  # under the lock: what is claimed is what was checked
         told = _check(desk, change, payload, asked)
         start = ours(payload)
+        if start is None and handoff.ours:
+            raise _not_in_sight(desk, handoff)
         session = _claimed(desk, change, start)
         if start is not None:
             _begun(desk, change.kept.handoff, payload, session, start)
@@ -268,9 +271,22 @@ def _is_there(desk: Desk, session: str) -> bool:
     return True
 
 
+def _not_in_sight(desk: Desk, handoff: Handoff) -> TargetNotFoundError:
+    """Refuse where a workflow of ours was to take over and is none from here: nothing would be begun."""
+    root = os.path.dirname(os.path.dirname(handoff.target_path))
+    words = ("handoff", "receive", handoff.payload, "--sha256", handoff.digest)
+    return TargetNotFoundError(
+        f"the target `{handoff.target}` is no workflow that can be found from here; it was {handoff.target_path}",
+        hint=f"name its place: {desk.command(*words, root=root)}",
+        recoverable=True,
+        preserved=handoff.payload,
+        target_skill=handoff.target,
+    )
+
+
 def _changed(path: str, now: str, then: str) -> ValidationFailedError:
     return ValidationFailedError(
-        f"{path} is not the payload that was sent: its digest is {now}, that on record {then[:80]}",
+        f"{path} is not the payload that was sent: its digest is {now}, that of what was sent {then[:80]}",
         hint="have it sent again",
         preserved=path,
         validation_errors=["the digest of the file differs"],

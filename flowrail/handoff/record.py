@@ -35,6 +35,7 @@ class Handoff(NamedTuple):
     asked for, so that the same again is answered again. ``draft`` is the payload as it was made, once;
     ``payload`` the file it was written to, ``digest`` that of its bytes. ``problem`` is the error document
     of the last failure. ``claim`` says who received it: ``by``, ``at``, and the ``session`` it starts.
+    ``root`` is the place that the target was found in, where that was asked for by name.
     """
 
     id: str
@@ -74,6 +75,7 @@ class Handoff(NamedTuple):
     attempts: int = 0
     claim: Mapping[str, Any] = Frozen()
     foreign: bool = False
+    root: str = ""
     format: int = FORMAT
 
     @property

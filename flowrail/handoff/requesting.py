@@ -7,7 +7,9 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import compatibility, normal_version
+from flowrail.discovery.locations import Scope
 from flowrail.handoff import guards, integrity, invocation
 from flowrail.handoff.chain import grown
 from flowrail.handoff.desk import Desk
@@ -53,6 +55,7 @@ def wanted_by(desk: Desk, asked: Asked, session: Session, chosen: Chosen) -> Han
         target_schema=candidate.schema_version,
         trigger=invocation.template(candidate.trigger, candidate.skill),
         ours=chosen.ours,
+        root=named_root(candidate),
         schema=version,
         form=form,
         trace_id=str(before.get("trace_id") or UUID(bytes=random[:16], version=4)),
@@ -68,6 +71,11 @@ def wanted_by(desk: Desk, asked: Asked, session: Session, chosen: Chosen) -> Han
         started_at=desk.now(),
     )
     return wanted._replace(request=_request(wanted))
+
+
+def named_root(candidate: Candidate) -> str:
+    """Return the place that a target was found in, where nobody finds it without being told."""
+    return candidate.root if candidate.scope is Scope.EXTRA else ""
 
 
 def _version(asked: Asked, target: str) -> str:
@@ -120,6 +128,7 @@ def tried_again(handoff: Handoff, asked: Asked, chosen: Chosen) -> Handoff:
         target_schema=candidate.schema_version,
         trigger=invocation.template(candidate.trigger, candidate.skill),
         ours=chosen.ours,
+        root=named_root(candidate),
         checks=(),
         problem={},
     )

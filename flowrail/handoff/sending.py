@@ -8,11 +8,13 @@ from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.handoff import integrity, lifecycle
 from flowrail.handoff.chain import drawn
 from flowrail.handoff.desk import Desk
+from flowrail.handoff.journal import Change
 from flowrail.handoff.phases import commit, drafted, go_on
 from flowrail.handoff.problems import ClosedError
 from flowrail.handoff.record import DISCOVERY, ENDED, FAILED, INVOCATION, ON_ITS_WAY, Handoff
 from flowrail.handoff.requesting import Asked, judge_chain, tried_again, wanted_by
 from flowrail.handoff.selection import Chosen, choose
+from flowrail.machines.kept import Change as SessionChange
 
 NOTHING = Asked("", "")
 """A retry as it was, with nothing different."""
@@ -39,19 +41,21 @@ def send(desk: Desk, asked: Asked) -> Sent:
             return Sent(before, replayed=True)
         handoff_id = wanted.id if before is None else before.id
         with desk.handoffs.change(handoff_id, wait=desk.wait) as change:
-            return Sent(go_on(desk, change, held), notes=_notes(change.kept.handoff))
+            return _taken_on(desk, change, held, asked)
 
 
 def retry(desk: Desk, handoff_id: str, asked: Asked = NOTHING) -> Sent:
     """Take a handoff that failed, or was interrupted, to its end; *asked* says what is different now."""
     handoff = desk.handoffs.read(handoff_id).handoff
     if handoff.phase == INVOCATION:
-        return Sent(handoff, replayed=True)
+        if not _is_late(desk, handoff):
+            return Sent(handoff, replayed=True)
+        handoff = _expired(desk, handoff_id)
     if handoff.phase in ENDED:
-        anew = desk.command("handoff", "send", handoff.target, "--session", handoff.session)
+        words = ("handoff", "send", handoff.target, "--session", handoff.session)
         raise ClosedError(
             f"handoff `{handoff_id}` is over: {handoff.phase}",
-            hint=f"send it anew: {anew}",
+            hint=f"send it anew: {desk.command(*words, root=handoff.root)}",
             handoff=handoff_id,
             phase=handoff.phase,
         )
@@ -59,15 +63,33 @@ def retry(desk: Desk, handoff_id: str, asked: Asked = NOTHING) -> Sent:
         desk.store.change(handoff.session, wait=desk.wait) as held,
         desk.handoffs.change(handoff_id, wait=desk.wait) as change,
     ):
+        return _taken_on(desk, change, held, asked)
+
+
+def _taken_on(desk: Desk, change: Change, held: SessionChange, asked: Asked) -> Sent:
+    """Take a handoff to its invocation; one that failed is made anew, with what is different now."""
+    handoff = change.kept.handoff
+    if handoff.phase == FAILED:
+        again = tried_again(handoff, asked, choose(desk.discover(), handoff.target))
+        judge_chain(again)
+        phase = lifecycle.after(FAILED, "retry", lambda _: True)
+        ready = drafted(desk, again._replace(phase=phase), held.kept.session)
+        commit(desk, change, ready, kind="retry", note={"attempt": ready.attempts + 1})
+    return Sent(go_on(desk, change, held), notes=_notes(change.kept.handoff))
+
+
+def _is_late(desk: Desk, handoff: Handoff) -> bool:
+    return integrity.has_expired(integrity.moment(handoff.expires_at), desk.moment())
+
+
+def _expired(desk: Desk, handoff_id: str) -> Handoff:
+    """Put on record that nobody received it in time, unless somebody did meanwhile."""
+    with desk.handoffs.change(handoff_id, wait=desk.wait) as change:
         handoff = change.kept.handoff
-        if handoff.phase == FAILED:
-            chosen = choose(desk.discover(), handoff.target)
-            again = tried_again(handoff, asked, chosen)
-            judge_chain(again)
-            phase = lifecycle.after(FAILED, "retry", lambda _: True)
-            ready = drafted(desk, again._replace(phase=phase), held.kept.session)
-            commit(desk, change, ready, kind="retry", note={"attempt": ready.attempts + 1})
-        return Sent(go_on(desk, change, held), notes=_notes(change.kept.handoff))
+        if handoff.phase != INVOCATION:
+            return handoff
+        phase = lifecycle.after(handoff.phase, "expire", lambda _: _is_late(desk, handoff))
+        return commit(desk, change, handoff._replace(phase=phase))
 
 
 def cancel(desk: Desk, handoff_id: str, reason: str = "") -> Handoff:
@@ -87,17 +109,13 @@ def cancel(desk: Desk, handoff_id: str, reason: str = "") -> Handoff:
 
 
 def _before(desk: Desk, wanted: Handoff) -> Handoff | None:
-    """Return the handoff that this very request began before, if it still stands and is not expired."""
-    for kept in desk.handoffs.all():
-        handoff = kept.handoff
-        if handoff.request != wanted.request or kept.foreign:
-            continue
-        if handoff.phase in ON_ITS_WAY:
-            return handoff
-        ends = integrity.moment(handoff.expires_at)
-        if handoff.phase == INVOCATION and not integrity.has_expired(ends, desk.moment()):
-            return handoff
-    return None
+    """Return the handoff that this very request began before: sent, on its way, or else failed."""
+    same = [each.handoff for each in desk.handoffs.all() if not each.foreign]
+    same = [each for each in same if each.request == wanted.request]
+    sent = (each for each in same if each.phase == INVOCATION and not _is_late(desk, each))
+    on_its_way = (each for each in same if each.phase in ON_ITS_WAY)
+    failed = (each for each in same if each.phase == FAILED)
+    return next(iter((*sent, *on_its_way, *failed)), None)
 
 
 def _seen(chosen: Chosen) -> dict[str, Any]:

@@ -58,7 +58,9 @@ def _next(desk: Desk, handoff: Handoff) -> list[dict[str, str]]:
     if handoff.phase == INVOCATION:
         found.append({"does": "receive", "command": receive_command(desk, handoff)})
     if handoff.phase == FAILED or handoff.phase in ON_ITS_WAY:
-        found.append({"does": "retry", "command": desk.command("handoff", "retry", handoff.id)})
+        found.append(
+            {"does": "retry", "command": desk.command("handoff", "retry", handoff.id, root=handoff.root)}
+        )
     if handoff.is_open:
         found.append({"does": "cancel", "command": desk.command("handoff", "cancel", handoff.id)})
     return found

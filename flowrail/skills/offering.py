@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from flowrail.discovery.index import Discovery
+from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking import Synthesis, read_synthesis
 from flowrail.discovery.session_cache import Kept, keep
 from flowrail.machines.session import Session
@@ -29,10 +30,17 @@ def kept_for(
     scores: Mapping[str, int] | None = None,
     rescan: bool = False,
 ) -> Kept:
-    """Return the cache of a session, written anew where it is not good any more; see `keep`."""
+    """Return the cache of a session, written anew where it is not good any more; see `keep`.
+
+    It is about what is installed: the bundled skills are there in any case.
+    """
+    installed = tuple(each for each in discovery.candidates if each.scope is not Scope.BUNDLED)
+    names = {each.skill for each in installed}
+    known = None if scores is None else {skill: score for skill, score in scores.items() if skill in names}
     folder = store.read(session_id).folder
     resumed = _resumed(store, session_id)
-    return keep(folder, discovery, now, scores=scores, resumed=resumed, rescan=rescan)
+    found = discovery._replace(candidates=installed)
+    return keep(folder, found, now, scores=known, resumed=resumed, rescan=rescan)
 
 
 def _resumed(store: Store, session_id: str) -> datetime | None:

@@ -241,8 +241,9 @@ def test_the_project_root_is_the_nearest_folder_with_a_store_or_a_repository(tre
 
 
 def test_the_nearer_scope_is_the_smaller_one() -> None:
-    assert sorted([Scope.REGISTRY, Scope.GLOBAL, Scope.EXTRA, Scope.PROJECT, Scope.GIT_ROOT]) == list(Scope)
-    assert [scope.priority for scope in Scope] == [1, 2, 3, 4, 5]
+    mixed = [Scope.BUNDLED, Scope.REGISTRY, Scope.GLOBAL, Scope.EXTRA, Scope.PROJECT, Scope.GIT_ROOT]
+    assert sorted(mixed) == list(Scope)
+    assert [scope.priority for scope in Scope] == [1, 2, 3, 4, 5, 6]
     assert Scope.PROJECT <= Scope.PROJECT < Scope.GLOBAL > Scope.GIT_ROOT >= Scope.GIT_ROOT
     assert str(Scope.PROJECT) == "project"
 

@@ -11,6 +11,10 @@ import pytest
 from support.handing import handoffs_folder, ours, receive, send, session, target
 from support.sandbox import flow, refused, sessions_folder, told
 
+from flowrail.cli.desk import desk
+from flowrail.formatters.audit import took
+from flowrail.handoff.proving import verify
+
 
 def a_chain() -> tuple[list[dict[str, Any]], list[str]]:
     """Hand work from a to b to c, the second time after a failure; return the handoffs and the sessions."""
@@ -89,8 +93,27 @@ def test_one_of_them_is_told_alone() -> None:
     sent, sessions = a_chain()
 
     assert [each["handoff"] for each in told("audit", sent[0]["handoff"])["handoffs"]] == [sent[0]["handoff"]]
-    assert [each["session"] for each in told("audit", sessions[2])["sessions"]] == [sessions[2]]
+    alone = told("audit", sessions[1])
+    assert [each["session"] for each in alone["sessions"]] == [sessions[1]]
+    assert [each["handoff"] for each in alone["handoffs"]] == [each["handoff"] for each in sent]
     assert refused("audit", "handoff-zzzzzz")[1]["code"] == "UNKNOWN_HANDOFF"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(None, ""), (0.004, "4 ms"), (1.25, "1.2 s"), (61, "1 min 1 s"), (7265, "2 h 1 min")],
+)
+def test_a_duration_is_told_as_precisely_as_it_matters(seconds: float | None, shown: str) -> None:
+    assert took(seconds) == shown
+
+
+def test_what_failed_on_the_way_is_told() -> None:
+    a_chain()
+
+    told_there = flow("audit").out
+
+    assert "failed at 2" in told_there
+    assert "INVALID_PAYLOAD: the handoff to `c` is refused" in told_there
 
 
 def test_what_moved_lately_is_told() -> None:
@@ -118,7 +141,11 @@ def test_the_page_needs_nothing_beside_itself_and_escapes_everything() -> None:
     assert "it &lt;b&gt;needs&lt;/b&gt; depth" in page
     assert "http" not in page.replace("http-equiv", "")
     for words in (
+        "<h2>Overview</h2>",
         "<h2>Traces</h2>",
+        "<summary>checks: ",
+        '<li class="ahead">acknowledgment</li>',
+        "prefers-color-scheme: dark",
         "<h2>Handoffs</h2>",
         "<h2>Sessions</h2>",
         "target_unchanged",
@@ -174,6 +201,50 @@ def test_every_edited_byte_is_found() -> None:
                 continue  # white space of a copy that people read
             assert flow("audit", "verify").status == 1, (path, at)
         path.write_bytes(data)
+    assert flow("audit", "verify").status == 0
+
+
+@pytest.mark.long
+def test_every_single_byte_counts() -> None:
+    ours("old", schema_version='"2.0"')
+    receive(send("old", session("a")))
+    at, _ = desk(store=None)
+    assert not verify(at.store, at.handoffs).findings
+
+    for path in evidence():
+        data = path.read_bytes()
+        for place in range(len(data)):
+            path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+            if path.suffix == ".json" and _same(path, data):
+                continue  # white space of a copy that people read
+            assert verify(at.store, at.handoffs).findings, (path, place)
+        path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["handoff.json", "session.json"])
+def test_a_copy_may_be_one_of_an_earlier_record_and_of_nothing_else(name: str) -> None:
+    ours("digger")
+    receive(send("digger", session()))
+    path = next(
+        each for each in evidence() if each.name == name and each.parent.name[:6] in {"handof", "source"}
+    )
+    data = json.loads(path.read_bytes())
+
+    path.write_text(json.dumps({**data, "seq": data["seq"] - 1}))
+
+    proof = json.loads(flow("audit", "verify", "--json").out)
+    assert [each["code"] for each in proof["findings"]] == ["COPY_DIFFERS"]
+
+
+def test_a_copy_from_before_there_was_a_field_is_no_other_one() -> None:
+    ours("digger")
+    sent = send("digger", session())
+    path = handoffs_folder() / sent["handoff"] / "handoff.json"
+    data = json.loads(path.read_bytes())
+    del data["handoff"]["root"]
+
+    path.write_text(json.dumps(data))
+
     assert flow("audit", "verify").status == 0
 
 

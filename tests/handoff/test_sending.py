@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import stat
+import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -319,6 +320,125 @@ def test_a_target_that_changes_under_the_handoff_is_found_out() -> None:
     assert sent["phase"] == "invocation"
 
 
+def test_the_same_again_after_a_failure_tries_the_same_handoff_again() -> None:
+    card = target("digger", requires="[insights.uncertainties]")
+    here = session()
+    _, first = refused("handoff", "send", "digger", "--session", here)
+
+    _, second = refused("handoff", "send", "digger", "--session", here)
+    card.write_text(card.read_text().replace("requires", "optional_consumes"))
+    sent = send("digger", here)
+
+    assert first["details"]["handoff"] == second["details"]["handoff"] == sent["handoff"]
+    assert (sent["phase"], sent["attempts"]) == ("invocation", 2)
+    assert phases(sent["handoff"])[3:7] == ["failed", "retry", "failed", "retry"]
+
+
+@pytest.mark.parametrize(
+    ("requires", "facts"),
+    [
+        ("[insights.uncertainties]", " -s uncertainties=…"),
+        ("[context.area, context.reframed_challenge]", " -s area=… -s reframed_challenge=…"),
+    ],
+)
+def test_what_is_wanting_is_named_as_the_facts_that_would_give_it(requires: str, facts: str) -> None:
+    target("digger", requires=requires)
+
+    _, error = refused("handoff", "send", "digger", "--session", session())
+
+    handoff = error["details"]["handoff"]
+    assert error["hint"] == f"give what is wanting: flow handoff retry {handoff}{facts}"
+
+
+def test_a_fact_that_no_field_knows_meets_what_the_target_requires() -> None:
+    target("digger", requires="[context.area, mood]")
+
+    assert send("digger", session(), "-s", "area=north", "-s", "mood=good")["phase"] == "invocation"
+
+
+def test_a_problem_type_that_nobody_knows_is_asked_for_again() -> None:
+    target("digger")
+
+    _, error = refused("handoff", "send", "digger", "--session", session(), "-s", "problem_type=odd")
+
+    assert error["hint"].endswith(" -s problem_type=…")
+    assert "`decision`, `creative`" in error["message"]
+    sent = told("handoff", "retry", error["details"]["handoff"], "-s", "problem_type=creative")
+    assert payload_of(sent)["context"]["problem_type"] == "creative"
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_the_path_of_the_chosen_file_travels_in_the_payload(version: str) -> None:
+    card = target("digger")
+
+    payload = payload_of(send("digger", session(), "--schema", version))
+
+    place = payload["target"]["path"] if version == "2.0" else payload["payload"]["working"]["target_path"]
+    assert place == str(card)
+
+
+def test_a_target_in_a_place_that_was_named_is_named_with_it_in_every_command() -> None:
+    place = Path.cwd() / "more"
+    ours("digger", where=place)
+    here = session()
+    [offered] = [
+        each
+        for each in told("handoff", "targets", "--session", here, "--root", "more")["candidates"]
+        if each["skill"] == "digger"
+    ]
+    assert offered["command"] == f"flow handoff send digger --session {here} --root {place}"
+    _, error = refused(*offered["command"].split()[1:], "-s", "problem_type=odd")
+    retry = error["hint"].removeprefix("give what is wanting: ").removesuffix(" -s problem_type=…")
+    sent = told(*retry.split()[1:], "-s", "problem_type=creative")
+    assert sent["receive_command"].endswith(f" --root {place}")
+
+    lost = flow(*sent["receive_command"].removesuffix(f" --root {place}").split()[1:], "--json")
+    assert (lost.status, lost.error["code"]) == (6, "TARGET_NOT_FOUND")
+    assert lost.error["hint"] == f"name its place: {sent['receive_command']}"
+    assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
+
+    assert receive(sent).data["skill"] == "digger"
+
+
+def test_a_payload_that_expired_before_it_was_written_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    target("digger", schema_version='"2.0"')
+    here = session()
+    kept = Path.cwd() / "kept"
+    shutil.copytree(Path.cwd() / ".flow", kept)
+    for _ in killed_at_every_call(["handoff", "send", "digger", "--session", here]):
+        found = told("handoff", "status")["handoffs"]
+        if found and found[0]["phase"] == "transfer":
+            break
+        shutil.rmtree(Path.cwd() / ".flow")
+        shutil.copytree(kept, Path.cwd() / ".flow")
+    later = time.time() + 3600 + 301
+    monkeypatch.setattr("time.time", lambda: later)
+
+    status, error = refused("handoff", "send", "digger", "--session", here)
+
+    assert (status, error["code"], error["recoverable"]) == (6, "VALIDATION_FAILED", True)
+    assert "expired before it was written" in error["message"]
+    sent = send("digger", here)
+    assert (sent["phase"], sent["expired"]) == ("invocation", False)
+
+
+def test_one_that_nobody_received_in_time_is_over_when_it_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target("digger", schema_version='"2.0"')
+    here = session()
+    sent = send("digger", here)
+    later = time.time() + 3600 + 301
+    monkeypatch.setattr("time.time", lambda: later)
+
+    status, error = refused("handoff", "retry", sent["handoff"])
+
+    assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
+    assert error["hint"] == f"send it anew: flow handoff send digger --session {here}"
+    assert phases(sent["handoff"])[-1] == "expired"
+    assert refused("handoff", "retry", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
+
+
 def test_a_target_that_goes_away_is_told_when_it_is_tried_again() -> None:
     card = target("digger", requires="[insights.uncertainties]")
     _, error = refused("handoff", "send", "digger", "--session", session())
@@ -337,7 +457,7 @@ def test_too_many_tokens_are_refused_with_what_to_move() -> None:
     )
 
     assert status == 6
-    assert "move to a file: `payload.working.facts`" in error["message"]
+    assert "move to a file: `payload.working.facts.evidence`" in error["message"]
 
 
 def test_what_cannot_be_written_as_a_payload_is_refused() -> None:

@@ -16,7 +16,8 @@ from flowrail.formatters import audit as page
 from flowrail.handoff import audit
 from flowrail.handoff.desk import Desk
 from flowrail.handoff.integrity import moment
-from flowrail.handoff.proving import verify
+from flowrail.handoff.proving import Finding, verify
+from flowrail.skills.verifying import verify_all
 
 _AGO = re.compile(r"(\d{1,6})\s*([smhdw])\Z")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -72,6 +73,14 @@ def command(
 
 def _verify(at: Desk, *, as_json: bool) -> int:
     found = verify(at.store, at.handoffs)
+    known = {(each.id, each.code) for each in found.findings}
+    moves = [
+        Finding(each.session, problem.code, f"{problem.place}: {problem.message}")
+        for each in verify_all(at.store)
+        for problem in each.problems
+        if (each.session, problem.code) not in known
+    ]
+    found = found._replace(findings=(*found.findings, *moves))
     told = {**found._asdict(), "findings": [each._asdict() for each in found.findings]}
     if as_json:
         output.data(told)

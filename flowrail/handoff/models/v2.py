@@ -28,6 +28,7 @@ class Target(Open):
     skill: Filled
     invocation: str = ""
     category: str = ""
+    path: str = Field("", description="The SKILL.md that was chosen.")
 
 
 class Context(Open):

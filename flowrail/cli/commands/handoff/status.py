@@ -28,7 +28,7 @@ def command(handoff_id: str | None, every: bool, as_json: bool, store: str | Non
         else:
             output.text(page.render(told))
         return
-    kept = [each.handoff for each in at.handoffs.all()]
+    kept = sorted((each.handoff for each in at.handoffs.all()), key=lambda each: each.started_at)
     items = [item(at, each) for each in kept if every or each.is_open]
     if as_json:
         output.data({"handoffs": items})

@@ -10,12 +10,14 @@ import click
 from flowrail._files import WriteFailedError
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
+from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.menu import Asked, offer
 from flowrail.discovery.ranking import Query, Synthesis
 from flowrail.formatters import handoffs as page
 from flowrail.formatters import menu as as_menu
 from flowrail.handoff.chain import drawn, grown
 from flowrail.handoff.desk import Desk
+from flowrail.handoff.requesting import named_root
 from flowrail.machines.session import Session
 from flowrail.skills.offering import kept_for, synthesis
 
@@ -62,7 +64,7 @@ def command(
             )
         except WriteFailedError as error:
             output.notes([f"not kept for the session: {error.message}"])
-    offers = [_offer(at, session, each.candidate.skill) for _, each in menu.places]
+    offers = [_offer(at, session, each.candidate) for _, each in menu.places]
     if as_json:
         told = as_menu.data(menu, found, kept=kept, everything=everything, top=top)
         by_skill = {each["skill"]: each for each in offers}
@@ -81,8 +83,9 @@ def _synthesis(session: Session | None, problem_type: str | None) -> Synthesis |
     return synthesis(session, str(said)) if said else None
 
 
-def _offer(at: Desk, session: Session | None, skill: str) -> dict[str, Any]:
-    """Return what it takes to hand over to *skill*: the command, and whether the work would go round."""
+def _offer(at: Desk, session: Session | None, candidate: Candidate) -> dict[str, Any]:
+    """Return what it takes to hand over: the command, and whether the work would go round."""
+    skill = candidate.skill
     if session is None:
         return {"skill": skill, "loop": "", "command": ""}
     chain = grown(tuple(map(str, session.received.get("chain", ()))), session.skill)
@@ -90,5 +93,5 @@ def _offer(at: Desk, session: Session | None, skill: str) -> dict[str, Any]:
     return {
         "skill": skill,
         "loop": loop,
-        "command": at.command("handoff", "send", skill, "--session", session.id),
+        "command": at.command("handoff", "send", skill, "--session", session.id, root=named_root(candidate)),
     }

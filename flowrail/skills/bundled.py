@@ -1,0 +1,34 @@
+"""The bundled skills as targets: there without being installed, behind all that are.
+
+They lie in no place that is looked at for installed skills, so they are found apart: what is said of
+the installed ones, and how many there are, stays true without them.
+"""
+
+from __future__ import annotations
+
+import os
+
+from flowrail.discovery.declared import Registry
+from flowrail.discovery.index import Discovery, combine
+from flowrail.discovery.locations import Places, Root, Scope
+from flowrail.discovery.scan import Memory, scan
+
+_HERE = os.path.dirname(os.path.abspath(__file__))  # `catalog` knows it too, and costs more to import
+
+
+def bundled(installed: Discovery, *, memory: Memory | None = None) -> Discovery:
+    """Return the bundled skills, but for those that an installed one stands in front of."""
+    about = os.stat(_HERE)
+    root = Root(_HERE, Scope.BUNDLED, Scope.BUNDLED.value, identity=(about.st_dev, about.st_ino))
+    found = combine(Places((root,)), scan([root], memory=memory), Registry(""))
+    taken = {each.skill for each in installed.candidates}
+    taken |= {each.skill for each in installed.skipped if each.is_skill}
+    return found._replace(
+        candidates=tuple(each for each in found.candidates if each.skill not in taken),
+        skipped=tuple(each for each in found.skipped if each.is_skill and each.skill not in taken),
+    )
+
+
+def with_bundled(installed: Discovery) -> Discovery:
+    """Return what is installed with the bundled skills behind it: all that work can be handed to."""
+    return installed._replace(candidates=(*installed.candidates, *bundled(installed).candidates))
