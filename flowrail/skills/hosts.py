@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from flowrail.discovery.locations import FOLDERS, config_folder, expand, find_project_root
+from flowrail.errors import UsageError
 
 HOSTS = {"claude": FOLDERS[0], "agents": FOLDERS[1]}
 """Each kind of host with the folder that it reads."""
@@ -18,6 +19,8 @@ def place(to: str, host: str, *, cwd: str, home: str, environ: Mapping[str, str]
     if to == "home":
         base = config_folder(home, environ) if host == "claude" else os.path.join(home, ".agents")
         return os.path.join(base, "skills")
+    if not to.strip():
+        raise UsageError("--to is empty", hint="say project, home, or a folder that holds skills")
     return os.path.normpath(os.path.join(cwd, expand(to, home)))
 
 

@@ -25,6 +25,7 @@ from flowrail.skills.copies import FORMAT, MANIFEST, Manifest, digests, read_man
 NEW, SAME, UPDATED, LEFT, REMOVED, GONE = "new", "same", "updated", "left", "removed", "gone"
 """What became of a file: written, as it was, replaced, kept since it is not ours, taken away, not there."""
 CARD = "SKILL.md"
+ENTRY_FILES = ("workflow.yaml", "workflow.py")
 ODD = "odd"
 """In place of a digest: no plain file, or one behind a link."""
 
@@ -39,6 +40,12 @@ class NotAFolderError(ConflictError):
     """A link or a file stands where a skill's folder should."""
 
     code = "NOT_A_FOLDER"
+
+
+class NotOursError(ConflictError):
+    """A skill of that name was there before, made by somebody else."""
+
+    code = "NOT_OURS"
 
 
 class Handled(NamedTuple):
@@ -130,7 +137,10 @@ def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
     _refuse_odd(folder)
     original = shipped(name)
     wanted = {path: digest for path, digest in digests(original).items() if path == CARD or not card}
-    was = read_manifest(folder) or Manifest("", {}, {})
+    known = read_manifest(folder)
+    was = known or Manifest("", {}, {})
+    if known is None and not force:
+        _refuse_foreign(folder, name, wanted)
     files: list[Handled] = []
     ours: dict[str, str] = {}
     before: dict[str, str] = {}
@@ -152,6 +162,18 @@ def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
             before[path] = now
     manifest = Manifest(__version__, ours, before)
     return _Planned(name, folder, tuple(files), original.contents, manifest)
+
+
+def _refuse_foreign(folder: str, name: str, wanted: Mapping[str, str]) -> None:
+    """Refuse to mix our files into a skill that somebody else made: it would become neither of the two."""
+    theirs = [path for path in (CARD, *ENTRY_FILES) if _digest(folder, path) not in {None, wanted.get(path)}]
+    if theirs:
+        raise NotOursError(
+            f"{folder} holds another skill (`{theirs[0]}` is not that of the bundled {name}); nothing was written",
+            hint="install it elsewhere with --to DIR, or replace what stands there with --force",
+            path=folder,
+            files=theirs,
+        )
 
 
 def _state(path: str, now: str | None, wanted: str, was: Manifest, *, force: bool) -> str:

@@ -16,6 +16,7 @@ from support.sandbox import flow
 from flowrail.cli.main import COMMANDS
 from flowrail.machines import folder
 from flowrail.machines.definition import BUILT_IN, TEXT_NAMES, Definition, StepDef
+from flowrail.machines.resources import FolderResources, ResourceProvider
 from flowrail.machines.values import fact_args
 from flowrail.machines.wording import placeholders
 from flowrail.skills.catalog import bundled_folder, listing, workflows
@@ -248,3 +249,22 @@ def test_commands_and_files_of_ours_that_a_text_names_exist(path: Path) -> None:
         assert verb in COMMANDS
     for file in re.findall(r"\b(?:steps|resources|workflows)/[\w./-]+\.(?:md|yaml)\b", text):
         assert (skill / file).exists()
+
+
+# --- what planner quotes
+
+CONVENTIONS = ("structural", "temporal", "severity", "intent-markers", "documentation", "diff-format")
+FORMATS = ("plan-format", "explore-output-format")
+
+
+def test_the_conventions_and_formats_of_planner_are_had_by_name(tmp_path: Path) -> None:
+    own = str(Path(bundled_folder()) / "planner" / "resources")
+    provider: ResourceProvider = FolderResources(project=str(tmp_path), resources=[own], conventions=[own])
+    quoted = {name for address, loaded in LOADED.items() if "planner" in address for name in loaded.resources}
+
+    for each in CONVENTIONS:
+        assert provider.get_convention(each).startswith("# ")
+        assert provider.get_convention(each) == provider.get_resource(each)
+    for each in FORMATS:
+        assert provider.get_resource(each).startswith("# ")
+    assert quoted == {*CONVENTIONS, *FORMATS}

@@ -194,6 +194,26 @@ def test_what_was_there_before_belongs_to_whoever_put_it_there() -> None:
     assert refused("uninstall", SKILL)[1]["code"] == "NOT_INSTALLED"
 
 
+@pytest.mark.parametrize("file", ["SKILL.md", "workflow.yaml", "workflow.py"])
+def test_a_skill_that_somebody_else_made_is_not_mixed_with_ours(file: str) -> None:
+    folder = project_skills() / SKILL
+    folder.mkdir(parents=True)
+    (folder / file).write_text("by hand")
+
+    with unchanged(Path.cwd()):
+        status, error = refused("install", SKILL)
+        assert flow("install", SKILL, "--card", "--dry-run").status == 4
+
+    assert (status, error["code"], error["details"]["files"]) == (4, "NOT_OURS", [file])
+    assert "--force" in error["hint"]
+    assert flow("install", SKILL, "--force").status == 0
+
+
+def test_an_empty_place_is_no_place() -> None:
+    with unchanged(Path.cwd()):
+        assert refused("install", SKILL, "--to", "")[1]["message"] == "--to is empty"
+
+
 # --- what is odd there
 
 
