@@ -3,6 +3,8 @@
 import gc
 import sys
 
+_HOOKS = (["session-start"], ["stop"], ["subagent-stop"], ["pre-tool-use"])
+
 
 def main() -> int:
     """Run the command line and return its exit status.
@@ -14,6 +16,11 @@ def main() -> int:
     if sys.platform == "win32":
         sys.stderr.write("flow: flowrail runs on Linux and macOS, not on Windows\n  use WSL\n")
         return 2
+    words = sys.argv[1:]
+    if words[:1] == ["hook"] and words[1:] in _HOOKS:
+        from flowrail.cli.hooking import run as run_hook  # a host calls it on every tool: not even click
+
+        return run_hook(words[1])
     from flowrail.cli.main import main as run
 
     status = run()

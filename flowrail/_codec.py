@@ -16,6 +16,7 @@ from cattrs.cols import (
     namedtuple_dict_structure_factory,
     namedtuple_dict_unstructure_factory,
 )
+from cattrs.gen import override
 
 T = TypeVar("T")
 
@@ -89,7 +90,10 @@ def _structure_tuple(kind: type[Any], converter: Converter) -> Callable[[Any, An
 
 
 def _unstructure_tuple(kind: type[Any], converter: Converter) -> Callable[[Any], Any]:
-    return namedtuple_dict_unstructure_factory(kind, converter)
+    """Put a named tuple into a mapping, without what its ``left_out_if_default`` names and has its default."""
+    sparse: tuple[str, ...] = getattr(kind, "left_out_if_default", tuple)()
+    overrides = {name: override(omit_if_default=True) for name in sparse}
+    return namedtuple_dict_unstructure_factory(kind, converter, **overrides)
 
 
 def _exactly(kind: type[T]) -> Callable[[Any, Any], T]:

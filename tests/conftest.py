@@ -25,6 +25,11 @@ def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
         "FLOW_STORE",
         "FLOW_ACTOR",
         "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_PROJECT_DIR",
+        "CLAUDE_ENV_FILE",
+        "CODEX_HOME",
+        "CODEX_THREAD_ID",
+        "FLOW_HOST_SESSION",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(project)

@@ -48,7 +48,8 @@ def test_a_session_comes_back_as_it_was(session: Session) -> None:
 
     assert from_plain(data, Session) == session
     assert to_plain(from_plain(data, Session)) == data
-    assert list(data) == list(Session._fields)
+    written = [name for name in Session._fields if name != "host" or session.host]
+    assert list(data) == written  # a field that came later is written only where it says something
 
 
 def plain() -> dict[str, Any]:

@@ -55,6 +55,7 @@ COMMANDS = {
     "new": Entry(f"{_HERE}.new", _AUTHOR, "Make a new skill"),
     "install": Entry(f"{_HERE}.install", _AUTHOR, "Put bundled skills where agents look for them"),
     "uninstall": Entry(f"{_HERE}.uninstall", _AUTHOR, "Take away what `flow install` wrote"),
+    "hook": Entry(f"{_HERE}.hook", _AUTHOR, "Answer the hooks of an agent's host, and set them up"),
     "schema": Entry(f"{_HERE}.schema", _AUTHOR, "Print the JSON Schema of a document"),
     "trust": Entry(f"{_HERE}.trust", _AUTHOR, "Allow a project's skill to run"),
     "untrust": Entry(f"{_HERE}.untrust", _AUTHOR, "Take that back"),

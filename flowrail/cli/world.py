@@ -14,6 +14,7 @@ load_engine()
 from flowrail.cli import streams  # noqa: E402 - the engine comes first, or asyncio comes with it
 from flowrail.cli.here import Here  # noqa: E402 - the same
 from flowrail.machines.definition import StepContext  # noqa: E402 - the same
+from flowrail.machines.hosted import host_id  # noqa: E402 - the same
 from flowrail.machines.judgement import caller  # noqa: E402 - the same
 from flowrail.skills.runs import World  # noqa: E402 - the same
 
@@ -38,6 +39,7 @@ def world(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -
         by=here.by,
         shown_store=here.shown_store,
         wait=wait,
+        host=host_id(here.environ),
     )
 
 

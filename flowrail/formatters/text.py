@@ -20,6 +20,8 @@ def render(guidance: Guidance) -> str:
             + (f" For a new one: {guidance.start_command}" if guidance.start_command else "")
         )
     parts.append(visible("\n".join(pieces(guidance)).strip("\n")))
+    if guidance.forbids:
+        parts.append(f"Not in this step: {one_line(', '.join(guidance.forbids))}")
     parts += [part for part in (_dispatches(guidance), _questions(guidance), _findings(guidance)) if part]
     if guidance.next:
         parts.append(_next(guidance))

@@ -108,4 +108,6 @@ def _ways(step: Mapping[str, Any]) -> str:
         notes.append(f"only when {step['when']}")
     if step["reports"]:
         notes.append("reports " + ", ".join(value["name"] for value in step["reports"]))
+    if step.get("forbids"):
+        notes.append("forbids " + ", ".join(step["forbids"]))
     return ways + (f" ({'; '.join(notes)})" if notes else "")

@@ -64,6 +64,8 @@ def _body(guidance: Guidance) -> list[str]:
         parts.append(f"<step_header{where}>{xml_text(step.title)}</step_header>")
     told = "\n".join(piece if isinstance(piece, Markup) else xml_text(piece) for piece in pieces(guidance))
     parts.append("<current_action>\n" + told.strip("\n") + "\n</current_action>")
+    if guidance.forbids:
+        parts.append(f"<not_in_this_step>{xml_text(', '.join(guidance.forbids))}</not_in_this_step>")
     parts += [*_dispatches(guidance), *_questions(guidance), *_findings(guidance)]
     if guidance.finding_command:
         append = attributes(append=FINDING)

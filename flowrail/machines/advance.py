@@ -135,6 +135,7 @@ def advance(
         parent=session.parent,
         decided=_decided(step, session),
         received=session.received,
+        host=session.host,
     )
     return entered(workflow, moved, now) if to is not None else moved
 

@@ -100,6 +100,7 @@ class Builder:
             dispatch=self._dispatch(data.get("dispatch"), index),
             questions=[_question(question) for question in _dicts(data.get("questions"))],
             gate=_gate(data.get("gate")),
+            forbids=[each for each in _list(data.get("forbids")) if isinstance(each, str)],
             origin=self.place(("steps", index)),
         )
 
@@ -230,4 +231,8 @@ def _text(value: object) -> str:
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [each for each in _list(value) if isinstance(each, dict)]
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowrail.machines import findings as found
-from flowrail.machines import graph, wording
+from flowrail.machines import forbids, graph, wording
 from flowrail.machines.checks_agents import AGENT_RULES
 from flowrail.machines.checks_paths import PATH_RULES
 from flowrail.machines.checks_rounds import ROUND_RULES
@@ -276,6 +276,24 @@ def _limits(workflow: Definition) -> Iterator[Raw]:
             )
 
 
+def _forbids(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        wrong = {each: forbids.problem(each) for each in step.forbids}
+        twice = [each for each in wrong if step.forbids.count(each) > 1]
+        told = [f"`{str(each)[:60]}` {what}" for each, what in wrong.items() if what]
+        told += [f"`{str(each)[:60]}` stands there twice" for each in twice]
+        if len(step.forbids) > forbids.MOST:
+            told.append(f"{len(step.forbids)} rules are more than {forbids.MOST}")
+        for what in told:
+            yield Raw(
+                "FR156",
+                ("steps", index, "forbids"),
+                f"step `{step.id}` cannot forbid so: {what}",
+                "name a tool, or a tool and what it is called with: `Edit`, `Bash(git push*)`",
+                step.id,
+            )
+
+
 RULES = (
     _names,
     _entry,
@@ -284,6 +302,7 @@ RULES = (
     _texts,
     _ways_past,
     _limits,
+    _forbids,
     *VALUE_RULES,
     *AGENT_RULES,
 )

@@ -23,7 +23,7 @@ IDENTICAL, TEXTS, COMPATIBLE, CHANGED, GONE, NEW = (
 )
 RENAMED = "renamed"
 _OTHER_PARTS = ("reports", "rules", "handler", "dispatch", "questions", "gate")
-_TOLD = ("title", "actions", "phase", "variants", "questions", "dispatch", "reports")
+_TOLD = ("title", "actions", "phase", "variants", "questions", "dispatch", "reports", "forbids")
 
 
 class StepChange(NamedTuple):

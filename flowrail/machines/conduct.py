@@ -18,6 +18,7 @@ from flowrail.machines import asking
 from flowrail.machines.advance import ENDS, WORDS, advance, start
 from flowrail.machines.definition import Definition, Outcome
 from flowrail.machines.graph import passing_over
+from flowrail.machines.hosted import HELD
 from flowrail.machines.ledger import Record
 from flowrail.machines.migration import given_params
 from flowrail.machines.plain import NotKeptError
@@ -87,9 +88,10 @@ def judge(
 def essence(session: Session) -> Any:
     """Return what of *session* follows from its definition and reports alone, as plain data.
 
-    Texts of questions and the names of agents are left out: they may change without the graph.
+    Texts of questions and the names of agents are left out: they may change without the graph. So is the
+    conversation that goes on with it.
     """
-    plain = to_plain(session)
+    plain = to_plain(session._replace(host={}))
     plain["questions"] = [
         [each["id"], each["source"], [option["outcome"] for option in each["options"]]]
         for each in plain["questions"]
@@ -236,6 +238,8 @@ def _still(before: Session, record: Record, _then: Mapping[int, Arrival]) -> Ite
             yield "facts are gone from the state"
     elif before.state != after.state:
         yield f"a record of the kind `{record.kind}` changed the state"
+    if record.kind == HELD and after._replace(host=before.host) != before:
+        yield "a record that an agent was held changed more than how often it was"
     ends = record.kind in {"abandon", "fork"} and after.status == ABANDONED
     if before.is_open != after.is_open and not ends:
         yield f"a record of the kind `{record.kind}` made the session {after.status}"

@@ -151,7 +151,8 @@ class StepDef:
 
     ``next`` maps outcomes to step ids; `None` ends the run. ``handler`` or ``rules`` decide the
     outcome from what is known; without them the agent names it. ``when`` is the condition under
-    which the step applies at all, ``limit`` how often it may be entered.
+    which the step applies at all, ``limit`` how often it may be entered. ``forbids`` names tools that the
+    step does without, as `forbids` reads them.
     """
 
     id: str
@@ -168,6 +169,7 @@ class StepDef:
     dispatch: Delegation | None = None
     questions: Sequence[QuestionDef] = ()
     gate: GateDef | None = None
+    forbids: Sequence[str] = ()
     origin: str | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -182,6 +184,7 @@ class StepDef:
         put(self, "rules", tuple(_rule(each) for each in self.rules))
         put(self, "variants", tuple(_variant(each) for each in self.variants))
         put(self, "questions", tuple(self.questions))
+        put(self, "forbids", (self.forbids,) if isinstance(self.forbids, str) else tuple(self.forbids))
         if self.dispatch is not None and isinstance(self.dispatch.over, list):
             put(self, "dispatch", self.dispatch._replace(over=tuple(self.dispatch.over)))
         put(self, "reports", freeze({name: arg_from(spec) for name, spec in dict(self.reports).items()}))

@@ -140,6 +140,9 @@ class StepSpec(_Part):
     dispatch: DispatchSpec | None = Field(None, description="Work that the step gives to agents.")
     questions: list[QuestionSpec] = Field(default=[], description="What the user is asked, three at most.")
     gate: GateSpec | None = Field(None, description="The step decides from recorded findings.")
+    forbids: list[str] = Field(
+        default=[], description="Tools that the step does without, such as Edit or Bash(git push*)."
+    )
     next: Ways
 
 

@@ -56,6 +56,7 @@ CODES = {
     "FR153": "a lease cannot be",
     "FR154": "the work of a step is given twice",
     "FR155": "an agent's workflow takes other parameters",
+    "FR156": "a tool cannot be forbidden so",
     "FR160": "agents go over a list that is not reported on every path",
     "FR161": "a placeholder has no value on some path",
     "FR162": "a way on is never decided on",

@@ -95,6 +95,8 @@ class Guidance(NamedTuple):
     loop: LoopView | None = None
     ask_command: str | None = None
     """For an agent that works for another: the command that puts its questions, ``-`` for what it writes."""
+    forbids: tuple[str, ...] = ()
+    """Tools that the current step does without."""
 
 
 def guide(
@@ -135,6 +137,7 @@ def guide(
         parent=session.parent,
         ask_command=command("ask", session.id, "-", store=store) if session.parent else None,
         resources=workflow.resources,
+        forbids=tuple(step.forbids) if step is not None and session.is_open else (),
     )
     if step is None or not session.is_open:
         return farewell(told, workflow, session, store=store, place=place)

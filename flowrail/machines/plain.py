@@ -102,6 +102,7 @@ def step_to_plain(step: StepDef) -> dict[str, Any]:
             for question in step.questions
         ],
         "gate": step.gate._asdict() if step.gate else None,
+        "forbids": list(step.forbids),
         "code": [name for name in _DECIDING if callable(getattr(step, name))],
     }
     return {key: value for key, value in plain.items() if value not in (None, {}, [])}
@@ -136,6 +137,7 @@ def _step_from_plain(data: dict[str, Any]) -> StepDef:
         dispatch=_work_from_plain(data["dispatch"]) if "dispatch" in data else None,
         questions=[_question_from_plain(each) for each in data.get("questions", ())],
         gate=GateDef(**data["gate"]) if "gate" in data else None,
+        forbids=data.get("forbids", ()),
         origin="definition.json",
     )
 

@@ -52,6 +52,9 @@ class Session(NamedTuple):
     as `dispatching`, `asking` and `reviewing` read them. ``entered`` tells at which revision a review
     was last entered, ``decided`` at which one a gate last decided, ``grants`` what the user allowed
     beyond a limit, ``parent`` whose work this is, ``received`` the handoff that it takes over.
+
+    ``host`` tells which conversation of the agent's host goes on with it, as `hosted` reads it; a session
+    that nobody of a host moved has none, and is written without.
     """
 
     id: str
@@ -77,6 +80,12 @@ class Session(NamedTuple):
     parent: Mapping[str, Any] = Frozen()
     decided: Mapping[str, int] = Frozen()
     received: Mapping[str, Any] = Frozen()
+    host: Mapping[str, Any] = Frozen()
+
+    @staticmethod
+    def left_out_if_default() -> tuple[str, ...]:
+        """Return the fields that are not written where they say nothing; see `_codec`."""
+        return ("host",)
 
     @property
     def is_open(self) -> bool:

@@ -72,7 +72,7 @@ def _step(was: StepDef, now: StepDef) -> Iterator[str]:
             yield f"`{outcome}` is new and leads to {_name(now.next[outcome])}"
         elif was.next[outcome] != now.next[outcome]:
             yield f"`{outcome}` leads to {_name(now.next[outcome])}, before to {_name(was.next[outcome])}"
-    for what in ("limit", "when", "rules", "questions", "gate", "dispatch", "title", "phase"):
+    for what in ("limit", "when", "rules", "questions", "gate", "dispatch", "forbids", "title", "phase"):
         old, new = getattr(was, what), getattr(now, what)
         if not (callable(old) and callable(new)) and old != new:
             yield _told(what, old, new)

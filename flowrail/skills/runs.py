@@ -16,6 +16,7 @@ from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.advance import WORDS, advance, open_now, settled, standing, start
 from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
 from flowrail.machines.guidance import Guidance, command, guide
+from flowrail.machines.hosted import bound
 from flowrail.machines.journal import UnknownSessionError
 from flowrail.machines.judgement import Call, call_plainly
 from flowrail.machines.kept import Change, Kept
@@ -51,7 +52,10 @@ _MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
 
 
 class World(NamedTuple):
-    """What the verbs need of the world. *shown_store* is named in every printed command."""
+    """What the verbs need of the world. *shown_store* is named in every printed command.
+
+    *host* is the conversation of the agent's host that the command was called in, where there is one.
+    """
 
     store: Store
     roots: Sequence[Root]
@@ -60,6 +64,7 @@ class World(NamedTuple):
     by: str
     shown_store: str | None = None
     wait: float = 10.0
+    host: str | None = None
 
 
 class Answer(NamedTuple):
@@ -85,7 +90,7 @@ def begin(world: World, address: str, params: Sequence[str] | Mapping[str, Any] 
     session_id = world.store.new_id(address)
     session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now)
     guide(opened.workflow, session)  # a text that cannot be told must not leave a session behind
-    kept = world.store.create(session, opened.kept, at=now, by=world.by)
+    kept = world.store.create(bound(session, world.host), opened.kept, at=now, by=world.by)
     return answer_of(world, kept, opened)
 
 
@@ -160,7 +165,7 @@ def report(
         guide(opened.workflow, after)  # a text that cannot be told must not move the session
         if opened.changed:
             world.store.keep_definition(session_id, opened.kept)
-        kept = _commit(world, change, session, after, now)
+        kept = _commit(world, change, session, bound(after, world.host), now)
     return answer_of(world, kept, opened)
 
 

@@ -87,6 +87,7 @@ def _step(definition: Definition, step: StepDef) -> dict[str, Any]:
         "dispatch": _dispatch(step),
         "questions": [_question(question) for question in step.questions],
         "gate": step.gate._asdict() if step.gate is not None else None,
+        "forbids": list(step.forbids),
         "next": {str(outcome): target for outcome, target in step.next.items()},
     }
 

@@ -16,6 +16,7 @@ from flowrail.machines.advance import entered
 from flowrail.machines.fingerprint import graph_print, step_print
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance import guide
+from flowrail.machines.hosted import bound
 from flowrail.machines.ledger import DamagedError, Record
 from flowrail.machines.migration import renamed
 from flowrail.machines.session import ABANDONED, ACTIVE, Session
@@ -61,6 +62,7 @@ def rewind(
         after = _from(
             then, opened, now, session_id=session.id, revision=session.revision + 1, parent=session.parent
         )
+        after = bound(after._replace(host=session.host), world.host)
         note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
         kept = change.commit(after, kind="rewind", at=now, by=world.by, note=note)
         if opened.changed:
@@ -83,7 +85,12 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     record = {"session": session_id, "revision": revision, "hash": then.record.hash}
     note = {"from": record, **({"reason": reason} if reason else {})}
     kept = world.store.create(
-        after._replace(started_at=now), opened.kept, at=now, by=world.by, note=note, kind="fork"
+        bound(after._replace(started_at=now, host=Frozen()), world.host),
+        opened.kept,
+        at=now,
+        by=world.by,
+        note=note,
+        kind="fork",
     )
     return answer_of(world, kept, opened, _noted(world, session_id, new_id, revision, now))
 

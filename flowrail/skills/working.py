@@ -25,6 +25,7 @@ from flowrail.machines.dispatching import (
 )
 from flowrail.machines.graph import reviews
 from flowrail.machines.guidance import command, guide
+from flowrail.machines.hosted import bound
 from flowrail.machines.judgement import in_context, names_in
 from flowrail.machines.kept import Change, Kept
 from flowrail.machines.session import Session
@@ -251,6 +252,7 @@ def _begin_child(
         },
     )
     guide(opened.workflow, child, place=world.store.path)
+    child = bound(child, world.host)
     return world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id}), opened
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from support.sandbox import ENTRY, clean_environment, home_skills, process, put_python, put_skill, told
+from support.sandbox import ENTRY, SMALL, clean_environment, home_skills, process, put_python, put_skill, told
 
 HEAVY = {"asyncio", "ssl", "_hashlib", "cattrs", "pydantic", "statemachine", "yaml", "importlib.metadata"}
 NOT_FOR_A_STEP = HEAVY - {"cattrs", "statemachine"}
@@ -27,11 +29,12 @@ atexit.register(lambda: sys.stderr.write("loaded: " + " ".join(Recorder.names)))
 """
 
 
-def loaded(*words: str, code: str = ENTRY) -> set[str]:
+def loaded(*words: str, code: str = ENTRY, stdin: str = "") -> set[str]:
     """Return every module that a command imports, those that are taken away again too."""
     done = subprocess.run(
         [sys.executable, "-c", RECORDER + code, *words],
         env=clean_environment(),
+        input=stdin,
         capture_output=True,
         text=True,
         check=True,
@@ -78,6 +81,38 @@ def test_looking_loads_no_asyncio(words: list[str]) -> None:
     told("step", "decision-critic")
 
     assert not {"asyncio", "ssl", "importlib.metadata"} & loaded(*words)
+
+
+@pytest.mark.parametrize("event", ["session-start", "stop", "subagent-stop", "pre-tool-use"])
+def test_a_hook_with_nothing_to_say_loads_next_to_nothing(event: str) -> None:
+    put_skill("small", SMALL)
+    for conversation in ("another", ""):
+        process("start", "small", env={"CLAUDE_CODE_SESSION_ID": conversation})
+    said = {"session_id": "this", "cwd": str(Path.cwd()), "tool_name": "Edit", "tool_input": {}}
+    if event == "session-start":  # where sessions are open, there is something to say
+        said["cwd"] = str(Path.cwd().parent)
+
+    modules = loaded("hook", event, stdin=json.dumps(said))
+
+    assert not modules & {*HEAVY, "click", "pathlib", "subprocess", "dataclasses", "inspect"}
+    assert {each for each in modules if each.startswith("flowrail")} == {
+        "flowrail",
+        "flowrail.__main__",
+        "flowrail._files",
+        "flowrail.cli",
+        "flowrail.cli.hooking",
+        "flowrail.discovery",
+        "flowrail.discovery.locations",
+        "flowrail.errors",
+        "flowrail.hosts",
+        "flowrail.hosts.glance",
+        "flowrail.hosts.hooking",
+        "flowrail.hosts.protocol",
+        "flowrail.machines",
+        "flowrail.machines.forbids",
+        "flowrail.machines.hosted",
+        "flowrail.machines.keys",
+    }
 
 
 NOT_LOADED = """

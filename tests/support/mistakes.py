@@ -260,6 +260,7 @@ EXAMPLES: Mapping[str, Example] = {
     "FR153": Example(THREE, "join: at least 2", "join: at least 2, lease: 9999999", more=PROMPT),
     "FR154": Example(HANDED, "", "", "workflow.py"),
     "FR155": Example(WORK, "vars: {area: $item}", "vars: {part: $item}", more=AREAS),
+    "FR156": Example(LINE, "[Look around.],", "[Look around.], forbids: [Edit, git push],"),
     "FR160": Example(WORK, "required: true, example", "example", more=AREAS),
     "FR161": Example(RULED, ", required: true", ""),
     "FR162": Example(RULED, "next: {ok: tell, iterate: look}", "next: {ok: tell, iterate: look, fail: null}"),

@@ -1,0 +1,84 @@
+"""What a hook costs where there is nothing to say, over a bare interpreter; at most 60 ms more.
+
+A hundred sessions lie in the folder, most of them ended, one of them another conversation's; then one of this
+conversation whose step forbids tools that are not used.
+
+Run: python benchmarks/hooks.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from timing import best_of, report
+
+MOST_MS = 60
+EVENTS = ("session-start", "stop", "subagent-stop", "pre-tool-use")
+SKILL = """\
+name: strict
+steps:
+  - {id: first, title: First, actions: [Do.], forbids: ["Bash(git push*)"], next: {ok: null}}
+"""
+
+
+def main(rounds: int = 15) -> None:
+    """Print the ratios, and how much more than nothing a hook takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "HOME": folder, "XDG_STATE_HOME": f"{folder}/state"}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users have bytecode from the second call on
+        project, empty = Path(folder, "project"), Path(folder, "empty")
+        for each in (project, empty):
+            (each / ".git").mkdir(parents=True)
+        flow = str(Path(sys.executable).parent / "flow")
+
+        def run(*command: str, said: str = "", cwd: Path = project, host: str = "another") -> str:
+            env = {**environment, "CLAUDE_CODE_SESSION_ID": host}
+            done = subprocess.run(
+                command, cwd=cwd, env=env, input=said, check=True, capture_output=True, text=True
+            )
+            return done.stdout
+
+        def hook(event: str, cwd: Path, host: str = "this") -> Callable[[], str]:
+            given = {"tool_name": "Bash", "tool_input": {"command": "git status"}}
+            said = json.dumps({"session_id": host, "cwd": str(cwd), **given})
+            return lambda: run(flow, "hook", event, said=said, cwd=cwd)
+
+        _fill(project, run, flow)
+        contestants: dict[str, Callable[[], object]] = {
+            "python -c pass": lambda: run(sys.executable, "-c", "pass")
+        }
+        contestants |= {f"{event}, nothing there": hook(event, empty) for event in EVENTS}
+        contestants |= {f"{event}, 100 sessions": hook(event, project) for event in EVENTS[1:]}
+        contestants["pre-tool-use, own step"] = hook("pre-tool-use", project, "own")
+        assert all(
+            json.loads(str(call())) == {} for name, call in contestants.items() if name != "python -c pass"
+        )
+        best = best_of(contestants, rounds=rounds)
+    report("A hook with nothing to say, over the bare interpreter", best, "python -c pass", {})
+    most = max(best.values()) - best["python -c pass"]
+    print(f"  at most {most * 1e3:.1f} ms over the bare interpreter (aim: {MOST_MS})")
+
+
+def _fill(project: Path, run: Callable[..., str], flow: str) -> None:
+    skill = project / ".claude" / "skills" / "strict"
+    skill.mkdir(parents=True)
+    (skill / "workflow.yaml").write_text(SKILL)
+    (skill / "SKILL.md").write_text("---\nname: strict\ndescription: Is strict.\n---\n")
+    ended = json.loads(run(flow, "start", "problem-analysis", "--json"))["session"]
+    run(flow, "abandon", ended)
+    sessions = project / ".flow" / "sessions"
+    for number in range(97):
+        shutil.copytree(sessions / ended, sessions / f"{ended[:-4]}{number:04}")
+    run(flow, "start", "problem-analysis")
+    run(flow, "start", "strict", host="own")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""`flow hook`."""
+
+from __future__ import annotations
+
+from flowrail.cli.lazy import Entry, LazyGroup
+
+_HERE = "flowrail.cli.commands.hook"
+_EVENTS = "Called by a host: JSON in, JSON out"
+
+HELP = """Answer the hooks of an agent's host, and set them up
+
+A host calls a hook with one JSON object on standard input and reads one from standard output. Where
+there is nothing to say, where the session is another conversation's, and whatever goes wrong, the
+answer is {} and the agent is let go. The exit status is always 0.
+"""
+
+command = LazyGroup(
+    name="hook",
+    help=HELP,
+    table={
+        "session-start": Entry(f"{_HERE}.session_start", _EVENTS, "Tell which sessions are open here"),
+        "stop": Entry(f"{_HERE}.stop", _EVENTS, "Keep an agent at a procedure that is not finished"),
+        "subagent-stop": Entry(
+            f"{_HERE}.subagent_stop", _EVENTS, "The same for an agent that works for another"
+        ),
+        "pre-tool-use": Entry(f"{_HERE}.pre_tool_use", _EVENTS, "Deny a tool that the current step forbids"),
+    },
+)

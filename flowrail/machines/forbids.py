@@ -1,0 +1,236 @@
+"""Tools that a step does without: rules written like a host's permission rules, and whether one is met.
+
+``Edit`` names a tool, ``Bash(git push*)`` what it is called with, ``mcp__server__*`` several. A rule helps an
+agent to keep to its step; it is no sandbox, since a shell can say one thing in many ways. What cannot be
+judged is not met. Standard library only: hooks come through here on every tool that an agent uses.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+MOST = 32
+LONGEST = 200
+_LONGEST_COMMAND = 20_000
+_RULE = re.compile(r"(?P<tool>[A-Za-z_][A-Za-z0-9_.*-]*)(?:\((?P<of>[^\n]*)\))?\Z")
+_SAME = {
+    "Edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"}),
+    "Read": frozenset({"Read", "Grep", "Glob", "LS"}),
+    "Agent": frozenset({"Agent", "Task"}),
+    "Task": frozenset({"Agent", "Task"}),
+    "Bash": frozenset({"Bash", "shell", "local_shell", "exec_command"}),
+}
+"""Tools that a rule for one of them means too; everything that changes files is an edit."""
+_SHELLS = _SAME["Bash"]
+_NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill", "WebSearch": "query"}
+_PATHS = ("file_path", "path", "notebook_path")
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*'|\"[^\"]*\"|\S)*\s+")
+_WRAPPED = re.compile(
+    r"(?:command|builtin|exec|time|nohup|nice(?:\s+-n\s*\S+)?|stdbuf(?:\s+-\S+)+|timeout(?:\s+-\S+)*\s+\S+|sudo"
+    r"|env|xargs)\s+"
+)
+_HOST = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)", re.IGNORECASE)
+
+
+class Used(NamedTuple):
+    """A tool that an agent is about to use, with what, and where."""
+
+    tool: str
+    given: Mapping[str, Any]
+    cwd: str
+    project: str
+    home: str
+
+
+def problem(rule: object) -> str | None:
+    """Return what is wrong with *rule*, or `None`."""
+    if not isinstance(rule, str) or not (found := _RULE.match(rule)):
+        return "is no rule"
+    if len(rule) > LONGEST:
+        return f"has more than {LONGEST} characters"
+    return (
+        "names nothing between its brackets" if found["of"] is not None and not found["of"].strip() else None
+    )
+
+
+def forbidding(rules: Iterable[object], used: Used) -> str | None:
+    """Return the first of *rules* that *used* meets; our own commands never meet one."""
+    if used.tool in _SHELLS and _is_ours(_command(used)):
+        return None
+    return next((str(rule) for rule in rules if _meets(rule, used)), None)
+
+
+def _meets(rule: object, used: Used) -> bool:
+    found = _RULE.match(rule) if isinstance(rule, str) and len(rule) <= LONGEST else None
+    if found is None or not _is_tool(found["tool"], used.tool):
+        return False
+    of = found["of"]
+    if of is None or of.strip() == "*":
+        return True
+    if used.tool in _SHELLS:
+        return any(_says(of, part) for part in _parts(_command(used)))
+    if used.tool in {"WebFetch", "web_fetch"} and of.startswith("domain:"):
+        return _is_site(of.removeprefix("domain:"), str(used.given.get("url", "")))
+    if used.tool in _NAMED_BY:
+        return _glob(of, str(used.given.get(_NAMED_BY[used.tool], "")))
+    return any(_is_path(of, path, used) for path in _files(used))
+
+
+def _is_tool(named: str, tool: str) -> bool:
+    if tool in _SAME.get(named, ()) or tool == named:
+        return True
+    if named.startswith("mcp__") and named.count("__") == 1 and tool.startswith(f"{named}__"):
+        return True  # a server alone stands for all its tools
+    return "*" in named and _glob(named, tool)
+
+
+# --- commands -----------------------------------------------------------------------------------------
+
+
+def _command(used: Used) -> str:
+    given = used.given.get("command", used.given.get("cmd", ""))
+    if isinstance(given, list):
+        given = given[-1] if len(given) == 3 and str(given[1]).startswith("-") else " ".join(map(str, given))  # noqa: PLR2004 - sh -c TEXT
+    return given[:_LONGEST_COMMAND] if isinstance(given, str) else ""
+
+
+def _is_ours(command: str) -> bool:
+    """Return whether nothing but `flow` runs: a step that forbids the shell can still be reported."""
+    parts = [*_parts(command)]
+    return bool(parts) and all(each.split(maxsplit=1)[0] in {"flow", "flowrail"} for each in parts)
+
+
+def _says(pattern: str, part: str) -> bool:
+    """Return whether one command is what *pattern* means; ` *` and `:*` at its end stand for any words or none."""
+    for ending in (":*", " *"):
+        if pattern.endswith(ending):
+            stem = pattern[: -len(ending)]
+            return _glob(stem, part) or _glob(f"{stem} *", part)
+    return _glob(pattern, part)
+
+
+def _parts(command: str) -> Iterator[str]:
+    """Yield each simple command of a line of shell, without assignments and wrappers before it."""
+    for piece in _split(command):
+        part = " ".join(piece.split())
+        while (found := _ASSIGNED.match(part) or _WRAPPED.match(part)) is not None:
+            part = part[found.end() :]
+        if part:
+            yield part
+
+
+def _split(command: str) -> Iterator[str]:
+    """Yield what stands between operators outside quotes; what is substituted within quotes is one more."""
+    piece: list[str] = []
+    quote, ticked = "", ""
+    outer: list[str] = []
+    in_ticks = False
+    at = 0
+    while at < len(command):
+        character = command[at]
+        width = 2 if character == "\\" and quote != "'" else 1
+        substitutes = quote != "'" and command.startswith("$(", at)
+        if substitutes or (not quote and character == "("):
+            width = 2 if substitutes else 1
+            outer.append(quote)
+            quote, ends = "", True
+        elif not quote and character == ")":
+            quote, ends = (outer.pop() if outer else ""), True
+        elif quote != "'" and character == "`":
+            quote, ticked = (ticked, "") if in_ticks else ("", quote)
+            in_ticks, ends = not in_ticks, True
+        else:
+            ends = not quote and character in ";&|\n{}"
+            if quote and character == quote:
+                quote = ""
+            elif not quote and character in {"'", '"'}:
+                quote = character
+        if ends:
+            yield "".join(piece)
+            piece = []
+        else:
+            piece.append(command[at : at + width])
+        at += width
+    yield "".join(piece)
+
+
+def _glob(pattern: str, text: str) -> bool:
+    """Return whether *text* is *pattern*, in which `*` stands for anything; without backtracking."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return text == pattern
+    *middle, last = rest
+    if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for each in middle:
+        at = text.find(each, at, end)
+        if at < 0:
+            return False
+        at += len(each)
+    return True
+
+
+# --- paths and sites ----------------------------------------------------------------------------------
+
+
+def _files(used: Used) -> list[str]:
+    named = [str(used.given[key]) for key in _PATHS if isinstance(used.given.get(key), str)]
+    patch = used.given.get("command", used.given.get("input")) if used.tool == "apply_patch" else None
+    return [*named, *(_PATCHED.findall(patch[:_LONGEST_COMMAND]) if isinstance(patch, str) else ())]
+
+
+def _is_path(pattern: str, path: str, used: Used) -> bool:
+    """Return whether a file is one that *pattern* means, as in `.gitignore`, from the project on.
+
+    `//x` is from the root, `~/x` from home; a pattern without a slash is met at any depth.
+    """
+    full = os.path.normpath(os.path.join(used.cwd, path))
+    if pattern.startswith("//"):
+        base, inner = "/", pattern[2:]
+    elif pattern.startswith("~/"):
+        base, inner = used.home, pattern[2:]
+    else:
+        base, inner = used.project, pattern.removeprefix("./").removeprefix("/")
+        if "/" not in pattern.rstrip("/"):
+            inner = f"**/{inner}"
+    relative = os.path.relpath(full, base)
+    if relative.startswith(".."):
+        return False
+    parts = [part for part in inner.split("/") if part]
+    return _along(tuple(parts), tuple(relative.split(os.sep)))
+
+
+def _along(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
+    """Return whether the parts of a path are those of *pattern*, or lie below it; `**` is any number."""
+    reached = {0}
+    for part in path:
+        if len(pattern) in reached:
+            return True
+        after: set[int] = set()
+        for at in _with_empty(reached, pattern):
+            if at < len(pattern) and pattern[at] == "**":
+                after.add(at)
+            elif at < len(pattern) and _glob(pattern[at], part):
+                after.add(at + 1)
+        reached = after
+    return len(pattern) in _with_empty(reached, pattern)
+
+
+def _with_empty(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
+    found = set(reached)
+    for at in sorted(reached):
+        here = at
+        while here < len(pattern) and pattern[here] == "**":
+            here += 1
+            found.add(here)
+    return found
+
+
+def _is_site(domain: str, url: str) -> bool:
+    found = _HOST.match(url)
+    return found is not None and _glob(domain.lower(), found[1].lower())

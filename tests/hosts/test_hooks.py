@@ -1,0 +1,348 @@
+"""What hooks answer to the documented protocols of hosts: held, denied, told, and otherwise let go."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.agents import put_lead
+from support.hooks import HOSTS, A, B, claude_code, context, denied, hook, reason, within
+from support.sandbox import SMALL, flow, put_skill, sessions_folder, told
+
+FORBIDDING = SMALL.replace(
+    "actions: [Do the first thing.],", "actions: [Do.], forbids: [Edit, 'Bash(git push*)'],"
+)
+QUESTION = """\
+[{"id": "go", "header": "Go", "text": "Shall we?", "options": [{"label": "Yes"}, {"label": "No"}]}]"""
+
+
+def start(skill: str = "small", conversation: str | None = A, **more: str) -> str:
+    session = within(conversation, "start", skill, **more)["session"]
+    assert isinstance(session, str)
+    return session
+
+
+def stop(session: str = A, **more: Any) -> str:
+    return reason(hook("stop", claude_code("stop", session, **more)))
+
+
+def begin(session: str = A, source: str = "startup", **more: Any) -> str:
+    return context(hook("session-start", claude_code("session-start", session, source=source, **more)))
+
+
+def use(tool: str, session: str = A, **more: Any) -> str:
+    given = more.pop("tool_input", {"file_path": "a.py"})
+    return denied(
+        hook("pre-tool-use", claude_code("pre-tool-use", session, tool_name=tool, tool_input=given, **more))
+    )
+
+
+@pytest.fixture(autouse=True)
+def skills() -> None:
+    put_skill("small")
+    put_skill("strict", FORBIDDING)
+
+
+def test_where_nothing_is_open_there_is_nothing_to_say() -> None:
+    assert (stop(), begin(), use("Edit")) == ("", "", "")
+    assert not Path(".flow").exists()
+    ended = start()
+    within(A, "abandon", ended)
+    assert (stop(), begin(), use("Edit")) == ("", "", "")
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_host_is_told_and_held_in_its_own_words(host: str) -> None:
+    says, variable = HOSTS[host]
+    session = start("strict", variable=variable)
+
+    assert f"flow resume {session}" in context(hook("session-start", says("session-start")))
+    assert "git push" in denied(hook("pre-tool-use", says("pre-tool-use")))
+    assert f"flow resume {session}" in reason(hook("stop", says("stop")))
+    assert hook("subagent-stop", says("subagent-stop")) == {}
+
+
+def test_an_agent_is_held_while_its_session_is_active_and_three_times_before_it_moves() -> None:
+    session = start()
+
+    held = [stop() for _ in range(5)]
+
+    assert [f"Held {times} of 3 times" in each for times, each in enumerate(held, 1)] == [True] * 3 + [
+        False
+    ] * 2
+    assert held[3:] == ["", ""]
+    assert all(f"`flow resume {session}`" in each and "`first` (1 of 2)" in each for each in held[:3])
+    within(A, "step", "small", "ok")
+    assert "Held 1 of 3" in stop()
+    within(A, "step", "small", "ok")
+    assert stop() == ""
+
+
+def test_holding_is_on_record_and_moves_nothing() -> None:
+    session = start()
+    before = told("status", session)
+    stop()
+    stop()
+
+    records = told("history", session)["steps"]
+    assert [(each["kind"], each["revision"], each["note"]) for each in records] == [
+        ("start", 0, {}),
+        ("held", 0, {"times": 1}),
+        ("held", 0, {"times": 2}),
+    ]
+    assert flow("verify", session).status == 0
+    assert "held" in flow("history", session).out
+    after = told("status", session)
+    assert {**after, "head": before["head"]} == before
+    assert within(A, "step", "small", "ok", "--session", session, "--expect", "0")["revision"] == 1
+    assert flow("verify", session).status == 0
+
+
+def test_the_session_of_another_conversation_holds_nobody() -> None:
+    start("strict", A)
+
+    assert stop(B) == ""
+    assert use("Edit", B) == ""
+    assert "of another conversation" in begin(B)
+    assert "of this conversation" in begin(A)
+    assert stop(A)
+
+
+def test_a_session_that_no_host_began_holds_nobody_and_goes_on() -> None:
+    session = start("strict", None)
+
+    assert stop() == ""
+    assert use("Edit") == ""
+    assert f"flow resume {session}" in begin()
+    assert "host" not in (sessions_folder() / session / "session.json").read_text()
+    assert within(None, "step", "strict", "ok")["revision"] == 1
+    assert flow("verify").status == 0
+
+
+def test_whoever_moves_a_session_has_it() -> None:
+    session = start()
+    within(B, "step", "small", "ok")
+
+    assert stop(A) == ""
+    assert session in stop(B)
+    within(None, "step", "small")
+    assert session in stop(B)
+    assert flow("verify").status == 0
+
+
+def test_looking_at_a_session_does_not_take_it() -> None:
+    start()
+    within(B, "step", "small")
+    within(B, "resume")
+
+    assert stop(B) == ""
+    assert stop(A)
+
+
+def test_while_the_user_is_asked_nobody_is_held() -> None:
+    session = start()
+    Path("q.json").write_text(QUESTION)
+    within(A, "ask", session, "q.json")
+
+    assert stop() == ""
+    assert "waits for the user" in begin()
+    within(A, "answer", session, "go=Yes")
+    assert stop()
+
+
+def test_a_rewound_session_stays_with_its_conversation_and_a_fork_is_of_whoever_made_it() -> None:
+    session = start()
+    within(A, "step", "small", "ok")
+    within(None, "rewind", session, "--to", "0")
+    assert session in stop(A)
+    fork = within(B, "fork", session, "--at", "1")["session"]
+
+    assert fork in stop(B)
+    assert session in stop(A)
+    unbound = within(None, "fork", session, "--at", "1")["session"]
+    assert "of no conversation" in next(line for line in begin().splitlines() if unbound in line)
+    assert flow("verify").status == 0
+
+
+def test_the_start_tells_facts_also_after_the_context_was_lost() -> None:
+    session = start()
+    within(A, "step", "small", "ok")
+
+    texts = [begin(source=source) for source in ("startup", "resume", "clear", "compact")]
+
+    assert len(set(texts)) == 1
+    assert "`small` at step `second` (2 of 2)" in texts[0]
+    assert f"`flow resume {session}`" in texts[0]
+    assert within(A, *f"resume {session}".split())["step"]["id"] == "second"
+
+
+def test_of_many_sessions_as_many_are_told_as_there_is_room_for_ones_own_first() -> None:
+    for _ in range(12):
+        start(conversation=B)
+    own = start(conversation=A)
+    start(conversation=B)
+
+    lines = begin(A).splitlines()
+    assert own in lines[1]
+    assert "more: `flow sessions`" in lines[-1]
+    assert sum("flow resume" in line for line in lines) + int(lines[-1].split()[2]) == 14
+
+
+def test_a_tool_that_the_step_forbids_is_denied_with_the_reason_and_the_way_on() -> None:
+    session = start("strict")
+
+    why = use("Write")
+
+    for part in ("`first`", "`strict`", "`Edit`", f"`flow resume {session}`", f"`flow abandon {session}`"):
+        assert part in why
+    assert "`Bash(git push*)`" in use("Bash", tool_input={"command": "cd x && git push -f"})
+    assert use("Bash", tool_input={"command": "git status"}) == ""
+    assert use("Bash", tool_input={"command": f"flow step strict ok --session {session}"}) == ""
+    assert use("Read") == ""
+    within(A, "step", "strict", "ok")
+    assert use("Write") == ""
+
+
+def test_a_step_tells_what_it_forbids() -> None:
+    shown = flow("start", "strict", "--format", "xml").out
+    assert "<not_in_this_step>Edit, Bash(git push*)</not_in_this_step>" in shown
+    assert "Not in this step: Edit, Bash(git push*)" in flow("resume", "--format", "text").out
+    assert told("resume")["forbids"] == ["Edit", "Bash(git push*)"]
+    assert told("step", "strict", "ok")["forbids"] == []
+    assert told("show", "strict")["steps"][0]["forbids"] == ["Edit", "Bash(git push*)"]
+    assert "forbids Edit, Bash(git push*)" in flow("show", "strict").out
+
+
+class TestAgentsThatWorkForOthers:
+    """`put_lead` makes a step that gives work to three agents."""
+
+    @pytest.fixture(autouse=True)
+    def lead(self) -> None:
+        put_lead(one=ONE_FORBIDDING)
+
+    def claimed(self, number: int = 0) -> tuple[str, str]:
+        """Return a parent and a child that its conversation claimed."""
+        here = within(A, "step", "lead")
+        child = within(A, *here["dispatches"][number]["command"].split()[1:])
+        return here["session"], child["session"]
+
+    def subagent_stop(self, transcript: str = "", **more: Any) -> str:
+        said = claude_code("subagent-stop", agent_transcript_path=transcript, **more)
+        return reason(hook("subagent-stop", said))
+
+    def test_the_only_one_is_held_until_it_has_ended(self) -> None:
+        _, child = self.claimed()
+
+        assert [child in self.subagent_stop() for _ in range(5)] == [True] * 3 + [False] * 2
+        within(A, "step", "lead/one", "fail", "--session", child)
+        assert self.subagent_stop() == ""
+        assert flow("verify").status == 0
+
+    def test_of_several_the_one_of_its_transcript_is_held(self, tmp_path: Path) -> None:
+        children = [self.claimed(number)[1] for number in range(3)]
+        transcript = tmp_path / "agent.jsonl"
+        transcript.write_text(f"{children[0]}\n" + f'{{"text": "flow step --session {children[1]}"}}\n' * 3)
+
+        assert self.subagent_stop() == ""
+        assert children[1] in self.subagent_stop(str(transcript))
+        transcript.write_text("nothing of ours")
+        assert self.subagent_stop(str(transcript)) == ""
+        assert self.subagent_stop(str(tmp_path)) == ""
+        assert self.subagent_stop(str(tmp_path / "none")) == ""
+        os.mkfifo(tmp_path / "pipe")
+        assert self.subagent_stop(str(tmp_path / "pipe")) == ""
+
+    def test_one_with_a_conversation_of_its_own_is_known_by_it(self) -> None:
+        here = within(A, "step", "lead")
+        first, second = (
+            within(name, *here["dispatches"][at]["command"].split()[1:])["session"]
+            for at, name in enumerate((B, "c"))
+        )
+
+        assert first in self.subagent_stop(agent_id=B)
+        assert second in self.subagent_stop(agent_id="c")
+        assert use("Edit", agent_id=B)
+        assert stop(B) == ""
+
+    def test_one_that_lost_its_work_or_asks_the_user_is_let_go(self) -> None:
+        parent, child = self.claimed()
+        Path("q.json").write_text(QUESTION)
+        within(A, "ask", child, "q.json")
+        assert self.subagent_stop() == ""
+        within(A, "answer", child, "go=Yes")
+        assert self.subagent_stop()
+        within(A, "finish", parent, told("status", parent)["dispatches"][0]["id"], "--cancel")
+        assert self.subagent_stop() == ""
+
+    def test_whoever_leads_is_let_go_while_agents_are_at_work_and_held_before_and_after(self) -> None:
+        within(A, "step", "lead")
+        assert stop()
+        _, child = self.claimed()
+        assert stop() == ""
+        assert stop(background_tasks=[{"id": "x", "type": "subagent", "status": "running"}]) == ""
+        assert stop(background_tasks=[])
+        Path("q.json").write_text(QUESTION)
+        within(A, "ask", child, "q.json")
+        assert stop(background_tasks=[]) == ""
+        within(A, "answer", child, "go=Yes")
+        within(A, "step", "lead/one", "fail", "--session", child)
+        assert stop()
+
+    def test_an_agent_is_denied_what_its_own_step_forbids_and_others_are_not(self) -> None:
+        self.claimed()
+
+        assert "`lead/one`" in use("Edit", agent_id="a1")
+        assert use("Edit") == ""
+        self.claimed(1)
+        assert use("Edit", agent_id="a1") == "", "nobody knows whose step it is"
+
+    def test_its_session_is_not_told_to_whoever_begins(self) -> None:
+        parent, child = self.claimed()
+
+        assert parent in begin()
+        assert child not in begin()
+
+
+ONE_FORBIDDING = """\
+name: NAME/one
+params: {area: {type: string, required: true}}
+steps:
+  - {id: first, title: First, actions: ["Look at $area."], forbids: [Edit], next: {ok: null, fail: null}}
+"""
+
+
+def test_a_shell_that_is_not_told_its_conversation_is_told_by_the_start(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    file = tmp_path / "env.sh"
+    monkeypatch.setenv("CLAUDE_ENV_FILE", str(file))
+
+    begin(A)
+    begin(B)
+
+    assert file.read_text().splitlines() == [f"export FLOW_HOST_SESSION={each}" for each in (A, B)]
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", A)
+    begin(A)
+    assert len(file.read_text().splitlines()) == 2
+    start(conversation=B, variable="FLOW_HOST_SESSION")
+    assert stop(B)
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+    monkeypatch.setenv("CLAUDE_ENV_FILE", "relative")
+    begin(A)
+    assert not Path("relative").exists()
+
+
+def test_the_session_is_found_from_a_folder_inside_and_from_where_the_host_was_started(
+    monkeypatch: Any, tmp_path: Path
+) -> None:
+    session, here = start(), os.getcwd()
+    Path("deep/er").mkdir(parents=True)
+
+    assert session in stop(cwd=f"{here}/deep/er")
+    assert stop(cwd=str(tmp_path)) == ""
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", here)
+    assert f"flow resume {session} --store {here}/.flow" in stop(cwd=str(tmp_path))
+    monkeypatch.setenv("FLOW_STORE", f"{here}/.flow")
+    assert f"--store {here}/.flow" in stop(cwd=str(tmp_path))

@@ -1,0 +1,166 @@
+"""Rules that forbid tools: which uses meet them, which do not, and that none of them costs more than it should."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowrail.machines.forbids import LONGEST, Used, _along, _glob, forbidding, problem
+
+
+def use(tool: str, **given: object) -> Used:
+    return Used(tool, given, "/work/project/src", "/work/project", "/home/me")
+
+
+def bash(command: str) -> Used:
+    return use("Bash", command=command)
+
+
+MET = [
+    ("Edit", use("Edit", file_path="/work/project/a.py")),
+    ("Edit", use("Write", file_path="a.py")),
+    ("Edit", use("NotebookEdit", notebook_path="a.ipynb")),
+    ("Edit", use("apply_patch", command="*** Begin Patch\n*** Update File: a.py\n")),
+    ("Read", use("Grep", pattern="x")),
+    ("Task", use("Agent", prompt="x")),
+    ("Bash", bash("ls")),
+    ("Bash(*)", bash("ls")),
+    ("Bash", use("shell", command=["bash", "-lc", "ls"])),
+    ("Bash(git push*)", use("shell", command=["bash", "-lc", "git push"])),
+    ("Bash(git push*)", use("exec_command", cmd="git push")),
+    ("Bash(git push*)", bash("git push origin main")),
+    ("Bash(git push*)", bash("cd src && git push")),
+    ("Bash(git push*)", bash("true; git   push")),
+    ("Bash(git push*)", bash("FORCE=1 X='a b' git push")),
+    ("Bash(git push*)", bash("timeout 30 git push")),
+    ("Bash(git push*)", bash("sudo env A=1 git push")),
+    ("Bash(git push*)", bash('echo "$(git push)"')),
+    ("Bash(git push*)", bash("echo `git push`")),
+    ("Bash(git push*)", bash("(git push)")),
+    ("Bash(git push*)", bash("git commit -m 'a; b' | git push")),
+    ("Bash(npm run test:*)", bash("npm run test")),
+    ("Bash(npm run test:*)", bash("npm run test --watch")),
+    ("Bash(ls *)", bash("ls")),
+    ("Bash(* --force)", bash("git push --force")),
+    ("Bash(rm*)", bash("ls\nrm -r x")),
+    ("Edit(src/**)", use("Edit", file_path="/work/project/src/a/b.py")),
+    ("Edit(/src/**)", use("Edit", file_path="a.py")),
+    ("Edit(src)", use("Edit", file_path="/work/project/src/a.py")),
+    ("Edit(*.lock)", use("Write", file_path="/work/project/deep/down/x.lock")),
+    ("Edit(docs/*.md)", use("Write", file_path="../docs/a.md")),
+    ("Edit(~/notes/**)", use("Write", file_path="/home/me/notes/a")),
+    ("Edit(//etc/**)", use("Write", file_path="/etc/passwd")),
+    ("Edit(docs/**)", use("apply_patch", command="*** Begin Patch\n*** Add File: ../docs/a.md\n+x\n")),
+    ("WebFetch(domain:example.com)", use("WebFetch", url="https://example.com/x")),
+    ("WebFetch(domain:*.example.com)", use("WebFetch", url="https://me@a.EXAMPLE.com:80/x")),
+    ("Agent(explore)", use("Agent", subagent_type="explore")),
+    ("Skill(deploy)", use("Skill", skill="deploy")),
+    ("mcp__github", use("mcp__github__create_issue")),
+    ("mcp__github__*", use("mcp__github__create_issue")),
+    ("mcp__*", use("mcp__github__create_issue")),
+]
+NOT_MET = [
+    ("Edit", use("Read", file_path="a.py")),
+    ("Read", use("Edit", file_path="a.py")),
+    ("Write", use("Edit", file_path="a.py")),
+    ("Bash(git push*)", bash("git status")),
+    ("Bash(git push*)", bash("echo 'git push'")),
+    ("Bash(git push*)", bash("echo 'a; git push'")),
+    ("Bash(git push*)", bash('echo "a && git push"')),
+    ("Bash(git push*)", bash("echo a\\;git push")),
+    ("Bash(git push*)", use("Bash")),
+    ("Bash(git push*)", use("Bash", command=7)),
+    ("Bash(ls *)", bash("lsof")),
+    ("Bash(npm run test:*)", bash("npm run testing")),
+    ("Edit(src/**)", use("Edit", file_path="/work/project/docs/a.md")),
+    ("Edit(src/**)", use("Edit", file_path="/work/other/src/a.md")),
+    ("Edit(src/**)", use("Edit")),
+    ("Edit(docs/*.md)", use("Write", file_path="/work/project/docs/deep/a.md")),
+    ("Edit(/a.py)", use("Write", file_path="/work/project/deep/b.py")),
+    ("WebFetch(domain:example.com)", use("WebFetch", url="https://example.com.evil.org/")),
+    ("WebFetch(domain:example.com)", use("WebFetch", url="mailto:example.com")),
+    ("Agent(explore)", use("Agent", subagent_type="developer")),
+    ("mcp__git", use("mcp__github__create_issue")),
+    ("mcp__github__read_*", use("mcp__github__create_issue")),
+    ("no rule", use("no rule")),
+    (7, use("7")),
+    ("Bash" + "x" * LONGEST, use("Bash" + "x" * LONGEST)),
+]
+
+
+@pytest.mark.parametrize(("rule", "used"), MET)
+def test_a_use_that_meets_a_rule(rule: str, used: Used) -> None:
+    assert problem(rule) is None
+    assert forbidding(["Nothing", rule], used) == rule
+
+
+@pytest.mark.parametrize(("rule", "used"), NOT_MET)
+def test_a_use_that_does_not(rule: object, used: Used) -> None:
+    assert forbidding([rule], used) is None
+
+
+@pytest.mark.parametrize(
+    "command", ["flow resume x-abcdef", "cd src && flow step x ok", "flow status; flow list"]
+)
+def test_a_step_that_forbids_the_shell_can_still_be_reported(command: str) -> None:
+    own = command.replace("cd src && ", "")
+
+    assert forbidding(["Bash"], bash(own)) is None
+    assert forbidding(["Bash(*)", "Bash(flow *)"], bash(own)) is None
+    assert forbidding(["Bash"], bash(f"{own} && rm x")) == "Bash"
+    assert forbidding(["Bash"], bash(f"{own} $(rm x)")) == "Bash"
+    assert forbidding(["Bash"], bash("")) == "Bash"
+    assert forbidding(["Bash"], bash("flowers")) == "Bash"
+
+
+@pytest.mark.parametrize(
+    "rule", ["", "Edit()", "Edit( )", "git push", "Bash(a", "1", "Bash(a)b", "x" * 201, None]
+)
+def test_what_is_no_rule_is_told(rule: object) -> None:
+    assert problem(rule)
+
+
+@given(st.text("ab*", max_size=8), st.text("ab", max_size=10))
+def test_a_star_stands_for_anything(pattern: str, text: str) -> None:
+    assert _glob(pattern, text) == fnmatch.fnmatchcase(text, pattern)
+
+
+PARTS = st.sampled_from(["a", "b", "ab", "*", "a*", "**"])
+
+
+@given(
+    st.lists(PARTS, min_size=1, max_size=5),
+    st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=5),
+)
+def test_a_path_is_met_as_an_expression_says(pattern: list[str], path: list[str]) -> None:
+    words = ["(?:[^/]+/)*" if part == "**" else part.replace("*", "[^/]*") + "/" for part in pattern]
+    expected = re.compile("".join(words) + r"(?:[^/]+/)*\Z").match("/".join(path) + "/") is not None
+
+    assert _along(tuple(pattern), tuple(path)) == expected
+
+
+def test_a_hostile_command_or_rule_is_judged_at_once() -> None:
+    long = "a" * 100_000
+
+    assert forbidding(["Bash(" + "*a" * 90 + "b)"], bash(long)) is None
+    assert forbidding(["Bash(git push*)"], bash("$(" * 50_000)) is None
+    assert forbidding(["Bash(git push*)"], bash("A=1 " * 5_000)) is None
+    assert (
+        forbidding(["Edit(" + "**/a/" * 30 + "b)"], use("Edit", file_path="/work/project/" + "a/" * 5_000))
+        is None
+    )
+
+
+@given(
+    st.text(),
+    st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.text()), max_size=3),
+)
+def test_anything_can_be_judged(text: str, given: dict[str, object]) -> None:
+    for tool in ("Bash", "Edit", "WebFetch", text):
+        for rule in ("Bash(x*)", "Edit(x)", "WebFetch(domain:x)", f"{tool}(x)", text):
+            forbidding([rule], use(tool, command=text, file_path=text.replace("\0", ""), url=text))
+            forbidding([rule], Used(tool, given, "/", "/", "/"))
