@@ -6,29 +6,47 @@
     ```                               mode: re-verify
                                       ```
 
-A line is an item, its ``- `` taken off; a line indented further goes on with the item before. Some
-blocks take ``name: value`` lines. What is inside another fence is text, and so is a fence that
-cannot become a block: `fence_problems` tells. Blocks that are seldom used are imported when they are.
+A line is an item, its ``- `` taken off; a line indented further goes on with the item before. Most
+blocks take ``name: value`` lines, in front of all others where the rest is text. What is inside another
+fence is text, and so is a fence that cannot become a block: `fence_problems` tells. Where a block holds
+blocks, its fence has a longer mark than theirs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from flowrail.formatters import blocks
+from flowrail.formatters.fence_kinds import (
+    BLOCKS,
+    CASES,
+    ENTRIES,
+    FLAGS,
+    KINDS,
+    NOTHING,
+    TEXT,
+    Body,
+    Kind,
+)
+from flowrail.formatters.fence_makers import make
 from flowrail.machines.markup import Markup
+from flowrail.machines.wording import PLACEHOLDER
 
 Resources = Callable[[str], str]
 Fill = Callable[[str], str]
-Fields = Mapping[str, str]
 
 _OPENING = re.compile(r"( {0,3})(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)")
 _NAME = re.compile(r"flow:([a-z_]+)\Z")
 _FIELD = re.compile(r"([a-z_]+):(?:\s+(.*))?\Z", re.DOTALL)
 _CASE = re.compile(r"([^:\n]+):\s+(.+)\Z", re.DOTALL)
 _SHOWN = 40
+_DEEPEST = 4
+"""How deep blocks may hold blocks."""
+
+KNOWN_FENCES = tuple(sorted(KINDS))
+"""The names that a ``flow:`` fence may have."""
 
 
 class FenceProblem(NamedTuple):
@@ -52,25 +70,22 @@ class _Fence(NamedTuple):
     def name(self) -> str:
         return self.info.removeprefix("flow:").strip()
 
-
-class _Kind(NamedTuple):
-    """How lines become a block: which fields it needs and may have, how few items; `None` takes no items."""
-
-    make: Callable[[Fields, Sequence[str]], Markup]
-    fewest: int | None = None
-    needed: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
-    cases: bool = False
-    """Whether every line is ``result: what to do``."""
+    @property
+    def kind(self) -> Kind | None:
+        return KINDS.get(self.name) if _NAME.match(self.info) else None
 
 
-class _Body(NamedTuple):
+class _Read(NamedTuple):
+    """What the lines of a fence are, and the first thing that is wrong with them; *text* begins at *line*."""
+
     fields: dict[str, str]
     items: list[str]
+    text: str
+    line: int
     problem: str | None
 
 
-def with_blocks(text: str, resources: Resources, *, fill: Fill = str) -> list[str | Markup]:
+def with_blocks(text: str, resources: Resources, *, fill: Fill = str, depth: int = 0) -> list[str | Markup]:
     """Return *text* in pieces, each fence that can be a block as that; a line feed stood between them.
 
     *resources* gives the text of a resource by its name. *fill* puts values for placeholders into
@@ -78,12 +93,11 @@ def with_blocks(text: str, resources: Resources, *, fill: Fill = str) -> list[st
     """
     pieces: list[str | Markup] = []
     for part in _parts(text):
-        if isinstance(part, str):
-            pieces.append(fill(part))
-        elif part.name == "resource" and _problem(part) is None:
-            pieces += [blocks.format_resource(name, resources(name)) for name in _items(part.body)]
+        made = None if isinstance(part, str) else _made(part, resources, fill, depth)
+        if made is not None:
+            pieces += made
         else:
-            pieces.append(_block(part, fill) or fill("\n".join(part.source)))
+            pieces.append(fill(part if isinstance(part, str) else "\n".join(part.source)))
     return pieces
 
 
@@ -97,128 +111,136 @@ def resource_names(text: str) -> tuple[str, ...]:
     return tuple(name for fence in _fences(text) if fence.name == "resource" for name in _items(fence.body))
 
 
-def fence_problems(text: str) -> tuple[FenceProblem, ...]:
+def fence_problems(text: str, *, depth: int = 0) -> tuple[FenceProblem, ...]:
     """Return every ``flow:`` fence that stays text, although it was meant as a block."""
-    found = ((fence, _problem(fence)) for fence in _fences(text))
-    return tuple(FenceProblem(fence.line, fence.name, message) for fence, message in found if message)
+    found: list[FenceProblem] = []
+    for fence in _fences(text):
+        message = _problem(fence)
+        if message:
+            found.append(FenceProblem(fence.line, fence.name, message))
+        elif fence.kind is not None and fence.kind.lines in {TEXT, BLOCKS}:
+            within = _read(fence, fence.kind)
+            if depth >= _DEEPEST and any(_fences(within.text)):
+                found.append(FenceProblem(fence.line, fence.name, "it holds blocks too deep"))
+                continue
+            more = fence_problems(within.text, depth=depth + 1)
+            found += [each._replace(line=fence.line + within.line + each.line) for each in more]
+    return tuple(found)
 
 
-def _state_banner(fields: Fields, items: Sequence[str]) -> Markup:
-    return blocks.format_state_banner(fields["checkpoint"], fields["iteration"], fields["mode"], items)
-
-
-def _qr_banner(fields: Fields, _: Sequence[str]) -> Markup:
-    from flowrail.formatters.review_blocks import format_qr_banner
-    from flowrail.machines.gates import QRState
-
-    return format_qr_banner(QRState(int(fields["iteration"])), fields["name"], fresh_review=True)
-
-
-def _model_selection(fields: Fields, _: Sequence[str]) -> Markup:
-    from flowrail.formatters.dispatch_blocks import format_model_selection
-
-    return format_model_selection(fields["model"], fields.get("reason", ""))
-
-
-def _orchestrator_constraint(*_: object) -> Markup:
-    from flowrail.formatters.dispatch_blocks import format_orchestrator_constraint
-
-    return format_orchestrator_constraint()
-
-
-def _question_format(*_: object) -> Markup:
-    from flowrail.machines.relay import SUB_AGENT_QUESTION_FORMAT
-
-    return SUB_AGENT_QUESTION_FORMAT
-
-
-def _question_relay(*_: object) -> Markup:
-    from flowrail.machines.relay import QUESTION_RELAY_HANDLER
-
-    return QUESTION_RELAY_HANDLER
-
-
-_KINDS: Mapping[str, _Kind] = {
-    "resource": _Kind(lambda *_: Markup(""), fewest=1),
-    "forbidden": _Kind(lambda _, items: blocks.format_forbidden(items), fewest=1),
-    "expected_output": _Kind(lambda _, items: blocks.format_expected_output(items), fewest=1),
-    "incorrect_behavior": _Kind(
-        lambda fields, items: blocks.format_incorrect_behavior(items, fields.get("consequence", "")),
-        fewest=1,
-        fields=("consequence",),
-    ),
-    "detection_questions": _Kind(
-        lambda fields, items: blocks.format_detection_questions(items, fields.get("category")),
-        fewest=1,
-        fields=("category",),
-    ),
-    "verification_checklist": _Kind(
-        lambda fields, items: blocks.format_verification_checklist(items, fields.get("name")),
-        fewest=1,
-        fields=("name",),
-    ),
-    "state_banner": _Kind(_state_banner, fewest=0, needed=("checkpoint", "iteration", "mode")),
-    "qr_banner": _Kind(_qr_banner, needed=("name", "iteration")),
-    "routing": _Kind(lambda fields, _: blocks.format_routing(fields), cases=True),
-    "model_selection": _Kind(_model_selection, needed=("model",), fields=("reason",)),
-    "orchestrator_constraint": _Kind(_orchestrator_constraint),
-    "open_question_guidance": _Kind(lambda *_: blocks.format_open_question_guidance()),
-    "factored_verification_rationale": _Kind(lambda *_: blocks.format_factored_verification_rationale()),
-    "question_format": _Kind(_question_format),
-    "question_relay": _Kind(_question_relay),
-}
-KNOWN_FENCES = tuple(sorted(_KINDS))
-"""The names that a ``flow:`` fence may have."""
-
-
-def _block(fence: _Fence, fill: Fill) -> Markup | None:
-    """Return the block of a fence, or `None` where it cannot be one."""
-    if _problem(fence) is not None:
+def _made(fence: _Fence, resources: Resources, fill: Fill, depth: int) -> list[str | Markup] | None:
+    """Return what a fence becomes, or `None` where it stays text."""
+    kind = fence.kind
+    if kind is None or depth > _DEEPEST or _form_problem(fence, kind):
         return None
-    kind = _KINDS[fence.name]
-    body = _read(fence, kind)
     try:
-        return kind.make(
-            {name: fill(value) for name, value in body.fields.items()}, [fill(item) for item in body.items]
-        )
-    except ValueError:  # a value that is no number where one is needed
+        if fence.name == "resource":
+            return [blocks.format_resource(name, resources(name)) for name in _items(fence.body)]
+        return [make(fence.name, _body(fence, kind, resources, fill, depth))]
+    except (ValueError, KeyError):  # a value that does not fit, a resource that is not there
         return None
+
+
+def _body(fence: _Fence, kind: Kind, resources: Resources, fill: Fill, depth: int) -> Body:
+    """Return what stands in a fence, placeholders filled and blocks in it made."""
+    read = _read(fence, kind)
+    fields = {name: fill(value) for name, value in read.fields.items()}
+    if kind.lines not in {TEXT, BLOCKS}:
+        return Body(fields, [fill(item) for item in read.items])
+    pieces = with_blocks(read.text, resources, fill=fill, depth=depth + 1)
+    if kind.lines == BLOCKS:
+        pieces = [piece for piece in pieces if piece.strip()]
+    return Body(fields, pieces)
 
 
 def _problem(fence: _Fence) -> str | None:
     """Return why a fence cannot become a block, or `None`."""
-    kind = _KINDS.get(fence.name) if _NAME.match(fence.info) else None
+    kind = fence.kind
     if kind is None:
         return f"`{fence.name[:_SHOWN]}` is no block"
+    problem = _form_problem(fence, kind)
+    if problem or fence.name == "resource":
+        return problem
+    try:
+        make(fence.name, _body(fence, kind, str, _supposed, _DEEPEST))
+    except ValueError as error:
+        return None if _is_filled("\n".join(fence.body)) else str(error)
+    return None
+
+
+def _form_problem(fence: _Fence, kind: Kind) -> str | None:
+    """Return what is wrong with the lines of a fence, whatever their values."""
     if not fence.closed:
         return "the fence is never closed"
-    body = _read(fence, kind)
-    missing = [name for name in kind.needed if not body.fields.get(name)]
-    if body.problem or missing:
-        return body.problem or f"there is no line `{missing[0]}: …`"
-    if body.items and kind.fewest is None:
-        return f"it takes no line such as `{body.items[0][:_SHOWN]}`"
-    if len(body.items) < (kind.fewest or 0) or (kind.cases and not body.fields):
+    read = _read(fence, kind)
+    missing = [name for name in kind.needed if not read.fields.get(name)]
+    if read.problem or missing:
+        return read.problem or f"there is no line `{missing[0]}: …`"
+    if read.items and kind.lines == NOTHING:
+        return f"it takes no line such as `{read.items[0][:_SHOWN]}`"
+    empty = not read.text.strip() if kind.lines in {TEXT, BLOCKS} else len(read.items) < kind.fewest
+    if (empty and kind.fewest) or (kind.lines == CASES and not read.fields):
         return "it is empty"
-    number = body.fields.get("iteration", "1") if fence.name == "qr_banner" else "1"
-    return None if "$" in number or number.isdecimal() else "`iteration` is no number"
+    for name, value in read.fields.items() if kind.lines != CASES else ():
+        if kind.is_number(name) and not (_is_filled(value) or (value.isascii() and value.isdecimal())):
+            return f"`{name}` is no number"
+        if name in FLAGS and not (_is_filled(value) or value in {"true", "false"}):
+            return f"`{name}` is neither true nor false"
+    return kind.problem(read.fields)
 
 
-def _read(fence: _Fence, kind: _Kind) -> _Body:
-    """Return the fields and the items of a fence, and the first line that fits neither."""
+def _is_filled(text: str) -> bool:
+    """Return whether *text* has a placeholder, so that nobody knows yet what it will be."""
+    return any(name != "$" for name in PLACEHOLDER.findall(text))
+
+
+def _supposed(text: str) -> str:
+    """Return *text* as it may read once it is filled."""
+    return PLACEHOLDER.sub(lambda found: "$" if found.group(1) == "$" else "1", text)
+
+
+def _read(fence: _Fence, kind: Kind) -> _Read:
+    """Return what the lines of a fence are, and the first that fits nothing."""
+    if kind.lines in {TEXT, BLOCKS}:
+        return _read_text(fence, kind)
     fields: dict[str, str] = {}
     items: list[str] = []
     for item in _items(fence.body):
-        found = (_CASE if kind.cases else _FIELD).match(item)
-        if kind.cases and not found:
-            return _Body(fields, items, f"`{item[:_SHOWN]}` is no line `result: what to do`")
-        if not found or not (kind.cases or found.group(1) in (*kind.needed, *kind.fields)):
+        is_case = kind.lines == CASES
+        found = (_CASE if is_case else _FIELD).match(item)
+        if is_case and not found:
+            return _Read(fields, items, "", 0, f"`{item[:_SHOWN]}` is no line `result: what to do`")
+        if not found or not (is_case or found.group(1) in kind.names):
+            if kind.lines == ENTRIES and "=" not in item:
+                return _Read(fields, items, "", 0, f"`{item[:_SHOWN]}` is no line `NAME = VALUE`")
             items.append(item)
         elif found.group(1) in fields:
-            return _Body(fields, items, f"`{found.group(1)[:_SHOWN]}:` stands twice")
+            return _Read(fields, items, "", 0, f"`{found.group(1)[:_SHOWN]}:` stands twice")
         else:
             fields[found.group(1)] = (found.group(2) or "").strip()
-    return _Body(fields, items, None)
+    return _Read(fields, items, "", 0, None)
+
+
+def _read_text(fence: _Fence, kind: Kind) -> _Read:
+    """Return the fields in front, and the text after them."""
+    fields: dict[str, str] = {}
+    at, problem = 0, None
+    for line in fence.body:
+        found = _FIELD.match(line.strip())
+        if not found or found.group(1) not in kind.names:
+            break
+        if found.group(1) in fields:
+            problem = f"`{found.group(1)}:` stands twice"
+            break
+        fields[found.group(1)] = (found.group(2) or "").strip()
+        at += 1
+    while at and at < len(fence.body) and not fence.body[at].strip():
+        at += 1
+    text = "\n".join(fence.body[at:])
+    if kind.lines == BLOCKS and problem is None:
+        other = next((part.strip() for part in _parts(text) if isinstance(part, str) and part.strip()), "")
+        problem = f"it takes blocks, not `{other.partition(chr(10))[0][:_SHOWN]}`" if other else None
+    return _Read(fields, [], text, at, problem)
 
 
 def _items(body: Sequence[str]) -> list[str]:

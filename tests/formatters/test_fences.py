@@ -8,9 +8,15 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.blocks import SAMPLES, TEXT_SAMPLES
+from support.fences import FENCES
 
 from flowrail.formatters import blocks
-from flowrail.formatters.dispatch_blocks import format_model_selection, format_orchestrator_constraint
+from flowrail.formatters.dispatch_blocks import (
+    format_conditional_dispatch,
+    format_model_selection,
+    format_orchestrator_constraint,
+)
 from flowrail.formatters.fences import (
     KNOWN_FENCES,
     fence_names,
@@ -21,6 +27,7 @@ from flowrail.formatters.fences import (
 from flowrail.formatters.step_blocks import format_current_action
 from flowrail.machines.markup import Markup
 from flowrail.machines.relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
+from flowrail.machines.wording import fill
 
 
 def resources(name: str) -> str:
@@ -86,7 +93,7 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("name", KNOWN_FENCES)
+@pytest.mark.parametrize("name", MADE)
 def test_a_known_fence_becomes_its_block(name: str) -> None:
     lines, block = MADE[name]
     text = f"Before.\n\n{fence(name, *lines)}\n\nAfter."
@@ -94,6 +101,54 @@ def test_a_known_fence_becomes_its_block(name: str) -> None:
     assert with_blocks(text, resources) == ["Before.\n", block, "\nAfter."]
     assert blocks_in(text) == [block]
     assert problems(text) == []
+
+
+@pytest.mark.parametrize("name", FENCES)
+def test_a_fence_becomes_the_same_as_a_call(name: str) -> None:
+    text = f"Before.\n\n{FENCES[name]}\n\nAfter."
+    made = {**SAMPLES, **TEXT_SAMPLES}[name]()
+
+    told = with_blocks(fill(text, {}), lambda _: "MUST: wrong.\nCOULD: taste & style.")
+
+    assert "".join(told[1:-1]) == made
+    assert isinstance(told[1], Markup) == (name in SAMPLES)
+    assert (told[0], told[-1]) == ("Before.\n", "\nAfter.")
+    assert problems(text) == []
+
+
+def test_every_block_has_a_fence() -> None:
+    blocks_of_the_design = {name.partition(".")[0] for name in (*SAMPLES, *TEXT_SAMPLES)}
+
+    assert set(KNOWN_FENCES) == {name.partition(".")[0] for name in FENCES}
+    assert blocks_of_the_design - set(KNOWN_FENCES) == {"needs_user_input"}
+
+
+def test_values_are_put_into_blocks_within_blocks_and_open_none() -> None:
+    text = "````flow:conditional_dispatch\nwhen: $topic\n```flow:forbidden\n- $topic\n```\n````"
+    topic = "x\n```\n```flow:routing\na: b"
+
+    told = with_blocks(text, resources, fill=lambda each: each.replace("$topic", topic))
+
+    within = blocks.format_forbidden([topic])
+    assert told == [format_conditional_dispatch(topic, within)]
+    assert fence_names(text) == ("conditional_dispatch",)
+
+
+def test_blocks_hold_blocks_only_so_deep() -> None:
+    text = fence("forbidden", "- a")
+    for number in range(4, 10):
+        text = fence("current_action", *text.splitlines(), mark="`" * number)
+
+    (told,) = blocks_in(text)
+
+    assert "```flow:forbidden" in told
+    assert problems(text) == ["5 current_action: it holds blocks too deep"]
+
+
+def test_a_resource_that_is_not_there_leaves_its_fence_as_text() -> None:
+    text = fence("resource", "- nosuch")
+
+    assert with_blocks(text, dict[str, str]().__getitem__) == [text]
 
 
 def test_text_without_fences_stays_as_it_is() -> None:
@@ -178,7 +233,49 @@ def test_what_is_no_fence_of_ours_is_text_and_no_problem(text: str) -> None:
         (fence("forbiden", "- a"), "1 forbiden: `forbiden` is no block"),
         (fence("forbidden now", "- a"), "1 forbidden now: `forbidden now` is no block"),
         (fence(""), "1 : `` is no block"),
-        (fence("step_output", "- a"), "1 step_output: `step_output` is no block"),
+        (fence("step_output", "- a"), "1 step_output: there is no line `script: …`"),
+        (fence("invoke_after"), "1 invoke_after: there is no line `command: …`"),
+        (fence("next_block", "if_pass: x"), "1 next_block: `if_pass:` and `if_fail:` stand together"),
+        (
+            fence("next_block", "if_pass: x", "if_fail: y", "command: z"),
+            "1 next_block: `command:` stands beside `if_pass:`",
+        ),
+        (
+            fence("gate_result", "status: pass", "message: x", "y"),
+            "1 gate_result: it takes no line such as `y`",
+        ),
+        (
+            fence("post_qr_routing", "self_fix: yes"),
+            "1 post_qr_routing: `self_fix` is neither true nor false",
+        ),
+        (
+            fence("subagent_dispatch", "agent: explore", "a = b"),
+            "1 subagent_dispatch: an agent that is not free-form needs a script or a command",
+        ),
+        (
+            fence("subagent_dispatch", "agent: explore", "modle: haiku"),
+            "1 subagent_dispatch: `modle: haiku` is no line `NAME = VALUE`",
+        ),
+        (
+            fence("template_dispatch", "agent: explore", "template: Look in $$where.", "- what = x"),
+            "1 template_dispatch: a target has no value for `where`",
+        ),
+        (
+            fence("template_dispatch", "agent: explore", "template: x", "- what"),
+            "1 template_dispatch: `what` is no line `NAME = VALUE`",
+        ),
+        (fence("parallel_dispatch", "join: any"), "1 parallel_dispatch: it is empty"),
+        (fence("parallel_dispatch", "Look."), "1 parallel_dispatch: it takes blocks, not `Look.`"),
+        (fence("current_action", "", mark="````"), "1 current_action: it is empty"),
+        (
+            fence("gate_actions", "name: x", "work_step: 1", "iteration: 1", "policy: none"),
+            "1 gate_actions: `none` is no policy",
+        ),
+        (
+            fence("qr_file_output", "status: good"),
+            "1 qr_file_output: `status` is neither pass nor fail",
+        ),
+        (fence("step", "title: x", "title: y", "z"), "1 step: `title:` stands twice"),
         ("```flow:forbidden\n- a", "1 forbidden: the fence is never closed"),
         (fence("forbidden", "", " "), "1 forbidden: it is empty"),
         (fence("resource"), "1 resource: it is empty"),
@@ -193,8 +290,22 @@ def test_what_is_no_fence_of_ours_is_text_and_no_problem(text: str) -> None:
     ],
 )
 def test_a_fence_that_cannot_be_a_block_is_text_and_a_problem(text: str, problem: str) -> None:
-    assert with_blocks(text, resources) == [text]
+    assert with_blocks(fill(text, {}), resources) == [fill(text, {})]
     assert problems(text) == [problem]
+
+
+def test_a_problem_within_a_block_is_named_with_its_own_line() -> None:
+    text = "\n".join(["One", fence("step", "title: x", "", "Look.", fence("nope"), mark="````")])
+
+    assert problems(text) == ["6 nope: `nope` is no block"]
+    assert "```flow:nope" in with_blocks(text, resources)[1]
+
+
+def test_what_a_value_decides_is_not_judged_before_it_is_known() -> None:
+    text = fence("gate_result", "status: $status", "message: x")
+    agents = fence("gate_actions", "name: x", "work_step: 1", "iteration: $visit", "policy: $policy")
+
+    assert problems(text) == problems(agents) == []
 
 
 def test_problems_have_their_lines_and_names_come_in_order() -> None:
@@ -256,6 +367,36 @@ LINES = st.sampled_from(
     ]
 )
 TEXTS = st.lists(LINES | st.text(max_size=5), max_size=12).map("\n".join)
+
+
+NESTED = st.sampled_from(
+    [
+        *(
+            "````flow:current_action",
+            "````flow:parallel_dispatch",
+            "`````flow:step",
+            "```flow:subagent_dispatch",
+        ),
+        *(
+            "````flow:step_output",
+            "```flow:gate_step",
+            "```flow:template_dispatch",
+            "`````",
+            "agent: explore",
+        ),
+        *("script: x", "step: 1", "total: $visit", "title: x", "a = b", "= b", "- a = b", "template: $$a $b"),
+        *("name: x", "work_step: 1", "iteration: $visit", "status: fail", "free_form: true", "command: x"),
+    ]
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(LINES | NESTED, max_size=14).map("\n".join), st.text(max_size=4))
+def test_blocks_in_blocks_come_out_well_formed_whatever_is_put_in(text: str, value: str) -> None:
+    told = with_blocks(text, resources, fill=lambda each: fill(each, {"visit": value, "b": value}))
+
+    fence_problems(text)
+    assert ET.fromstring(format_current_action(told)) is not None  # noqa: S314 - our own output
 
 
 @settings(max_examples=200)

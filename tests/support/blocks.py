@@ -119,6 +119,12 @@ SAMPLES: Mapping[str, Callable[[], str]] = {
         [{"what": "dead code", "where": "src"}, {"what": "slow tests", "where": "tests"}],
         commands=["flow claim r-4k2m9a look-1", "flow claim r-4k2m9a look-2"],
     ),
+    "template_dispatch.plain": partial(
+        format_template_dispatch,
+        "explore",
+        "Look for $what in $where.",
+        [{"what": "dead code", "where": "src"}, {"what": "slow tests", "where": "tests"}],
+    ),
     "roster_dispatch": partial(
         format_roster_dispatch,
         "general-purpose",
@@ -145,6 +151,7 @@ SAMPLES: Mapping[str, Callable[[], str]] = {
     "resource": partial(
         format_resource, "severity", "MUST: wrong.\nCOULD: taste & style.", "to rate findings"
     ),
+    "resource.plain": partial(format_resource, "severity", "MUST: wrong.\nCOULD: taste & style."),
     "detection_questions": partial(
         format_detection_questions, ["Which names changed their meaning?", "Where is each used?"], "naming"
     ),
