@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
 from flowrail.machines.definition import Definition
 from flowrail.machines.fingerprint import graph_print
 from flowrail.machines.guidance import command, guide
+from flowrail.machines.kept import Kept
 from flowrail.machines.migration import ACCEPT, MAP, PARAMS, Plan, migrated, note_of, plan
 from flowrail.machines.plain import from_plain
 from flowrail.machines.session import Session
@@ -60,6 +63,9 @@ def migrate(
     """Take the session over to its workflow as it is now; refused where something has to be said first."""
     with world.store.change(session_id, wait=world.wait) as change:
         session = change.kept.session
+        done = _on_record(world, change.kept)
+        if done is not None:
+            return done
         seen = _outlook(world, session, maps, params)
         decided, workflow = seen.plan, seen.opened.workflow
         missing = [each for each in decided.needs if each != ACCEPT or not accept]
@@ -70,10 +76,32 @@ def migrate(
         now = world.now()
         after = migrated(decided, session, workflow, now)
         guide(workflow, after)  # a text that cannot be told must not become a record
-        note = {**note_of(decided, session, after), **({"accepted": True} if accept else {})}
+        note = {
+            **note_of(decided, session, after),
+            "definition": _digest(seen.opened.kept),
+            **({"accepted": True} if accept else {}),
+        }
         kept = change.commit(after, kind="migrate", at=now, by=world.by, note=note)
         _keep(world, session_id, seen)
     return Done(decided, answer_of(world, kept, seen.opened), changed=True)
+
+
+def _on_record(world: World, kept: Kept) -> Done | None:
+    """Finish a migration that is the newest record and whose definition was never kept: its writer died."""
+    session_id = kept.session.id
+    newest = next(world.store.newest_first(session_id))
+    if newest.kind != "migrate":
+        return None
+    opened = _as_it_is(world, kept.session, _kept(world, session_id))
+    if not opened.changed or newest.note.get("definition") != _digest(opened.kept):
+        return None
+    world.store.keep_definition(session_id, opened.kept)
+    decided = plan(kept.session, opened.workflow, opened.workflow, given={}, params={})
+    return Done(decided, answer_of(world, kept, opened), changed=False)
+
+
+def _digest(kept: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(kept, sort_keys=True).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _keep(world: World, session_id: str, seen: Outlook) -> None:

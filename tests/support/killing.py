@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from typing import Any
 from unittest.mock import patch
 
 from support.sandbox import flow
+
+from flowrail.cli.main import main
 
 _CHANGING = ("write", "pwrite", "fsync", "replace", "mkdir", "link", "unlink", "ftruncate", "open")
 
@@ -48,6 +51,30 @@ def killed_at_every_call(words: Sequence[str]) -> Iterator[int]:
         yield at
         at += 1
     assert at > 1, "nothing was killed"
+
+
+def killed_after(words: Sequence[str], seconds: float) -> tuple[bool, str]:
+    """Run a command in a child of this process, killed after some time; return whether it was, and its answer.
+
+    A child is as warm as this process is, so that nearly all of the time is that of the command's own work.
+    """
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        with suppress(BaseException):
+            os.close(reader)
+            os.dup2(writer, 1)
+            with open(1, "w", encoding="utf-8", closefd=False) as out, redirect_stdout(out):
+                main(list(words))
+        os._exit(0)
+    os.close(writer)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    with open(reader, encoding="utf-8") as stream:
+        return os.WIFSIGNALED(status), stream.read()
 
 
 def _killed(words: Sequence[str], at: int) -> bool:

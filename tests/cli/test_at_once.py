@@ -1,0 +1,161 @@
+"""Killed at random points, and many at once: every acknowledged step is there, and there once."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from support.killing import killed_after
+from support.sandbox import flow, put_skill, refused, told
+
+ROUND = """\
+name: NAME
+steps:
+  - id: work
+    title: Work
+    actions: [Work.]
+    reports: {by: {type: string}}
+    next: {ok: work, skip: null}
+"""
+
+
+def turned(session: str) -> list[dict[str, Any]]:
+    """Return the moves on record, each checked against the one before it."""
+    return [each for each in told("history", session)["steps"] if each["kind"] == "move"]
+
+
+@pytest.mark.parametrize("kills", [30, pytest.param(1000, marks=pytest.mark.long)])
+def test_killed_at_random_points_no_acknowledged_step_is_lost_and_none_happens_twice(kills: int) -> None:
+    put_skill("round", ROUND)
+    here = told("step", "round")
+    session, took = here["session"], 0.02
+    chance, acknowledged, unacknowledged, undone = random.Random(7), 0, 0, 0  # noqa: S311
+
+    for number in range(kills):
+        words = ["step", "round", "ok", "-s", f"by=n{number}", "--session", session]
+        words += ["--expect", str(here["revision"]), "--json"]
+        was_killed, answer = killed_after(words, chance.uniform(0, 1.5 * took))
+        after = told("resume", session)
+        moved = after["revision"] - here["revision"]
+        assert moved in {0, 1}
+        if complete(answer):
+            assert moved == 1
+            acknowledged += 1
+        elif moved:
+            unacknowledged += 1
+            assert told(*words[:-1])["replayed"]
+        else:
+            undone += 1
+        took = min(0.5, took * (1.2 if was_killed else 0.85))
+        here = after
+
+    assert acknowledged + unacknowledged + undone == kills
+    assert min(acknowledged, undone) > 0
+    assert here["revision"] == acknowledged + unacknowledged
+    facts = [each["facts"]["by"] for each in turned(session)]
+    assert len(facts) == len(set(facts)) == here["revision"]
+    assert told("verify", session)["ok"]
+
+
+def complete(answer: str) -> bool:
+    try:
+        return "error" not in json.loads(answer)
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize(("many", "steps"), [(4, 8), pytest.param(8, 100, marks=pytest.mark.long)])
+def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
+    many: int, steps: int
+) -> None:
+    put_skill("round", ROUND)
+    session = told("step", "round")["session"]
+
+    def step(name: int) -> None:
+        done = 0
+        while done < steps:
+            here = told("resume", session)
+            words = ["step", "round", "ok", "-s", f"by=p{name}n{done}", "--session", session]
+            ran = flow(*words, "--expect", str(here["revision"]), "--wait", "60", "--json")
+            if ran.status == 0:
+                assert not ran.data["replayed"]
+                done += 1
+            else:
+                assert (ran.status, ran.error["code"]) == (4, "REVISION_CONFLICT")
+                assert "`ok` was reported of step `work` at " in ran.error["message"]
+
+    def read(_: int) -> None:
+        revision = -1
+        while revision < many * steps:
+            seen = told("resume", session)["revision"]
+            assert seen >= revision
+            assert len(told("history", session)["steps"]) > seen
+            revision = seen
+
+    together([*(lambda name=name: step(name) for name in range(many)), lambda: read(0)])
+
+    facts = [each["facts"]["by"] for each in turned(session)]
+    assert len(facts) == many * steps
+    assert set(facts) == {f"p{name}n{done}" for name in range(many) for done in range(steps)}
+    assert told("resume", session)["revision"] == many * steps
+    assert told("verify", session)["ok"]
+
+
+def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() -> None:
+    put_skill("round", ROUND)
+    here = told("step", "round")
+    words = [*here["next"][0]["command"].split()[1:], "-s", "by=anyone"]
+
+    def report() -> None:
+        assert told(*words, "--wait", "60")["revision"] == 1
+
+    together([report] * 6)
+
+    assert len(turned(here["session"])) == 1
+    assert refused(*words[:-1], "by=other")[1]["code"] == "REVISION_CONFLICT"
+
+
+def together(jobs: list[Callable[[], None]]) -> None:
+    """Run *jobs* at once, each in a process of its own, and hold that all of them end well."""
+    children = []
+    for job in jobs:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            status = 1
+            with suppress(BaseException):
+                try:
+                    job()
+                    status = 0
+                except BaseException as error:  # noqa: BLE001 - told by the child, judged by the parent
+                    sys.__stderr__.write(f"{type(error).__name__}: {error}\n"[:2000])  # type: ignore[union-attr]
+            os._exit(status)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * len(children)
+
+
+def test_no_session_waits_for_another() -> None:
+    from flowrail.cli.world import world
+
+    put_skill("round", ROUND)
+    held, free = (told("start", "round")["session"] for _ in range(2))
+
+    with world(store=None).store.change(held):
+        assert told("step", "round", "ok", "--session", free, "--wait", "0")["revision"] == 1
+        assert told("resume", held)["revision"] == 0
+        assert told("verify", held)["ok"]
+        begun = time.monotonic()
+        status, error = refused("step", "round", "ok", "--session", held, "--wait", "0.2")
+
+    assert time.monotonic() - begun < 30
+    assert (status, error["code"]) == (4, "LOCKED")
+    assert error["message"].startswith(f"session `{held}` is held by process {os.getpid()} since ")
