@@ -251,6 +251,13 @@ def test_commands_and_files_of_ours_that_a_text_names_exist(path: Path) -> None:
         assert (skill / file).exists()
 
 
+def test_a_run_of_refactor_may_draw_every_category_there_is() -> None:
+    text = LOADED["refactor"].resources["categories"]
+    drawn = ALL["refactor"].step("mode_selection").reports["categories"]
+
+    assert drawn.max_length == len(re.findall(r"^\| (?!id |---)", text, re.MULTILINE))
+
+
 # --- what planner quotes
 
 CONVENTIONS = ("structural", "temporal", "severity", "intent-markers", "documentation", "diff-format")
