@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail._files import decode, read_bounded
@@ -123,9 +124,10 @@ def find_file(folder: str, address: str) -> WorkflowFile | None:
 def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:
     """Return the digest of each of *paths* as it is now; empty for one that cannot be read."""
     now: dict[str, str] = {}
+    real = cache(os.path.realpath)
     for path in paths:
         try:
-            now[path] = digest(_bytes(folder, path))
+            now[path] = digest(_bytes(folder, path, real))
         except DocumentError:
             now[path] = ""
     return now
@@ -232,7 +234,7 @@ def _largest(path: str) -> int:
     return LARGEST_PYTHON if path.endswith(".py") else LARGEST_WORKFLOW
 
 
-def _bytes(folder: str, path: str) -> bytes:
+def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.realpath) -> bytes:
     """Return a file of the folder, which must lie inside it, links looked through."""
     if not _INSIDE.match(path) or ".." in path.split("/"):
         raise DocumentError(
@@ -241,7 +243,7 @@ def _bytes(folder: str, path: str) -> bytes:
             place=path[:80],
         )
     full = os.path.join(folder, path)
-    real, root = os.path.realpath(os.path.dirname(full)), os.path.realpath(folder)
+    real, root = real_path(os.path.dirname(full)), real_path(folder)
     if real != root and not real.startswith(root + os.sep):
         raise DocumentError(
             "lies outside the skill's folder, behind a link",

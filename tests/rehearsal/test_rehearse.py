@@ -23,6 +23,8 @@ from support.sandbox import (
 )
 
 from flowrail.cli.main import main
+from flowrail.rehearsal import rehearse
+from flowrail.rehearsal.stage import Inside
 
 RESULTS = "results"
 FAN = """\
@@ -260,3 +262,23 @@ def test_every_bundled_skill_passes_with_every_way_taken(skill: str) -> None:
 
     assert status == 0, [each["failures"][:1] for each in data[RESULTS] if each["failures"]]
     assert not [each["workflow"] for each in data[RESULTS] if each["missing"]]
+
+
+def test_sessions_of_a_test_lie_in_memory_where_there_is_room_or_where_somebody_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def place() -> Path:
+        with rehearse.stage_for((), (), str(tmp_path), now=str) as stage:
+            return Path(stage.world.store.path) if isinstance(stage, Inside) else Path()
+
+    for name in ("TEMP", "TMP", "TMPDIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(rehearse, "MEMORY", str(tmp_path / "memory"))
+    assert not place().is_relative_to(tmp_path)
+    (tmp_path / "memory").mkdir()
+    monkeypatch.setattr(rehearse, "ENOUGH_ROOM", 0)
+    assert place().is_relative_to(tmp_path / "memory")
+    monkeypatch.setattr("tempfile.tempdir", None)  # it is looked up once a process
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "mine"))
+    (tmp_path / "mine").mkdir()
+    assert place().is_relative_to(tmp_path / "mine")
