@@ -5,7 +5,7 @@ import os
 import nox
 
 nox.options.default_venv_backend = "none"  # the environment that nox itself stands in
-nox.options.sessions = ["lint", "types", "imports", "tests", "bare"]
+nox.options.sessions = ["lint", "types", "imports", "docs", "tests", "bare"]
 nox.options.stop_on_first_error = False
 nox.options.error_on_missing_interpreters = False
 
@@ -27,6 +27,13 @@ def types(session: nox.Session) -> None:
 def imports(session: nox.Session) -> None:
     """Who may import whom."""
     session.run("lint-imports", silent=True)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The reference is as the code says, and the site builds without a warning."""
+    session.run("python", "docs/pages.py", "--check", silent=True)
+    session.run("sphinx-build", "-W", "-n", "-q", "-E", "-b", "html", "docs", os.path.join("docs", "_build"))
 
 
 @nox.session

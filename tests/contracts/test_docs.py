@@ -1,10 +1,15 @@
-"""Everything shown in README and docs runs: console blocks, workflows; Python is run by doctest."""
+"""Everything shown in README and docs runs: console blocks, workflows; Python is run by doctest.
+
+A block below a line that holds nothing but a path and a colon, `` `.claude/skills/x/SKILL.md`: ``, is that file:
+it is written before the commands below it run.
+"""
 
 from __future__ import annotations
 
 import io
 import re
 import shlex
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -17,12 +22,18 @@ from flowrail.machines.document import parse
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWN_ID = re.compile(r"([a-z]+(?:-[a-z]+)*)-[a-z0-9]{6}\b(?<=\d[a-z0-9]|[a-z]\d)")
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"^(?:`(?P<path>[\w./-]+)`:\n\n)?(?P<fence>`{3,})(?P<kind>\w+)\n(?P<body>.*?)^(?P=fence)$",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    text = page.read_text(encoding="utf-8")
-    return [body for kind, body in FENCE.findall(text) if kind == language]
+    return [found["body"] for found in fences(page) if found["kind"] == language]
+
+
+def fences(page: Path) -> Iterator[re.Match[str]]:
+    return FENCE.finditer(page.read_text(encoding="utf-8"))
 
 
 def name(page: Path) -> str:
@@ -33,10 +44,15 @@ def name(page: Path) -> str:
 def test_every_command_shown_prints_what_is_shown(page: Path) -> None:
     ids: dict[str, str] = {}
 
-    for block in blocks(page, "console"):
-        for command, shown in commands(block):
-            printed = run(command, ids)
-            assert matches(shown, printed), f"{command}\n--- shown\n{shown}\n--- printed\n{printed}"
+    for block in fences(page):
+        if block["path"]:
+            file = Path(block["path"])
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block["body"], encoding="utf-8")
+        elif block["kind"] == "console":
+            for command, shown in commands(block["body"]):
+                printed = run(command, ids)
+                assert matches(shown, printed), f"{command}\n--- shown\n{shown}\n--- printed\n{printed}"
 
 
 @pytest.mark.parametrize("page", [each for each in PAGES if blocks(each, "yaml")], ids=name)

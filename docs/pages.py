@@ -1,0 +1,327 @@
+"""What cog puts into the reference pages: all of it read from the code, none of it written twice.
+
+Write anew: python docs/pages.py     Check only: python docs/pages.py --check
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import click
+from key_meanings import MEANINGS
+
+import flowrail
+from flowrail.cli.lazy import LazyGroup
+from flowrail.cli.main import COMMANDS
+from flowrail.errors import FlowError
+
+HERE = Path(__file__).parent
+GOLDEN = HERE.parent / "tests" / "golden"
+
+
+def out(*lines: str) -> None:
+    """Write *lines* where cog stands."""
+    print("\n".join(lines))
+
+
+def cell(text: object) -> str:
+    """Return *text* as the content of one cell of a table."""
+    return " ".join(str(text).replace("|", "\\|").split())
+
+
+def table(*head: str, rows: Iterator[tuple[object, ...]] | list[tuple[object, ...]]) -> None:
+    """Write a table."""
+    out(f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}")
+    out(*(f"| {' | '.join(map(cell, row))} |" for row in rows))
+
+
+# --- commands
+
+
+def commands() -> None:
+    """Write a section for every command, in the order of the help."""
+    sections = dict.fromkeys(entry.section for entry in COMMANDS.values())
+    group = LazyGroup("flow", table=COMMANDS)
+    context = click.Context(group, info_name="flow", help_option_names=["-h", "--help"])
+    for section in sections:
+        out(f"## {section}", "")
+        for name, entry in COMMANDS.items():
+            if entry.section == section:
+                found = group.get_command(context, name)
+                assert found is not None
+                _command(found, context, name)
+
+
+def _command(command: click.Command, parent: click.Context, name: str, level: int = 3) -> None:
+    context = click.Context(command, info_name=name, parent=parent)
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    out(f"{'#' * level} {context.command_path}", "", f"`{usage}`", "")
+    help_text = inspect.cleandoc(command.help or "").replace("\b\n", "")
+    out(*(_prose(paragraph) for paragraph in help_text.split("\n\n")))
+    options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
+    rows: list[tuple[object, ...]] = []
+    for option in options:
+        record = option.get_help_record(context)
+        if record is not None and "--help" not in option.opts:
+            rows.append((f"`{record[0]}`", record[1].replace("<", "&lt;")))
+    if rows:
+        table("Option", "Meaning", rows=rows)
+        out("")
+    if isinstance(command, click.Group):
+        for sub in command.list_commands(context):
+            found = command.get_command(context, sub)
+            assert found is not None
+            _command(found, context, sub, level + 1)
+
+
+def _prose(paragraph: str) -> str:
+    if paragraph.startswith("  "):
+        return f"```text\n{paragraph}\n```\n"
+    return f"{' '.join(paragraph.replace('<', '&lt;').split())}\n"
+
+
+# --- errors
+
+
+def errors() -> None:
+    """Write every code, by exit status."""
+    statuses: dict[int, list[type[FlowError]]] = {}
+    for error in _errors():
+        statuses.setdefault(error.exit_status, []).append(error)
+    for status in sorted(statuses):
+        out(f"## Exit status {status}", "")
+        seen: dict[str, list[str]] = {}
+        for error in statuses[status]:
+            about = (error.__doc__ or "").partition("\n")[0]
+            seen.setdefault(error.code, [])
+            if about not in seen[error.code]:
+                seen[error.code].append(about)
+        table("Code", "When", rows=[(f"`{code}`", " ".join(abouts)) for code, abouts in sorted(seen.items())])
+        out("")
+
+
+def _errors() -> Iterator[type[FlowError]]:
+    for line in (GOLDEN / "error_codes.txt").read_text(encoding="utf-8").splitlines():
+        module, _, name = line.split(" ", 2)[2].rpartition(".")
+        yield getattr(__import__(module, fromlist=[name]), name)
+
+
+# --- JSON
+
+
+def json_answers() -> None:
+    """Write the keys of every answer, and what each key means."""
+    golden: dict[str, list[str]] = json.loads((GOLDEN / "json_keys.json").read_text(encoding="utf-8"))
+    out("## Keys by command", "")
+    for name, keys in golden.items():
+        tops = [key for key in keys if key.count(".") == 1]
+        out(f"{TITLES.get(name, f'`flow {name}`')}", f": {', '.join(f'`{key[1:]}`' for key in tops)}", "")
+    out("## What the keys mean", "")
+    where: dict[str, set[str]] = {}
+    for keys in golden.values():
+        for key in keys:
+            _, _, last = key.rpartition(".")
+            parent = key.rpartition(".")[0].rpartition(".")[2].removesuffix("[]")
+            where.setdefault(last.removesuffix("[]"), set()).add(parent)
+    table(
+        "Key",
+        "Of",
+        "Meaning",
+        rows=[
+            (
+                f"`{key}`",
+                ", ".join(f"`{each}`" for each in sorted(where[key]) if each) or "the answer",
+                MEANINGS[key],
+            )
+            for key in sorted(where)
+        ],
+    )
+
+
+TITLES = {
+    "team": "A step that gives out work (`flow step`, `status`, `resume`)",
+    "child": "A step of an agent's own session",
+    "review": "A step that is reviewed",
+    "findings": "`flow finding list`",
+    "finding": "`flow finding add`, `flow finding resolve`",
+    "error": "A refusal of any command",
+}
+
+
+# --- workflow.yaml
+
+
+def workflow_yaml() -> None:
+    """Write the keys of a workflow's file, part by part, from its JSON Schema."""
+    from flowrail.machines.document import json_schema
+
+    schema = json_schema()
+    _part("The file", schema)
+    for name, part in schema["$defs"].items():
+        if "properties" in part:
+            _part(name.removesuffix("Spec"), part)
+
+
+def _part(title: str, part: Mapping[str, Any]) -> None:
+    out(f"## {title}", "", part.get("description", "").replace("\n", " "), "")
+    needed = set(part.get("required", ()))
+    table(
+        "Key",
+        "Value",
+        "Meaning",
+        rows=[
+            (
+                f"`{key}`" + (" (required)" if key in needed else ""),
+                _kind(value),
+                value.get("description", ""),
+            )
+            for key, value in part["properties"].items()
+        ],
+    )
+    out("")
+
+
+def _kind(value: Mapping[str, Any]) -> str:
+    if "$ref" in value:
+        name = str(value["$ref"]).rpartition("/")[2]
+        return (
+            f"[{name.removesuffix('Spec').lower()}](#{name.removesuffix('Spec').lower()})"
+            if name.endswith("Spec")
+            else "text"
+        )
+    if "enum" in value:
+        return ", ".join(f"`{each}`" for each in value["enum"])
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "anyOf" in value:
+        kinds = dict.fromkeys(_kind(each) for each in value["anyOf"] if each.get("type") != "null")
+        return " or ".join(kinds)
+    kind = value.get("type", "any value")
+    if kind == "array":
+        return f"list of {_kind(value.get('items', {}))}"
+    if kind == "object":
+        inner = value.get("additionalProperties")
+        return f"mapping to {_kind(inner)}" if isinstance(inner, dict) else "mapping"
+    return {"string": "text", "integer": "whole number", "boolean": "true or false"}.get(kind, str(kind))
+
+
+# --- records and names
+
+
+def fields(path: str) -> None:
+    """Write the fields of a class and their types; *path* is MODULE:CLASS."""
+    module, _, name = path.partition(":")
+    kind = getattr(__import__(module, fromlist=[name]), name)
+    hints = kind.__annotations__
+    out(inspect.cleandoc(kind.__doc__ or ""), "")
+    table("Field", "Type", rows=[(f"`{key}`", f"`{_type(hint)}`") for key, hint in hints.items()])
+
+
+def python_names() -> None:
+    """Write every public name with its signature and what it says of itself."""
+    kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": []}
+    for name in sorted(flowrail.__all__):
+        value = getattr(flowrail, name)
+        if name == "__version__":
+            continue
+        kind = "Classes" if isinstance(value, type) else "Functions" if callable(value) else "Values"
+        kinds[kind].append(name)
+    for kind, names in kinds.items():
+        out(f"## {kind}", "")
+        for name in names:
+            _name(name, getattr(flowrail, name))
+
+
+def _name(name: str, value: Any) -> None:
+    out(f"### {name}", "")
+    union = not callable(value) and hasattr(value, "__args__")
+    if union:
+        out(f"One of {', '.join(f'`{each.__name__}`' for each in value.__args__)}.", "")
+        return
+    if isinstance(value, str):
+        out(
+            "A text that is told to agents as it is; see [blocks](blocks.md)."
+            if len(value) > 80
+            else f"`{value!r}`",
+            "",
+        )
+        return
+    if (
+        not (isinstance(value, type) and issubclass(value, (Enum, Exception)))
+        and value is not flowrail.ResourceProvider
+    ):
+        out("```python", _signature(name, value), "```", "")
+    out(inspect.cleandoc(value.__doc__ or "").replace("<", "&lt;"), "")
+    if isinstance(value, type) and issubclass(value, Enum):
+        out(f"Values: {', '.join(f'`{each.value}`' for each in value)}.", "")
+    elif isinstance(value, type):
+        for each, member in vars(value).items():
+            if not each.startswith("_") and inspect.isfunction(member) and member.__doc__:
+                out(f"`.{_signature(each, member, wide=10**6)}`", f": {' '.join(member.__doc__.split())}", "")
+
+
+def _signature(name: str, value: Any, wide: int = 100) -> str:
+    """Return a call as a reader would write it, one parameter a line where it is long."""
+    try:
+        signature = inspect.signature(value)
+    except ValueError:  # (a default that means no default, or a type made of `str`)
+        signature = inspect.signature(value.__init__ if inspect.isfunction(value.__init__) else str.__len__)
+    parts, star = [], False
+    for each in signature.parameters.values():
+        if each.name == "self":
+            continue
+        star = star or each.kind is each.VAR_POSITIONAL
+        if each.kind is each.KEYWORD_ONLY and not star:
+            parts.append("*")
+            star = True
+        mark = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        text = f"{mark}{each.name}" + ("" if each.annotation is each.empty else f": {_type(each.annotation)}")
+        if each.default is not each.empty:
+            text += f" = {_default(each.default)}"
+        parts.append(text)
+    returned = signature.return_annotation
+    after = "" if isinstance(value, type) or returned is signature.empty else f" -> {_type(returned)}"
+    line = f"{name}({', '.join(parts)}){after}"
+    if len(line) <= wide:
+        return line
+    inner = "\n".join(f"    {part}," for part in parts)
+    return f"{name}(\n{inner}\n){after}"
+
+
+def _type(annotation: Any) -> str:
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
+    if text is None:
+        text = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    return str(text)
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, Mapping) and not value:
+        return "{}"
+    if inspect.isfunction(value):
+        return value.__name__
+    if repr(value) == "<factory>" or "object at" in repr(value) or value is inspect.Parameter.empty:
+        return "..."
+    return repr(value)
+
+
+def main(words: list[str]) -> int:
+    """Write every reference page anew, or with --check tell whether one has drifted."""
+    from cogapp import Cog
+
+    marked = [
+        str(each) for each in sorted((HERE / "reference").glob("*.md")) if "[[[cog" in each.read_text("utf-8")
+    ]
+    mode = ["--check", "--diff"] if "--check" in words else ["-r"]
+    return int(Cog().main(["cog", *mode, "-P", "-e", "-I", str(HERE), *marked]) or 0)
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.exit(main(sys.argv[1:]))
