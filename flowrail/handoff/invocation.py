@@ -17,7 +17,7 @@ def template(trigger: str, skill: str) -> str:
     line = " ".join(words.split()) or PLACEHOLDER
     if PLACEHOLDER not in line:
         line = f"{line} {PLACEHOLDER}"
-    return line if line.startswith("/") else f"/{skill} {line}"
+    return line if line.startswith("/") else f"/{shlex.quote(skill)} {line}"
 
 
 def line(trigger: str, skill: str, path: str) -> str:

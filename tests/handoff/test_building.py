@@ -129,6 +129,7 @@ def test_the_line_follows_the_trigger(trigger: str, shown: str) -> None:
 
 
 def test_a_path_is_quoted_for_a_shell() -> None:
+    assert line("{payload_path}", "x; touch y", "/p") == "/'x; touch y' /p"
     assert line("{payload_path}", "x", "/a'; rm -rf $HOME") == """/x '/a'"'"'; rm -rf $HOME'"""
 
 

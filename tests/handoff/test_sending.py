@@ -500,6 +500,23 @@ def test_the_one_open_session_need_not_be_named() -> None:
     assert told("handoff", "send", "digger")["session"] == here
 
 
+def test_where_none_or_several_are_open_it_is_said_how_to_name_one() -> None:
+    target("digger")
+    assert refused("handoff", "send", "digger")[1]["code"] == "NO_OPEN_SESSION"
+    first = session()
+    told("abandon", first)
+    over = refused("handoff", "send", "digger")[1]
+    second, third = session(), session()
+
+    status, several = refused("handoff", "send", "digger")
+
+    assert over["hint"] == f"name one that is over: flow handoff send digger --session {first}"
+    assert (status, several["code"]) == (4, "SEVERAL_OPEN")
+    assert set(several["details"]["commands"]) == {
+        f"flow handoff send digger --session {each}" for each in (second, third)
+    }
+
+
 def test_targets_are_ranked_by_what_the_session_reported() -> None:
     target("digger")
     target("builder", categories="[implementation]")

@@ -12,7 +12,7 @@ from flowrail.formatters import handoffs as page
 from flowrail.handoff.requesting import SENT_IN, Asked
 from flowrail.handoff.sending import send
 from flowrail.handoff.telling import item
-from flowrail.skills.runs import the_open_session
+from flowrail.skills.handing import to_hand_over
 
 
 @click.command("send")
@@ -50,7 +50,9 @@ def command(
     agent which takes over is to run. The same again prints the same; interrupted, it goes on.
     """
     at, world = desk(store=store, roots=roots, wait=wait)
-    session = session_id or the_open_session(world).session.id
+    session = session_id or to_hand_over(
+        world, lambda each: at.command("handoff", "send", target, "--session", each)
+    )
     facts = facts_of(assignments, facts_file)
     asked = Asked(target, session, reason, yes, approved, health, schema or "", form or "", facts)
     sent = send(at, asked)
