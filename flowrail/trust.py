@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -57,10 +58,21 @@ def snapshot(folder: str) -> Snapshot:
     return Snapshot(root, hex_digest(whole), files, contents)
 
 
-def require(folder: str, state: str, *, skill: str, why: str, instead: str = "") -> Snapshot:
+def asking(skill: str, root: str = "") -> str:
+    """Return what a person types to allow *skill*; *root* is its place where that has to be named."""
+    return f"a person types: {typed('trust', skill, root)}"
+
+
+def typed(verb: str, skill: str, root: str = "") -> str:
+    """Return the command that does *verb* to *skill*, its place with it where that has to be named."""
+    return shlex.join(["flow", verb, skill, *(("--root", root) if root else ())])
+
+
+def require(folder: str, state: str, *, skill: str, why: str, instead: str = "", root: str = "") -> Snapshot:
     """Return the content of *folder* if exactly that was allowed; `TrustError` otherwise.
 
-    *why* says what makes it necessary, *instead* what else could be done about it.
+    *why* says what makes it necessary, *instead* what else could be done about it, *root* the skill's
+    place where that has to be named.
     """
     now = snapshot(folder)
     allowed = allowance(folder, state)
@@ -73,7 +85,7 @@ def require(folder: str, state: str, *, skill: str, why: str, instead: str = "")
         what = f"{why}, and it changed since it was allowed: {changes}"
     raise TrustError(
         f"skill `{skill}` {what}",
-        hint=f"a person types: flow trust {skill}" + (f"; {instead}" if instead else ""),
+        hint=asking(skill, root) + (f"; {instead}" if instead else ""),
         skill=skill,
         folder=now.folder,
         digest=now.digest,

@@ -39,7 +39,9 @@ def may_run(candidate: Candidate, state: str, own: Collection[str]) -> None:
     folder = os.path.dirname(candidate.path)
     if candidate.scope is Scope.GLOBAL or candidate.root in own:
         return
-    trust.require(folder, state, skill=candidate.skill, why="declares a health check, which is a program")
+    root = candidate.root if candidate.scope is Scope.EXTRA else ""
+    why = "declares a health check, which is a program"
+    trust.require(folder, state, skill=candidate.skill, why=why, root=root)
 
 
 def check(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SECONDS) -> Health:

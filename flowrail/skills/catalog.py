@@ -41,6 +41,11 @@ class Found(NamedTuple):
         return any(source in OWN_SCOPES for source, _ in self.hides)
 
 
+def named_root(found: Found) -> str:
+    """Return the place of a skill that nobody finds without being told it, else nothing."""
+    return os.path.dirname(found.folder) if found.source == Scope.EXTRA.value else ""
+
+
 def bundled_folder() -> str:
     """Return the folder that holds the bundled skills."""
     return os.path.dirname(os.path.abspath(__file__))

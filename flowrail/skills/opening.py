@@ -30,6 +30,7 @@ from flowrail.skills.catalog import (
     Found,
     bundled_folder,
     find,
+    named_root,
     places,
     workflow_file,
 )
@@ -211,17 +212,17 @@ def _allowed(found: Found, file: folder.WorkflowFile, state: str) -> Mapping[str
     """Return the folder's content where running it has to be allowed, `None` where it need not."""
     if found.source in OWN_SCOPES:
         return None
+    root = named_root(found)
     if file.is_python:
-        return trust.require(
-            found.folder, state, skill=found.name, why="is Python code of this project"
-        ).contents
+        why = "is Python code of this project"
+        return trust.require(found.folder, state, skill=found.name, why=why, root=root).contents
     if not found.hides_own:
         return None
     copy = copies.of_bundled(found)
     if copy is not None and copy.same:
         return copy.contents
     why, instead = _why_not(found, copy)
-    return trust.require(found.folder, state, skill=found.name, why=why, instead=instead).contents
+    return trust.require(found.folder, state, skill=found.name, why=why, instead=instead, root=root).contents
 
 
 def _why_not(found: Found, copy: copies.Copy | None) -> tuple[str, str]:

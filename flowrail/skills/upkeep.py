@@ -13,7 +13,7 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.findings import Finding
 from flowrail.machines.keys import Owner
-from flowrail.skills.catalog import OWN_SCOPES, Found, listing, workflows
+from flowrail.skills.catalog import OWN_SCOPES, Found, listing, named_root, workflows
 from flowrail.skills.examining import Section, World
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _needs_leave(found: Found) -> bool:
 
 def _standing(found: Found, state: str) -> tuple[str, str, str]:
     """Return how a skill stands, in a word and in a sentence, and what to do about it."""
-    ask = f"a person types: flow trust {found.name}"
+    ask = trust.asking(found.name, named_root(found))
     allowed = trust.allowance(found.folder, state)
     try:
         now = trust.snapshot(found.folder).digest

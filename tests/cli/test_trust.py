@@ -65,6 +65,21 @@ def test_a_projects_code_runs_only_when_allowed() -> None:
     assert told("step", "py", "done")["step"]["id"] == "second"
 
 
+def test_a_skill_in_a_place_that_was_named_is_allowed_by_the_command_that_is_shown() -> None:
+    place = Path.cwd() / "my skills"
+    folder = put_canary(where=place)
+
+    status, error = refused("step", "py", "--root", "my skills")
+    assert (status, error["hint"]) == (7, f"a person types: flow trust py --root '{place}'")
+    words = ["trust", "py", "--root", str(place)]
+    unasked = process(*words, before="import os; os.setsid()")
+    assert (unasked.status, unasked.err.splitlines()[1].strip()) == (7, error["hint"])
+
+    ran = flow(*words, "--digest", snapshot(str(folder)).digest)
+    assert f"`flow untrust py --root '{place}'` takes that back" in ran.out
+    assert told("step", "py", "--root", "my skills")["source"] == "extra"
+
+
 def test_any_change_takes_trust_away_also_from_a_running_session() -> None:
     folder = put_python("py")
     allow("py")

@@ -10,7 +10,7 @@ from flowrail.cli.here import Here
 from flowrail.errors import TrustError
 from flowrail.formatters.escape import one_line
 from flowrail.skills.allowing import about
-from flowrail.skills.catalog import find
+from flowrail.skills.catalog import find, named_root
 
 
 @click.command("trust")
@@ -29,7 +29,7 @@ def command(skill: str, digest: str | None, roots: tuple[str, ...]) -> None:
     now = trust.snapshot(found.folder)
     output.text("\n".join(one_line(line) for line in about(now)))
     if digest is None:
-        _ask(skill, now.digest)
+        _ask(skill, now.digest, trust.asking(skill, named_root(found)))
     elif digest != now.digest:
         raise TrustError(
             f"the folder's digest is {now.digest}, not {digest[:80]}",
@@ -37,11 +37,12 @@ def command(skill: str, digest: str | None, roots: tuple[str, ...]) -> None:
             digest=now.digest,
         )
     trust.allow(now, here.state, at=here.now)
-    output.text(f"{skill} may run as it is now; `flow untrust {skill}` takes that back")
+    back = trust.typed("untrust", skill, named_root(found))
+    output.text(f"{skill} may run as it is now; `{back}` takes that back")
 
 
-def _ask(skill: str, digest: str) -> None:
-    """Ask on the terminal itself, so that nothing piped in can answer."""
+def _ask(skill: str, digest: str, hint: str) -> None:
+    """Ask on the terminal itself, so that nothing piped in can answer; *hint* says how a person comes here."""
     try:
         with open("/dev/tty", "r+b", buffering=0) as terminal:
             terminal.write(f"Allow skill {skill} to run its code as you? Type yes: ".encode())
@@ -49,8 +50,8 @@ def _ask(skill: str, digest: str) -> None:
     except OSError:
         raise TrustError(
             "a person must allow this, and there is no terminal to ask at",
-            hint=f"a person types: flow trust {skill}",
+            hint=hint,
             digest=digest,
         ) from None
     if answer != b"yes":
-        raise TrustError("it was not allowed", hint=f"a person types: flow trust {skill}", digest=digest)
+        raise TrustError("it was not allowed", hint=hint, digest=digest)
