@@ -50,7 +50,7 @@ COMMANDS = {
     "record": Entry(f"{_HERE}.record", _LOOK, "Turn a session into a test"),
     "replay": Entry(f"{_HERE}.replay", _LOOK, "Run recorded sessions against today's workflows"),
     "preview": Entry(f"{_HERE}.preview", _LOOK, "Show what a step tells, without a session"),
-    "diagram": Entry(f"{_HERE}.diagram", _LOOK, "Draw a workflow"),
+    "diagram": Entry(f"{_HERE}.diagram", _LOOK, "Draw a workflow, or a session on it"),
     "discover": Entry(f"{_HERE}.discover", _LOOK, "Find skills that can take over a piece of work"),
     "new": Entry(f"{_HERE}.new", _AUTHOR, "Make a new skill"),
     "install": Entry(f"{_HERE}.install", _AUTHOR, "Put bundled skills where agents look for them"),

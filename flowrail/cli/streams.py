@@ -108,3 +108,18 @@ def _fill_gaps() -> None:
         if getattr(sys, name) is None:
             stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
+
+
+def put_bytes(what: bytes) -> None:
+    """Write an answer that is no text."""
+    together()
+    sys.stdout.flush()
+    buffer = getattr(sys.stdout, "buffer", None)
+    try:
+        if buffer is not None:
+            buffer.write(what)
+            buffer.flush()
+        else:
+            sys.stdout.write(what.decode("latin-1"))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,26 +1,216 @@
-"""Workflow to picture. The order is that of the definition, so a picture is the same every time."""
+"""Workflow to picture, through the machine that judges it.
+
+Nodes come from the definition; ways on from the compiled class, by python-statemachine's own extraction. Of
+that, the order of states and transitions and the names of guards are sound. Its titles are not used, nor its
+drawing: what it writes breaks on quotes, hyphens, reserved words and pipes. A workflow with mistakes has no
+machine, so its ways on are read from the definition; where both can be had they agree.
+"""
 
 from __future__ import annotations
 
-from flowrail.diagrams.model import Arrow, Node, Picture
-from flowrail.machines.definition import Definition, Outcome
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from flowrail.diagrams.model import Arrow, Kind, Node, Picture
+from flowrail.diagrams.words import line, times
+from flowrail.machines.definition import Definition, Delegation, Outcome, StepDef
+from flowrail.machines.graph import leads_back
+
+START = ":start"
+AT_LIMIT = "limit_reached"
+STOP = "stop"
+
+
+class Way(NamedTuple):
+    """Where one outcome of a step leads; no target is an end. ``limit``: it closes after so many visits."""
+
+    source: str
+    outcome: str
+    target: str | None
+    limit: int | None = None
 
 
 def picture(workflow: Definition) -> Picture:
     """Return the picture of *workflow*; ways to steps that do not exist are left out."""
-    nodes = tuple(
-        Node(step.id, step.name, step.phase, step.limit, step.decides, step.when is not None)
-        for step in workflow.steps
-    )
-    arrows = tuple(
-        Arrow(
-            step.id,
-            "any other" if outcome is Outcome.DEFAULT else str(outcome),
-            target,
-            outcome is Outcome.FAIL,
+    ways = list(ways_of(workflow))
+    ends = {way.source: set[Kind]() for way in ways}
+    limited = {way.source for way in ways if way.limit is not None}
+    for way in ways:
+        if way.target is None:
+            ends[way.source].add(end_kind(way.outcome))
+    nodes: list[Node] = [Node(START, Kind.START, "start")] if workflow.entry_point in workflow else []
+    seen: set[str] = set()
+    for number, step in enumerate(workflow.steps, start=1):
+        if step.id in seen:
+            continue
+        seen.add(step.id)
+        nodes.append(_node(step, number, bound_shown=step.id in limited))
+        nodes += (
+            Node(end_id(step.id, kind), kind, str(kind), phase=step.phase)
+            for kind in (Kind.COMPLETED, Kind.FAILED)
+            if kind in ends.get(step.id, ())
         )
-        for step in workflow.steps
-        for outcome, target in step.next.items()
-        if target is None or target in workflow
+    arrows = [Arrow(START, str(workflow.entry_point))] if nodes and nodes[0].id == START else []
+    return Picture(
+        line(workflow.name), line(workflow.description), tuple(nodes), (*arrows, *_merged(workflow, ways))
     )
-    return Picture(workflow.name, workflow.entry_point, nodes, arrows)
+
+
+def machine_picture(
+    machine: type, name: str, description: str, *, failing: frozenset[str], words: Callable[[list[str]], str]
+) -> Picture:
+    """Return the picture of any statechart class without regions.
+
+    Final states are ends, those in *failing* failed ones; *words* say what guards ask.
+    """
+    from statemachine.contrib.diagram.extract import extract
+
+    graph = extract(machine)
+    nodes = [Node(START, Kind.START, "start")]
+    for state in graph.states:
+        kind = Kind.STEP
+        if state.type.value == "final":
+            kind = Kind.FAILED if state.id in failing else Kind.COMPLETED
+        nodes.append(Node(state.id, kind, line(state.name.lower())))
+    arrows = [Arrow(START, state.id) for state in graph.states if state.is_initial]
+    joined: dict[tuple[str, str], list[str]] = {}
+    for each in graph.transitions:
+        said = f"{each.event.lower()} {words(each.guards)}".strip()
+        for target in each.targets:
+            joined.setdefault((each.source, target), []).append(said)
+    arrows += (Arrow(source, target, tuple(said)) for (source, target), said in joined.items())
+    return Picture(name, description, tuple(nodes), tuple(arrows))
+
+
+def ways_of(workflow: Definition) -> Iterator[Way]:
+    """Yield every way on in the order of the definition, from the machine where there can be one."""
+    from flowrail.machines.compile import compile_workflow
+    from flowrail.machines.findings import WorkflowError
+
+    try:
+        machine = compile_workflow(workflow)
+    except WorkflowError:
+        return ways_as_written(workflow)
+    return ways_of_machine(machine)
+
+
+def ways_of_machine(machine: type[Any]) -> Iterator[Way]:
+    """Yield the ways on of a compiled workflow.
+
+    Several transitions on one event are one way: the first is where it leads. Those behind it are where it
+    comes out when that step does not apply, which the step's own ways on show, and what its limit does.
+    """
+    from statemachine.contrib.diagram.extract import extract
+
+    workflow: Definition = machine.workflow
+    found: dict[tuple[str, str], Way] = {}
+    for each in extract(machine).transitions:
+        source = each.source.removeprefix("step_")
+        outcome = each.event.replace("_", " ").split()[-1].lower()
+        (to,) = each.targets
+        target = to.removeprefix("step_") if to.startswith("step_") else None
+        if outcome == STOP:
+            outcome, target = str(Outcome.FAIL), found[source, str(Outcome.FAIL)].target
+        limited = AT_LIMIT in each.guards
+        known = found.get((source, outcome))
+        if known is None:
+            found[source, outcome] = Way(source, outcome, target)
+        elif limited:
+            found[source, outcome] = known._replace(limit=workflow.step(source).bound)
+    yield from found.values()
+
+
+def ways_as_written(workflow: Definition) -> Iterator[Way]:
+    """Yield the ways on as the definition has them, those to steps that are not there left out."""
+    seen: set[str] = set()
+    for step in workflow.steps:
+        if step.id in seen:
+            continue
+        seen.add(step.id)
+        for outcome, target in step.ways.items():
+            if target is not None and target not in workflow:
+                continue
+            limited = step.bound is not None and (
+                outcome is Outcome.ITERATE
+                or (outcome is Outcome.FAIL and leads_back(workflow, step.id, target))
+            )
+            yield Way(step.id, str(outcome), target, step.bound if limited else None)
+
+
+def end_kind(outcome: str) -> Kind:
+    """Return the end that an outcome leads to."""
+    return Kind.FAILED if outcome == Outcome.FAIL else Kind.COMPLETED
+
+
+def end_id(source: str, kind: Kind) -> str:
+    """Return the id of the end beside a step; no step id can have a colon."""
+    return f"{source}:{kind}"
+
+
+def _merged(workflow: Definition, ways: list[Way]) -> Iterator[Arrow]:
+    """Yield one arrow for each pair of nodes, with all outcomes that lead along it."""
+    joined: dict[tuple[str, str], list[Way]] = {}
+    for way in ways:
+        target = way.target if way.target is not None else end_id(way.source, end_kind(way.outcome))
+        joined.setdefault((way.source, target), []).append(way)
+    for (source, target), along in joined.items():
+        limit = next((way.limit for way in along if way.limit is not None), None)
+        named = tuple(way.outcome for way in along if _is_named(workflow, way))
+        rest = len(named) < len(along)
+        every = tuple(way.outcome for way in along)
+        yield Arrow(source, target, (*named, "any other") if rest else named, limit, every=every)
+
+
+def _is_named(workflow: Definition, way: Way) -> bool:
+    step = workflow.step(way.source)
+    return Outcome(way.outcome) in step.next
+
+
+def _node(step: StepDef, number: int, *, bound_shown: bool) -> Node:
+    when = None if step.when is None else ("computed" if callable(step.when) else line(step.when, 80))
+    work = step.work
+    return Node(
+        step.id,
+        _kind(step),
+        line(step.name, 160),
+        number,
+        line(step.phase, 80) if step.phase else None,
+        step.bound,
+        when,
+        tuple(_notes(step, when, work, bound_shown=bound_shown)),
+        work.run if work is not None else None,
+    )
+
+
+def _kind(step: StepDef) -> Kind:
+    if step.gate is not None:
+        return Kind.GATE
+    if step.questions:
+        return Kind.ASK
+    if step.work is not None:
+        return Kind.AGENTS if step.work.over is not None else Kind.AGENT
+    return Kind.DECIDE if step.decides else Kind.STEP
+
+
+def _notes(step: StepDef, when: str | None, work: Delegation | None, *, bound_shown: bool) -> Iterator[str]:
+    if when is not None:
+        yield f"only when {when}"
+    if step.gate is not None:
+        yield f"gate on {line(step.gate.review, 40)}"
+    if step.questions:
+        yield "asks the user"
+    if work is not None:
+        yield _team(work)
+        if work.run is not None:
+            yield f"runs {line(work.run, 80)}"
+    if step.bound is not None and not bound_shown:
+        yield f"at most {times(step.bound)}"
+
+
+def _team(work: Delegation) -> str:
+    if work.over is None:
+        return f"agent {line(work.agent, 40)}"
+    role = line(work.agent, 40)
+    many = f"agents {role}, one for each of {line(work.over, 40)}" if isinstance(work.over, str) else ""
+    many = many or f"{len(work.over)} agents {role}"
+    return many if work.join == "all" else f"{many}, join {line(work.join, 20)}"

@@ -5,13 +5,17 @@ Ways on name the numbers of steps, so that a table needs nothing beside it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from flowrail.diagrams.words import times
 from flowrail.machines.definition import Definition, Outcome, StepDef
 
 _ESCAPED = str.maketrans({each: f"\\{each}" for each in "\\`*[]<>|"})
 LONGEST_CELL = 400
+OUTCOMES = ("Step", "Outcome", "Leads to", "At the limit")
+PARAMS = ("Parameter", "Values", "Needed", "What it is")
 
 
 def steps_table(workflow: Definition) -> str:
@@ -30,11 +34,55 @@ def steps_table(workflow: Definition) -> str:
     return markdown(head, rows)
 
 
-def skills_table(items: Iterable[Mapping[str, Any]]) -> str:
-    """Return skills, as `skills.shelf.items` gives them, as a table with a link to each one's card."""
+def outcomes_table(workflow: Definition) -> str:
+    """Return every way on of *workflow*, one a row, as the machine takes it."""
+    return markdown(OUTCOMES, [[cell(each) for each in row] for row in outcome_rows(workflow)])
+
+
+def outcome_rows(workflow: Definition) -> Iterator[list[str]]:
+    """Yield step, outcome, where it leads, and what its limit does, of every way on."""
+    from flowrail.diagrams.extract import end_kind, ways_of
+
+    for way in ways_of(workflow):
+        step = workflow.step(way.source)
+        to = str(end_kind(way.outcome)) if way.target is None else _numbered(workflow, way.target)
+        bound = ""
+        if way.limit is not None:
+            then = "the user decides"
+            if way.outcome == Outcome.ITERATE:
+                then = "goes the way of ok"
+            bound = f"after {times(way.limit)} {then}"
+        named = way.outcome if Outcome(way.outcome) in step.next else f"{way.outcome} (any other)"
+        yield [_numbered(workflow, way.source), named, to, bound]
+
+
+def params_table(workflow: Definition) -> str:
+    """Return the parameters of *workflow*: what each is, whether it is needed, what stands in for it."""
+    return markdown(PARAMS, [[cell(each) for each in row] for row in param_rows(workflow)])
+
+
+def param_rows(workflow: Definition) -> Iterator[list[str]]:
+    """Yield name, type, need and meaning of every parameter."""
+    for name, arg in workflow.params.items():
+        kind = " or ".join(map(str, arg.choices)) if arg.choices else arg.kind
+        need = (
+            "required"
+            if arg.required
+            else f"default {_shown(arg.default)}"
+            if arg.has_default
+            else "optional"
+        )
+        yield [name, kind, need, arg.description]
+
+
+def skills_table(items: Iterable[Mapping[str, Any]], *, folder: str = "flowrail/skills") -> str:
+    """Return skills, as `skills.shelf.items` gives them, as a table with a link to each one's card.
+
+    *folder* is where they lie, as seen from the page; an empty one makes no links.
+    """
     rows = [
         [
-            f"[{cell(item['name'])}](flowrail/skills/{item['name']}/SKILL.md)",
+            f"[{cell(item['name'])}]({folder}/{item['name']}/SKILL.md)" if folder else cell(item["name"]),
             str(item["total_steps"]),
             f"{len(item['workflows'])} more" if item["workflows"] else "",
             cell(item["description"]),
@@ -85,6 +133,14 @@ def _ways(workflow: Definition, step: StepDef) -> str:
         for outcome, target in step.next.items()
     ]
     return ", ".join(ways)
+
+
+def _numbered(workflow: Definition, step_id: str) -> str:
+    return f"{workflow.number(step_id)} {workflow.step(step_id).name}"
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _place(workflow: Definition, target: str | None) -> str:

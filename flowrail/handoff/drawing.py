@@ -1,34 +1,24 @@
-"""The lifecycle as a picture, made from the machine itself."""
+"""What a picture of the lifecycle says at the lines of the machine: its conditions in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from flowrail.handoff.lifecycle import CHECKS, Edge, edges
-from flowrail.handoff.record import DISCOVERY, ENDED
+from flowrail.handoff.lifecycle import CHECKS
+from flowrail.handoff.record import EXPIRED, REJECTED
+
+NAME = "handoff"
+DESCRIPTION = "One piece of work on its way from one skill to another."
+FAILING = frozenset({REJECTED, EXPIRED})
+"""The ends at which nobody has the work."""
 
 ALL_CHECKS = "all checks hold"
 
 
-def mermaid() -> str:
-    """Return the machine in the language of Mermaid, the same each time."""
-    return "\n".join(_lines())
-
-
-def _lines() -> Iterator[str]:
-    yield "stateDiagram-v2"
-    yield f"    [*] --> {DISCOVERY}"
-    for edge in edges():
-        yield f"    {edge.source} --> {edge.target}: {_label(edge)}"
-    seen = dict.fromkeys(edge.target for edge in edges())
-    for phase in seen:
-        if phase in ENDED:
-            yield f"    {phase} --> [*]"
-
-
-def _label(edge: Edge) -> str:
-    if not edge.conditions:
-        return edge.event
-    if set(edge.conditions) == set(CHECKS):
-        return f"{edge.event} [{ALL_CHECKS}]"
-    return f"{edge.event} [{', '.join(each.replace('_', ' ') for each in edge.conditions)}]"
+def words(conditions: Sequence[str]) -> str:
+    """Return what has to hold, in brackets; nothing where nothing has to."""
+    if not conditions:
+        return ""
+    if set(conditions) == set(CHECKS):
+        return f"[{ALL_CHECKS}]"
+    return f"[{', '.join(each.replace('_', ' ') for each in conditions)}]"

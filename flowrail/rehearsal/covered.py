@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.model import Arrow, Picture
+from flowrail.diagrams.model import Picture
 from flowrail.formatters.escape import one_line
 from flowrail.formatters.text import table
-from flowrail.machines.definition import REPORTABLE, Definition, Outcome
+from flowrail.machines.definition import Definition
 from flowrail.rehearsal.coverage import Coverage, Life, target
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -37,19 +37,13 @@ def drawn(workflow: Definition, covered: Coverage, life: Life | None = None) -> 
         node._replace(title=f"{node.title} ({stops[node.id]} stop here)") if stops.get(node.id) else node
         for node in plain.nodes
     )
-    arrows = tuple(arrow._replace(taken=_count(workflow, arrow, covered)) for arrow in plain.arrows)
+    arrows = tuple(
+        arrow._replace(taken=sum(covered.counts.get((arrow.source, each), 0) for each in arrow.every))
+        if arrow.every
+        else arrow
+        for arrow in plain.arrows
+    )
     return plain._replace(nodes=nodes, arrows=arrows)
-
-
-def _count(workflow: Definition, arrow: Arrow, covered: Coverage) -> int:
-    """Return how often an arrow was gone along; the one of the default way stands for several outcomes."""
-    named = workflow.step(arrow.source).next
-    outcomes = [each for each in REPORTABLE if each not in named] if _is_default(arrow) else [arrow.label]
-    return sum(covered.counts.get((arrow.source, str(outcome)), 0) for outcome in outcomes)
-
-
-def _is_default(arrow: Arrow) -> bool:
-    return arrow.label not in set(Outcome)
 
 
 def _summary(covered: Coverage, life: Life | None) -> str:

@@ -59,6 +59,7 @@ def answers() -> dict[str, Any]:
         "list": told("list"),
         "show": told("show", "asking"),
         "check": json.loads(flow("check", "wrong", "--json").out),
+        "diagram": told("diagram", "asking", "--session", step["session"]),
         "preview": told("preview", "asking", "look"),
         "abandon": told("abandon", step["session"]),
         "error": json.loads(flow("step", "nosuch", "--json").out),

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+from pathlib import Path
 
-from hypothesis import given
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.chromium import Tab
+from support.pictures import ODD, TEXTS, sprawling
+from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.mermaid import quoted, render
-from flowrail.diagrams.model import Arrow, Node, Picture
-from flowrail.machines.definition import Definition, Outcome, Rule, StepDef
+from flowrail.machines.definition import Definition, GateDef
 
-LABEL = r'"(?:[^"#\\<>|\[\](){}&;`\x00-\x1f\x7f-\x9f]|#\d+;)+"'
-NODE = rf"s\d+(?:\[{LABEL}\]|\[/{LABEL}/\]|\{{\{{{LABEL}\}}\}})"
+ROOT = Path(__file__).parents[2]
+LABEL = r'"(?:[^"#\\<>|\[\]{}&;`*:\x00-\x1f\x7f-\x9f]|#\d+;|<br/>)+"'
+SHAPES = (
+    rf"\({LABEL}\)",
+    rf"\(\({LABEL}\)\)",
+    rf"\(\(\({LABEL}\)\)\)",
+    rf"\{{\{{{LABEL}\}}\}}",
+    rf"\{{{LABEL}\}}",
+    rf"\[/{LABEL}/\]",
+    rf"\[\[{LABEL}\]\]",
+    rf"\[/{LABEL}\\\]",
+)
 LINE = re.compile(
     r"flowchart TD"
-    r"|    begin\(\(start\)\) --> s\d+"
     rf"|    subgraph p\d+\[{LABEL}\]"
     r"|    end"
-    rf"|    {NODE}"
-    rf"|    s\d+ -->\|{LABEL}\| (?:s\d+|completed|failed)"
-    r"|    completed\(\(\(completed\)\)\)"
-    r"|    failed\(\(\(failed\)\)\)"
+    rf"|    [se]\d+(?:{'|'.join(SHAPES)})"
+    rf"|    s\d+ (?:-->|==>|-\.->)(?:\|{LABEL}\|)? [se]\d+"
+    r'|    click s\d+ href "[^"]*"'
+    r"|    classDef [a-z]+ [a-z-]+:[#a-z0-9. ]+(?:,[a-z-]+:[#a-z0-9. ]+)*"
+    r"|    class [se\d,]+ [a-z]+"
 )
 
 
@@ -43,123 +59,127 @@ def shown(label: str) -> str:
 
 
 def test_a_workflow_is_drawn_in_the_order_of_its_steps() -> None:
-    workflow = Definition(
-        "w",
-        [
-            StepDef("first", "First", phase="one", next={"ok": "look", "fail": None}),
-            StepDef(
-                "look",
-                "Look",
-                phase="one",
-                limit=3,
-                rules=[Rule("ok")],
-                next={"ok": "last", "iterate": "look"},
-            ),
-            StepDef("last", "Last", when="visit > 1", next={Outcome.DEFAULT: None}),
-        ],
+    made = workflow(
+        step("look", title="Look", phase="one", limit=3, next={"ok": "judge", "iterate": "look"}),
+        step(
+            "judge",
+            title="Judge",
+            phase="one",
+            gate=GateDef("Judge", "look"),
+            next={"ok": None, "fail": "look"},
+        ),
     )
 
-    assert render(picture(workflow)).splitlines() == [
+    assert render(picture(made)).splitlines() == [
         "flowchart TD",
-        "    begin((start)) --> s1",
-        '    subgraph p0["one"]',
-        '    s1["First"]',
-        '    s2{{"Look #40;at most 3 times#41;"}}',
+        '    s0(("start"))',
+        '    subgraph p2["one"]',
+        '    s1("1 · Look")',
+        '    s2{"2 · Judge<br/>gate on look"}',
+        '    e3((("completed")))',
         "    end",
-        '    s3[/"Last"/]',
+        "    s0 --> s1",
         '    s1 -->|"ok"| s2',
-        '    s1 -->|"fail"| failed',
-        '    s2 -->|"ok"| s3',
-        '    s2 -->|"iterate"| s2',
-        '    s3 -->|"any other"| completed',
-        "    completed(((completed)))",
-        "    failed(((failed)))",
+        '    s1 -->|"iterate (at most 3 times)"| s1',
+        '    s2 -->|"ok"| e3',
+        '    s2 -->|"fail (at most 5 times)"| s1',
     ]
 
 
-@given(st.text())
-def test_no_text_breaks_out_of_its_quotes(text: str) -> None:
-    label = quoted(text)
-
-    assert re.fullmatch(LABEL, label), label
-    assert label.isprintable()
-    folded = " ".join(text.split()) or " "
-    assert shown(label) == folded
-
-
-TEXTS = st.text(max_size=12) | st.sampled_from(
-    [
-        '"]',
-        "end",
-        '"] --> x',
-        "`md`",
-        "#quot;",
-        "%%{init: {}}%%",
-        "<script>",
-        "a\nb",
-        "subgraph x",
-        "-->|x|",
-        "",
-        " ",
-    ]
-)
-IDS = st.sampled_from(["end", "class", "style", "graph", "subgraph", "send", "a-b", "click", "default", "x"])
-STEPS = st.lists(
-    st.builds(
-        StepDef,
-        IDS,
-        TEXTS,
-        st.just(["Do."]),
-        next=st.dictionaries(st.sampled_from(list(Outcome)), st.none() | IDS, max_size=4),
-        phase=st.none() | TEXTS,
-        limit=st.none() | st.integers(1, 9),
-        when=st.none() | st.just("visit > 1"),
-    ),
-    max_size=6,
-)
-
-
-@given(STEPS)
-def test_every_workflow_has_a_well_formed_picture(steps: list[StepDef]) -> None:
-    workflow = Definition("w", steps)
-
-    text = render(picture(workflow))
+@given(ODD)
+def test_every_workflow_has_a_well_formed_picture(made: Definition) -> None:
+    text = render(picture(made), links={"w/look": 'look".svg'})
 
     assert well_formed(text), text
-    assert text == render(picture(Definition("w", steps)))
+    assert text == render(picture(made), links={"w/look": 'look".svg'})
 
 
-@given(STEPS)
-def test_every_way_on_to_a_step_that_exists_is_drawn_once(steps: list[StepDef]) -> None:
-    workflow = Definition("w", {step.id: step for step in steps}.values())
+@given(TEXTS)
+def test_a_label_shows_just_its_text(text: str) -> None:
+    folded = " ".join(text.split())
+    seen = shown(quoted(text))
 
-    text = render(picture(workflow))
-
-    ways = sum(to is None or to in workflow for step in workflow.steps for to in step.next.values())
-    assert len(re.findall(r"^    s\d+ -->", text, re.MULTILINE)) == ways
+    assert re.fullmatch(LABEL, quoted(text))
+    assert seen == (folded or " ")
 
 
 def test_a_checker_that_takes_everything_would_be_no_use() -> None:
     for text in (
         's1["a"]',
-        '    s1["a"b"]',
-        "    s1[a]",
-        '    s1["a#"]',
+        '    s1("a"b")',
+        "    s1(a)",
+        '    s1("a#")',
         '    subgraph p1["a"]',
-        '    s1["<b>"]',
+        '    s1("<b>")',
+        '    s1("fa:fa-user")',
     ):
         assert not well_formed(text)
 
 
-def test_functions_are_drawn_by_the_id_of_their_step() -> None:
-    workflow = Definition(
-        "w", [StepDef("first", lambda _: "x", ["Do."], lambda _: Outcome.OK, next={"ok": None})]
+def test_links_lead_to_the_workflows_that_agents_run() -> None:
+    text = render(picture(sprawling(9)), links={"sprawling/look": "look.svg"})
+
+    assert '    click s6 href "look.svg"' in text
+
+
+# --- the real parser
+
+
+@pytest.fixture(scope="module")
+def mermaid(tab: Tab, tmp_path_factory: pytest.TempPathFactory) -> Tab:
+    """A page with Mermaid itself; MERMAID says where its mermaid.min.js is."""
+    found = Path(os.environ.get("MERMAID") or ROOT / "node_modules" / "mermaid" / "dist" / "mermaid.min.js")
+    if not found.is_file():
+        pytest.skip("no Mermaid here: npm install --no-save mermaid@11, or set MERMAID to its mermaid.min.js")
+    page = tmp_path_factory.mktemp("mermaid") / "page.html"
+    page.write_text(f'<!doctype html><meta charset="utf-8"><script src="{found.as_uri()}"></script><body>')
+    tab.open(page)
+    tab.run("mermaid.initialize({startOnLoad: false})")
+    return tab
+
+
+def drawn_by(mermaid: Tab, text: str) -> list[str]:
+    """Return what the nodes say that Mermaid draws of *text*."""
+    code = (
+        f"mermaid.render('drawn', {json.dumps(text)}).then(made => {{"
+        "const at = document.createElement('div'); at.innerHTML = made.svg;"
+        "return [...at.querySelectorAll('.node .nodeLabel')].map(each => each.innerText.trim())})"
     )
-
-    assert picture(workflow) == Picture(
-        "w", "first", (Node("first", "first", None, None, True, False),), (Arrow("first", "ok", None, False),)
-    )
+    return list(mermaid.run(code))
 
 
-def test_a_workflow_without_steps_is_an_empty_picture() -> None:
-    assert render(picture(Definition("w", ()))) == "flowchart TD"
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(made=ODD)
+def test_mermaid_itself_draws_every_picture(mermaid: Tab, made: Definition) -> None:
+    drawn = picture(made)
+
+    assert len(drawn_by(mermaid, render(drawn))) == len(drawn.nodes)
+
+
+def test_mermaid_shows_the_titles_as_they_are(mermaid: Tab) -> None:
+    titles = ["1. one", "- two", 'say "three"', "a|b <c> & #35;", "fa:fa-user", "`four`", "x_y_z $$a$$"]
+    steps = [
+        step(f"s{at}", title=title, next={"ok": f"s{at + 1}" if at + 1 < len(titles) else None})
+        for at, title in enumerate(titles)
+    ]
+
+    seen = drawn_by(mermaid, render(picture(workflow(*steps))))
+
+    assert seen[1:-1] == [f"{at} · {title}" for at, title in enumerate(titles, start=1)]
+
+
+def test_mermaid_draws_loops_and_two_hundred_steps(mermaid: Tab) -> None:
+    assert len(drawn_by(mermaid, render(picture(loop(3))))) == 5
+    assert len(drawn_by(mermaid, render(picture(sprawling(200))))) > 200
+
+
+def test_a_text_that_is_none_is_refused_by_the_real_parser(mermaid: Tab) -> None:
+    with pytest.raises(AssertionError):
+        drawn_by(mermaid, 'flowchart TD\n    s1["a"b"]')
+
+
+@given(st.text(max_size=30))
+def test_an_address_cannot_leave_its_quotes(text: str) -> None:
+    from flowrail.diagrams.mermaid import quoted_address
+
+    assert re.fullmatch(r'"[^"\\<>\n ]*"', quoted_address(text))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from statemachine.exceptions import TransitionNotAllowed
+from support.golden import in_golden_block
+from support.sandbox import flow
 
 from flowrail.handoff import record
-from flowrail.handoff.drawing import mermaid
 from flowrail.handoff.lifecycle import (
     CHECKS,
     CONDITIONS,
@@ -98,19 +100,21 @@ def test_every_condition_is_asked_somewhere() -> None:
 
 
 def test_the_drawing_shows_every_transition() -> None:
-    text = mermaid()
+    shown = json.loads(flow("handoff", "diagram", "--json").out)
+    drawn = {(each["from"], each["to"]): each["outcomes"] for each in shown["edges"]}
 
-    assert text.startswith("stateDiagram-v2\n    [*] --> discovery\n")
     for edge in edges():
-        assert f"    {edge.source} --> {edge.target}: {edge.event}" in text
-    assert text == mermaid()
-    assert "validation --> transfer: hand_on [all checks hold]" in text
-    assert "acknowledgment --> [*]" in text
+        assert any(said.startswith(edge.event.replace("_", " ")) for said in drawn[edge.source, edge.target])
+    assert drawn["validation", "transfer"] == ["hand on [all checks hold]"]
+    assert drawn["invocation", "acknowledgment"] == ["acknowledge [payload unchanged, claimed]"]
+    assert drawn["validation", "rejected"] == ["refuse [beyond mending]", "cancel"]
 
 
 def test_the_reference_shows_the_machine_as_it_is() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "handoff.md").read_text(encoding="utf-8")
+    file = Path(__file__).parents[2] / "docs" / "reference" / "handoff.md"
+    page = file.read_text(encoding="utf-8")
 
-    assert f"```mermaid\n{mermaid()}\n```" in page
+    drawn = flow("handoff", "diagram").out.rstrip("\n")
+    assert in_golden_block(file, "handoff-diagram", f"```mermaid\n{drawn}\n```")
     for name, told in CHECKS.items():
         assert f"| `{name}` | {told} |" in page

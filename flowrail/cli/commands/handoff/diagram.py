@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import click
 
-from flowrail.cli import output
+from flowrail.cli import options, pictures
 from flowrail.cli.asyncio_later import load_engine
+from flowrail.cli.here import Here
 
 load_engine()
 
-from flowrail.handoff.drawing import mermaid  # noqa: E402 - the engine comes first, or asyncio comes with it
+from flowrail.handoff import drawing, journal  # noqa: E402 - the engine comes first, or asyncio comes with it
+from flowrail.handoff.lifecycle import HandoffMachine  # noqa: E402 - the same
+from flowrail.machines.keys import Owner  # noqa: E402 - the same
 
 
 @click.command("diagram")
-def command() -> None:
+@click.argument("handoff_id", metavar="[ID]", required=False)
+@pictures.form_of_machine
+@pictures.into
+@options.store
+def command(handoff_id: str | None, form: str, into: str | None, store: str | None) -> None:
     """Draw the lifecycle of a handoff
 
-    In the language of Mermaid, made from the machine that judges.
+    Made from the machine that judges. With an ID: the way that one took, with times.
     """
-    output.text(mermaid())
+    from flowrail.diagrams.extract import machine_picture
+    from flowrail.diagrams.trace import with_phases
+
+    drawn = machine_picture(
+        HandoffMachine, drawing.NAME, drawing.DESCRIPTION, failing=drawing.FAILING, words=drawing.words
+    )
+    if handoff_id is not None:
+        here = Here(store=store)
+        found = journal.Handoffs(here.store_path, Owner(here.state)).records(handoff_id)
+        entries = ((each.seq, each.kind, each.at, each.by, each.handoff.phase) for each in found)
+        drawn = with_phases(drawn, handoff_id, entries)
+    pictures.put_picture(drawn, form, into=into)

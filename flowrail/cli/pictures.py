@@ -1,0 +1,117 @@
+"""Pictures on their way out: the options they share, the language chosen, the place they go to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from flowrail import _files
+from flowrail.cli import options, output, streams
+from flowrail.errors import UsageError
+
+if TYPE_CHECKING:
+    from flowrail.diagrams.document import Drawn
+    from flowrail.diagrams.model import Picture
+
+FORMS = ("mermaid", "dot", "svg", "png", "md", "rst", "json")
+WITH_OTHERS = frozenset({"md", "rst"})
+"""Formats that hold several workflows."""
+
+OF_A_MACHINE = ("mermaid", "dot", "svg", "png", "json")
+
+
+def _form(names: Sequence[str]) -> Callable[[options.F], options.F]:
+    return options.stacked(
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(names),
+            default="mermaid",
+            show_default=True,
+            help="The language to draw it in.",
+        ),
+        click.option("--json", "form", flag_value="json", help="The same as --format json."),
+    )
+
+
+form = _form(FORMS)
+form_of_machine = _form(OF_A_MACHINE)
+session = click.option(
+    "--session",
+    "session_id",
+    metavar="ID",
+    help="Show that session on it: where it is, its way, what is left.",
+    shell_complete=options.complete("sessions"),
+)
+link = click.option(
+    "--link",
+    metavar="TEMPLATE",
+    help="Where workflows that agents run are drawn, such as {workflow}.svg (mermaid, dot, svg).",
+)
+into = click.option("-o", "--output", "into", metavar="FILE", help="Write it there.")
+
+
+def put(drawn: Sequence[Drawn], form: str, *, link: str | None = None, into: str | None = None) -> None:
+    """Draw workflows and print them, or write them to a file."""
+    if form in WITH_OTHERS:
+        from flowrail.diagrams import document
+
+        _out(document.as_markdown(drawn) if form == "md" else document.as_restructured(drawn), into)
+    else:
+        put_picture(drawn[0].picture, form, link=link, into=into)
+
+
+def put_picture(picture: Picture, form: str, *, link: str | None = None, into: str | None = None) -> None:
+    """Draw one picture and print it, or write it to a file."""
+    links = _links(picture, link)
+    made: str | bytes
+    if form == "dot":
+        from flowrail.diagrams import dot
+
+        made = dot.render(picture, links=links)
+    elif form == "svg":
+        from flowrail.diagrams import svg
+
+        made = svg.render(picture, links=links)
+    elif form == "png":
+        from flowrail.diagrams import png, svg
+
+        if into is None and sys.stdout.isatty():
+            raise UsageError("a PNG is nothing for a terminal", hint="add -o FILE")
+        made = png.render(svg.render(picture, scheme="light"))
+    elif form == "json":
+        import json
+
+        from flowrail.diagrams.data import as_data
+
+        made = json.dumps(as_data(picture), ensure_ascii=False, indent=1)
+    else:
+        from flowrail.diagrams import mermaid
+
+        if len(picture.arrows) > mermaid.MOST_ARROWS:
+            told = f"{len(picture.arrows)} arrows, and Mermaid draws {mermaid.MOST_ARROWS}: take svg or html"
+            output.notes([told])
+        made = mermaid.render(picture, links=links)
+    _out(made, into)
+
+
+def _out(made: str | bytes, into: str | None) -> None:
+    if into is not None:
+        data = made if isinstance(made, bytes) else f"{made}\n".encode("utf-8", "backslashreplace")
+        _files.write_atomic(os.path.abspath(into), data, mode=0o644)
+        output.notes([f"written to {into}"])
+    elif isinstance(made, bytes):
+        streams.put_bytes(made)
+    else:
+        output.text(made)
+
+
+def _links(picture: Picture, link: str | None) -> Mapping[str, str]:
+    if link is None:
+        return {}
+    runs = dict.fromkeys(node.run for node in picture.nodes if node.run is not None)
+    return {run: link.replace("{workflow}", run.replace("/", "-")) for run in runs}

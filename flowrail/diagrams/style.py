@@ -1,0 +1,88 @@
+"""Colours and lines of a drawing, light and dark: contrast of text at least 4.5 to 1 in both."""
+
+from __future__ import annotations
+
+import re
+
+LIGHT = (
+    "--ground:#ffffff;--band:#f4f6fa;--rim:#dde3ec;--ink:#1b2430;--soft:#566173;--line:#8b96a8;--pill:#ffffff;"
+    "--step:#f3f6fb;--step-line:#7b8aa3;--decide:#fff5dc;--decide-line:#b98112;--ask:#f3ecff;--ask-line:#8257c9;"
+    "--gate:#ffeae5;--gate-line:#c9573b;--agent:#e2f4f2;--agent-line:#22857c;--good:#1f8a4c;--good-soft:#d9f2e2;"
+    "--bad:#c0392b;--bad-soft:#fbdedb;--warn:#9a6a00;--here:#1f64e0;--here-soft:#dbe8ff"
+)
+DARK = (
+    "--ground:#12161d;--band:#191f29;--rim:#2a3342;--ink:#e8edf5;--soft:#a3afc0;--line:#76839a;--pill:#1a212c;"
+    "--step:#202938;--step-line:#7f90ac;--decide:#332b17;--decide-line:#d3a13c;--ask:#2b2440;--ask-line:#a98be0;"
+    "--gate:#3a231e;--gate-line:#e58a70;--agent:#173230;--agent-line:#4fb3a8;--good:#4cc282;--good-soft:#17352a;"
+    "--bad:#f08578;--bad-soft:#40201d;--warn:#e0b45a;--here:#6ea3ff;--here-soft:#1c2f52"
+)
+_RULES = """\
+ROOT{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"DejaVu Sans",sans-serif}
+ROOT text{fill:var(--ink);text-anchor:middle}
+ROOT .ground{fill:var(--ground)}
+ROOT .band rect{fill:var(--band);stroke:var(--rim)}
+ROOT .band text{text-anchor:start;font-size:11.5px;font-weight:600;letter-spacing:.03em;fill:var(--soft)}
+ROOT .lines path{fill:none;stroke:var(--line);stroke-width:1.5}
+ROOT .lines .fail{stroke:var(--bad)}
+ROOT .lines .iterate{stroke:var(--warn)}
+ROOT .lines .skip{stroke-dasharray:5 4}
+ROOT .lines .taken{stroke:var(--good);stroke-width:3}
+ROOT .lines .never{stroke-dasharray:2 4;opacity:.7}
+ROOT .tip{fill:var(--line)}
+ROOT .tip.fail{fill:var(--bad)}
+ROOT .tip.iterate{fill:var(--warn)}
+ROOT .tip.taken{fill:var(--good)}
+ROOT .labels rect{fill:var(--pill);stroke:var(--rim)}
+ROOT .labels text{font-size:11.5px;fill:var(--soft)}
+ROOT .labels .fail text{fill:var(--bad)}
+ROOT .labels .iterate text{fill:var(--warn)}
+ROOT .labels .taken rect{stroke:var(--good)}
+ROOT .labels .taken text{fill:var(--good);font-weight:600}
+ROOT .node .shape{fill:var(--step);stroke:var(--step-line);stroke-width:1.5;stroke-linejoin:round}
+ROOT .node .bar{fill:none;stroke:var(--agent-line)}
+ROOT .decide .shape{fill:var(--decide);stroke:var(--decide-line)}
+ROOT .ask .shape{fill:var(--ask);stroke:var(--ask-line)}
+ROOT .gate .shape{fill:var(--gate);stroke:var(--gate-line)}
+ROOT .agent .shape,ROOT .agents .shape{fill:var(--agent);stroke:var(--agent-line)}
+ROOT .start .shape{fill:var(--soft);stroke:none}
+ROOT .completed .shape{fill:var(--good-soft);stroke:var(--good)}
+ROOT .failed .shape{fill:var(--bad-soft);stroke:var(--bad)}
+ROOT .completed .core{fill:var(--good)}
+ROOT .failed .core{fill:var(--bad)}
+ROOT .maybe .shape{stroke-dasharray:6 4}
+ROOT .title{font-size:14px;font-weight:600}
+ROOT .note,ROOT .end{font-size:11.5px;fill:var(--soft)}
+ROOT .end{text-anchor:start}
+ROOT .done .shape{stroke:var(--good);stroke-width:2.5}
+ROOT .here .shape{fill:var(--here-soft);stroke:var(--here);stroke-width:4}
+ROOT .off{opacity:.5}
+ROOT a{cursor:pointer}
+ROOT a .title{text-decoration:underline}"""
+
+
+def style(root: str, scheme: str = "auto") -> str:
+    """Return the style of what stands below the selector *root*.
+
+    ``auto`` is dark where the reader's system is; ``light`` and ``dark`` are always so; ``page`` follows the
+    page around it as well, which says so by ``data-theme`` on its root. All but the last do without variables,
+    which few programs but browsers know.
+    """
+    rules = _RULES.replace("ROOT", root)
+    if scheme == "page":
+        dark = f"@media(prefers-color-scheme:dark){{{root}{{{DARK}}}}}"
+        themes = f'[data-theme="light"] {root}{{{LIGHT}}}\n[data-theme="dark"] {root}{{{DARK}}}'
+        return f"\n{root}{{{LIGHT}}}\n{dark}\n{themes}\n{rules}\n"
+    if scheme != "auto":
+        return f"\n{_coloured(rules, DARK if scheme == 'dark' else LIGHT)}\n"
+    dark = "\n".join(_coloured(_only_colours(rule), DARK) for rule in rules.split("\n") if "var(" in rule)
+    return f"\n{_coloured(rules, LIGHT)}\n@media(prefers-color-scheme:dark){{\n{dark}\n}}\n"
+
+
+def _coloured(rules: str, colours: str) -> str:
+    known = dict(each.split(":") for each in colours.split(";"))
+    return re.sub(r"var\((--[a-z-]+)\)", lambda found: known[found[1]], rules)
+
+
+def _only_colours(rule: str) -> str:
+    selector, _, inside = rule.rstrip("}").partition("{")
+    return f"{selector}{{{';'.join(each for each in inside.split(';') if 'var(' in each)}}}"

@@ -1,0 +1,121 @@
+"""A session laid over the picture of its workflow, from its journal alone: no clock is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from flowrail.diagrams.extract import end_id
+from flowrail.diagrams.model import Kind, Picture, Stop, Trace
+from flowrail.machines.ledger import Record
+from flowrail.machines.session import FAILED, Move
+
+
+def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
+    """Return *picture* with what the *records* of a session tell."""
+    stops: list[Stop] = []
+    seconds: dict[str, float] = {}
+    taken: Counter[tuple[str, str]] = Counter()
+    since, last = "", None
+    for record in records:
+        last = record.session
+        move = last.last if record.kind == "move" else None
+        stop = _stop(record, move, _seconds(since, record.at) if move else None)
+        stops.append(stop)
+        taken.update(stop.way)
+        if move and stop.seconds is not None:
+            seconds[move.step] = round(seconds.get(move.step, 0.0) + stop.seconds, 3)
+        since = record.at if not record.seq or record.kind in {"move", "rewind"} else since
+    if last is None:
+        return picture
+    visits = dict(last.visits)
+    ended = next((stop.way[-1][1] for stop in reversed(stops) if stop.way), None)
+    if last.step is None and ended is not None:
+        visits[ended] = 1
+    left = _ahead(picture, last.step) if last.is_open and last.step is not None else frozenset[str]()
+    current = last.step if last.is_open else None
+    trace = Trace(last.id, last.status, current, visits, seconds, taken, left, tuple(stops))
+    return picture._replace(trace=trace)
+
+
+def with_phases(picture: Picture, name: str, entries: Iterable[tuple[int, str, str, str, str]]) -> Picture:
+    """Return the *picture* of a machine with the way that one thing took through it.
+
+    Of each entry: its number, what happened, when, by whom, and the state after it.
+    """
+    visits: Counter[str] = Counter()
+    taken: Counter[tuple[str, str]] = Counter()
+    seconds: dict[str, float] = {}
+    stops: list[Stop] = []
+    before, since = "", ""
+    for seq, event, at, by, now in entries:
+        moved = bool(before) and now != before
+        spent = _seconds(since, at) if moved else None
+        if spent is not None:
+            seconds[before] = round(seconds.get(before, 0.0) + spent, 3)
+        if now != before:
+            visits[now] += 1
+            taken.update([(before, now)] if moved else [])
+            since = at
+        way = ((before, now),) if moved else ()
+        stops.append(Stop(seq, event, at, by, seq, before or None, event, event, now, now, way, spent))
+        before = now
+    over = next((node.title for node in picture.nodes if node.id == before and not node.is_step), None)
+    left = frozenset[str]() if over else _ahead(picture, before)
+    trace = Trace(name, over or "open", None if over else before, visits, seconds, taken, left, tuple(stops))
+    return picture._replace(trace=trace)
+
+
+def _stop(record: Record, move: Move | None, seconds: float | None) -> Stop:
+    session = record.session
+    return Stop(
+        record.seq,
+        record.kind,
+        record.at,
+        record.by,
+        session.revision,
+        move.step if move else session.step,
+        move.reported if move else None,
+        move.outcome if move else None,
+        session.step,
+        session.status,
+        tuple(_way(move, session.status)) if move else (),
+        seconds,
+        bool(move and move.capped),
+        move.facts if move else {},
+    )
+
+
+def _way(move: Move, status: str) -> Iterator[tuple[str, str]]:
+    """Yield the arrows that a move went along, by the steps that it passed over."""
+    here = move.step
+    for each in move.passed:
+        yield here, each
+        here = each
+    if move.to is not None:
+        yield here, move.to
+    else:
+        yield here, end_id(here, Kind.FAILED if status == FAILED else Kind.COMPLETED)
+
+
+def _ahead(picture: Picture, current: str) -> frozenset[str]:
+    after: dict[str, list[str]] = {}
+    for arrow in picture.arrows:
+        after.setdefault(arrow.source, []).append(arrow.target)
+    seen, stack = {current}, [current]
+    while stack:
+        for target in after.get(stack.pop(), ()):
+            if target not in seen:
+                seen.add(target)
+                stack.append(target)
+    return frozenset(seen - {current})
+
+
+def _seconds(start: str, end: str) -> float | None:
+    from datetime import datetime
+
+    try:
+        begun, ended = datetime.fromisoformat(start), datetime.fromisoformat(end)
+        return round(max(0.0, (ended - begun).total_seconds()), 3)
+    except (ValueError, TypeError):
+        return None

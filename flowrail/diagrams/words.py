@@ -1,0 +1,42 @@
+"""Words of a picture: foreign text on one line, lengths kept in bounds, times as people say them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+LONGEST = 300
+"""How much of one foreign text a picture shows; the rest is an ellipsis."""
+
+_SHORT = 10.0
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
+
+def line(text: str, most: int = LONGEST) -> str:
+    """Return *text* as one line of characters that show themselves, cut to *most*."""
+    shown = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def lines(text: str) -> str:
+    """Return *text* with its line breaks, every other character that does not show itself blanked."""
+    return "\n".join(
+        "".join(char if char.isprintable() or char == "\t" else " " for char in each).rstrip()
+        for each in text.replace("\r\n", "\n").split("\n")
+    )
+
+
+def times(count: int) -> str:
+    """Return how often something was or may be done."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def took(seconds: float) -> str:
+    """Return a length of time in the two largest units that matter."""
+    if seconds < _SHORT:
+        return f"{seconds:.1f} s"
+    left = round(seconds)
+    for (unit, size), (smaller, part) in pairwise(_UNITS):
+        if left >= size:
+            count, rest = divmod(left, size)
+            return f"{count} {unit} {rest // part} {smaller}" if rest // part else f"{count} {unit}"
+    return f"{left} s"

@@ -1,0 +1,76 @@
+"""What is drawn of a skill or a session: its workflow, those that its agents run, its records. Nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from flowrail.discovery.locations import Root
+from flowrail.errors import StorageError, UsageError
+from flowrail.machines.definition import Definition
+from flowrail.machines.ledger import Record
+from flowrail.machines.plain import from_plain
+from flowrail.machines.store import Store
+from flowrail.skills.shelf import definition_of
+
+MOST = 60
+"""How many workflows are drawn together."""
+
+
+class Subject(NamedTuple):
+    """A workflow to draw; ``records`` where it is that of a session, ``computed`` where code was left out."""
+
+    workflow: Definition
+    records: tuple[Record, ...] = ()
+    computed: bool = False
+
+
+class OtherSkillError(UsageError):
+    """The session runs another workflow than the one that was named."""
+
+    code = "OTHER_SKILL"
+
+
+def of_skill(address: str, roots: Sequence[Root]) -> Subject:
+    """Return the workflow at *address* as far as it can be read."""
+    definition, findings = definition_of(address, roots)
+    return Subject(definition, computed=any(finding.code == "FR190" for finding in findings))
+
+
+def of_session(session_id: str, address: str | None, store: Store) -> Subject:
+    """Return the workflow that a session keeps, and its records; *address* must be its, where it is given."""
+    records = tuple(store.records(session_id))
+    skill = records[-1].session.skill
+    if address is not None and address != skill:
+        raise OtherSkillError(
+            f"session `{session_id}` runs `{skill}`, not `{address[:80]}`",
+            hint=f"flow diagram {skill} --session {session_id}",
+            session=session_id,
+            skill=skill,
+        )
+    try:
+        workflow = from_plain(store.definition(session_id)["workflow"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise StorageError(
+            f"what session `{session_id}` keeps of its workflow is damaged",
+            hint=f"`flow migrate {session_id}` writes it anew",
+            session=session_id,
+        ) from None
+    return Subject(workflow, records)
+
+
+def with_agents(first: Subject, roots: Sequence[Root]) -> list[Subject]:
+    """Return *first* and every workflow that its agents run, and theirs; those that cannot be read are left out."""
+    found = {first.workflow.name: first}
+    waiting = [first.workflow]
+    while waiting:
+        for step in waiting.pop(0).steps:
+            run = step.work.run if step.work is not None else None
+            if run is None or run in found or len(found) >= MOST:
+                continue
+            try:
+                found[run] = of_skill(run, roots)
+            except UsageError:
+                continue
+            waiting.append(found[run].workflow)
+    return list(found.values())

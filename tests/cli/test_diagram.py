@@ -1,0 +1,185 @@
+"""`flow diagram`: workflows and sessions drawn in every language, printed or written."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.sandbox import ASKING, SMALL, allow, flow, put_python, put_skill, refused, told
+
+FANNING = """\
+name: NAME
+steps:
+  - id: hand
+    title: Hand out
+    dispatch: {agent: explore, run: NAME/look}
+    next: {ok: null, fail: null}
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [
+        ("mermaid", "flowchart TD\n"),
+        ("dot", "digraph workflow {\n"),
+        ("svg", "<svg "),
+        ("md", "# asking\n"),
+        ("rst", ".. _asking:\n"),
+        ("json", "{\n"),
+    ],
+)
+def test_a_workflow_is_drawn_in_every_language_the_same_each_time(form: str, start: str) -> None:
+    put_skill("asking", ASKING)
+
+    ran = flow("diagram", "asking", "--format", form)
+
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith(start)
+    assert ran.out == flow("diagram", "asking", "--format", form).out
+
+
+@pytest.mark.parametrize("form", ["mermaid", "dot", "svg", "md", "rst"])
+def test_a_session_is_shown_on_it_in_every_language(form: str) -> None:
+    put_skill("asking", ASKING)
+    session = told("step", "asking")["session"]
+    told("step", "asking", "done", "-s", "sure=low", "-s", "where=a")
+
+    plain = flow("diagram", "asking", "--format", form).out
+    ran = flow("diagram", "--session", session, "--format", form)
+
+    assert ran.status == 0
+    assert ran.out != plain
+    assert "entered twice" in ran.out.replace("</text>", "\n")
+    assert ran.out == flow("diagram", "asking", "--session", session, "--format", form).out
+
+
+def test_the_json_of_a_session_tells_the_way() -> None:
+    put_skill("small")
+    session = told("step", "small")["session"]
+    told("step", "small", "ok")
+
+    seen = told("diagram", "small", "--session", session)["session"]
+
+    assert (seen["status"], seen["step"]) == ("active", "second")
+    assert [each["outcome"] for each in seen["path"]] == [None, "ok"]
+    assert seen["taken"] == [{"from": "first", "to": "second", "times": 1}]
+
+
+def test_a_session_is_drawn_by_what_it_keeps_and_not_by_the_files_of_today() -> None:
+    folder = put_skill("small")
+    session = told("step", "small")["session"]
+    shutil.rmtree(folder)
+
+    assert '"1 · First' in flow("diagram", "--session", session).out
+
+
+def test_a_session_of_another_skill_is_refused() -> None:
+    put_skill("small")
+    put_skill("other")
+    session = told("step", "small")["session"]
+
+    status, error = refused("diagram", "other", "--session", session)
+
+    assert (status, error["code"]) == (2, "OTHER_SKILL")
+    assert error["hint"] == f"flow diagram small --session {session}"
+
+
+def test_without_a_skill_or_a_session_there_is_nothing_to_draw() -> None:
+    assert refused("diagram")[0] == 2
+
+
+def test_documents_hold_what_agents_run_and_can_leave_it_out() -> None:
+    put_skill("fanning", FANNING, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
+
+    whole = flow("diagram", "fanning", "--format", "md").out
+
+    assert "## fanning/look\n" in whole
+    assert "[fanning/look](#fanninglook)" in whole
+    assert "## fanning/look\n" not in flow("diagram", "fanning", "--format", "md", "--alone").out
+
+
+def test_links_are_made_by_a_template() -> None:
+    put_skill("fanning", FANNING, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
+
+    for form, made in (
+        ("svg", '<a href="fanning-look.svg">'),
+        ("dot", 'URL="fanning-look.svg"'),
+        ("mermaid", 'click s1 href "fanning-look.svg"'),
+    ):
+        assert made in flow("diagram", "fanning", "--format", form, "--link", "{workflow}.svg").out
+
+
+def test_a_picture_is_written_where_it_is_wanted(tmp_path: Path) -> None:
+    put_skill("small")
+    file = tmp_path / "small.svg"
+
+    ran = flow("diagram", "small", "--format", "svg", "-o", str(file))
+
+    assert (ran.status, ran.out) == (0, "")
+    assert ran.err == f"flow: written to {file}\n"
+    assert ET.fromstring(file.read_text(encoding="utf-8")).tag.endswith("svg")  # noqa: S314 - our own
+
+
+def test_a_png_is_written_and_not_put_on_a_terminal(tmp_path: Path) -> None:
+    put_skill("small")
+    file = tmp_path / "small.png"
+
+    ran = flow("diagram", "small", "--format", "png", "-o", str(file))
+
+    if ran.status:
+        assert "pip install 'flowrail[png]'" in ran.err
+    else:
+        assert file.read_bytes().startswith(b"\x89PNG")
+        assert flow("diagram", "small", "--format", "png").out.startswith("\x89PNG")
+    assert flow("diagram", "small", "--format", "png", terminal=True).status == 2
+
+
+def test_code_that_is_not_run_is_left_out_with_a_word() -> None:
+    put_python("py")
+
+    ran = flow("diagram", "py")
+
+    assert ran.status == 0
+    assert "FR190" in ran.err or "left out" in ran.err or '"1 · ' in ran.out
+    allow("py")
+
+
+def test_more_arrows_than_mermaid_draws_are_told_of() -> None:
+    steps = "".join(
+        f"  - {{id: s{at}, title: S, actions: [Do.], next: {{ok: s{at + 1}, fail: s{at + 2}}}}}\n"
+        for at in range(260)
+    )
+    ends = "".join(f"  - {{id: s{at}, title: S, actions: [Do.], next: {{ok: null}}}}\n" for at in (260, 261))
+    put_skill("wide", f"name: NAME\nsteps:\n{steps}{ends}")
+
+    ran = flow("diagram", "wide")
+
+    assert re.search(r"flow: \d+ arrows, and Mermaid draws 500: take svg or html", ran.err)
+
+
+@pytest.mark.parametrize("form", ["mermaid", "dot", "svg", "json"])
+def test_the_lifecycle_of_a_handoff_is_drawn(form: str) -> None:
+    ran = flow("handoff", "diagram", "--format", form)
+
+    assert ran.status == 0
+    assert "all checks hold" in ran.out.replace("#91;", "[")
+
+
+def test_the_json_of_a_picture_is_plain_data() -> None:
+    put_skill("asking", ASKING)
+    drawn = json.loads(flow("diagram", "asking", "--json").out)
+
+    assert drawn["workflow"] == "asking"
+    assert drawn["session"] is None
+    assert [node["id"] for node in drawn["nodes"] if node["number"]] == ["look", "tell"]
+    assert {
+        "from": "look",
+        "to": "look",
+        "outcomes": ["iterate"],
+        "limit": 3,
+        "label": "iterate (at most 3 times)",
+    } in drawn["edges"]

@@ -1,0 +1,105 @@
+"""A workflow as a document: its picture and its tables, in Markdown and in reStructuredText."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from support.pictures import ODD, TEXTS
+from support.workflows import linear, loop, step, workflow
+
+from flowrail.diagrams.document import Drawn, as_markdown, as_restructured
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.restructured import said
+from flowrail.diagrams.table import outcomes_table, params_table
+from flowrail.diagrams.words import took
+from flowrail.machines.definition import Definition, Delegation
+from flowrail.machines.params import Arg
+
+
+def drawn(made: Definition) -> Drawn:
+    return Drawn(made, picture(made))
+
+
+def test_outcomes_are_told_with_what_the_limit_does() -> None:
+    assert outcomes_table(loop(3)).splitlines()[2:] == [
+        "| 1 Look | ok | 2 Last |  |",
+        "| 1 Look | fail | 1 Look | after 3 times the user decides |",
+        "| 1 Look | skip | completed |  |",
+        "| 1 Look | iterate | 1 Look | after 3 times goes the way of ok |",
+        "| 2 Last | ok | completed |  |",
+    ]
+
+
+def test_parameters_are_told_with_what_stands_in_for_them() -> None:
+    made = workflow(
+        step("one"),
+        params={
+            "mode": Arg("How | much", default="full", choices=("quick", "full")),
+            "size": Arg(type="integer", required=True),
+            "note": Arg(),
+        },
+    )
+
+    assert params_table(made).splitlines()[2:] == [
+        '| mode | quick or full | default "full" | How \\| much |',
+        "| size | integer | required |  |",
+        "| note | string | optional |  |",
+    ]
+
+
+def test_workflows_that_agents_run_follow_and_are_linked() -> None:
+    handing = Delegation("explore", run="dull/look")
+    first = workflow(step("one", dispatch=handing, next={"ok": None, "fail": None}))
+    text = as_markdown([drawn(first), drawn(linear("a", "b", name="dull/look"))])
+
+    assert text.startswith("# dull\n")
+    assert "Its agents run [dull/look](#dulllook)." in text
+    assert "\n\n## dull/look\n\n" in text
+    assert text.count("```mermaid\n") == 2
+
+
+@given(ODD)
+def test_markdown_keeps_its_tables_and_fences(made: Definition) -> None:
+    text = as_markdown([drawn(made)])
+    fences = [line for line in text.split("\n") if line.startswith("```")]
+
+    assert fences == ["```mermaid", "```"]
+    assert all(line.endswith(" |") for line in text.split("\n") if line.startswith("| "))
+
+
+@given(ODD)
+def test_docutils_itself_reads_every_document_without_a_word(made: Definition) -> None:
+    core = pytest.importorskip("docutils.core", reason="no docutils here: pip install 'flowrail[docs]'")
+    text = as_restructured([drawn(made)])
+    told: list[str] = []
+
+    class Heard:
+        """What is complained about."""
+
+        def write(self, words: str) -> None:
+            """Keep it."""
+            told.append(words)
+
+    core.publish_doctree(text, settings_overrides={"warning_stream": Heard(), "report_level": 2})
+
+    assert not told, (told, text)
+
+
+@given(TEXTS)
+def test_docutils_shows_just_the_text(text: str) -> None:
+    core = pytest.importorskip("docutils.core", reason="no docutils here: pip install 'flowrail[docs]'")
+    shown = core.publish_doctree(f"x {said(text)}", settings_overrides={"report_level": 5}).astext()
+    alone = core.publish_doctree(said(text), settings_overrides={"report_level": 5}).astext()
+
+    kept = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    assert shown == f"x {kept}".strip()
+    assert alone == kept
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.04, "0.0 s"), (9.94, "9.9 s"), (10, "10 s"), (59.6, "1 min"), (61, "1 min 1 s"), (3_600, "1 h"),
+     (3_719, "1 h 1 min"), (90_000, "1 d 1 h"), (172_800, "2 d")],
+)  # fmt: skip
+def test_times_are_told_in_two_units_at_most(seconds: float, told: str) -> None:
+    assert took(seconds) == told

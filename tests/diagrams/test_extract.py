@@ -1,0 +1,164 @@
+"""Workflow to picture: by the machine that judges it, in the order of its steps."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from support.pictures import ODD
+from support.workflows import linear, loop, step, workflow, workflows
+
+from flowrail.diagrams.extract import machine_picture, picture, ways_as_written, ways_of, ways_of_machine
+from flowrail.diagrams.model import Arrow, Kind, Node, Picture
+from flowrail.handoff.lifecycle import HandoffMachine
+from flowrail.handoff.record import PHASES
+from flowrail.machines.compile import compile_workflow
+from flowrail.machines.definition import (
+    Definition,
+    Delegation,
+    GateDef,
+    OptionDef,
+    Outcome,
+    QuestionDef,
+    Rule,
+    StepDef,
+)
+from flowrail.machines.workflow import Workflow
+
+
+def kinds(drawn: Picture) -> dict[str, Kind]:
+    return {node.id: node.kind for node in drawn.nodes}
+
+
+@given(workflows())
+def test_the_machine_and_what_is_written_agree_on_every_way_on(made: Workflow) -> None:
+    assert list(ways_of_machine(compile_workflow(made))) == list(ways_as_written(made))
+
+
+@given(ODD)
+def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(made: Definition) -> None:
+    drawn = picture(made)
+    ids = [node.id for node in drawn.nodes]
+
+    assert len(set(ids)) == len(ids)
+    assert drawn == picture(Definition(made.name, made.steps, description=made.description))
+    assert {end for arrow in drawn.arrows for end in (arrow.source, arrow.target)} <= set(ids)
+    pairs = [(arrow.source, arrow.target) for arrow in drawn.arrows]
+    assert len(set(pairs)) == len(pairs)
+
+
+@given(ODD)
+def test_every_way_on_to_a_step_that_exists_is_drawn_once(made: Definition) -> None:
+    drawn = picture(made)
+
+    assert sum(len(arrow.every) for arrow in drawn.arrows) == len(list(ways_of(made)))
+
+
+def test_every_kind_of_step_is_told_apart() -> None:
+    asks = QuestionDef("go", "Go", "Go?", (OptionDef("Yes", "ok"), OptionDef("No", "fail")))
+    drawn = picture(
+        workflow(
+            step("plain", next={"ok": "rules"}),
+            step("rules", rules=[Rule("ok")], next={"ok": "handler"}, when="mode == 'full'"),
+            step("handler", handler=lambda _: Outcome.OK, next={"ok": "ask"}),
+            step("ask", questions=[asks], next={"ok": "one", "fail": None}),
+            step("one", dispatch=Delegation("explore", prompt=("Look.",)), next={"ok": "many"}),
+            step(
+                "many",
+                dispatch=Delegation("explore", run="w/look", over=("a", "b"), join="any"),
+                next={"ok": "gate", "fail": "gate"},
+            ),
+            step("gate", gate=GateDef("Gate", "many", 3), next={"ok": None, "fail": "plain"}),
+            params={"mode": {"default": "full"}},
+        )
+    )
+
+    assert kinds(drawn) == {
+        ":start": Kind.START,
+        "plain": Kind.STEP,
+        "rules": Kind.DECIDE,
+        "handler": Kind.DECIDE,
+        "ask": Kind.ASK,
+        "ask:failed": Kind.FAILED,
+        "one": Kind.AGENT,
+        "many": Kind.AGENTS,
+        "gate": Kind.GATE,
+        "gate:completed": Kind.COMPLETED,
+    }
+    notes = {node.id: node.notes for node in drawn.nodes if node.notes}
+    assert notes == {
+        "rules": ("only when mode == 'full'",),
+        "ask": ("asks the user",),
+        "one": ("agent explore",),
+        "many": ("2 agents explore, join any", "runs w/look"),
+        "gate": ("gate on many",),
+    }
+
+
+def test_outcomes_that_lead_to_the_same_place_share_an_arrow() -> None:
+    drawn = picture(
+        workflow(step("one", next={"ok": "two", "fail": "two"}), step("two", next={"_default": None}))
+    )
+
+    assert [arrow.label for arrow in drawn.arrows] == ["", "ok / fail", "any other", "any other"]
+    assert drawn.arrows[2].every == ("ok", "skip", "iterate")
+
+
+def test_a_loop_has_its_limit_on_the_arrow_and_else_on_the_step() -> None:
+    drawn = picture(loop(3))
+    labels = {(arrow.target, arrow.label) for arrow in drawn.arrows}
+    once = picture(workflow(step("one", limit=2)))
+
+    assert ("look", "fail / iterate (at most 3 times)") in labels
+    assert once.nodes[1].notes == ("at most twice",)
+
+
+def test_steps_without_a_way_to_them_and_ways_to_nowhere_do_no_harm() -> None:
+    broken = Definition(
+        "w", [StepDef("one", next={"ok": "nowhere", "fail": None}), StepDef("one"), StepDef("two")]
+    )
+
+    drawn = picture(broken)
+
+    assert [node.id for node in drawn.nodes] == [":start", "one", "one:failed", "two"]
+    assert [arrow.target for arrow in drawn.arrows] == ["one", "one:failed"]
+
+
+def test_functions_are_drawn_by_the_id_of_their_step() -> None:
+    made = Definition(
+        "w", [StepDef("first", lambda _: "x", ["Do."], lambda _: Outcome.OK, next={"ok": None})]
+    )
+
+    assert picture(made).nodes[1] == Node("first", Kind.DECIDE, "first", 1)
+
+
+def test_a_workflow_without_steps_is_an_empty_picture() -> None:
+    assert picture(Definition("w", ())) == Picture("w", "", (), ())
+
+
+def test_phases_are_runs_of_steps() -> None:
+    steps = [
+        step(each, phase=each[0], next={"ok": to}) for each, to in (("a1", "a2"), ("a2", "b1"), ("b1", None))
+    ]
+
+    drawn = picture(workflow(*steps))
+
+    assert [(phase, [node.id for node in nodes]) for phase, nodes in drawn.bands] == [
+        (None, [":start"]),
+        ("a", ["a1", "a2"]),
+        ("b", ["b1", "b1:completed"]),
+    ]
+
+
+def test_any_machine_can_be_drawn() -> None:
+    drawn = machine_picture(
+        HandoffMachine, "handoff", "", failing=frozenset({"expired"}), words=lambda guards: str(len(guards))
+    )
+
+    assert {node.title.lower() for node in drawn.nodes[1:]} == set(PHASES)
+    assert kinds(drawn)["expired"] is Kind.FAILED
+    assert kinds(drawn)["acknowledgment"] is Kind.COMPLETED
+    assert drawn.arrows[0] == Arrow(":start", "discovery")
+    assert "retry 0" in [arrow.label for arrow in drawn.arrows]
+
+
+def test_a_long_workflow_is_long() -> None:
+    assert len(picture(linear(*(f"s{number}" for number in range(50)))).nodes) == 52

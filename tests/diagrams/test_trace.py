@@ -1,0 +1,126 @@
+"""A session laid over its workflow: where it is, the way it took, what is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.workflows import loop, step, workflow
+
+from flowrail.diagrams import dot, mermaid, svg
+from flowrail.diagrams.data import as_data
+from flowrail.diagrams.document import Drawn, as_markdown, as_restructured, standing
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.model import Picture
+from flowrail.diagrams.trace import with_trace
+from flowrail.machines.advance import advance, start
+from flowrail.machines.ledger import Record
+from flowrail.machines.session import Report
+from flowrail.machines.workflow import Workflow
+
+
+def records(made: Workflow, *outcomes: str, seconds: int = 90, **params: Any) -> list[Record]:
+    """Return the journal of a session in which a step took *seconds*."""
+    session = start(made, params)._replace(id="dull-a1b2c3")
+    found = [Record(0, "start", at(0), "me", session, {}, "", "")]
+    for number, outcome in enumerate(outcomes, start=1):
+        session = advance(made, session, Report(outcome))
+        found.append(Record(number, "move", at(number * seconds), "me", session, {}, "", ""))
+    return found
+
+
+def at(second: int) -> str:
+    return f"2026-02-04T10:{second // 60:02d}:{second % 60:02d}.000Z"
+
+
+def drawn(made: Workflow, *outcomes: str, **params: Any) -> Picture:
+    return with_trace(picture(made), records(made, *outcomes, **params))
+
+
+def test_visits_times_and_ways_are_counted() -> None:
+    seen = drawn(loop(3), "iterate", "iterate", "ok")
+    trace = seen.trace
+    assert trace is not None
+
+    assert (trace.session, trace.status, trace.current) == ("dull-a1b2c3", "active", "last")
+    assert trace.visits == {"look": 3, "last": 1}
+    assert trace.seconds == {"look": 270.0}
+    assert trace.taken == {("look", "look"): 2, ("look", "last"): 1}
+    assert [stop.outcome for stop in trace.stops] == [None, "iterate", "iterate", "ok"]
+
+
+def test_what_can_still_come_is_left_and_the_rest_is_out_of_reach() -> None:
+    made = workflow(
+        step("first", next={"ok": "left", "skip": "right"}),
+        step("left", next={"ok": "last"}),
+        step("right", next={"ok": "last"}),
+        step("last"),
+    )
+    seen = drawn(made, "skip")
+    trace = seen.trace
+    assert trace is not None
+
+    assert {node.id: trace.state(node) for node in seen.nodes if node.is_step} == {
+        "first": "done",
+        "left": "off",
+        "right": "here",
+        "last": "left",
+    }
+
+
+def test_a_session_that_ended_is_at_its_end() -> None:
+    seen = drawn(loop(3), "ok", "ok")
+    trace = seen.trace
+    assert trace is not None
+
+    states = {node.id: trace.state(node) for node in seen.nodes}
+    assert states["last:completed"] == "done"
+    assert states["look:completed"] == "off"
+    assert trace.current is None
+    assert standing(seen) == "Session dull-a1b2c3: completed, after 2 moves."
+
+
+def test_steps_that_were_passed_over_lie_on_the_way() -> None:
+    made = workflow(
+        step("first", next={"ok": "maybe"}),
+        step("maybe", when="mode == 'full'", next={"ok": "last", "skip": "last"}),
+        step("last"),
+        params={"mode": {"default": "full"}},
+    )
+    trace = drawn(made, "ok", mode="quick").trace
+    assert trace is not None
+
+    assert trace.taken == {("first", "maybe"): 1, ("maybe", "last"): 1}
+    assert trace.visits == {"first": 1, "last": 1}
+
+
+def test_every_language_shows_it() -> None:
+    made = loop(3)
+    seen = drawn(made, "iterate")
+
+    assert "classDef here" in mermaid.render(seen)
+    assert '==>|"fail / iterate (at most 3 times) · once"|' in mermaid.render(seen)
+    assert 'color="#2f6fed", penwidth=4' in dot.render(seen)
+    assert 'class="node step here"' in svg.render(seen)
+    assert "here now, entered twice, 1 min 30 s" in svg.render(seen).replace("</text>", " ")
+    for text in (as_markdown([Drawn(made, seen)]), as_restructured([Drawn(made, seen)])):
+        assert "active, at 1 Look, after 1 move" in text.replace("\\", "")
+        assert "The way it took" in text
+    data = as_data(seen)["session"]
+    assert data["taken"] == [{"from": "look", "to": "look", "times": 1}]
+    assert [each["state"] for each in data["steps"]] == ["here", "left"]
+
+
+def test_what_is_counted_needs_no_session() -> None:
+    counted = picture(loop(3))
+    arrows = tuple(arrow._replace(taken=number) for number, arrow in enumerate(counted.arrows))
+    text = mermaid.render(counted._replace(arrows=arrows))
+
+    assert '==>|"ok · once"|' in text
+    assert "· never" not in text
+    assert '-.->|"ok · never"|' in mermaid.render(
+        counted._replace(arrows=tuple(arrow._replace(taken=0) for arrow in counted.arrows))
+    )
+
+
+def test_without_records_nothing_is_shown() -> None:
+    assert with_trace(picture(loop()), []) == picture(loop())

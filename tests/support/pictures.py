@@ -1,0 +1,119 @@
+"""Workflows to be drawn: of two hundred steps, and as odd as Hypothesis makes them."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from flowrail.machines.definition import (
+    Definition,
+    Delegation,
+    GateDef,
+    OptionDef,
+    Outcome,
+    QuestionDef,
+    Rule,
+    StepDef,
+)
+
+PHASES = ("prepare", "look around", "design", "build", "verify", "review", "document", "deliver")
+
+
+def sprawling(count: int = 200) -> Definition:
+    """Return a workflow of many steps, with loops, gates, agents, questions, branches and phases."""
+    return Definition("sprawling", [_sprawled(number, count) for number in range(1, count + 1)])
+
+
+def _sprawled(number: int, count: int) -> StepDef:
+    def named(at: int) -> str | None:
+        return f"s{at}" if at <= count else None
+
+    ways: dict[str, str | None] = {"ok": named(number + 1)}
+    more: dict[str, object] = {}
+    if number % 9 == 4:
+        ways |= {"iterate": named(number)}
+        more = {"limit": 5, "rules": [Rule("ok", "visit > 1"), Rule("iterate")]}
+    elif number % 9 == 7:
+        ways |= {"fail": named(number - 3)}
+        more = {"gate": GateDef("Review", f"s{number - 1}", 3)}
+    elif number % 9 == 6:
+        more = {"dispatch": Delegation("explore", run="sprawling/look", over="areas", join="at least 2")}
+        ways |= {"fail": named(number + 1)}
+    elif number % 9 == 2:
+        options = (OptionDef("Yes", "ok"), OptionDef("No", "skip"))
+        more = {"questions": [QuestionDef("go", "Go", "Shall it?", options)]}
+        ways |= {"skip": named(number + 4)}
+    elif number % 31 == 5:
+        ways |= {"fail": None}
+    phase = PHASES[(number - 1) * len(PHASES) // count]
+    title = f"{phase.title()} part {number} of the whole"
+    return StepDef(f"s{number}", title, ["Do it."], next=ways, phase=phase, **more)  # type: ignore[arg-type]
+
+
+FEW = settings(max_examples=30, deadline=None)
+
+TEXTS = st.text(max_size=60) | st.sampled_from(
+    [
+        '"]',
+        "end",
+        '"] --> x',
+        "`md`",
+        "#quot;",
+        "%%{init: {}}%%",
+        "<script>alert(1)</script>",
+        "</title></svg>",
+        "]]>",
+        "a\nb",
+        "subgraph x",
+        "-->|x|",
+        "1. one",
+        "- one",
+        "fa:fa-user",
+        "$$x^2$$",
+        "\\N\\G\\\\",
+        "\\",
+        "&amp;&#34;",
+        "{a|b} <c>",
+        "\u202eevil",
+        "\ud800",
+        "שלום",
+        "日本語の長い題名がここにある" * 5,
+        "W" * 200,
+        "",
+        " ",
+    ]
+)
+IDS = st.sampled_from(["end", "class", "style", "graph", "subgraph", "send", "a-b", "click", "default", "x"])
+RUNS, JOINS = ("w/look", "other"), ("all", "any", "at least 2")
+
+
+@st.composite
+def _work(draw: st.DrawFn) -> Delegation:
+    over = draw(st.none() | TEXTS | st.just(("a", "b")))
+    run = draw(st.none() | st.sampled_from(RUNS))
+    return Delegation(draw(TEXTS), run=run, over=over, join=draw(st.sampled_from(JOINS)))
+
+
+@st.composite
+def _steps(draw: st.DrawFn) -> StepDef:
+    ways = st.dictionaries(st.sampled_from(list(Outcome)), st.none() | IDS, max_size=4)
+    return StepDef(
+        draw(IDS),
+        draw(TEXTS),
+        draw(st.lists(TEXTS, max_size=2)),
+        next=draw(ways),
+        phase=draw(st.none() | TEXTS | st.sampled_from(["a", "b"])),
+        limit=draw(st.none() | st.integers(1, 9)),
+        when=draw(st.none() | st.just("visit > 1") | TEXTS),
+        dispatch=draw(st.none() | _work()),
+        gate=GateDef(draw(TEXTS), draw(IDS)) if draw(st.booleans()) else None,
+    )
+
+
+@st.composite
+def odd(draw: st.DrawFn) -> Definition:
+    """Return a workflow that nobody checked: ids from other languages, texts that break out, ways to nowhere."""
+    return Definition(draw(TEXTS), draw(st.lists(_steps(), max_size=7)), description=draw(TEXTS))
+
+
+ODD = odd()
