@@ -14,7 +14,7 @@ from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
 from flowrail.machines.fingerprint import graph_print, step_print
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.graph import landings, reviews
-from flowrail.machines.judgement import Call, call_plainly, decide, in_context, names_in
+from flowrail.machines.judgement import Call, call_plainly, decide, in_context, name_of, names_in
 from flowrail.machines.limits import asks_user, is_capped
 from flowrail.machines.refusals import (
     OutcomeNotOpenError,
@@ -260,9 +260,10 @@ def _ask_about_limit(step: StepDef, session: Session) -> Session:
     from flowrail.machines import asking
 
     grants = session.grants.get(step.id) or {}
+    name = name_of(step, in_context(step, session.params, session.state, session.visit, session.id))
     must_only = not grants.get("must_only")
     another = must_only and int(grants.get("another", 0)) < MOST_EXTRA_ROUNDS
-    question = asking.limit_question(step, visits=session.visit, another=another, must_only=must_only)
+    question = asking.limit_question(step, name, visits=session.visit, another=another, must_only=must_only)
     return asking.with_questions(session, [question])
 
 

@@ -200,10 +200,10 @@ def decided_by_answers(questions: Sequence[Asked]) -> str:
     return next((outcome for outcome in outcomes if outcome != Outcome.OK), str(Outcome.OK))
 
 
-def limit_question(step: StepDef, *, visits: int, another: bool, must_only: bool) -> Asked:
+def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must_only: bool) -> Asked:
     """Return the question that a limit raises: how to go on with a step that leads back once too often.
 
-    *another* and *must_only* say whether these two are still to be had.
+    *name* is what the step is called now. *another* and *must_only* say whether these two are still to be had.
     """
     gate = step.gate is not None
     options = []
@@ -220,7 +220,7 @@ def limit_question(step: StepDef, *, visits: int, another: bool, must_only: bool
     return Asked(
         id=LIMIT,
         header="Limit",
-        text=f"{step.name}: {visits} round{'s' if visits != 1 else ''}, and it {what}. How shall it go on?",
+        text=f"{name}: {visits} round{'s' if visits != 1 else ''}, and it {what}. How shall it go on?",
         options=tuple(options),
         source=BY_LIMIT,
     )

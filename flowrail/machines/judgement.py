@@ -83,6 +83,11 @@ def title_of(step: StepDef, context: StepContext) -> str:
     return wording.fill(step.title, names_in(context))
 
 
+def name_of(step: StepDef, context: StepContext) -> str:
+    """Return the title as it reads now, or the id where only a function could tell."""
+    return wording.fill(step.name, names_in(context))
+
+
 def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
     """Return what the step tells now: the first variant that holds, else its own text."""
     for variant in step.variants:

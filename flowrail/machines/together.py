@@ -12,6 +12,7 @@ from flowrail.machines.definition import Definition, Outcome, StepDef
 from flowrail.machines.dispatching import Dispatched
 from flowrail.machines.gates import Severity
 from flowrail.machines.guidance import Guidance, command
+from flowrail.machines.judgement import in_context, name_of
 from flowrail.machines.session import Session
 from flowrail.machines.views import DispatchView, LoopView, QuestionView
 
@@ -74,7 +75,7 @@ def _at_gate(workflow: Definition, step: StepDef, session: Session) -> LoopView:
         judged = reviewing.verdict(step, session)
     except reviewing.ReviewPendingError:
         return view
-    mended_in = _name(workflow, step.way(Outcome.FAIL))
+    mended_in = _name(workflow, step.way(Outcome.FAIL), session, 1)
     view = view._replace(blocking=tuple(each.id for each in judged.blocking), mended_in=mended_in)
     if judged.outcome is Outcome.OK:
         return view._replace(mode="passed")
@@ -88,7 +89,7 @@ def _sent_back(workflow: Definition, gate: StepDef, session: Session) -> LoopVie
     blocking = [
         each.id for each in reviewing.of_round(session, gate.gate.review) if each.severity in view.severities
     ]
-    return view._replace(blocking=tuple(blocking), mended_in=_name(workflow, session.step))
+    return view._replace(blocking=tuple(blocking), mended_in=_name(workflow, session.step, session))
 
 
 def _view(gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
@@ -96,7 +97,7 @@ def _view(gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
     severities = reviewing.blocking_now(gate.gate, session, gate.id)
     return LoopView(
         gate=gate.id,
-        name=gate.gate.name or gate.name,
+        name=gate.gate.name or _called(gate, session, session.visits.get(gate.id, 1)),
         round=round_,
         limit=session.allowed(gate.id, gate.bound or 1),
         mode=mode,
@@ -104,9 +105,13 @@ def _view(gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
     )
 
 
-def _name(workflow: Definition, step_id: str | None) -> str | None:
+def _name(workflow: Definition, step_id: str | None, session: Session, more: int = 0) -> str | None:
     step = workflow.get(step_id)
-    return step.name if step else None
+    return _called(step, session, session.visits.get(step.id, 0) + more) if step else None
+
+
+def _called(step: StepDef, session: Session, visit: int) -> str:
+    return name_of(step, in_context(step, session.params, session.state, visit, session.id))
 
 
 def handed_back(session: Session, place: str | None) -> tuple[str, ...]:

@@ -21,7 +21,9 @@ from flowrail.machines.document import parse
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-SHOWN_ID = re.compile(r"([a-z]+(?:-[a-z]+)*)-[a-z0-9]{6}\b(?<=\d[a-z0-9]|[a-z]\d)")
+_ID = r"[a-z]+(?:-[a-z]+)*-[a-z0-9]{6}\b(?<=\d[a-z0-9]|[a-z]\d)"
+SHOWN = re.compile(rf"(?:{_ID}|(?<=--token )[a-z0-9]{{12}}\b)")
+"""An id as a page shows one, or a token: whatever was really given stands in for it."""
 FENCE = re.compile(
     r"^(?:`(?P<path>[\w./-]+)`:\n\n)?(?P<fence>`{3,})(?P<kind>\w+)\n(?P<body>.*?)^(?P=fence)$",
     re.DOTALL | re.MULTILINE,
@@ -52,7 +54,7 @@ def test_every_command_shown_prints_what_is_shown(page: Path) -> None:
         elif block["kind"] == "console":
             for command, shown in commands(block["body"]):
                 printed = run(command, ids)
-                assert matches(shown, printed), f"{command}\n--- shown\n{shown}\n--- printed\n{printed}"
+                assert matches(shown, printed, ids), f"{command}\n--- shown\n{shown}\n--- printed\n{printed}"
 
 
 @pytest.mark.parametrize("page", [each for each in PAGES if blocks(each, "yaml")], ids=name)
@@ -82,23 +84,37 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 
 def run(command: str, ids: dict[str, str]) -> str:
-    """Run one shown command, the ids shown in it replaced by those that were really given."""
-    words = shlex.split(SHOWN_ID.sub(lambda found: ids.get(found.group(1), found.group()), command))
+    """Run one shown command, ids and tokens shown in it replaced by those that were really given."""
+    words = shlex.split(SHOWN.sub(lambda found: ids.get(found.group(), found.group()), command))
     assert words[0] == "flow"
     out = io.StringIO()
     with redirect_stdout(out), redirect_stderr(out):
         main(words[1:])
-    printed = out.getvalue()
-    for real in re.findall(r"\b([a-z]+(?:-[a-z]+)*)-([a-z0-9]{6}) · revision", printed):
-        ids[real[0]] = "-".join(real)
-    return printed
+    return out.getvalue()
 
 
-def matches(shown: str, printed: str) -> bool:
-    """Return whether *printed* is what is *shown*: `…` stands for anything, an id for any id."""
-    pattern = "".join(
-        ".*" if part == "…" else r"[a-z0-9]{6}" if part.startswith("\0") else re.escape(part)
-        for part in re.split(r"(…|\0)", SHOWN_ID.sub(lambda found: f"{found.group(1)}-\0", shown.rstrip()))
-    )
+def matches(shown: str, printed: str, ids: dict[str, str]) -> bool:
+    """Return whether *printed* is what is *shown*: `…` stands for anything, an id for one and the same.
+
+    What an id of the page stands for is kept in *ids*.
+    """
+    names: dict[str, str] = {}
+
+    def part(text: str) -> str:
+        if text == "…":
+            return ".*"
+        if text in ids:
+            return re.escape(ids[text])
+        if text in names:
+            return f"(?P={names[text]})"
+        names[text] = f"id{len(names)}"
+        stem = re.escape(text[:-6]) if "-" in text else "[a-z0-9]{6}"
+        return f"(?P<{names[text]}>{stem}[a-z0-9]{{6}})"
+
+    tokens = re.split(rf"(…|{SHOWN.pattern})", shown.rstrip())
+    pattern = "".join(part(each) if at % 2 else re.escape(each) for at, each in enumerate(tokens))
     folded = re.compile(re.sub(r"(?:\\ )+", r"\\s+", pattern), re.DOTALL)
-    return folded.fullmatch(printed.rstrip()) is not None
+    found = folded.fullmatch(printed.rstrip())
+    if found is not None:
+        ids.update({text: found[name] for text, name in names.items()})
+    return found is not None

@@ -28,6 +28,7 @@ from flowrail.machines.advance import advance, start
 from flowrail.machines.definition import Delegation, GateDef, OptionDef, Outcome, QuestionDef
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance import Guidance, guide
+from flowrail.machines.params import Arg
 from flowrail.machines.session import Report, Session
 from flowrail.machines.together import facts_line, handed_back
 from flowrail.machines.views import LoopView
@@ -174,6 +175,27 @@ def test_a_loop_is_told_from_every_place_in_it() -> None:
     passed = report(flow, again, "ok")
     assert loop(flow, passed) == LoopView("gate", "Quality", 2, 2, "passed", every, (), "Work")
     assert loop(flow, report(flow, passed, "done")) is None
+
+
+def test_steps_of_a_loop_are_named_as_they_read_then() -> None:
+    flow = workflow(
+        step("work", title="Work on $topic (try $visit)", next={"ok": "gate"}),
+        step(
+            "gate",
+            title="Is $topic done",
+            gate=GateDef("", "work", limit=1),
+            next={"ok": None, "fail": "work"},
+        ),
+        params={"topic": Arg(default="it")},
+    )
+    at_gate = report(flow, found(flow, start(flow, now=NOW), "MUST"), "ok")
+
+    view = loop(flow, at_gate)
+    (question,) = asking.asked(report(flow, at_gate, "done"))
+
+    assert view is not None
+    assert (view.name, view.mended_in) == ("Is it done", "Work on it (try 2)")
+    assert question.text.startswith("Is it done: 1 round, and it did not pass its review.")
 
 
 def test_granted_rounds_count() -> None:

@@ -49,11 +49,17 @@ GROUPS = {
             "conditional_dispatch",
             "orchestrator_constraint",
         ),
-        "For scripts, and for work that needs no record. A step with a `dispatch` prints its own launches.",
+        (
+            "For scripts, and for work that needs no record. A step with a `dispatch` prints its own launches: "
+            "[Give work to many agents](../how-to/fan-out.md)."
+        ),
     ),
     "Reviews": (
         ("qr_banner", "post_qr_routing", "qr_file_output", "gate_actions", "gate_step"),
-        "For scripts. A `gate` of a workflow prints its banner, its stop condition and its round by itself.",
+        (
+            "For scripts. A `gate` of a workflow prints its banner, its stop condition and its round by itself: "
+            "[Have work reviewed until it holds](../how-to/review-loop.md)."
+        ),
     ),
     "Plain text": (
         ("text_step_header", "text_output", "step", "invoke_command"),
@@ -87,6 +93,8 @@ In a fence, `name: value` lines are arguments, lines beginning with `- ` are ite
 goes on with the item before. Where the block takes a mapping, its lines are `NAME = VALUE`. A block that holds
 others has a fence with a longer mark than theirs, its `name: value` lines in front. `$name` is filled as
 everywhere, `$$` is a dollar. A fence that cannot become its block stays text, and `flow check` says why (FR152).
+
+Why some of them say what they say: [What research shaped in the blocks](../explanation/research.md).
 """
 
 
@@ -98,7 +106,7 @@ def page() -> str:
         parts += [_shown(name) for name in names]
     parts.append(
         "## Questions of agents\n\nTwo texts, constants of `flowrail`. Each step that gives work to agents tells "
-        "the one, each agent's first step the other.\n"
+        "the one, each agent's first step the other: [Ask the user](../how-to/ask-the-user.md).\n"
     )
     for name, (constant, about) in TEXTS.items():
         parts.append(f"### {name}\n\n`{constant}`. {about}\n")
