@@ -7,7 +7,7 @@ works, and may surprise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from flowrail.discovery.candidate import Skipped
@@ -37,8 +37,11 @@ _TWICE = frozenset({"NAME_DIFFERS"})
 _DIALECTS = {"v3": "v3", "v2": "v2 (legacy)", "v2+v3": "both", "": "the registry alone"}
 
 
-def diagnose(world: World) -> dict[str, Any]:
-    """Return what `flow doctor` tells, as plain data: sections with facts, findings, and how many."""
+def diagnose(world: World, more: Sequence[Callable[[], Section]] = ()) -> dict[str, Any]:
+    """Return what `flow doctor` tells, as plain data: sections with facts, findings, and how many.
+
+    *more* are sections of rooms that this one does not know.
+    """
     found = discover(world.cwd, world.home, world.environ, extra=world.extra, ask_git=world.ask_git)
     roots = found.places.usable
     sections = [
@@ -48,6 +51,7 @@ def diagnose(world: World) -> dict[str, Any]:
         guarded("workflows", lambda: _workflows(roots, world.cwd)),
         guarded("sessions", lambda: sessions(world)),
         leave(roots, world.state),
+        *(each() for each in more),
     ]
     findings = [{"section": each.name, **finding._asdict()} for each in sections for finding in each.findings]
     counts = Counter(finding["severity"] for finding in findings)

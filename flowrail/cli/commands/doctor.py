@@ -7,6 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.formatters.doctor import render
+from flowrail.hosts.examination import hooks_section
 from flowrail.skills.doctoring import diagnose
 from flowrail.skills.examining import World
 
@@ -18,12 +19,13 @@ from flowrail.skills.examining import World
 def command(as_json: bool, roots: tuple[str, ...], store: str | None) -> int:
     """Examine the whole set-up and say what to mend
 
-    Places and files of skills, collisions, dialects, workflows, hosts, sessions, trust, versions.
+    Places and files of skills, collisions, dialects, workflows, hosts and their hooks, sessions, trust,
+    versions.
     Nothing is run or written. Exits 1 where anything is wrong; warnings are not.
     """
     here = Here(store=store, roots=roots)
     world = World(here.cwd, here.home, here.environ, here.state, here.store_path, roots, here.ask_git)
-    examined = diagnose(world)
+    examined = diagnose(world, [lambda: hooks_section(world)])
     if as_json:
         output.data(examined)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowrail.cli.lazy import Entry, LazyGroup
 
 _HERE = "flowrail.cli.commands.hook"
-_EVENTS = "Called by a host: JSON in, JSON out"
+_EVENTS, _SETUP = "Called by a host: JSON in, JSON out", "Set up"
 
 HELP = """Answer the hooks of an agent's host, and set them up
 
@@ -18,6 +18,8 @@ command = LazyGroup(
     name="hook",
     help=HELP,
     table={
+        "install": Entry(f"{_HERE}.install", _SETUP, "Put our hooks into a host's settings"),
+        "uninstall": Entry(f"{_HERE}.uninstall", _SETUP, "Take our hooks out of a host's settings again"),
         "session-start": Entry(f"{_HERE}.session_start", _EVENTS, "Tell which sessions are open here"),
         "stop": Entry(f"{_HERE}.stop", _EVENTS, "Keep an agent at a procedure that is not finished"),
         "subagent-stop": Entry(

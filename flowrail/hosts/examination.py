@@ -1,0 +1,53 @@
+"""Our hooks in the settings of hosts, as `flow doctor` looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flowrail.errors import FlowError
+from flowrail.hosts.setup import Place, look, places
+from flowrail.machines.findings import Finding
+from flowrail.skills.examining import Section, World
+
+
+def hooks_section(world: World) -> Section:
+    """Return where our hooks stand, and what is wrong with that."""
+    seen = [(each, look(each)) for each in places(world.cwd, world.home, world.environ)]
+    facts: list[str] = []
+    findings: list[Finding] = []
+    data: list[dict[str, Any]] = []
+    installed: dict[str, list[Place]] = {}
+    for where, told in seen:
+        if isinstance(told, FlowError):
+            message = f"the settings of {where.host} cannot be read: {told.message}"
+            findings.append(Finding("SETTINGS_UNREADABLE", "warning", message, told.hint, where.path))
+            continue
+        hooks = told or {}
+        findings += _findings(where, hooks)
+        if any(each is not None for each in hooks.values()):
+            installed.setdefault(where.host, []).append(where)
+            facts.append(f"{where.host}, {where.to}: {where.path}")
+        data.append({**where._asdict(), "events": dict(hooks)})
+    findings += [_twice(host, both) for host, both in installed.items() if len(both) > 1]
+    none = ["none; `flow hook install` puts them into a host's settings"]
+    return Section("hooks", facts or none, findings, {"hooks": data})
+
+
+def _findings(where: Place, hooks: Mapping[str, bool | None]) -> Iterator[Finding]:
+    missing = [event for event, stands in hooks.items() if stands is None]
+    old = [event for event, stands in hooks.items() if stands is False]
+    again = f"flow hook install --host {where.host} --to {where.to}"
+    if missing and len(missing) < len(hooks):
+        message = f"of our hooks, {', '.join(missing)} is missing in the settings of {where.host}"
+        yield Finding("HOOKS_MISSING", "warning", message, again, where.path)
+    if old:
+        message = f"our hooks {', '.join(old)} in the settings of {where.host} are those of another version"
+        yield Finding("HOOKS_OUTDATED", "warning", message, again, where.path)
+
+
+def _twice(host: str, both: list[Place]) -> Finding:
+    message = f"our hooks stand twice in the settings of {host}, so an agent may be held twice for one stop"
+    return Finding(
+        "HOOKS_TWICE", "warning", message, f"flow hook uninstall --host {host} --to project", both[0].path
+    )

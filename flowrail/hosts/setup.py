@@ -1,0 +1,192 @@
+"""Hooks put into a host's settings, taken away again, and looked at.
+
+What was put in is written down in the user's own state, so that taking it away gives back the very bytes
+that were there; where somebody has changed the settings since, what is ours is found by its form.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from flowrail import _files
+from flowrail.discovery.locations import config_folder, find_project_root
+from flowrail.errors import ConflictError, DocumentError, FlowError
+from flowrail.hosts.jsonc import without
+from flowrail.hosts.settings import standing, with_hooks, without_hooks
+
+HOSTS = ("claude-code", "codex")
+OTHER = "other"
+"""Any host that calls no hooks of this form."""
+LARGEST = 1_000_000
+FORMAT = 1
+
+
+class LinkedSettingsError(ConflictError):
+    """The project's settings are a link; what it leads to is nobody's to change for the project."""
+
+    code = "SETTINGS_LINKED"
+
+
+class Place(NamedTuple):
+    """Where a host keeps its settings: which host, whose, and the file."""
+
+    host: str
+    to: str
+    path: str
+
+
+class Done(NamedTuple):
+    """What became of one host's settings: the text before and after, `None` where there is no file."""
+
+    place: Place
+    before: str | None
+    after: str | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is another now."""
+        return self.before != self.after
+
+
+def place(host: str, to: str, *, cwd: str, home: str, environ: Mapping[str, str]) -> Place:
+    """Return where *host* keeps the settings of the project that *cwd* is in, or the user's own."""
+    if to == "home":
+        moved = environ.get("CODEX_HOME") or os.path.join(home, ".codex")
+        folder = config_folder(home, environ) if host == "claude-code" else moved
+    else:
+        folder = os.path.join(find_project_root(cwd), ".claude" if host == "claude-code" else ".codex")
+    name = "settings.json" if host == "claude-code" else "hooks.json"
+    return Place(host, to, os.path.join(folder, name))
+
+
+def places(cwd: str, home: str, environ: Mapping[str, str]) -> list[Place]:
+    """Return every place that our hooks may stand in."""
+    found = [
+        place(host, to, cwd=cwd, home=home, environ=environ) for host in HOSTS for to in ("project", "home")
+    ]
+    return list({os.path.realpath(each.path): each for each in found}.values())
+
+
+def install(where: Place, state: str, *, permissions: bool, dry_run: bool) -> Done:
+    """Put our hooks into a host's settings, everything else left as it is."""
+    real = _real(where)
+    before = _text(real)
+    kept = _kept(real, state, before)
+    bare = _bare(before, kept)
+    if kept is None and before is not None and False in standing_of(before, real).values():
+        bare = without_hooks(before, source=real)  # those of an earlier version, put in by another hand
+    permissions = permissions or bool(kept and kept["permissions"])
+    edited = with_hooks(bare, permissions=permissions, source=real)
+    if not dry_run and edited.text != before:
+        record = {
+            "format": FORMAT,
+            "path": real,
+            "after": _digest(edited.text),
+            "spans": edited.spans,
+            "made": bare is None,
+            "permissions": permissions,
+        }
+        _files.make_private_dir(os.path.join(state, "hosts"))
+        _files.write_atomic(_record(real, state), json.dumps(record).encode() + b"\n")
+        os.makedirs(os.path.dirname(real), exist_ok=True)
+        _files.write_atomic(real, edited.text.encode(), mode=_mode(real))
+    return Done(where, before, edited.text)
+
+
+def uninstall(where: Place, state: str, *, dry_run: bool) -> Done:
+    """Take our hooks out of a host's settings again."""
+    real = _real(where)
+    before = _text(real)
+    kept = _kept(real, state, before)
+    after = _bare(before, kept) if kept else (None if before is None else without_hooks(before, source=real))
+    if not dry_run:
+        if after is None and before is not None:
+            os.unlink(real)
+        elif after is not None and after != before:
+            _files.write_atomic(real, after.encode(), mode=_mode(real))
+        with suppress(OSError):
+            os.unlink(_record(real, state))
+    return Done(where, before, after)
+
+
+def standing_of(text: str, source: str) -> dict[str, bool | None]:
+    """Return how our hooks stand in a text; one that holds nothing has none."""
+    return standing(text, source=source) if text.strip("\ufeff \t\r\n") else {}
+
+
+def look(where: Place) -> dict[str, bool | None] | FlowError | None:
+    """Return how our hooks stand in a host's settings; `None` without a file, or what is wrong with it."""
+    try:
+        text = _text(os.path.realpath(where.path))
+        return None if text is None else standing_of(text, where.path)
+    except FlowError as error:
+        return error
+
+
+def _real(where: Place) -> str:
+    """Return the file itself: in home it may be a link, to somebody's dotfiles."""
+    real = os.path.realpath(where.path)
+    parts = (where.path, os.path.dirname(where.path))
+    if where.to != "home" and any(os.path.islink(each) for each in parts):
+        raise LinkedSettingsError(
+            f"{where.path} is behind a link",
+            hint=f"change {real} by hand, or use --to home",
+            place=where.path,
+        )
+    return real
+
+
+def _text(path: str) -> str | None:
+    try:
+        data = _files.read_bounded(path, limit=LARGEST, what="the host's settings")
+    except _files.MissingFileError:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise DocumentError("is no UTF-8", hint="mend it first", place=path) from None
+
+
+def _kept(path: str, state: str, text: str | None) -> dict[str, Any] | None:
+    """Return what was written down when hooks were put in, if the settings are as they were then."""
+    if text is None:
+        return None
+    try:
+        data = json.loads(_files.read_bounded(_record(path, state), limit=LARGEST, what="what was put in"))
+        spans = [(int(at), int(length)) for at, length in data["spans"]]
+        fits = data["path"] == path and data["after"] == _digest(text)
+        return (
+            {"spans": spans, "made": data["made"] is True, "permissions": bool(data["permissions"])}
+            if fits
+            else None
+        )
+    except (DocumentError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _bare(text: str | None, kept: Mapping[str, Any] | None) -> str | None:
+    """Return *text* without what was put in; `None` where the file was made for it."""
+    if text is None or kept is None:
+        return text
+    return None if kept["made"] else without(text, kept["spans"])
+
+
+def _record(path: str, state: str) -> str:
+    return os.path.join(state, "hosts", f"{sha256(os.fsencode(path)).hexdigest()[:32]}.json")
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _mode(path: str) -> int:
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        return 0o644

@@ -1,0 +1,361 @@
+"""Hooks put into settings and taken out again: everything else stays, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.hooks import A, claude_code, within
+from support.sandbox import flow, process, put_skill, told
+
+from flowrail.errors import DocumentError
+from flowrail.hosts.examination import hooks_section
+from flowrail.hosts.jsonc import parse
+from flowrail.hosts.protocol import EVENTS
+from flowrail.hosts.settings import PERMISSIONS, command_of, hooks, with_hooks, without_hooks
+from flowrail.skills.examining import World
+
+PROJECT = Path(".claude/settings.json")
+SETTINGS = {
+    "none": None,
+    "empty": "",
+    "blank": "\n\n",
+    "an empty object": "{}",
+    "an empty object with a line": "{\n}\n",
+    "an object with a remark": "{ // mine\n}\n",
+    "one key": '{"model": "opus"}',
+    "no line at its end": '{\n  "model": "opus"\n}',
+    "tabs": '{\n\t"model": "opus",\n\t"env": {\n\t\t"A": "1"\n\t}\n}\n',
+    "four spaces": '{\n    "b": 1,\n    "a": 2\n}\n',
+    "CRLF": '{\r\n  "b": 1,\r\n  "a": 2\r\n}\r\n',
+    "a byte order mark": '\ufeff{\n  "b": 1\n}\n',
+    "comments": '// mine\n{\n  /* first */ "b": 1, // one, "quoted" {\n  // "hooks": {}\n  "a": [1, 2] // two\n} // end\n',
+    "commas at the end": '{\n  "b": [1, 2,],\n  "a": {"x": 1,},\n}\n',
+    "empty hooks": '{"hooks": {}}',
+    "hooks of others": """\
+{
+  "hooks": {
+    // ours first
+    "Stop": [{"matcher": "", "hooks": [{"type": "command", "command": "say 'done, }]'"}]}],
+    "PostToolUse": [
+      {"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "fmt"}]},  // format
+    ]
+  },
+  "permissions": {"allow": ["Bash(ls *)"], "deny": []}
+}
+""",
+    "an empty list": '{"hooks": {"Stop": [], "PreToolUse": [ ]}, "permissions": {"allow": []}}',
+    "odd text": '{"é": "\\u00e9\\"\\\\ // no comment", "hooks": {"Stop": [\n]}}',
+    "a key twice": '{"hooks": 1, "hooks": {}}',
+}
+REMARK = re.compile(r"//[^\"\n]*|/\*.*?\*/")
+
+
+def put(text: str | None) -> bytes | None:
+    if text is None:
+        return None
+    PROJECT.parent.mkdir(exist_ok=True)
+    PROJECT.write_bytes(text.encode())
+    return PROJECT.read_bytes()
+
+
+def now() -> bytes | None:
+    return PROJECT.read_bytes() if PROJECT.exists() else None
+
+
+def plain(text: str | bytes | None) -> Any:
+    text = text.decode() if isinstance(text, bytes) else text
+    return parse(text, source="x").value if text and text.strip("\ufeff \n") else {}
+
+
+@pytest.mark.parametrize("permissions", [False, True])
+@pytest.mark.parametrize("what", SETTINGS)
+def test_installing_and_taking_away_leaves_the_very_bytes(what: str, permissions: bool) -> None:
+    before = put(SETTINGS[what])
+    words = ["hook", "install", *(["--permissions"] if permissions else [])]
+
+    assert told(*words)["changed"] is True
+    installed = now()
+    assert told(*words)["changed"] is False
+    assert now() == installed
+    assert told("hook", "uninstall")["changed"] is True
+    assert now() == before
+    told(*words)
+    assert now() == installed
+    told("hook", "uninstall")
+    assert now() == before
+
+
+@pytest.mark.parametrize("what", SETTINGS)
+def test_what_was_there_stays_and_ours_stands_beside_it(what: str) -> None:
+    text = SETTINGS[what]
+    after = with_hooks(text, permissions=True, source="x").text
+    was, is_now = plain(text), plain(after)
+
+    for key in was.keys() - {"hooks", "permissions"}:
+        assert is_now[key] == was[key]
+    for name, groups in hooks().items():
+        assert is_now["hooks"][name][-1:] == groups
+    for name, groups in (was.get("hooks") or {}).items():
+        assert is_now["hooks"][name][: len(groups)] == groups
+    assert set(PERMISSIONS) <= set(is_now["permissions"]["allow"])
+    assert REMARK.findall(after)[: len(REMARK.findall(text or ""))] == REMARK.findall(text or "")
+    assert after.count("\r\n") in {0, after.count("\n")}
+    if "//" not in after and not re.search(r",\s*[\]}]", after):
+        assert json.loads(after.removeprefix("\ufeff")) == is_now
+
+
+@pytest.mark.parametrize("what", SETTINGS)
+def test_where_nobody_knows_what_was_put_in_it_is_found_by_its_form(what: str) -> None:
+    text = SETTINGS[what] or "{}"
+    rid = without_hooks(with_hooks(text, permissions=True, source="x").text, source="x")
+
+    assert without_hooks(rid, source="x") == rid
+    was, is_now = plain(text), plain(rid)
+    for each in (was, is_now):  # what holds nothing goes with it
+        each.get("hooks", {}) and each["hooks"].update(
+            {name: each["hooks"].get(name) or [] for name in hooks()}
+        )
+        each["hooks"] = {name: groups for name, groups in (each.get("hooks") or {}).items() if groups}
+        each.get("permissions", {}).get("allow") or each.pop("permissions", None)
+    assert is_now == was
+    assert REMARK.findall(rid) == REMARK.findall(text)
+
+
+def test_what_somebody_changed_meanwhile_stays() -> None:
+    put(SETTINGS["hooks of others"])
+    told("hook", "install", "--permissions")
+    edited = PROJECT.read_text().replace('"fmt"', '"fmt2"').replace('"Bash(flow step *)",', "")
+    mine = json.dumps({"type": "command", "command": "mine"})
+    edited = edited.replace('"timeout": 10\n          }', f'"timeout": 10\n          }},\n {mine}', 1)
+    PROJECT.write_text(edited)
+
+    told("hook", "uninstall")
+
+    left = plain(PROJECT.read_text())
+    assert "flow hook" not in PROJECT.read_text()
+    assert [each["hooks"][0]["command"] for each in left["hooks"]["PostToolUse"]] == ["fmt2"]
+    assert "mine" in PROJECT.read_text()
+    assert left["permissions"]["allow"] == ["Bash(ls *)"]
+
+
+def test_hooks_of_another_version_are_replaced() -> None:
+    old = {"hooks": [{"type": "command", "command": "flow hook stop --old"}]}
+    put(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}, old]}}))
+    (found,) = [each for each in findings() if each["code"] == "HOOKS_OUTDATED"]
+    assert "stop" in found["message"]
+
+    told("hook", "install")
+
+    text = PROJECT.read_text()
+    assert "--old" not in text
+    assert json.loads(text)["hooks"]["Stop"][0]["hooks"][0]["command"] == "x"
+    assert text.count("flow hook stop") == 1
+
+
+DOCUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+GROUPS = st.lists(
+    st.fixed_dictionaries(
+        {"hooks": st.lists(st.fixed_dictionaries({"command": st.text(max_size=4)}), max_size=2)}
+    ),
+    max_size=2,
+)
+OWN = st.fixed_dictionaries(
+    {},
+    optional={
+        "hooks": st.dictionaries(st.sampled_from([*EVENTS.values(), "Other"]), GROUPS, max_size=4),
+        "permissions": st.fixed_dictionaries(
+            {}, optional={"allow": st.lists(st.text(max_size=4), max_size=2)}
+        ),
+        "x": DOCUMENTS,
+        "y": DOCUMENTS,
+    },
+)
+
+
+@given(OWN, st.sampled_from([None, 1, 2, 4, "\t"]), st.booleans())
+def test_whatever_the_settings_are_putting_in_can_be_undone(
+    value: Any, indent: Any, permissions: bool
+) -> None:
+    text = json.dumps(value, indent=indent)
+    edited = with_hooks(text, permissions=permissions, source="x")
+    again = with_hooks(edited.text, permissions=permissions, source="x")
+
+    assert again.text == edited.text
+    found = json.loads(edited.text)
+    for name, groups in hooks().items():
+        assert found["hooks"][name] == [*value.get("hooks", {}).get(name, []), *groups]
+    for name in {"x", "y"} & value.keys():
+        assert found[name] == value[name]
+    rid = edited.text
+    for at, length in sorted(edited.spans, reverse=True):
+        rid = rid[:at] + rid[at + length :]
+    assert rid == text
+
+
+@given(DOCUMENTS)
+def test_json_is_read_as_json(value: Any) -> None:
+    assert parse(json.dumps(value), source="x").value == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[", '{"a"', '{"a":', '{"a": 1 "b": 2}', "[1 2]", "{a: 1}", "nope", "01", '"\n"', "{} x", "[,]", "/* x", "'a'",
+     "[" * 200 + "]" * 200, '{"a": -}', '{"a": "\\x"}', "{,}"],
+)  # fmt: skip
+def test_what_is_no_json_is_refused_and_left_alone(text: str) -> None:
+    with pytest.raises(DocumentError):
+        parse(text, source="x")
+    before = put(text)
+    for verb in ("install", "uninstall"):
+        ran = flow("hook", verb, "--json")
+        assert ran.status == 2
+        assert now() == before
+    assert [each["code"] for each in findings()] == ["SETTINGS_UNREADABLE"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "7",
+        '{"hooks": []}',
+        '{"hooks": {"Stop": {}}}',
+        '{"permissions": []}',
+        '{"permissions": {"allow": 1}}',
+    ],
+)
+def test_settings_of_another_shape_are_refused_and_left_alone(text: str) -> None:
+    before = put(text)
+    ran = flow("hook", "install", "--permissions", "--json")
+
+    assert (ran.status, ran.error["code"]) == (4, "ODD_SETTINGS")
+    assert now() == before
+    told("hook", "uninstall")
+    assert now() == before
+
+
+def findings() -> list[dict[str, Any]]:
+    """Return what an examination finds of hooks."""
+    state = Path(os.environ["HOME"]) / "state"
+    world = World(os.getcwd(), os.environ["HOME"], os.environ, str(state), ".flow")
+    return [each._asdict() for each in hooks_section(world).findings]
+
+
+def test_nothing_is_written_on_trial_and_what_would_be_is_shown() -> None:
+    before = put(SETTINGS["tabs"])
+    shown = flow("hook", "install", "--dry-run").out
+
+    assert "+" in shown
+    assert "flow hook stop" in shown
+    assert "nothing was written" in shown
+    assert now() == before
+    told("hook", "install")
+    installed = now()
+    assert "-" in flow("hook", "uninstall", "--dry-run").out
+    assert now() == installed
+
+
+def test_a_users_own_settings_may_be_a_link_and_the_projects_may_not(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}\n")
+    real.chmod(0o640)
+    home = Path(os.environ["HOME"]) / ".claude"
+    home.mkdir()
+    (home / "settings.json").symlink_to(real)
+
+    told("hook", "install", "--to", "home")
+    assert (home / "settings.json").is_symlink()
+    assert "flow hook stop" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o640
+    told("hook", "uninstall", "--to", "home")
+    assert real.read_text() == "{}\n"
+    PROJECT.parent.mkdir()
+    PROJECT.symlink_to(real)
+    ran = flow("hook", "install", "--json")
+    assert (ran.status, ran.error["code"]) == (4, "SETTINGS_LINKED")
+    assert real.read_text() == "{}\n"
+
+
+def test_codex_has_a_file_of_its_own() -> None:
+    out = flow("hook", "install", "--host", "codex").out
+    assert "/hooks" in out
+    assert json.loads(Path(".codex/hooks.json").read_text()) == {"hooks": hooks()}
+    told("hook", "install", "--host", "codex", "--to", "home", "--permissions")
+    assert "permissions" not in (Path(os.environ["HOME"]) / ".codex/hooks.json").read_text()
+    assert [each["code"] for each in findings()] == ["HOOKS_TWICE"]
+    told("hook", "uninstall", "--host", "codex")
+    assert not Path(".codex/hooks.json").exists()
+    assert findings() == []
+
+
+def test_other_hosts_are_told_what_can_be_done() -> None:
+    out = flow("hook", "install", "--host", "other").out
+
+    assert "AGENTS.md" in out
+    assert "flow resume ID" in out
+    assert told("hook", "install", "--host", "other")["hooks"] == []
+
+
+def test_the_doctor_knows_what_is_missing() -> None:
+    assert findings() == []
+    assert "flow hook install" in flow("doctor").out
+    told("hook", "install")
+    assert findings() == []
+    assert str(PROJECT) in flow("doctor").out
+    text = PROJECT.read_text()
+    PROJECT.write_text(text.replace('"SubagentStop"', '"Other"'))
+    (found,) = [each for each in flow("doctor", "--json").data["findings"] if each["section"] == "hooks"]
+    assert (found["code"], found["severity"]) == ("HOOKS_MISSING", "warning")
+    assert "subagent-stop" in found["message"]
+
+
+def test_what_a_host_runs_answers_even_where_there_is_no_flow(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for event in EVENTS:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command_of(event)], env={"PATH": str(tmp_path / "bin")}, input="{}",
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
+
+
+def test_what_is_installed_is_what_answers() -> None:
+    put_skill("small")
+    session = within(A, "start", "small")["session"]
+    told("hook", "install")
+    settings = json.loads(PROJECT.read_text())
+    (hook,) = settings["hooks"]["Stop"][0]["hooks"]
+    words = hook["command"].partition(" 2>")[0].split()
+
+    assert words[0] == "flow"
+    assert session in process(*words[1:], stdin=json.dumps(claude_code("stop"))).out
+
+
+def test_no_permission_lets_an_agent_decide_for_a_person() -> None:
+    words = {rule.split()[1] for rule in PERMISSIONS}
+
+    assert not words & {
+        "trust",
+        "untrust",
+        "adopt",
+        "hook",
+        "install",
+        "uninstall",
+        "migrate",
+        "prune",
+        "rewind",
+        "mcp",
+    }
+    assert all(flow(word, "--help").status == 0 for word in words)
