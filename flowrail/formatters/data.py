@@ -43,6 +43,7 @@ def render(guidance: Guidance) -> dict[str, Any]:
         "finding_command": guidance.finding_command,
         "loop": plain(guidance.loop._asdict()) if guidance.loop else None,
         "ask_command": guidance.ask_command,
+        "said": [plain(each) for each in guidance.said],
         "forbids": list(guidance.forbids),
     }
 

@@ -22,7 +22,11 @@ def render(guidance: Guidance) -> str:
     parts.append(visible("\n".join(pieces(guidance)).strip("\n")))
     if guidance.forbids:
         parts.append(f"Not in this step: {one_line(', '.join(guidance.forbids))}")
-    parts += [part for part in (_dispatches(guidance), _questions(guidance), _findings(guidance)) if part]
+    parts += [
+        part
+        for part in (_said(guidance), _dispatches(guidance), _questions(guidance), _findings(guidance))
+        if part
+    ]
     if guidance.next:
         parts.append(_next(guidance))
     return "\n\n".join(parts)
@@ -68,6 +72,14 @@ def _dispatches(guidance: Guidance) -> str:
 
 def _result(result: object) -> str:
     return shortened(one_line(example_text(result)), 200)
+
+
+def _said(guidance: Guidance) -> str:
+    return "\n".join(
+        f"The user said: {one_line(each['question'])}  {one_line('; '.join(each['answer']))}"
+        + (f"  because: {one_line(each['reason'])}" if each["reason"] else "")
+        for each in guidance.said
+    )
 
 
 def _questions(guidance: Guidance) -> str:
@@ -131,7 +143,11 @@ def standing(guidance: Guidance) -> str:
     parts = [_header(guidance)]
     given = _given(guidance)
     parts.append(f"started {guidance.started_at}{given}")
-    parts += [part for part in (_dispatches(guidance), _questions(guidance), _findings(guidance)) if part]
+    parts += [
+        part
+        for part in (_said(guidance), _dispatches(guidance), _questions(guidance), _findings(guidance))
+        if part
+    ]
     if guidance.next:
         parts.append(_next(guidance))
     return "\n".join(parts)

@@ -8,7 +8,7 @@ from flowrail.formatters.data import plain
 from flowrail.formatters.elements import element
 from flowrail.formatters.escape import one_line, visible
 from flowrail.formatters.told import FENCE, FINDING
-from flowrail.machines.asking import Put
+from flowrail.machines.asking import Asked, Put
 from flowrail.machines.dispatching import Ended, Handed
 from flowrail.machines.guidance import Guidance, command
 from flowrail.machines.markup import Markup
@@ -88,12 +88,16 @@ def put_data(put: Put) -> dict[str, Any]:
     """Return questions that were put, also as a host's question tool takes them."""
     return {
         "session": put.session,
-        "questions": [plain(each._asdict()) for each in put.questions],
+        "questions": [_question(each) for each in put.questions],
         "host": as_host_questions(put.written),
         "block": put_text(put),
         "answer_command": put.answer,
         "resume_command": put.resume,
     }
+
+
+def _question(each: Asked) -> dict[str, Any]:
+    return {**plain(each._asdict()), "options": [option._asdict() for option in each.options]}
 
 
 def invocation(guidance: Guidance, place: str) -> str:

@@ -66,7 +66,7 @@ def _body(guidance: Guidance) -> list[str]:
     parts.append("<current_action>\n" + told.strip("\n") + "\n</current_action>")
     if guidance.forbids:
         parts.append(f"<not_in_this_step>{xml_text(', '.join(guidance.forbids))}</not_in_this_step>")
-    parts += [*_dispatches(guidance), *_questions(guidance), *_findings(guidance)]
+    parts += [*_said(guidance), *_dispatches(guidance), *_questions(guidance), *_findings(guidance)]
     if guidance.finding_command:
         append = attributes(append=FINDING)
         parts.append(f"<finding_command{append}>{xml_text(guidance.finding_command)}</finding_command>")
@@ -116,6 +116,13 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
         )
         yield f"<dispatch{about}>{xml_text(inside)}</dispatch>"
     yield "</dispatches>"
+
+
+def _said(guidance: Guidance) -> Iterator[str]:
+    for each in guidance.said:
+        about = attributes(id=each["id"], reason=each["reason"] or None)
+        words = xml_text("; ".join(each["answer"]))
+        yield f"<user_said{about}><text>{xml_text(each['question'])}</text>{words}</user_said>"
 
 
 def _questions(guidance: Guidance) -> Iterator[str]:

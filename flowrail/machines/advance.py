@@ -113,6 +113,7 @@ def advance(
         passed=() if chosen.stop else _passed(workflow, step.way(taken), to),
         capped=capped,
         at=now,
+        said=_said(session),
     )
     moved = Session(
         id=session.id,
@@ -206,6 +207,15 @@ def settled(session: Session, now: str) -> Session:
     return overdue(session, now)
 
 
+def _said(session: Session) -> tuple[Mapping[str, Any], ...]:
+    """Return what the user answered in the step that is left."""
+    if not session.questions:
+        return ()
+    from flowrail.machines.asking import said
+
+    return said(session)
+
+
 def _choose(step: StepDef, session: Session, report: Report, facts: Mapping[str, Any], call: Call) -> _Chosen:
     answer = _limit_answer(session)
     if answer is not None:
@@ -264,7 +274,8 @@ def _ask_about_limit(step: StepDef, session: Session) -> Session:
     must_only = not grants.get("must_only")
     another = must_only and int(grants.get("another", 0)) < MOST_EXTRA_ROUNDS
     question = asking.limit_question(step, name, visits=session.visit, another=another, must_only=must_only)
-    return asking.with_questions(session, [question])
+    answered = [each for each in asking.asked(session) if not each.is_open]
+    return asking.with_questions(session, [*answered, question])
 
 
 def _grant_round(step: StepDef, session: Session) -> Session:

@@ -138,6 +138,15 @@ def asked(session: Session) -> tuple[Asked, ...]:
     return tuple(from_plain(dict(each), Asked) for each in session.questions)
 
 
+def said(session: Session) -> tuple[Mapping[str, Any], ...]:
+    """Return what the user answered in the current step, to be told in the one after it."""
+    return tuple(
+        {"id": each.id, "question": each.text, "answer": each.answer, "reason": each.reason}
+        for each in asked(session)
+        if each.answer
+    )
+
+
 def with_questions(session: Session, questions: Sequence[Asked]) -> Session:
     """Return *session* with these questions; it waits while one of them is open."""
     status = session.status

@@ -97,6 +97,8 @@ class Guidance(NamedTuple):
     """For an agent that works for another: the command that puts its questions, ``-`` for what it writes."""
     forbids: tuple[str, ...] = ()
     """Tools that the current step does without."""
+    said: tuple[Mapping[str, Any], ...] = ()
+    """What the user answered in the step before this one."""
 
 
 def guide(
@@ -136,6 +138,7 @@ def guide(
         else None,
         parent=session.parent,
         ask_command=command("ask", session.id, "-", store=store) if session.parent else None,
+        said=session.last.said if session.last and session.is_open else (),
         resources=workflow.resources,
         forbids=tuple(step.forbids) if step is not None and session.is_open else (),
     )

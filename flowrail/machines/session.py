@@ -27,7 +27,8 @@ class Move(NamedTuple):
     """One step taken: what was reported where, what it came to, and where it led.
 
     ``to`` is `None` where the run ended. ``passed`` are steps that did not apply, ``capped``
-    says that the limit turned an `iterate` into the way of `ok`.
+    says that the limit turned an `iterate` into the way of `ok`. ``said`` is what the user answered
+    in that step, each as id, question, answer and reason.
     """
 
     step: str
@@ -38,6 +39,12 @@ class Move(NamedTuple):
     passed: tuple[str, ...] = ()
     capped: bool = False
     at: str = ""
+    said: tuple[Mapping[str, Any], ...] = ()
+
+    @staticmethod
+    def left_out_if_default() -> tuple[str, ...]:
+        """Return the fields that are not written where they say nothing; see `_codec`."""
+        return ("said",)
 
 
 class Session(NamedTuple):

@@ -117,6 +117,37 @@ def test_what_fits_nothing_is_refused(begun: Any, words: list[str], status: int,
     assert (ran[0], ran[1]["code"]) == (status, code)
 
 
+@pytest.mark.parametrize("form", ["xml", "text"])
+def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
+    put_skill("said", PLAN.replace("skip: null", "skip: tell"))
+    begun = told("start", "said")
+    told(
+        "answer",
+        begun["session"],
+        "go=other:shorter <b>, and with an example",
+        "how=Docs",
+        "how=Tests",
+        "--reason",
+        "so",
+    )
+    after = told("step", "said", "done")
+
+    assert after["said"] == [
+        {
+            "id": "go",
+            "question": "Go on?",
+            "answer": ["other:shorter <b>, and with an example"],
+            "reason": "so",
+        },
+        {"id": "how", "question": "With what?", "answer": ["Docs", "Tests"], "reason": "so"},
+    ]
+    out = flow("resume", "--format", form).out
+    assert "and with an example" in out
+    assert ("<b>" in out) == (form == "text")
+    assert told("resume")["said"] == after["said"]
+    assert flow("verify", begun["session"]).status == 0
+
+
 def test_an_answer_on_record_stays(begun: Any) -> None:
     told("answer", begun["session"], "go=No")
 
