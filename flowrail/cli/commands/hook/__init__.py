@@ -26,5 +26,6 @@ command = LazyGroup(
             f"{_HERE}.subagent_stop", _EVENTS, "The same for an agent that works for another"
         ),
         "pre-tool-use": Entry(f"{_HERE}.pre_tool_use", _EVENTS, "Deny a tool that the current step forbids"),
+        "plugin": Entry(f"{_HERE}.plugin", _SETUP, "Write a Claude Code plugin: hooks and skills in one"),
     },
 )

@@ -1,0 +1,30 @@
+"""`flow hook plugin`."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.here import Here
+from flowrail.formatters.escape import one_line
+from flowrail.hosts.plugin import build
+
+
+@click.command("plugin")
+@click.argument("folder", metavar="DIR")
+@options.as_json
+def command(folder: str, as_json: bool) -> None:
+    """Write a Claude Code plugin: hooks and skills in one
+
+    DIR becomes a marketplace with one plugin, to be added from there or kept in a repository.
+    The skills are cards; the steps stay with this package, which has to be installed too.
+    """
+    built = build(os.path.normpath(os.path.join(Here().cwd, folder)))
+    if as_json:
+        output.data(built._asdict())
+        return
+    place = one_line(built.folder)
+    output.text(f"{len(built.files)} files in {place}\nIn Claude Code: /plugin marketplace add {place}")
+    output.text("then: /plugin install flowrail@flowrail")

@@ -1,0 +1,106 @@
+"""The plugin: of the documented form, out of the same sources, with nothing in it that is not ours to say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import BUNDLED, flow, told, unchanged
+
+from flowrail import __version__, _yaml
+from flowrail.hosts.settings import hooks
+from flowrail.skills.catalog import bundled_folder
+
+SCHEMAS = Path(__file__).parent / "schemas"
+FILES = {
+    "marketplace.json": ".claude-plugin/marketplace.json",
+    "plugin.json": "plugins/flowrail/.claude-plugin/plugin.json",
+    "hooks.json": "plugins/flowrail/hooks/hooks.json",
+}
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    told("hook", "plugin", str(tmp_path / "market"))
+    return tmp_path / "market"
+
+
+def problems(schema: str, value: object) -> list[str]:
+    jsonschema: Any = pytest.importorskip("jsonschema", reason="jsonschema comes with the extra `mcp`")
+    checker = jsonschema.Draft202012Validator(json.loads((SCHEMAS / schema).read_text()))
+    return [each.message for each in checker.iter_errors(value)]
+
+
+@pytest.mark.parametrize("schema", FILES)
+def test_its_documents_have_the_documented_form(schema: str, built: Path) -> None:
+    assert problems(schema, json.loads((built / FILES[schema]).read_text())) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "wrong"),
+    [
+        ("plugin.json", {}),
+        ("plugin.json", {"name": "Flow Rail"}),
+        ("plugin.json", {"name": "a", "skills": "skills"}),
+        ("plugin.json", {"name": "a", "unknown": 1}),
+        ("marketplace.json", {"name": "a", "owner": {"name": "b"}, "plugins": []}),
+        (
+            "marketplace.json",
+            {"name": "a", "owner": {"name": "b"}, "plugins": [{"name": "a", "source": "../a"}]},
+        ),
+        ("hooks.json", {"hooks": {"Stopp": []}}),
+        ("hooks.json", {"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}),
+    ],
+)
+def test_the_form_refuses_what_the_host_would(schema: str, wrong: object) -> None:
+    assert problems(schema, wrong)
+
+
+def test_names_versions_and_paths_agree(built: Path) -> None:
+    market, plugin, told_hooks = (json.loads((built / path).read_text()) for path in FILES.values())
+    (entry,) = market["plugins"]
+
+    assert entry["name"] == plugin["name"] == "flowrail"
+    assert entry["version"] == plugin["version"] == __version__
+    assert (built / entry["source"] / ".claude-plugin" / "plugin.json").is_file()
+    assert told_hooks["hooks"] == hooks()
+    assert "hooks" not in plugin, "the host finds hooks/hooks.json by itself, and refuses it twice"
+
+
+def test_its_skills_are_the_bundled_cards(built: Path) -> None:
+    skills = built / "plugins" / "flowrail" / "skills"
+
+    assert sorted(each.name for each in skills.iterdir()) == sorted(BUNDLED)
+    for name in BUNDLED:
+        assert [each.name for each in (skills / name).iterdir()] == ["SKILL.md"]
+        text = (skills / name / "SKILL.md").read_bytes()
+        assert text == (Path(bundled_folder()) / name / "SKILL.md").read_bytes()
+        head = _yaml.load(text.decode().split("---\n")[1], source=name).value
+        assert isinstance(head, dict)
+        assert head["name"] == name
+        assert 0 < len(str(head["description"])) <= 1024
+
+
+def test_it_is_written_twice_with_the_same_bytes_and_over_nothing_else(built: Path, tmp_path: Path) -> None:
+    first = {each: each.read_bytes() for each in built.rglob("*") if each.is_file()}
+    told("hook", "plugin", str(built))
+    assert {each: each.read_bytes() for each in built.rglob("*") if each.is_file()} == first
+    other = tmp_path / "other"
+    other.mkdir()
+    told("hook", "plugin", str(other))
+    for spoil in ("{}", "[]", "{", '{"name": "mine"}'):
+        (other / ".claude-plugin" / "marketplace.json").write_text(spoil)
+        with unchanged(other):
+            ran = flow("hook", "plugin", str(other), "--json")
+        assert (ran.status, ran.error["code"]) == (4, "NOT_OUR_FOLDER")
+    ran = flow("hook", "plugin", str(other / ".claude-plugin" / "marketplace.json"), "--json")
+    assert ran.error["code"] == "NOT_OUR_FOLDER"
+
+
+def test_it_says_how_it_is_added(tmp_path: Path) -> None:
+    out = flow("hook", "plugin", str(tmp_path / "new")).out
+
+    assert f"/plugin marketplace add {tmp_path}/new" in out
+    assert "/plugin install flowrail@flowrail" in out
