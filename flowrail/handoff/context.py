@@ -10,7 +10,12 @@ from flowrail.handoff.payload import Payload, get, text_at, texts_at
 from flowrail.handoff.record import Handoff
 from flowrail.machines.params import Arg
 
-_PROMPTS = frozenset({"original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal"})
+_PROMPTS = frozenset(
+    {
+        *("original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal"),
+        *("decision", "focus"),
+    }
+)
 
 
 def params_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]:

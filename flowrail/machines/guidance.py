@@ -5,6 +5,7 @@ Pure. Where a way on leads is told only where nothing that is still to be report
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -133,7 +134,7 @@ def guide(
         params=session.params,
         replayed=replayed,
         resumed=resumed,
-        start_command=command("start", session.skill, store=store)
+        start_command=command("start", session.skill, *_given_again(workflow, session), store=store)
         if resumed and not session.parent  # one of an agent's own would be nobody's work
         else None,
         parent=session.parent,
@@ -152,6 +153,14 @@ def guide(
     if reviewed or session.parent.get("review"):
         told = told._replace(finding_command=command("finding", "add", session.id, store=store))
     return told._replace(next=tuple(_ways(workflow, session, step, store, _waits(told))))
+
+
+def _given_again(workflow: Definition, session: Session) -> list[str]:
+    """Return what a new run cannot do without, as this one was given it."""
+    needed = [name for name, arg in workflow.params.items() if arg.required and name in session.params]
+    given = {name: session.params[name] for name in needed}
+    values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
+    return [part for name, value in values.items() for part in ("-p", f"{name}={value}")]
 
 
 def farewell(

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.handing import receive
 from support.sandbox import told
 
@@ -78,6 +79,34 @@ def handed_over_by_the_swarm() -> Any:
     if here["step"]["id"] != "handoff":
         here = run(here["next"][0]["command"])
     return here
+
+
+TAKES = {
+    "planner": "task",
+    "refactor": None,
+    "deepthink": "question",
+    "decision-critic": "decision",
+    "solution-design": "problem",
+    "codebase-analysis": "focus",
+    "problem-analysis": "topic",
+}
+"""The bundled skills that take over work, each with the parameter that the payload fills."""
+
+
+@pytest.mark.parametrize("skill", TAKES)
+def test_each_skill_that_takes_over_begins_with_what_the_user_asked(skill: str) -> None:
+    session = handed_over_by_the_swarm()["session"]
+    targets = told("handoff", "targets", "--session", session)["candidates"]
+
+    chosen = next(each for each in targets if each["skill"] == skill)
+    sent = run(chosen["command"], "--reason", "the user wants it so")
+    taken = told("handoff", "receive", sent["payload"])
+
+    assert {each["skill"] for each in targets} == set(TAKES)
+    assert (taken["skill"], taken["step"]["number"]) == (skill, 1)
+    param = TAKES[skill]
+    assert param is None or taken["params"][param] == PROMPT
+    assert "handed over by perspective-swarm" in taken["actions"][0]
 
 
 def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:

@@ -16,7 +16,7 @@ from flowrail.machines.advance import advance, start
 from flowrail.machines.definition import Definition, Outcome, StepContext
 from flowrail.machines.guidance import Guidance, Way, guide, wants_of
 from flowrail.machines.judgement import HandlerError
-from flowrail.machines.params import Arg
+from flowrail.machines.params import Arg, arg_from
 from flowrail.machines.session import Report, Session
 from flowrail.machines.values import fact_args, read_assignments
 
@@ -431,6 +431,21 @@ def test_a_resumed_session_says_how_to_begin_another() -> None:
     assert told.params == {"topic": "it's"}
     assert told.start_command == "flow start dull --store /x"
     assert guide(definition, session).start_command is None
+
+
+def test_the_command_that_begins_another_has_what_it_cannot_do_without() -> None:
+    params = {
+        "task": Arg(required=True),
+        "areas": arg_from({"type": "list", "required": True}),
+        "mode": Arg(default="full"),
+    }
+    definition = linear("a", params=params)
+    session = start(definition, {"task": "it's late", "areas": ["a b"], "mode": "quick"})
+
+    told: Guidance = guide(definition, session, resumed=True)
+
+    line = shlex.split(str(told.start_command))
+    assert line == ["flow", "start", "dull", "-p", "task=it's late", "-p", 'areas=["a b"]']
 
 
 def test_an_example_is_told_as_declared_or_made_up_to_fit() -> None:

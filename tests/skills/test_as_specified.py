@@ -190,6 +190,17 @@ def test_every_required_value_without_choices_has_an_example_that_is_taken() -> 
                 assert arg.problem(json.loads(json.dumps(arg.example))) is None, (address, step.id, fact)
 
 
+def test_a_text_names_every_fact_that_it_wants_and_every_value_to_choose_from() -> None:
+    """An optional fact may come up only in a later round."""
+    for address, _, step in steps():
+        for text in told(step):
+            for fact, arg in step.reports.items():
+                if arg.required:
+                    assert re.search(rf"\*\*{fact}\*\*|`{fact}`", text), (address, step.id, fact)
+                for choice in arg.choices or ():
+                    assert re.search(rf"`{choice}`|\"{choice}\"", text), (address, step.id, fact, choice)
+
+
 @pytest.mark.parametrize("path", TEXTS, ids=name)
 def test_a_text_is_short_and_says_something(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -30,6 +30,7 @@ ACCEPTING = {
 }
 """The skills that work can be handed to, with what they are good for; one hands over, the rest do neither."""
 GIVING = "perspective-swarm"
+TAKING_OVER = "flow handoff receive PATH"
 
 
 def card(skill: str) -> str:
@@ -70,6 +71,9 @@ def test_the_first_command_works_as_written_and_so_do_all_others(skill: str) -> 
     assert lines[0].startswith(f"flow step {skill}")
     for line in lines:
         _, verb, *words = shlex.split(line)
+        if verb == "handoff":  # tried with a payload of each in tests/handoff/test_swarm.py
+            assert (line, skill in ACCEPTING) == (TAKING_OVER, True)
+            continue
         assert verb in {"step", "start"}, line
         if (
             verb == "step"
@@ -104,6 +108,11 @@ def test_only_those_that_take_over_work_or_hand_it_over_say_so() -> None:
         assert set(reading.declared.categories or ()) == ACCEPTING.get(skill, set()), skill
         assert bool(reading.declared.provides_to) == (skill == GIVING), skill
         assert bool(reading.dialect) == (skill == GIVING or skill in ACCEPTING), skill
+
+
+@pytest.mark.parametrize("skill", BUNDLED)
+def test_a_card_says_how_to_take_over_work_where_its_skill_does(skill: str) -> None:
+    assert (TAKING_OVER in commands(skill)) == (skill in ACCEPTING)
 
 
 @pytest.mark.parametrize("skill", BUNDLED)
