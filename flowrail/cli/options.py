@@ -97,4 +97,7 @@ session_option = click.option(
     help="Which session, if several are open.",
     shell_complete=complete("sessions"),
 )
+autonomous = click.option(
+    "--autonomous", is_flag=True, help="Nobody stays in the loop: prefer those that work on their own."
+)
 outcome = click.argument("outcome", required=False, shell_complete=complete("outcomes"))

@@ -53,11 +53,8 @@ def data(
     top: int | None = None,
 ) -> dict[str, Any]:
     """Return the same for a program: all that fit, or the first *top*; ``shown`` marks those of the menu."""
-    candidates = [_item(each, menu.asked, place <= menu.length) for place, each in menu.places[:top]]
-    if everything:
-        candidates += [_unfit_item(each.candidate, each.reasons, menu.asked) for each in menu.unfit]
     return {
-        "candidates": candidates,
+        "candidates": items(menu, everything=everything, top=top),
         "skipped": [each.data() for each in discovery.skipped],
         "hidden": [each.data() for each in discovery.hidden],
         "notes": [note.data() for note in remarks(discovery)],
@@ -72,6 +69,26 @@ def data(
         "nothing": menu.nothing._asdict() if menu.nothing else None,
         "cache": kept.data() if kept else None,
     }
+
+
+def items(menu: Menu, *, everything: bool = False, top: int | None = None) -> list[dict[str, Any]]:
+    """Return those that fit, or the first *top*, and with *everything* those that do not, for a program."""
+    fitting = [_item(each, menu.asked, place <= menu.length) for place, each in menu.places[:top]]
+    unfit = [_unfit_item(each.candidate, each.reasons, menu.asked) for each in menu.unfit]
+    return fitting + (unfit if everything else [])
+
+
+def bundled(menu: Menu, *, everything: bool = False) -> str:
+    """Return the bundled skills that can take over: there without being installed, so in few words."""
+    shown = menu.ranked if everything else menu.ranked[: menu.length]
+    width = max((len(each.candidate.skill) for each in shown), default=0)
+    lines = [
+        f"  {each.candidate.skill:{width}}  {int(each.score):2d} of {menu.asked.most}  {line(each.candidate.description, 90)}"
+        for each in shown
+    ]
+    left = len(menu.ranked) - len(shown)
+    more = [f"  {left} more with `flow discover --all`"] if left else []
+    return section("Bundled, and able to take over without being installed", [*lines, *more])
 
 
 def place_data(root: Root) -> dict[str, Any]:

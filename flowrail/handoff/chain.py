@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from flowrail.handoff.checking import LONG_CHAIN
-
+LONG_CHAIN = 5
 MOST_HOPS = 8
 
 

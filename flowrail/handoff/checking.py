@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from flowrail.handoff import integrity
+from flowrail.handoff.chain import LONG_CHAIN
 from flowrail.handoff.models import v1, v1_2, v2, v3
 from flowrail.handoff.models.fields import problems_of, schema_of
 from flowrail.handoff.payload import Payload, get, text_at, texts_at
@@ -21,8 +22,6 @@ MODELS = {each.VERSION: each.Document for each in (v1, v1_2, v2, v3)}
 SCHEMAS = ("1.0", "2.0", "3.0")
 SWARMS = frozenset({"perspective-swarm"})
 """Skills whose sessions hold one file a perspective."""
-
-LONG_CHAIN = 5
 
 
 class Asked(NamedTuple):

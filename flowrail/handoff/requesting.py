@@ -11,8 +11,8 @@ from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.discovery.locations import Scope
 from flowrail.handoff import guards, integrity, invocation
-from flowrail.handoff.chain import grown
 from flowrail.handoff.desk import Desk
+from flowrail.handoff.history import chain_of
 from flowrail.handoff.payload import FORMS
 from flowrail.handoff.problems import ValidationFailedError
 from flowrail.handoff.record import Handoff
@@ -42,7 +42,7 @@ def wanted_by(desk: Desk, asked: Asked, session: Session, chosen: Chosen) -> Han
     candidate, before = chosen.candidate, session.received
     version = _version(asked, candidate.schema_version)
     form = asked.form or FORMS[version]
-    chain = grown(tuple(str(each) for each in before.get("chain", ())), session.skill)
+    chain = chain_of(session)
     random = desk.random(24)
     wanted = Handoff(
         id=desk.handoffs.new_id(desk.random),

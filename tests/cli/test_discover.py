@@ -50,7 +50,9 @@ def test_the_menu_tells_name_description_score_and_why_schema_and_duration() -> 
     ran = flow("discover", "--category", "implementation")
 
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out == (
+    installed, beside = ran.out.split("\n\nBundled", maxsplit=1)
+    assert beside.startswith(", and able to take over without being installed\n  planner ")
+    assert installed == (
         "1 skill can take over, of 2 that accept handoffs. Score: fit to what is asked for, 0 to 100.\n\n"
         "1. builder  70 of 100\n"
         "   Builds what is specified.\n"
@@ -58,7 +60,7 @@ def test_the_menu_tells_name_description_score_and_why_schema_and_duration() -> 
         "autonomy +10 (works supervised, supervised is asked for)\n"
         "   schema 3.0: yes, same version · takes days-to-weeks · global\n"
         "   for implementation, architecture\n"
-        "   needs specification\n"
+        "   needs specification"
     )
 
 
@@ -343,7 +345,8 @@ def test_a_large_tree_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None
 
     def watched(self: StatCache, root: str, path: str) -> Any:
         file = recall(self, root, path)
-        seen.append("known" if file else "read")
+        if root == str(home_skills()):
+            seen.append("known" if file else "read")
         return file
 
     monkeypatch.setattr(StatCache, "recall", watched)

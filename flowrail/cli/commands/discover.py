@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ from flowrail.discovery.menu import Asked, Menu, offer
 from flowrail.discovery.ranking import Query, Synthesis
 from flowrail.discovery.statcache import StatCache, cache_folder
 from flowrail.formatters import menu as as_menu
+from flowrail.skills.bundled import bundled
 
 if TYPE_CHECKING:
     from flowrail.discovery.session_cache import Kept
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 @click.option(
     "--problem-type", metavar="T", help="Rank by fit to such a problem, and to the session's facts."
 )
+@options.autonomous
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show so many (default: three to five).")
 @click.option("--recursive", is_flag=True, help="Look deeper than one level below each place.")
 @options.root
@@ -56,6 +60,7 @@ def command(
     inputs: tuple[str, ...],
     text: str,
     problem_type: str | None,
+    autonomous: bool,
     top: int | None,
     recursive: bool,
     roots: tuple[str, ...],
@@ -69,20 +74,40 @@ def command(
     kept in its available-workflows.yaml for 30 minutes, or until something changes.
     """
     here = Here(store=store, roots=roots)
-    query = Query(categories, source, schema, inputs, text)
+    history, chain = _past(here, session_id)
+    query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
     asked = Asked(query, None if problem_type is None else _synthesis(here, session_id, problem_type))
-    found = _discover(here, roots, recursive=recursive, rescan=rescan)
-    menu = offer(found, asked, top=top)
+    found, ours = _discover(here, roots, recursive=recursive, rescan=rescan)
+    menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
     kept = _kept(here, session_id, found, menu, rescan=rescan) if session_id else None
     if name is not None:
-        _tell_why(name, found, menu, as_json=as_json)
+        _tell_why(name, found, menu, ours, beside, as_json=as_json)
     elif as_json:
-        output.data(as_menu.data(menu, found, kept=kept, everything=everything, top=top))
+        output.data(
+            as_menu.data(menu, found, kept=kept, everything=everything, top=top)
+            | {"bundled": as_menu.items(beside, everything=everything, top=top)}
+        )
     else:
-        output.text(as_menu.render(menu, found, kept=kept, everything=everything))
+        told = as_menu.render(menu, found, kept=kept, everything=everything)
+        output.text("\n\n".join(filter(None, [told, as_menu.bundled(beside, everything=everything)])))
 
 
-def _discover(here: Here, roots: tuple[str, ...], *, recursive: bool, rescan: bool) -> Discovery:
+def _past(here: Here, session_id: str | None) -> tuple[Collection[str], Sequence[str]]:
+    """Return the skills that work arrived at before, and those that the session's work came through."""
+    if session_id is None and not os.path.isdir(os.path.join(here.store_path, "handoffs")):
+        return (), ()
+    from flowrail.handoff.history import chain_of, succeeded  # reads records, which brings cattrs
+    from flowrail.handoff.journal import Handoffs
+
+    store = here.store
+    chain = chain_of(store.read(session_id).session) if session_id else ()
+    return succeeded(Handoffs(store.path, store.owner)), chain
+
+
+def _discover(
+    here: Here, roots: tuple[str, ...], *, recursive: bool, rescan: bool
+) -> tuple[Discovery, Discovery]:
+    """Return what is installed, and the bundled skills behind it."""
     memory = StatCache(cache_folder(here.home, here.environ), now_ns=here.now_ns, fresh=rescan)
     found = discover(
         here.cwd,
@@ -93,8 +118,9 @@ def _discover(here: Here, roots: tuple[str, ...], *, recursive: bool, rescan: bo
         ask_git=here.ask_git,
         memory=memory,
     )
+    ours = bundled(found, memory=memory)
     memory.save()
-    return found
+    return found, ours
 
 
 def _synthesis(here: Here, session_id: str | None, problem_type: str) -> Synthesis:
@@ -119,11 +145,17 @@ def _kept(here: Here, session_id: str, found: Discovery, menu: Menu, *, rescan: 
         return None
 
 
-def _tell_why(name: str, found: Discovery, menu: Menu, *, as_json: bool) -> None:
+def _tell_why(
+    name: str, found: Discovery, menu: Menu, ours: Discovery, beside: Menu, *, as_json: bool
+) -> None:
     from flowrail.discovery.why import why
     from flowrail.formatters import why as as_why
 
     told = why(found, name, asked=menu.asked.by)
+    if told.candidate is None and not told.skipped:
+        behind = why(ours, name, asked=menu.asked.by)
+        if behind.candidate is not None or behind.skipped:
+            told, menu = behind._replace(places=(*told.places, *behind.places)), beside
     if as_json:
         output.data(as_why.data(told, menu))
     else:

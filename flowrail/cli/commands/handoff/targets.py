@@ -15,8 +15,9 @@ from flowrail.discovery.menu import Asked, offer
 from flowrail.discovery.ranking import Query, Synthesis
 from flowrail.formatters import handoffs as page
 from flowrail.formatters import menu as as_menu
-from flowrail.handoff.chain import drawn, grown
+from flowrail.handoff.chain import drawn
 from flowrail.handoff.desk import Desk
+from flowrail.handoff.history import chain_of, succeeded
 from flowrail.handoff.requesting import named_root
 from flowrail.machines.session import Session
 from flowrail.skills.offering import kept_for, synthesis
@@ -29,6 +30,7 @@ from flowrail.skills.offering import kept_for, synthesis
     "--from", "source", default="", metavar="SKILL", help="Who hands over, where there is no session."
 )
 @click.option("--category", "categories", multiple=True, metavar="C", help="One of these it must have.")
+@options.autonomous
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show so many (default: three to five).")
 @click.option("--all", "everything", is_flag=True, help="Those that do not fit too, and why.")
 @options.root
@@ -39,6 +41,7 @@ def command(
     problem_type: str | None,
     source: str,
     categories: tuple[str, ...],
+    autonomous: bool,
     top: int | None,
     everything: bool,
     roots: tuple[str, ...],
@@ -53,7 +56,13 @@ def command(
     at, world = desk(store=store, roots=roots)
     session = world.store.read(session_id).session if session_id else None
     found = at.discover()
-    query = Query(categories, session.skill if session else source)
+    query = Query(
+        categories,
+        session.skill if session else source,
+        supervised=not autonomous,
+        history=succeeded(at.handoffs),
+        chain=chain_of(session) if session else (),
+    )
     menu = offer(found, Asked(query, _synthesis(session, problem_type)), top=top)
     kept = None
     if session is not None:
@@ -88,7 +97,7 @@ def _offer(at: Desk, session: Session | None, candidate: Candidate) -> dict[str,
     skill = candidate.skill
     if session is None:
         return {"skill": skill, "loop": "", "command": ""}
-    chain = grown(tuple(map(str, session.received.get("chain", ()))), session.skill)
+    chain = chain_of(session)
     loop = drawn(chain, skill) if skill in chain else ""
     return {
         "skill": skill,

@@ -1,0 +1,132 @@
+"""What a menu takes from beyond what is installed: bundled skills, and what became of handoffs before."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from support.handing import ours, receive, send, session, target
+from support.sandbox import SMALL, flow, home_skills, put_skill, sessions_folder, told
+from support.skills import head, put
+
+from flowrail.discovery import cache
+
+BUILDER = (
+    'handoff: {accepts_from: ["*"], schema_version: "3.0"}',
+    "categories: [implementation, architecture]",
+    "meta: {estimated_duration: days-to-weeks, autonomous: false}",
+)
+
+
+def builder(name: str = "builder") -> str:
+    return head(name, *BUILDER, description="Builds what is specified.")
+
+
+def names(*words: str) -> list[str]:
+    return [each["skill"] for each in told("discover", *words)["candidates"]]
+
+
+# --- the bundled ones -----------------------------------------------------------------------------
+
+
+def bundled(*words: str) -> list[str]:
+    return [each["skill"] for each in told("discover", *words)["bundled"]]
+
+
+def test_bundled_skills_are_offered_behind_the_installed_ones() -> None:
+    put(home_skills(), "builder", builder())
+
+    data, out = told("discover", "--category", "implementation"), flow("discover").out
+
+    assert [each["skill"] for each in data["candidates"]] == ["builder"]
+    assert {"planner", "refactor"} <= {each["skill"] for each in data["bundled"]}
+    assert {(each["scope"], each["score"]) for each in data["bundled"]} == {("bundled", 60)}
+    assert data["counts"]["skills"] == 1
+    assert out.index("1. builder") < out.index("Bundled, and able to take over") < out.index("more with")
+    assert len(bundled()) > len(bundled("--top", "2")) == 2
+
+
+def test_where_nothing_is_installed_the_bundled_ones_can_take_over_all_the_same() -> None:
+    ran = flow("discover")
+
+    assert ran.out.startswith("No skills installed.\n")
+    assert "Bundled, and able to take over without being installed\n  " in ran.out
+    assert told("discover")["candidates"] == []
+    assert "decision-critic" in bundled("--all")
+
+
+def test_a_bundled_skill_that_is_installed_stands_in_one_list_only() -> None:
+    put(home_skills(), "planner", builder("planner"))
+
+    assert names() == ["planner"]
+    assert "planner" not in bundled()
+    assert told("discover", "--all")["hidden"] == []
+
+
+def test_why_tells_of_a_bundled_skill_too() -> None:
+    put(home_skills(), "builder", builder())
+
+    out, data = flow("discover", "--why", "planner").out, told("discover", "--why", "arxiv-to-md")
+
+    assert out.startswith("`planner` is offered, from ")
+    assert " (bundled): " in out
+    assert data["verdict"].startswith("`arxiv-to-md` is not offered: ")
+
+
+def test_what_is_kept_for_a_session_is_what_is_installed() -> None:
+    put(home_skills(), "reader")
+    put_skill("small", where=home_skills())
+    here = told("start", "small")["session"]
+    kept = sessions_folder() / here / cache.FILE
+
+    told("discover", "--session", here, "--problem-type", "strategic")
+    first = kept.read_text()
+    told("handoff", "targets", "--session", here, "--problem-type", "strategic")
+
+    assert kept.read_text().partition("workflows:")[2] == first.partition("workflows:")[2]
+    assert [line for line in first.splitlines() if "skill:" in line] == ["  - skill: reader"]
+
+
+# --- what became of handoffs before ---------------------------------------------------------------
+
+
+def parts(skill: str, *words: str) -> dict[str, int]:
+    found = [*told(*words)["candidates"], *told(*words).get("bundled", [])]
+    (candidate,) = [each for each in found if each["skill"] == skill]
+    return {part["rule"]: part["points"] for part in candidate["parts"]}
+
+
+def test_a_handoff_that_arrived_counts_for_its_target_and_one_in_the_chain_against_it() -> None:
+    for name in ("digger", "other"):
+        target(name)
+    ours("builder", SMALL)
+    here = session()
+    assert parts("digger", "discover")["history"] == 0
+    send("other", here)
+    receive(send("digger", here))
+    taken = receive(send("builder", here)).data["session"]
+
+    for words in (["discover"], ["handoff", "targets"]):
+        assert parts("digger", *words)["history"] == 10
+        assert parts("other", *words)["history"] == 0
+        assert parts("digger", *words, "--session", taken)["history"] == 10
+        assert "loop" not in parts("digger", *words, "--session", taken)
+    assert parts("source", "discover", "--session", taken)["loop"] == -30
+    assert "`source` is in the chain already" in flow("discover", "--session", taken, "--why", "source").out
+
+
+def test_records_of_somebody_else_count_for_nothing() -> None:
+    target("digger")
+    receive(send("digger", session()))
+    shutil.rmtree(Path(os.environ["HOME"]) / ".local")
+
+    assert parts("digger", "discover")["history"] == 0
+
+
+def test_whether_somebody_stays_in_the_loop_is_asked() -> None:
+    put(home_skills(), "builder", builder())
+
+    assert parts("builder", "discover")["autonomy"] == 10
+    assert parts("builder", "discover", "--autonomous")["autonomy"] == 0
+    assert parts("builder", "handoff", "targets", "--autonomous")["autonomy"] == 0
