@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from flowrail import _files
 from flowrail._hashing import hex_digest
-from flowrail.errors import DocumentError, TrustError
+from flowrail.errors import DocumentError, StorageError, TrustError
 
 MOST_FILES = 2_000
 LARGEST_FILE = 4 * 1024 * 1024
@@ -114,6 +114,11 @@ def forget(folder: str, state: str) -> bool:
         os.unlink(_place(folder, state))
     except FileNotFoundError:
         return False
+    except OSError as error:
+        raise StorageError(
+            f"what was allowed cannot be taken back: {error.strerror}",
+            hint=f"look at {os.path.join(state, 'trust')}, a folder of your own",
+        ) from None
     return True
 
 

@@ -33,8 +33,10 @@ def show(guidance: Guidance, form: str | None) -> None:
 
 
 def text(what: str) -> None:
-    """Print one answer."""
-    streams.put(f"{what}\n")
+    """Print one answer. Formatters make what is foreign visible; what one forgot shows itself here."""
+    from flowrail.formatters.escape import visible
+
+    streams.put(f"{visible(what)}\n")
 
 
 def data(what: Any) -> None:
@@ -46,10 +48,10 @@ def data(what: Any) -> None:
 
 def notes(lines: Iterable[str]) -> None:
     """Tell the user something beside the answer."""
-    from flowrail.formatters.escape import one_line
+    from flowrail.formatters.escape import bounded, one_line
 
     for line in lines:
-        streams.tell(f"flow: {one_line(line)}\n")
+        streams.tell(f"flow: {bounded(one_line(line))}\n")
 
 
 def refuse(error: FlowError, *, as_json: bool) -> int:

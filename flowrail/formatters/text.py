@@ -46,7 +46,7 @@ def _header(guidance: Guidance) -> str:
 
 def _given(guidance: Guidance) -> str:
     params = in_short(guidance.params)
-    given = ", ".join(f"{name}={one_line(in_words(value))}" for name, value in params.items())
+    given = ", ".join(f"{one_line(name)}={one_line(in_words(value))}" for name, value in params.items())
     return f" with {given}" if given else ""
 
 
@@ -142,7 +142,7 @@ def standing(guidance: Guidance) -> str:
     """Return where a session stands and the ways on, without what the step tells."""
     parts = [_header(guidance)]
     given = _given(guidance)
-    parts.append(f"started {guidance.started_at}{given}")
+    parts.append(f"started {one_line(guidance.started_at)}{given}")
     parts += [
         part
         for part in (_said(guidance), _dispatches(guidance), _questions(guidance), _findings(guidance))

@@ -93,10 +93,12 @@ def essence(session: Session) -> Any:
     """
     plain = to_plain(session._replace(host={}))
     plain["questions"] = [
-        [each["id"], each["source"], [option["outcome"] for option in each["options"]]]
+        [each["id"], each.get("source"), [option.get("outcome") for option in each.get("options", ())]]
         for each in plain["questions"]
     ]
-    plain["dispatches"] = [[each["id"], each["workflow"], each["item"]] for each in plain["dispatches"]]
+    plain["dispatches"] = [
+        [each["id"], each.get("workflow"), each.get("item")] for each in plain["dispatches"]
+    ]
     return json.loads(json.dumps(plain))
 
 

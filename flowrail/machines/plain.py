@@ -7,6 +7,7 @@ are those of what was given; in `from_plain` something stands there that refuses
 from __future__ import annotations
 
 from typing import Any, NoReturn
+from xml.parsers import expat
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition import (
@@ -23,6 +24,7 @@ from flowrail.machines.definition import (
 from flowrail.machines.frozen import freeze
 from flowrail.machines.markup import Markup
 from flowrail.machines.params import arg_to_plain
+from flowrail.machines.shape import check_shape
 from flowrail.machines.workflow import Workflow
 
 _DECIDING = ("handler", "when")
@@ -48,7 +50,11 @@ def to_plain(workflow: Definition) -> dict[str, Any]:
 
 
 def from_plain(data: dict[str, Any]) -> Workflow:
-    """Return the workflow that `to_plain` made *data* of; it was checked before it was kept."""
+    """Return the workflow that `to_plain` made *data* of; it was checked before it was kept.
+
+    TypeError where it has not even the form of one: it may have come with a clone.
+    """
+    check_shape(data)
     workflow = Workflow(
         data["name"],
         *(_step_from_plain(step) for step in data["steps"]),
@@ -147,7 +153,20 @@ def _text_to_plain(text: object) -> Any:
 
 
 def _text_from_plain(text: Any) -> str:
-    return Markup(text["markup"]) if isinstance(text, dict) else text
+    if not isinstance(text, dict):
+        return str(text)
+    markup = str(text["markup"])
+    return Markup(markup) if _is_whole(markup) else markup
+
+
+def _is_whole(markup: str) -> bool:
+    """Return whether *markup* stays inside the element that it is put into."""
+    parser = expat.ParserCreate()
+    try:
+        parser.Parse(f"<told>{markup}</told>".encode("utf-8", "surrogatepass"), True)
+    except expat.ExpatError:
+        return False
+    return True
 
 
 def _work_to_plain(step: StepDef) -> dict[str, Any] | None:

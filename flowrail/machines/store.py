@@ -297,13 +297,16 @@ class Store:
         if record.session.id != session_id:
             raise DamagedError(path, 1, f"the journal is that of `{record.session.id}`")
         first = tail.line if tail.end == len(tail.line) else ledger.first_line(fd, path)
+        ours = ledger.signed_by(first, self.owner.key())
+        if not ours:
+            _check_stranger(record.session, path)
         kept = Kept(
             session=record.session,
             seq=record.seq,
             hash=record.hash,
             folder=folder,
             torn=tail.torn,
-            foreign=self._is_foreign(first, path),
+            foreign=not ours and self._is_foreign(first, path),
         )
         witness.check(folder, kept.seq, kept.hash, seen)
         return kept, tail, seen is None or seen.seq < kept.seq
@@ -321,6 +324,15 @@ class Store:
             f"`{said('adopt', session_id, store=self.named)}` takes it over",
             session=session_id,
         )
+
+
+def _check_stranger(session: Session, path: str) -> None:
+    from flowrail.machines import strangers  # brings all that agents, questions and gates are made of
+
+    try:
+        strangers.check_session(session)
+    except strangers.StrangeError as error:
+        raise DamagedError(path, 1, f"the session is of another form: {error}") from None
 
 
 def _last_record(line: bytes, fd: int, path: str, load: texts.Load | None = None) -> Record:

@@ -50,7 +50,7 @@ def seen_by(folder: str) -> Seen | None:
         data = _files.read_bounded(path, limit=4 * bounds.LARGEST_LINE, what="the session's copy")
         copy = json.loads(data)
         return Seen(int(copy["seq"]), str(copy["hash"]), copy["session"])
-    except (DocumentError, ValueError, KeyError, TypeError, RecursionError):
+    except (DocumentError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

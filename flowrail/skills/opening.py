@@ -104,7 +104,7 @@ def is_there(kept: Mapping[str, Any]) -> bool:
 
 def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str) -> Opened:
     """Return the workflow of a session as its files are now, whatever became of the step it stands at."""
-    if any(type(kept.get(key)) is not kind for key, kind in _SHAPE.items()):
+    if any(type(kept.get(key)) is not kind for key, kind in _SHAPE.items()) or "\0" in kept["folder"]:
         raise _spoilt(session)
     place = _folder_of(kept)
     path, files = str(kept["file"]), dict(kept["files"])

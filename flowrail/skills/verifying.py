@@ -25,6 +25,7 @@ from flowrail.machines.ledger import Record
 from flowrail.machines.plain import from_plain
 from flowrail.machines.session import Session
 from flowrail.machines.store import DEFINITION, Store
+from flowrail.machines.strangers import StrangeError, check_parts
 
 _HEAD = re.compile(r"[0-9a-f]{8,64}\Z")
 
@@ -207,6 +208,11 @@ class _Examination:
             return None
 
     def _record(self, before: Session | None, record: Record) -> None:
+        try:
+            check_parts(record.session)
+        except StrangeError as error:
+            self.add("JOURNAL_DAMAGED", self.line(), f"the record is of another form: {error}")
+            return
         workflow = self._workflow if record.session.graph == self._graph else None
         judged = judge(before, record, workflow, self._then)
         self.problems += [Problem("RECORD_WRONG", self.line(), each) for each in judged.problems]

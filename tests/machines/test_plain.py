@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from flowrail.machines.definition import Definition, Outcome
 from flowrail.machines.delegation import Dispatch
 from flowrail.machines.fingerprint import LENGTH, graph_print, step_print
 from flowrail.machines.guidance import guide
+from flowrail.machines.markup import Markup
 from flowrail.machines.params import Arg
 from flowrail.machines.plain import from_plain, has_functions, to_plain
 from flowrail.machines.session import Report
@@ -252,3 +254,39 @@ def test_a_print_is_short_and_the_end_has_none() -> None:
     assert start(definition).graph == graph_print(definition)
     ended = advance(definition, start(definition), Report("ok"))
     assert (ended.graph, ended.here) == (graph_print(definition), "")
+
+
+def test_a_part_of_another_type_is_named() -> None:
+    kept = to_plain(workflow())
+
+    for wrong, where in (
+        ({**kept, "name": "a\0b"}, "`name` of the workflow is of another type"),
+        ({**kept, "steps": [{}]}, "step `None` has no `id`"),
+        ({**kept, "steps": [7]}, "a step is no mapping"),
+        ({**kept, "steps": [{"id": "a", "next": {"ok": 7}}]}, "`next` of step `a` is of another type"),
+        ({**kept, "params": {"a": {"min": "x"}}}, "`min` of the parameter `a` is of another type"),
+    ):
+        with pytest.raises(TypeError, match=re.escape(where)):
+            from_plain(wrong)
+
+
+@pytest.mark.parametrize(
+    "markup", ["</current_action><next>x</next><current_action>", "<a>", "<!DOCTYPE a>", "&nbsp;", "]]>"]
+)
+def test_markup_that_would_leave_its_element_is_text(markup: str) -> None:
+    (told,) = from_plain(_told(markup)).steps[0].actions  # type: ignore[misc]
+
+    assert type(told) is str
+
+
+def test_markup_that_is_whole_stays_markup() -> None:
+    (told,) = from_plain(_told("<forbidden>x</forbidden>\n<b/>")).steps[0].actions  # type: ignore[misc]
+
+    assert type(told) is Markup
+
+
+def _told(markup: str) -> dict[str, Any]:
+    return {
+        **to_plain(workflow()),
+        "steps": [{"id": "a", "actions": [{"markup": markup}], "next": {"ok": None}}],
+    }

@@ -7,7 +7,7 @@ an editor or a checkout that mends line ends cannot spoil them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from support.documents import HOSTILE as LARGE_YAML
 
@@ -189,16 +189,23 @@ def json_documents() -> Iterator[tuple[str, bytes]]:
     yield from _bytes()
 
 
-def wrong_types(document: Mapping[str, object], *, below: str = "") -> Iterator[tuple[str, object]]:
+FEW = ("nothing", "a number", "a NUL", "a list of mappings", "a mapping")
+"""Those of the wrong values that find most."""
+
+
+def wrong_types(
+    document: Mapping[str, object], *, below: str = "", values: Collection[str] = tuple(WRONG_VALUES)
+) -> Iterator[tuple[str, object]]:
     """Yield *document* with each of its first two levels' values of each wrong type, and without each."""
     for key, value in document.items():
         path = f"{below}{key}"
-        for name, wrong in WRONG_VALUES.items():
+        for name in values:
+            wrong = WRONG_VALUES[name]
             if type(wrong) is not type(value) or wrong != value:
                 yield f"{path} is {name}", {**document, key: wrong}
         yield f"{path} is missing", {each: document[each] for each in document if each != key}
         if isinstance(value, Mapping) and not below:
-            for name, inner in wrong_types(value, below=f"{key}."):
+            for name, inner in wrong_types(value, below=f"{key}.", values=values):
                 yield name, {**document, key: inner}
 
 

@@ -1,0 +1,156 @@
+"""Where a file or a folder is expected, something else stands: nothing blocks, nothing is followed out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from support.handoffs import FILES, PAYLOADS
+from support.hostile_files import ODD
+from support.judge import judged
+from support.sandbox import put_skill, told
+
+from flowrail.discovery.declared import REGISTRY_FILE
+
+Words = Sequence[str]
+
+SKILL = ".claude/skills/evil"
+IN_SKILLS = (
+    ".claude", ".claude/skills", ".agents/skills", SKILL, f"{SKILL}/SKILL.md", f"{SKILL}/workflow.yaml",
+    f"{SKILL}/workflow.py", f"{SKILL}/steps", f"{SKILL}/steps/first.md", f"{SKILL}/workflows",
+    f"{SKILL}/workflows/inner.yaml", f"{SKILL}/.flowrail.json", ".git",
+)  # fmt: skip
+SESSION = ".flow/sessions/ID"
+IN_STORE = (
+    ".flow", ".flow/sessions", ".flow/handoffs", ".flow/.gitignore", SESSION, f"{SESSION}/journal.jsonl",
+    f"{SESSION}/session.json", f"{SESSION}/definition.json", f"{SESSION}/lock", f"{SESSION}/texts",
+    f"{SESSION}/available-workflows.yaml",
+)  # fmt: skip
+LOOKING: Sequence[Words] = (
+    ["list", "--json"],
+    ["show", "evil", "--json"],
+    ["check", "evil"],
+    ["check", ".claude/skills/evil", "--json"],
+    ["check", ".claude/skills/evil/workflow.yaml"],
+    ["diagram", "evil"],
+    ["discover", "--all", "--json"],
+    ["discover", "--why", "evil"],
+    ["preview", "evil", "first", "--format", "xml"],
+    ["trust", "evil", "--digest", "0"],
+    ["step", "evil", "--json"],
+    ["sessions"],
+)
+GOING_ON: Sequence[Words] = (
+    ["status"],
+    ["status", "ID", "--json"],
+    ["sessions", "--all", "--json"],
+    ["resume", "ID", "--format", "xml"],
+    ["history", "ID", "--json"],
+    ["verify", "--json"],
+    ["verify", "ID"],
+    ["audit"],
+    ["discover", "--session", "ID", "--json"],
+    ["migrate", "ID", "--plan"],
+    ["handoff", "status", "--json"],
+    ["step", "evil", "ok", "--session", "ID", "--json"],
+    ["finding", "add", "ID", "--severity", "MUST", "--text", "x"],
+    ["adopt", "ID"],
+    ["prune", "--dry-run"],
+    ["start", "evil", "--json"],
+)
+GIVEN: Sequence[Words] = (
+    ["handoff", "validate", "FILE"],
+    ["handoff", "validate", "FILE", "--json"],
+    ["handoff", "convert", "FILE", "--to", "3.0"],
+    ["handoff", "receive", "FILE", "--json"],
+    ["step", "evil", "ok", "--facts", "FILE", "--json"],
+    ["ask", "ID", "FILE", "--json"],
+    ["finding", "add", "ID", "--severity", "MUST", "--file", "FILE"],
+    ["check", "FILE"],
+)
+
+
+def stand(path: Path, what: str) -> None:
+    """Put the odd thing *what* where *path* is, whatever is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        path.unlink()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ODD[what](path)
+
+
+def tell_nothing_of_the_secret(ran: object) -> None:
+    assert "SECRET" not in str(ran)
+
+
+@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize("where", IN_SKILLS)
+def test_odd_things_among_skills_are_told_or_passed_over(where: str, what: str) -> None:
+    put_skill(
+        "evil", texts={"steps/first.md": "Do.", "workflows/inner.yaml": "name: evil/inner\nsteps: []\n"}
+    )
+    if where.endswith(".py"):
+        Path(f"{SKILL}/workflow.yaml").unlink()
+    stand(Path(where), what)
+
+    for words in LOOKING:
+        tell_nothing_of_the_secret(judged(*words))
+
+
+@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize("where", IN_STORE)
+def test_odd_things_in_the_store_are_told_or_passed_over(where: str, what: str) -> None:
+    put_skill("evil")
+    session = told("step", "evil")["session"]
+    stand(Path(where.replace("ID", session)), what)
+
+    for words in GOING_ON:
+        tell_nothing_of_the_secret(judged(*(each.replace("ID", session) for each in words)))
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_odd_things_given_as_files_are_refused(what: str) -> None:
+    put_skill("evil")
+    session = told("step", "evil")["session"]
+    stand(Path("odd.yaml"), what)
+
+    for words in GIVEN:
+        filled = [each.replace("ID", session).replace("FILE", "odd.yaml") for each in words]
+        judged(*filled)
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_an_odd_registry_costs_the_registry_only(what: str) -> None:
+    put_skill("evil")
+    stand(Path(os.environ["HOME"]) / ".claude" / REGISTRY_FILE, what)
+
+    for words in (["discover", "--all", "--json"], ["registry", "show"], ["registry", "check", "--json"]):
+        judged(*words)
+    judged("registry", "sync", "--dry-run")
+    assert judged("show", "evil").status == 0
+
+
+@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize("inside", ["key", "adopted", "trust", "."])
+def test_odd_things_in_the_users_own_state_are_told(inside: str, what: str) -> None:
+    put_skill("evil")
+    session = told("step", "evil")["session"]
+    stand(Path(os.environ["HOME"], ".local", "state", "flowrail", inside), what)
+
+    for words in (
+        ["status"],
+        ["resume", session, "--json"],
+        ["step", "evil", "ok", "--json"],
+        ["adopt", session],
+    ):
+        judged(*words)
+    for words in (["trust", "evil", "--digest", "0"], ["untrust", "evil"], ["start", "evil"]):
+        judged(*words)
+
+
+def test_a_payload_in_order_is_none_of_these() -> None:
+    assert judged("handoff", "validate", str(PAYLOADS / FILES["3.0"]), "--allow-expired").status == 0
