@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from flowrail.formatters.audit import took
@@ -16,12 +17,15 @@ _GOOD, _BAD = (
     frozenset({"failed", "rejected", "expired", "abandoned"}),
 )
 _WAY = ("discovery", "selection", "validation", "transfer", "invocation", "acknowledgment")
+_NO_PICTURES: Mapping[str, str] = MappingProxyType({})
 _EVENT_HEAD = ("at (UTC)", "by", "record", "event", "after", "hash")
 _MOVE_HEAD = ("at (UTC)", "by", "record", "step", "outcome", "to", "after", "hash")
 
 
-def render(report: Mapping[str, Any], *, title: str, made: str) -> str:
-    """Return the page of *report*, *made* at that moment."""
+def render(
+    report: Mapping[str, Any], *, title: str, made: str, pictures: Mapping[str, str] = _NO_PICTURES
+) -> str:
+    """Return the page of *report*, *made* at that moment; *pictures* are SVG by the id of a handoff."""
     handoffs, sessions = report["handoffs"], report["sessions"]
     many = f"{count(len(handoffs), 'handoff')}, {count(len(sessions), 'session')}"
     body = [
@@ -29,8 +33,8 @@ def render(report: Mapping[str, Any], *, title: str, made: str) -> str:
         f'<p class="about">{many}; made {_time(made)} UTC.</p>',
         *_part("Cannot be read", (_broken(each) for each in report["broken"])),
         *_part("Overview", [_overview(handoffs)] if len(handoffs) > 1 else []),
-        *_part("Traces", (_trace(each) for each in report["traces"])),
-        *_part("Handoffs", (_handoff(each) for each in handoffs)),
+        *_part("Traces", (_trace(each) for each in report["traces"] if len(each["spans"]) > 1)),
+        *_part("Handoffs", (_handoff(each, pictures.get(each["handoff"], "")) for each in handoffs)),
         *_part("Sessions", (_session(each) for each in sessions)),
     ]
     head = (
@@ -64,7 +68,7 @@ def _overview(handoffs: Sequence[Mapping[str, Any]]) -> str:
     return f"<article>{_table(head, rows)}</article>"
 
 
-def _handoff(each: Mapping[str, Any]) -> str:
+def _handoff(each: Mapping[str, Any], picture: str) -> str:
     about = [
         ("chain", f"{_text(' → '.join(each['chain']))} (hop {_text(each['hops'])})"),
         ("reason", _text(each["reason"] or "none given")),
@@ -97,7 +101,8 @@ def _handoff(each: Mapping[str, Any]) -> str:
     title = (
         f"{_text(each['source'])} → {_text(each['target'])} {_tag(each['phase'])} {_code(each['handoff'])}"
     )
-    parts = (_track(each), _about(about), _checks(each["checks"]), _table(_EVENT_HEAD, events))
+    drawn = f"<details><summary>its way through the machine</summary>{picture}</details>" if picture else ""
+    parts = (_track(each), _about(about), _checks(each["checks"]), drawn, _table(_EVENT_HEAD, events))
     return _article(each["handoff"], title, *parts)
 
 

@@ -1,12 +1,12 @@
-"""How an audit's page looks: light or dark as the reader has it, and on paper."""
+"""How an audit's page looks: light or dark as the reader has it, in the colours of the drawings, and on paper."""
 
 STYLE = """\
-:root { color-scheme: light dark; --ink: #1c2024; --soft: #60646c; --line: #d9d9e0; --back: #fff;
-  --card: #fcfcfd; --good: #18794e; --good-back: #ddf3e4; --bad: #c62a2f; --bad-back: #ffe5e5;
-  --open: #8f5b00; --open-back: #ffecbc; --code: #f0f0f3; --bar: #30a46c; }
-@media (prefers-color-scheme: dark) { :root { --ink: #edeef0; --soft: #a8adb5; --line: #363a3f;
-  --back: #111113; --card: #18191b; --good: #5bd49b; --good-back: #113b29; --bad: #ff9592;
-  --bad-back: #481a1d; --open: #ffca6b; --open-back: #3f2700; --code: #272a2d; --bar: #3cb179; } }
+:root { color-scheme: light dark; --ink: #1b2430; --soft: #566173; --line: #dde3ec; --back: #fff;
+  --card: #f4f6fa; --good: #18794e; --good-back: #d9f2e2; --bad: #b03024; --bad-back: #fbdedb;
+  --open: #855b00; --open-back: #fff5dc; --code: #e8ecf3; --bar: #1f8a4c; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8edf5; --soft: #a3afc0; --line: #2a3342;
+  --back: #12161d; --card: #191f29; --good: #4cc282; --good-back: #17352a; --bad: #f08578;
+  --bad-back: #40201d; --open: #e0b45a; --open-back: #332b17; --code: #202938; --bar: #4cc282; } }
 * { box-sizing: border-box; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem;
   color: var(--ink); background: var(--back); }
@@ -28,6 +28,7 @@ time, td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; margin: .6rem 0; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 summary { cursor: pointer; margin-top: .6rem; }
+details svg { max-width: 100%; height: auto; margin-top: .6rem; border-radius: .4rem; }
 .tag { border-radius: 1rem; padding: .05rem .6rem; font-size: .8rem; font-weight: 500;
   color: var(--open); background: var(--open-back); white-space: nowrap; }
 .tag.good { color: var(--good); background: var(--good-back); }

@@ -144,6 +144,7 @@ def test_the_page_needs_nothing_beside_itself_and_escapes_everything() -> None:
         "<h2>Overview</h2>",
         "<h2>Traces</h2>",
         "<summary>checks: ",
+        "<summary>its way through the machine</summary><svg id=",
         '<li class="ahead">acknowledgment</li>',
         "prefers-color-scheme: dark",
         "<h2>Handoffs</h2>",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import click
 
@@ -20,6 +22,7 @@ from flowrail.handoff.proving import Finding, verify
 from flowrail.skills.verifying import verify_all
 
 _AGO = re.compile(r"(\d{1,6})\s*([smhdw])\Z")
+_XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # what stands in a page does without
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -61,7 +64,8 @@ def command(
     if html is not None:
         from flowrail.formatters.audit_html import render
 
-        made = render(told, title=f"Audit of {what or world.store.path}", made=world.now())
+        title = f"Audit of {what or world.store.path}"
+        made = render(told, title=title, made=world.now(), pictures=_pictures(told["handoffs"]))
         _files.write_atomic(os.path.abspath(html), made.encode("utf-8", "backslashreplace"))
         output.notes([f"written to {html}"])
     if as_json:
@@ -69,6 +73,28 @@ def command(
     elif html is None:
         output.text(page.render(told))
     return 1 if told["broken"] else 0
+
+
+def _pictures(handoffs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the way of each handoff through the machine, as SVG by its id."""
+    from flowrail.diagrams import svg
+    from flowrail.diagrams.extract import machine_picture
+    from flowrail.diagrams.trace import with_phases
+    from flowrail.handoff import drawing
+    from flowrail.handoff.lifecycle import HandoffMachine
+
+    drawn = machine_picture(
+        HandoffMachine, drawing.NAME, drawing.DESCRIPTION, failing=drawing.FAILING, words=drawing.words
+    )
+    found: dict[str, str] = {}
+    for each in handoffs:
+        name = str(each["handoff"])
+        entries = (
+            (seq, event["kind"], event["at"], event["by"], event["phase"])
+            for seq, event in enumerate(each["events"])
+        )
+        found[name] = svg.render(with_phases(drawn, name, entries), name=f"way-{name}").replace(_XMLNS, "", 1)
+    return found
 
 
 def _verify(at: Desk, *, as_json: bool) -> int:
