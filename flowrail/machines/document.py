@@ -305,8 +305,8 @@ def _shape_finding(error: Any, place: Callable[[Path], str]) -> Finding:
         return Finding(
             "FR130",
             "error",
-            f"`{name}` is {error['msg'][0].lower()}{error['msg'][1:]}",
-            "use one of them",
+            f"`{name}` is none of the values that it can have",
+            f"use one of {str(error['ctx']['expected']).replace(' or ', ', ').replace(chr(39), '`')}",
             place(path),
         )
     what, remedy = _WORDS.get(error["type"], (f"does not fit: {error['msg']}", "see `flow schema workflow`"))

@@ -269,8 +269,8 @@ def test_two_mistakes_on_one_line_are_both_told() -> None:
         ),
         (
             one("reports: {x: {type: int}}, next: {ok: null}"),
-            "`steps.0.reports.x.type` is input should be 'string'",
-            "use one of them",
+            "`steps.0.reports.x.type` is none of the values that it can have",
+            "use one of `string`, `integer`, `number`, `boolean`, `list`",
         ),
         (one("reports: {x: {min: a}}, next: {ok: null}"), "`steps.0.reports.x.min`", "write a whole number"),
         (
