@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from flowrail.diagrams.document import Drawn
     from flowrail.diagrams.model import Picture
 
-FORMS = ("mermaid", "dot", "svg", "png", "md", "rst", "json")
-WITH_OTHERS = frozenset({"md", "rst"})
+FORMS = ("mermaid", "dot", "svg", "png", "md", "rst", "html", "json")
+WITH_OTHERS = frozenset({"md", "rst", "html"})
 """Formats that hold several workflows."""
 
 OF_A_MACHINE = ("mermaid", "dot", "svg", "png", "json")
@@ -58,11 +58,19 @@ into = click.option("-o", "--output", "into", metavar="FILE", help="Write it the
 def put(drawn: Sequence[Drawn], form: str, *, link: str | None = None, into: str | None = None) -> None:
     """Draw workflows and print them, or write them to a file."""
     if form in WITH_OTHERS:
-        from flowrail.diagrams import document
-
-        _out(document.as_markdown(drawn) if form == "md" else document.as_restructured(drawn), into)
+        _out(_together(drawn, form), into)
     else:
         put_picture(drawn[0].picture, form, link=link, into=into)
+
+
+def _together(drawn: Sequence[Drawn], form: str) -> str:
+    if form == "html":
+        from flowrail.diagrams import page
+
+        return page.render(drawn)
+    from flowrail.diagrams import document
+
+    return document.as_markdown(drawn) if form == "md" else document.as_restructured(drawn)
 
 
 def put_picture(picture: Picture, form: str, *, link: str | None = None, into: str | None = None) -> None:

@@ -107,6 +107,7 @@ class Trace(NamedTuple):
     """A session laid over its workflow: where it is, the way it took, what is left.
 
     ``taken`` counts the arrows that were followed, as pairs of nodes; ``left`` are steps that can still come.
+    Where it is not ``counted``, counts are left out of what is written.
     """
 
     session: str
@@ -117,12 +118,13 @@ class Trace(NamedTuple):
     taken: Mapping[tuple[str, str], int]
     left: frozenset[str]
     stops: tuple[Stop, ...] = ()
+    counted: bool = True
 
     def state(self, node: Node) -> str:
         """Return what *node* is to the session: here, done, left, or out of reach (`off`)."""
         if node.id == self.current:
             return "here"
-        if self.visits.get(node.id):
+        if node.kind is Kind.START or self.visits.get(node.id):
             return "done"
         return "left" if node.id in self.left else "off"
 
@@ -131,7 +133,7 @@ class Trace(NamedTuple):
         from flowrail.diagrams.words import took
 
         count = self.visits.get(node.id, 0)
-        if not count or not node.is_step:
+        if not count or not node.is_step or not self.counted:
             return ()
         spent = f", {took(self.seconds[node.id])}" if node.id in self.seconds else ""
         here = "here now, " if node.id == self.current else ""
@@ -178,7 +180,7 @@ class Picture(NamedTuple):
             return ""
         if self.never(arrow):
             return f"{arrow.label} · never"
-        count = self.count(arrow)
+        count = self.count(arrow) if self.trace is None or self.trace.counted else 0
         return f"{arrow.label} · {times(count)}" if count else arrow.label
 
     @property

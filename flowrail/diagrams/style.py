@@ -37,7 +37,7 @@ ROOT .labels text{font-size:11.5px;fill:var(--soft)}
 ROOT .labels .fail text{fill:var(--bad)}
 ROOT .labels .iterate text{fill:var(--warn)}
 ROOT .labels .taken rect{stroke:var(--good)}
-ROOT .labels .taken text{fill:var(--good);font-weight:600}
+ROOT .labels .taken text{fill:var(--good)}
 ROOT .node .shape{fill:var(--step);stroke:var(--step-line);stroke-width:1.5;stroke-linejoin:round}
 ROOT .node .bar{fill:none;stroke:var(--agent-line)}
 ROOT .decide .shape{fill:var(--decide);stroke:var(--decide-line)}
@@ -55,6 +55,7 @@ ROOT .note,ROOT .end{font-size:11.5px;fill:var(--soft)}
 ROOT .end{text-anchor:start}
 ROOT .done .shape{stroke:var(--good);stroke-width:2.5}
 ROOT .here .shape{fill:var(--here-soft);stroke:var(--here);stroke-width:4}
+ROOT .agents.here .shape{stroke-width:2.5}
 ROOT .off{opacity:.5}
 ROOT a{cursor:pointer}
 ROOT a .title{text-decoration:underline}"""
@@ -64,10 +65,13 @@ def style(root: str, scheme: str = "auto") -> str:
     """Return the style of what stands below the selector *root*.
 
     ``auto`` is dark where the reader's system is; ``light`` and ``dark`` are always so; ``page`` follows the
-    page around it as well, which says so by ``data-theme`` on its root. All but the last do without variables,
+    page around it as well, which says so by ``data-theme`` on its root; ``around`` takes the colours
+    from there. All but these two do without variables,
     which few programs but browsers know.
     """
     rules = _RULES.replace("ROOT", root)
+    if scheme == "around":
+        return f"\n{rules}\n"
     if scheme == "page":
         dark = f"@media(prefers-color-scheme:dark){{{root}{{{DARK}}}}}"
         themes = f'[data-theme="light"] {root}{{{LIGHT}}}\n[data-theme="dark"] {root}{{{DARK}}}'

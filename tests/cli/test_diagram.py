@@ -29,6 +29,7 @@ steps:
         ("svg", "<svg "),
         ("md", "# asking\n"),
         ("rst", ".. _asking:\n"),
+        ("html", "<!DOCTYPE html>\n"),
         ("json", "{\n"),
     ],
 )
@@ -42,7 +43,7 @@ def test_a_workflow_is_drawn_in_every_language_the_same_each_time(form: str, sta
     assert ran.out == flow("diagram", "asking", "--format", form).out
 
 
-@pytest.mark.parametrize("form", ["mermaid", "dot", "svg", "md", "rst"])
+@pytest.mark.parametrize("form", ["mermaid", "dot", "svg", "md", "rst", "html"])
 def test_a_session_is_shown_on_it_in_every_language(form: str) -> None:
     put_skill("asking", ASKING)
     session = told("step", "asking")["session"]
@@ -53,7 +54,8 @@ def test_a_session_is_shown_on_it_in_every_language(form: str) -> None:
 
     assert ran.status == 0
     assert ran.out != plain
-    assert "entered twice" in ran.out.replace("</text>", "\n")
+    assert form == "html" or "entered twice" in ran.out.replace("</text>", "\n")
+    assert form != "html" or session in ran.out
     assert ran.out == flow("diagram", "asking", "--session", session, "--format", form).out
 
 
