@@ -83,6 +83,14 @@ def test_work_that_failed_and_is_needed_is_printed_with_its_reason_and_its_comma
     assert read(go(end(again.work[0].command, 0))).work[0].outcome == "ok"
 
 
+def test_whoever_cannot_launch_such_an_agent_is_told_what_to_do() -> None:
+    out = flow("start", "planner", "-p", "task=x", "--format", "xml").out
+
+    launch = out.partition("<launch>")[2].partition("</launch>")[0]
+    assert "no agent of that name" in launch
+    assert "do the pieces yourself" in launch
+
+
 def test_work_that_failed_and_is_not_needed_is_only_told() -> None:
     put("any")
     begun = read(go("flow start reviewed"))
