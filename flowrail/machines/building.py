@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -38,6 +39,7 @@ class Builder:
         self.text_folder = text_folder
         self.findings = findings
         self.indexes: list[int] = []
+        self.files: dict[Path, tuple[str, str]] = {}
         self.misshapen: set[str | None] = set()
 
     def as_written(self, path: Path) -> Path:
@@ -47,6 +49,15 @@ class Builder:
         if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
             return ("steps", self.indexes[path[1]], *path[2:])
         return path
+
+    def where(self, path: Path) -> str:
+        """Return the place of a path into the definition; of a text that is a file, its line there."""
+        written = self.as_written(path)
+        for length in range(len(written), 2, -1):
+            if written[:length] in self.files:
+                name, text = self.files[written[:length]]
+                return f"{name}:{_line_of(text, written[length:])}"
+        return self.place(written)
 
     def definition(self, data: Mapping[str, Any], name: str) -> Definition:
         """Return the definition that *data* gives."""
@@ -129,7 +140,8 @@ class Builder:
         named = data.get("text")
         step_id = data["id"]
         path = named if isinstance(named, str) else f"{self.text_folder}/{step_id}.md"
-        return self._file(path, ("steps", index, "text" if isinstance(named, str) else "id"), step_id)
+        at: Path = ("steps", index, "text" if isinstance(named, str) else "id")
+        return self._file(path, at, step_id, ("steps", index, "actions"))
 
     def _variant_text(self, data: Mapping[str, Any], index: int, at: int) -> tuple[str, ...]:
         actions = data.get("actions")
@@ -138,9 +150,14 @@ class Builder:
         path = data.get("text")
         return self._file(path, ("steps", index, "variants", at, "text")) if isinstance(path, str) else ()
 
-    def _file(self, name: str, path: Path, step_id: str | None = None) -> tuple[str, ...]:
+    def _file(
+        self, name: str, path: Path, step_id: str | None = None, told: Path | None = None
+    ) -> tuple[str, ...]:
+        """Return the text of a file that is named at *path*; what is found in it goes by *told*."""
         try:
-            return (self.read_text(name).strip("\n"),)
+            text = self.read_text(name)
+            self.files[told or path] = (name, text)
+            return (text.strip("\n"),)
         except DocumentError as error:
             self.findings.append(
                 Finding("FR125", "error", f"no text: {error.fact}", error.hint, self.place(path), step_id)
@@ -156,6 +173,13 @@ class Builder:
             known = isinstance(spec, dict) and (kind is None or kind in KINDS)
             values[name] = arg_from(_plausible(spec) if known else {})
         return {name: value for name, value in values.items() if name not in BUILT_IN or data}
+
+
+def _line_of(text: str, inside: Path) -> int:
+    """Return the line of *text* in which the last word of a path stands, the first where none does."""
+    word = next((part for part in reversed(inside) if isinstance(part, str)), None)
+    found = re.search(rf"{re.escape(word)}(?![a-z0-9_])", text) if word else None
+    return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
 def _over(value: object) -> str | tuple[Any, ...] | None:

@@ -153,7 +153,7 @@ def _told(path: Path, step: StepDef, work: Delegation, known: _Known) -> Iterato
         for missing in known.missing(str(text), more):
             what = f"the prompt of step `{step.id}` has `${missing}`, unknown here"
             hint = "say what it goes `over`" if missing == "item" else known.near(missing, more)
-            yield Raw("FR121", (*path, "prompt"), what, hint, step.id)
+            yield Raw("FR121", (*path, "prompt", f"${missing}"), what, hint, step.id)
     if work.run is not None or prompt:
         return
     if work.over is not None:

@@ -189,7 +189,7 @@ def _reads(index: int, step: StepDef) -> Iterator[Read]:
     at: Path = ("steps", index)
     texts: list[tuple[Path, str, object]] = [((*at, "title"), "the title", step.title)]
     if not callable(step.actions):
-        texts += [((*at, "actions"), "the text", each) for each in step.actions]
+        texts += [((*at, "actions", place), "the text", each) for place, each in enumerate(step.actions)]
     for number, question in enumerate(step.questions):
         parts = (question.text, *(option.label for option in question.options))
         texts += [((*at, "questions", number), f"question `{question.id}`", each) for each in parts]
@@ -229,7 +229,8 @@ def _work(at: Path, step: StepDef) -> Iterator[Read]:
 
 def _placed(path: Path, what: str, text: object) -> Iterator[Read]:
     if isinstance(text, str) and "$" in text:
-        yield from (Read(name, path, what, gap=True) for name in sorted(wording.placeholders(text)))
+        names = sorted(wording.placeholders(text))
+        yield from (Read(name, (*path, f"${name}"), what, gap=True) for name in names)
 
 
 def _named(path: Path, what: str, source: object, *, again: bool = False) -> Iterator[Read]:

@@ -227,7 +227,11 @@ def _placeholders(index: int, step: StepDef, known: dict[str, Arg], *, open_ende
                     name, [*known, *sorted(TEXT_NAMES)], f"write `$${name}` for the text itself"
                 )
                 yield Raw(
-                    "FR121", path, f"the text of step `{step.id}` has `${name}`, unknown here", hint, step.id
+                    "FR121",
+                    (*path, f"${name}"),
+                    f"the text of step `{step.id}` has `${name}`, unknown here",
+                    hint,
+                    step.id,
                 )
 
 

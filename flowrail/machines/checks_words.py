@@ -34,7 +34,7 @@ def _steps(path: Path, text: str, step: StepDef, ids: list[str]) -> Iterator[Raw
         if name not in ids:
             what = f"the text of step `{step.id}` speaks of step `{name}`, which there is not"
             hint = wording.did_you_mean(name, ids, "name a step of this workflow")
-            yield Raw("FR166", path, what, hint, step.id, "warning")
+            yield Raw("FR166", (*path, f"`{name}`"), what, hint, step.id, "warning")
 
 
 def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Raw]:
@@ -46,7 +46,7 @@ def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Raw]:
             known = f"`{word}` is not reported there" if word in WORDS else f"`{word}` is no outcome"
             what = f"the text of step `{step.id}` names `{word}`, but {known}"
             hint = wording.did_you_mean(word, here, f"it takes {wording.listed(here)}")
-            yield Raw("FR167", path, what, hint, step.id, "warning")
+            yield Raw("FR167", (*path, word), what, hint, step.id, "warning")
 
 
 def _told(index: int, step: StepDef) -> Iterator[tuple[Path, str]]:

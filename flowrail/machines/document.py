@@ -235,9 +235,9 @@ def read(
         path = builder.as_written(raw.path)
         covered = (raw.code, place(path)) in told or _follows(raw, path, builder, misshapen)
         if not covered:
-            findings.append(raw.at(place(path)))
+            findings.append(raw.at(builder.where(raw.path)))
     passed = exceptions.written(value.get("ignore"), place)
-    return Whole(definition, tuple(findings), passed, lambda path: place(builder.as_written(path)))
+    return Whole(definition, tuple(findings), passed, builder.where)
 
 
 def _follows(raw: Raw, path: Path, builder: Builder, misshapen: Sequence[Path]) -> bool:

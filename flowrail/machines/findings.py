@@ -71,6 +71,7 @@ CODES = {
     "FR171": "a text that no step tells",
     "FR172": "an exception without effect",
     "FR173": "a loop that every round leaves as it was",
+    "FR174": "a workflow that nothing reads",
     "FR190": "computed, not read",
 }
 """Every code, with what it says in general. Codes are never reused for something else."""

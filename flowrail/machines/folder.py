@@ -151,7 +151,9 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
         from flowrail.machines.exceptions import commented
 
         passed = commented(data, file.path)
-        return Loaded(definition, tuple(findings), {file.path: digest(data)}, exceptions=passed)
+        places = definition.derived.get("places")
+        files = {file.path: digest(data)}
+        return Loaded(definition, tuple(findings), files, exceptions=passed, locate=places)
     return _read_yaml(file, contents)
 
 
@@ -198,18 +200,18 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
         read_text=read_text,
         text_folder=file.text_folder,
     )
-    resources, missing = _resources(parsed.definition, read_text)
+    resources, missing = _resources(parsed.definition, read_text, parsed.locate)
     found = (*parsed.findings, *missing)
     return Loaded(parsed.definition, found, files, resources, parsed.exceptions, parsed.locate)
 
 
 def _resources(
-    definition: Definition, read_text: Callable[[str], str]
+    definition: Definition, read_text: Callable[[str], str], locate: Locate
 ) -> tuple[dict[str, str], list[Finding]]:
     """Return the texts that the steps quote with a ``flow:resource`` fence, and those not to be had."""
     resources: dict[str, str] = {}
     findings: list[Finding] = []
-    for step in definition.steps:
+    for index, step in enumerate(definition.steps):
         actions = () if callable(step.actions) else step.actions
         told = [*actions, *(text for variant in step.variants for text in variant.actions)]
         told += step.work.prompt if step.work is not None else ()
@@ -221,7 +223,7 @@ def _resources(
                     resources[name] = read_text(f"resources/{name}.md").strip("\n")
                 except DocumentError as error:
                     what = f"step `{step.id}` quotes the resource `{name[:60]}`: {error.fact}"
-                    place = step.origin or definition.name
+                    place = locate(("steps", index, "actions", name))
                     findings.append(
                         Finding("FR127", "error", what, "write it, or mend the name", place, step.id)
                     )

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import Enum
+from inspect import Signature
 from typing import Any
 
 from flowrail.machines.checks import check_workflow
@@ -29,6 +30,7 @@ from flowrail.machines.definition import (
 from flowrail.machines.delegation import AgentRole, Dispatch
 from flowrail.machines.findings import Finding
 from flowrail.machines.params import Arg
+from flowrail.machines.source_places import SourcePlaces, signature_of
 
 DEEPEST = 60
 MOST_VALUES = 50_000
@@ -53,8 +55,10 @@ _SIGNATURES: Mapping[str, tuple[str, ...]] = {
 class Computed:
     """Stands where running the file would give a function."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, takes: Signature | None = None) -> None:
         self.__qualname__ = source
+        if takes is not None:
+            self.__signature__ = takes
 
     def __call__(self, _context: StepContext, **_arguments: Any) -> Any:
         """Refuse to run: what stands here was only read."""
@@ -79,15 +83,17 @@ def read_python(data: bytes, address: str, source: str) -> tuple[Definition, lis
             "FR100", "error", f"the file is no Python: {what}", "mend the syntax", f"{source}:{line}"
         )
         return Definition(address, ()), [finding]
-    return _Reader(tree, address, source).read()
+    return _Reader(tree, address, source, data.decode("utf-8", "replace")).read()
 
 
 class _Reader:
-    def __init__(self, tree: ast.Module, address: str, source: str) -> None:
+    def __init__(self, tree: ast.Module, address: str, source: str, text: str) -> None:
         self.address = address
         self.source = source
+        self.text = text
         self.constants: dict[str, ast.expr] = {}
         self.functions: set[str] = set()
+        self.made: dict[str, ast.AST] = {}
         self.findings: list[Finding] = []
         self.workflow: ast.expr | None = None
         self.values_left = MOST_VALUES
@@ -106,6 +112,7 @@ class _Reader:
     def _note(self, node: ast.stmt) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             self.functions.add(node.name)
+            self.made[node.name] = node
             return
         value = getattr(node, "value", None)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -165,8 +172,21 @@ class _Reader:
                 f"name the workflow `{self.address}`, or rename the folder",
             )
         if whole and not any(finding.code == "FR190" for finding in self.findings):
-            self.findings += check_workflow(definition)
+            nodes = [
+                self.constants.get(node.id, node) if isinstance(node, ast.Name) else node
+                for node in arguments
+            ]
+            named = list(zip((step.id for step in steps), nodes, strict=True))
+            places = SourcePlaces(self.source, self.text, call, named, self.constants, self._named)
+            definition.derived["places"] = places
+            self.findings += check_workflow(definition, locate=places)
         return definition, self.findings
+
+    def _named(self, call: ast.Call) -> Mapping[str, ast.expr]:
+        """Return the arguments of a call by name; those of the workflow itself come by keyword."""
+        if _called(call) not in _SIGNATURES:
+            return {word.arg: word.value for word in call.keywords if word.arg}
+        return self._arguments(call, _called(call))
 
     def _step_or_none(self, node: ast.expr) -> StepDef | None:
         try:
@@ -186,7 +206,7 @@ class _Reader:
             dispatches = isinstance(node, ast.Call) and _called(node) == "Dispatch"
             if (name == "handler" and not dispatches) or self._is_function(node):
                 is_none = isinstance(node, ast.Constant) and node.value is None
-                values[name] = None if is_none else Computed(_source(node))
+                values[name] = None if is_none else Computed(_source(node), self._takes(node))
                 continue
             try:
                 values[name] = self._value(node)
@@ -204,6 +224,14 @@ class _Reader:
             return StepDef(**values)
         except (TypeError, ValueError, AttributeError) as error:
             raise _UnreadableError(call, f"step {values['id']}") from error
+
+    def _takes(self, node: ast.expr) -> Signature | None:
+        """Return what a function asks for, as far as it says so itself; `None` where that is not known."""
+        made = self.made.get(node.id) if isinstance(node, ast.Name) and node.id in self.functions else node
+        if isinstance(made, ast.Lambda):
+            return signature_of(made.args)
+        plain = isinstance(made, ast.FunctionDef) and not made.decorator_list
+        return signature_of(made.args) if plain and isinstance(made, ast.FunctionDef) else None
 
     def _is_function(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Lambda) or (isinstance(node, ast.Name) and node.id in self.functions)

@@ -36,6 +36,7 @@ def findings(file: WorkflowFile, loaded: Loaded) -> list[Finding]:
     found = list(_leftover(file, loaded))
     if "/" in file.address:
         return found
+    found += _unread(file)
     try:
         data = read_bounded(os.path.join(file.folder, CARD), limit=folder.LARGEST_TEXT, what="the card")
         text = decode(data, source=CARD)
@@ -129,19 +130,21 @@ def _table(definition: Definition, text: str) -> Iterator[Finding]:
     table = _TABLE.search(text)
     if table is None:
         return
-    rows = [_cells(line) for line in table.group(1).splitlines() if line.startswith("|")]
-    at = f"{CARD}:{text.count(chr(10), 0, table.start()) + 1}"
-    head, rows = rows[0] if rows else [], rows[2:]
+    first = text.count("\n", 0, table.start(1)) + 1
+    written = enumerate(table.group(1).splitlines(), start=first)
+    rows = [(number, _cells(line)) for number, line in written if line.startswith("|")]
+    at = f"{CARD}:{first - 1}"
+    head, rows = rows[0][1] if rows else [], rows[2:]
     columns = {name.lower(): place for place, name in enumerate(head)}
     if "step" not in columns or len(rows) != definition.total_steps:
         what = f"the table of steps has {len(rows)} rows, the workflow {definition.total_steps} steps"
         yield Finding("FR170", "warning", what, "write it anew", at)
         return
-    for row, step in zip(rows, definition.steps, strict=True):
+    for (number, row), step in zip(rows, definition.steps, strict=True):
         problem = _row_problem(row, step, columns, definition)
         if problem:
             what = f"the table of steps says of step `{step.id}` {problem}"
-            yield Finding("FR170", "warning", what, "write it anew", at, step.id)
+            yield Finding("FR170", "warning", what, "write it anew", f"{CARD}:{number}", step.id)
 
 
 def _row_problem(row: list[str], step: StepDef, columns: Mapping[str, int], definition: Definition) -> str:
@@ -169,6 +172,23 @@ def _cells(line: str) -> list[str]:
 
 def _letters(text: str) -> str:
     return "".join(char for char in text.lower() if char.isalnum())
+
+
+def _unread(file: WorkflowFile) -> Iterator[Finding]:
+    """Judge files that look like workflows of the skill, and are none."""
+    for name in ("workflow.py", "workflow.yml", "workflow.json"):
+        if name != file.path and os.path.lexists(os.path.join(file.folder, name)):
+            what = f"nothing reads `{name}`: `{file.path}` stands beside it and is the workflow"
+            yield Finding("FR174", "warning", what, "keep one of them", f"{name}:1")
+    try:
+        names = sorted(os.listdir(os.path.join(file.folder, "workflows")))
+    except OSError:
+        return
+    for name in names:
+        if name.endswith((".yml", ".json", ".py")) and not name.startswith("_"):
+            hint = f"name it `{name.rpartition('.')[0]}.yaml`, in YAML"
+            what = f"nothing reads `workflows/{name}`"
+            yield Finding("FR174", "warning", what, hint, f"workflows/{name}:1")
 
 
 def _leftover(file: WorkflowFile, loaded: Loaded) -> Iterator[Finding]:

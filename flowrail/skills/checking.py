@@ -65,9 +65,10 @@ def _in_folder(path: str, target: str) -> Iterator[folder.WorkflowFile]:
             for file in workflows(Found(os.path.basename(each), each, "path"))
         ]
     if not files:
-        raise UsageError(
-            f"{target} holds no workflow", hint="name a skill's folder, or a folder of such folders"
-        )
+        hint = "name a skill's folder, or a folder of such folders"
+        if os.path.lexists(os.path.join(real, "workflow.yml")):
+            hint = "name the file `workflow.yaml`"
+        raise UsageError(f"{target} holds no workflow", hint=hint)
     yield from files
 
 

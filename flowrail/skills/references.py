@@ -11,8 +11,9 @@ from typing import Any
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines import folder, wording
+from flowrail.machines.checks import origin_of
 from flowrail.machines.definition import WORKFLOW_NAME, Definition, Delegation, StepDef
-from flowrail.machines.findings import Finding
+from flowrail.machines.findings import Finding, Path
 from flowrail.machines.folder import Loaded, WorkflowFile
 from flowrail.machines.params import Arg
 from flowrail.skills.catalog import Found, find, workflow_file, workflows
@@ -32,8 +33,13 @@ def findings(
     """Return what is wrong with everything that the workflow in *file* refers to."""
     look = _Shelf(file, roots)
     steps = loaded.definition.steps
-    found = [each for step in steps if step.work is not None for each in _work(step, step.work, loaded, look)]
-    found += _then(loaded.definition, look)
+    found = [
+        each
+        for index, step in enumerate(steps)
+        if step.work is not None
+        for each in _work(index, step, step.work, loaded, look)
+    ]
+    found += _then(loaded, look)
     if problems is None:
         return found
     return [*found, *(each for step in steps for each in _fences(step, file, problems))]
@@ -71,14 +77,15 @@ class _Shelf:
             return None
 
 
-def _work(step: StepDef, work: Delegation, loaded: Loaded, look: _Shelf) -> Iterator[Finding]:
+def _work(index: int, step: StepDef, work: Delegation, loaded: Loaded, look: _Shelf) -> Iterator[Finding]:
     if work.run is None:
         return
-    place = step.origin or loaded.definition.name
+    at: Path = ("steps", index, "dispatch")
+    locate = loaded.locate or origin_of(loaded.definition)
     target = look.get(work.run)
     if target is None:
         what = f"step `{step.id}` lets agents run `{work.run}`, which is not there"
-        yield Finding("FR143", "error", what, look.near(work.run), place, step.id)
+        yield Finding("FR143", "error", what, look.near(work.run), locate((*at, "run")), step.id)
         return
     if any(finding.code in {"FR100", "FR190"} for finding in target.findings):
         return  # its parameters are not known
@@ -88,11 +95,12 @@ def _work(step: StepDef, work: Delegation, loaded: Loaded, look: _Shelf) -> Iter
         if problem:
             hint = wording.did_you_mean(name, takes, f"it takes {wording.listed(takes) or 'none'}")
             what = f"`{work.run}`, which step `{step.id}` gives to agents, {problem}"
-            yield Finding("FR155", "error", what, hint, place, step.id)
+            yield Finding("FR155", "error", what, hint, locate((*at, "vars", name)), step.id)
     for name, arg in takes.items():
         if arg.required and name not in work.vars:
             what = f"`{work.run}` needs `{name}`, which step `{step.id}` does not give"
-            yield Finding("FR155", "error", what, f"add `{name}` to its `vars`", place, step.id)
+            hint = f"add `{name}` to its `vars`"
+            yield Finding("FR155", "error", what, hint, locate((*at, "vars")), step.id)
 
 
 def _unfit(name: str, arg: Arg | None, value: Any, definition: Definition) -> str | None:
@@ -110,10 +118,11 @@ def _unfit(name: str, arg: Arg | None, value: Any, definition: Definition) -> st
     return None if problem is None else f"takes another `{name}`: it {problem}"
 
 
-def _then(definition: Definition, look: _Shelf) -> Iterator[Finding]:
+def _then(loaded: Loaded, look: _Shelf) -> Iterator[Finding]:
+    definition = loaded.definition
     if not definition.then:
         return
-    place = definition.origin or definition.name
+    place = (loaded.locate or origin_of(definition))(("then",))
     for address in islice(_addresses(definition.then, definition), MOST_TRIED):
         target = look.get(address)
         if target is None:

@@ -314,3 +314,28 @@ def test_links_and_large_files_of_a_revision_are_left_out(tmp_path: Path) -> Non
         "README": b"hello\n",
         "ä b.md": "ä\n".encode(),
     }
+
+
+@pytest.mark.parametrize(
+    ("path", "places"),
+    [
+        ("workflow.py", ["workflow.py:1"]),
+        ("workflow.yml", ["workflow.yml:1"]),
+        ("workflows/area.yml", ["workflows/area.yml:1"]),
+        ("workflows/area.py", ["workflows/area.py:1"]),
+        ("workflows/__init__.py", []),
+        ("workflows/notes.md", []),
+    ],
+)
+def test_workflows_that_nothing_reads_are_found(path: str, places: list[str], tmp_path: Path) -> None:
+    assert [
+        each.split()[:2] for each in found(tmp_path, {"workflow.yaml": LINE, "SKILL.md": CARD, path: "x\n"})
+    ] == [["FR174", place] for place in places]
+
+
+def test_a_folder_whose_workflow_has_another_ending_is_told_the_right_one(tmp_path: Path) -> None:
+    folder = write(tmp_path / "demo", {"workflow.yml": LINE})
+
+    ran = flow("check", str(folder), "--json")
+
+    assert (ran.status, ran.error["hint"]) == (2, "name the file `workflow.yaml`")

@@ -70,7 +70,7 @@ def test_a_workflow_that_is_not_there_is_found(run: str, remedy: str) -> None:
     (finding,) = findings(LEAD.replace("run: NAME/look", f"run: {run}"))
 
     assert (finding.code, finding.remedy, finding.step) == ("FR143", remedy, "look")
-    assert finding.place == "workflow.yaml:7"
+    assert finding.place == "workflow.yaml:10"
 
 
 @pytest.mark.parametrize("run", ["lead", "lead/look"])

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from flowrail.machines.findings import CODES
-
 CARD = """\
 ---
 name: demo
@@ -152,11 +150,17 @@ WORKFLOW = Workflow(
 )
 """
 HANDED = """\
-from flowrail import AgentRole, Dispatch, Outcome, StepDef, Workflow
+from flowrail import AgentRole, Delegation, Dispatch, Outcome, StepDef, Workflow
 
 WORKFLOW = Workflow(
     "demo",
-    StepDef("look", "Look", ["Look around."], Dispatch(AgentRole.EXPLORE), next={Outcome.OK: None}),
+    StepDef(
+        "look",
+        "Look",
+        ["Look around."],
+        dispatch=Delegation("explore", prompt=("Look at the tests.",)),
+        next={Outcome.OK: None, Outcome.FAIL: None},
+    ),
 )
 """
 TABLE = """
@@ -171,13 +175,17 @@ LONG = "Look at every file, and write down what you see. " * 130
 
 
 class Example(NamedTuple):
-    """A skill in order, and the one swap that makes it wrong; ``file`` is where it is made."""
+    """A skill in order, and the one swap that makes it wrong; ``file`` is where it is made.
+
+    ``adds`` are files that stand there only when it is wrong.
+    """
 
     right: str
     old: str
     new: str
     file: str = "workflow.yaml"
     more: Mapping[str, str] = {}
+    adds: Mapping[str, str] = {}
 
     def files(self, *, wrong: bool) -> dict[str, str]:
         """Return the files of the skill, in order or *wrong*."""
@@ -187,6 +195,7 @@ class Example(NamedTuple):
         if wrong:
             assert self.old in texts[self.file], self
             texts[self.file] = texts[self.file].replace(self.old, self.new, 1)
+            texts |= self.adds
         return {path: text for path, text in texts.items() if text}
 
 
@@ -243,7 +252,7 @@ EXAMPLES: Mapping[str, Example] = {
     "FR142": Example(THREE, "at least 2", "at least 4", more=PROMPT),
     "FR143": Example(WORK, "run: demo/area", "run: demo/areas", more=AREAS),
     "FR144": Example(WORK, "      run: demo/area\n", "", more=AREAS),
-    "FR145": Example(HANDED, "AgentRole.EXPLORE", '"explorer"', "workflow.py"),
+    "FR145": Example(HANDED, '"explore"', '"explorer"', "workflow.py"),
     "FR146": Example(ASKED, "header: Approve", "header: Ask for approval"),
     "FR147": Example(ASKED, 'label: "No", outcome: fail', 'label: "No", outcome: skip'),
     "FR148": Example(GATED, "review: review", "review: revue"),
@@ -258,7 +267,7 @@ EXAMPLES: Mapping[str, Example] = {
         {"steps/look.md": "Look.\n\n```flow:forbidden\n- Changing anything\n```\n"},
     ),
     "FR153": Example(THREE, "join: at least 2", "join: at least 2, lease: 9999999", more=PROMPT),
-    "FR154": Example(HANDED, "", "", "workflow.py"),
+    "FR154": Example(HANDED, "dispatch=", "handler=Dispatch(AgentRole.EXPLORE), dispatch=", "workflow.py"),
     "FR155": Example(WORK, "vars: {area: $item}", "vars: {part: $item}", more=AREAS),
     "FR156": Example(LINE, "[Look around.],", "[Look around.], forbids: [Edit, git push],"),
     "FR160": Example(WORK, "required: true, example", "example", more=AREAS),
@@ -279,16 +288,14 @@ EXAMPLES: Mapping[str, Example] = {
         "",
         "",
         "steps/look.md",
-        {"steps/look.md": "Look.\n", "steps/old.md": ""},
+        {"steps/look.md": "Look.\n"},
+        {"steps/old.md": "Told by nobody.\n"},
     ),
     "FR172": Example(LINE, "steps:", "ignore: [{code: FR163, reason: it is short}]\nsteps:"),
     "FR173": Example(SURE, "reports: {sure", "reports: {certain"),
+    "FR174": Example(LINE, "", "", adds={"workflow.py": PYTHON}),
     "FR190": Example(PYTHON, '["Look around."]', "open('look.md').read()", "workflow.py"),
 }
-NOT_SHOWN = {"FR145", "FR154"}
-"""Codes that only a step made in memory brings about."""
-WHEN_RUN = {"FR105"}
-"""Codes that only running the file tells: `flow check` runs nothing."""
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
@@ -298,45 +305,3 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
         full.parent.mkdir(parents=True, exist_ok=True)
         full.write_text(text, encoding="utf-8")
     return folder
-
-
-def page() -> str:
-    """Return the reference page of findings."""
-    parts = [HEAD]
-    for code, what in CODES.items():
-        parts.append(f"## {code}\n\n{what[0].upper()}{what[1:]}.\n")
-        example = EXAMPLES.get(code)
-        if example is not None and code not in NOT_SHOWN:
-            parts.append(_shown(example))
-    return "\n".join(parts)
-
-
-HEAD = """\
-# Findings of `flow check`
-
-<!-- made by tests/skills/test_findings_page.py: FLOWRAIL_GOLDEN=write -->
-
-Every code has one meaning and keeps it. Errors are mistakes: the workflow does not start. FR126 and the codes
-from FR160 on are advice, told as warnings and only where there is no mistake; `--strict` fails on them too. A
-warning is let pass in the file, with its reason:
-
-```yaml
-ignore:
-  - {code: FR163, step: look, reason: the agent ends the loop by its own judgement}
-```
-
-In Python a comment does: `# flow: ignore FR163 of look: the agent ends the loop`. Below, each code with a
-change that brings it about.
-"""
-
-
-def _shown(example: Example) -> str:
-    texts = example.files(wrong=False)
-    kind = "python" if example.file.endswith(".py") else "yaml" if example.file.endswith(".yaml") else "text"
-    source = texts.get(example.file, "").rstrip("\n")
-    if not example.old:
-        shown = f"In order, `{example.file}`:\n\n```{kind}\n{source}\n```\n\n"
-        return f"{shown}Wrong: another file beside it, `steps/old.md`.\n"
-    old, new = (" ".join(text.split())[:200] for text in (example.old, example.new))
-    change = f"`{old}` made `{new}`" if new else f"`{old}` taken out"
-    return f"In order, `{example.file}`:\n\n```{kind}\n{source}\n```\n\nWrong: {change}.\n"
