@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowrail.errors import FlowError
 from flowrail.formatters.told import FENCE, around, own_pieces
 from flowrail.machines.guidance import Guidance, Way, command
 from flowrail.machines.kept import Kept
 from flowrail.machines.wording import in_words, shortened
+
+if TYPE_CHECKING:
+    from flowrail.machines.views import DispatchView
 
 LONGEST_PARAM = 400
 """Parameters are told so far beside a step; JSON has the whole."""
@@ -97,6 +100,14 @@ def in_short(values: Mapping[str, Any]) -> dict[str, Any]:
         name: plain(value) if len(texts[name]) <= LONGEST_PARAM else shortened(texts[name], LONGEST_PARAM)
         for name, value in values.items()
     }
+
+
+def result_of(dispatch: DispatchView, most: int) -> str:
+    """Return what came of a piece of work as JSON of about *most* bytes; what is left out says so."""
+    from flowrail.machines.dispatching import cut
+
+    text = example_text(cut(plain(dispatch.result), most, "left out here; --json has it"))
+    return text if len(text) <= 2 * most else f"{text[: 2 * most]}…"
 
 
 def example_text(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from flowrail.formatters.data import example_text, in_short
+from flowrail.formatters.data import example_text, in_short, result_of
 from flowrail.formatters.escape import attributes, xml_text
 from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, how_to_ask, item_of, pieces, variables
 from flowrail.machines.guidance import Guidance, Want, Way, wants_of
@@ -25,6 +25,9 @@ LAUNCH_ANEW = (
     "printed for it and what that prints."
 )
 
+LONGEST_RESULT = 8_000
+ALL_RESULTS = 100_000
+"""Bytes of results that are printed, of one piece of work and of all together; JSON has the whole."""
 ENOUGH = (
     "Enough have succeeded: launch nothing more. What is still at work is called off when this step is "
     "reported, or before that by the command printed for it."
@@ -97,6 +100,7 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
         yield "<launch>" + xml_text(LAUNCH_ANEW) + "</launch>"
     if join.met and join.open:
         yield "<launch>" + xml_text(ENOUGH) + "</launch>"
+    most = min(LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
     for each in guidance.dispatches:
         about = attributes(
             id=each.id,
@@ -109,10 +113,10 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
             holder=each.holder,
             until=each.expires_at if each.status == "claimed" else None,
             outcome=each.outcome,
-            result=example_text(each.result) if each.again and each.result else None,
+            result=result_of(each, most) if each.again and each.result else None,
         )
         inside = (
-            example_text(each.result)
+            result_of(each, most)
             if each.status == "done" and not each.again
             else (each.cancel if join.met else None) or each.resume or each.command
         )

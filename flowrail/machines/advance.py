@@ -59,6 +59,7 @@ def start(
 ) -> Session:
     """Return a new session at the entry point; parameters are checked, defaults filled in."""
     given = check_params(workflow, params or {})
+    _check_lists(workflow, given)
     machine = compile_workflow(workflow)()
     step = str(machine.current_state_value)
     begun = Session(
@@ -75,6 +76,16 @@ def start(
         parent=parent or Frozen(),
     )
     return entered(workflow, begun, now)
+
+
+def _check_lists(workflow: Definition, given: Mapping[str, Any]) -> None:
+    """Refuse a list that a later step could never hand out, since parameters stay as they are."""
+    for step in workflow.steps:
+        over = step.work.over if step.dispatch is not None and step.work is not None else None
+        if isinstance(over, str) and isinstance(given.get(over), (list, tuple)):
+            from flowrail.machines.dispatching import check_number
+
+            check_number(step, given[over])
 
 
 def advance(

@@ -13,13 +13,21 @@ from flowrail._codec import from_plain, to_plain
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import wording
 from flowrail.machines.definition import Outcome, QuestionDef, StepDef
-from flowrail.machines.questions import OWN_WORDS, Question
+from flowrail.machines.questions import (
+    LONGEST_DESCRIPTION,
+    LONGEST_LABEL,
+    LONGEST_TEXT,
+    OWN_WORDS,
+    Question,
+)
 from flowrail.machines.session import ACTIVE, WAITING, Session
 
 BY_STEP, BY_AGENT, BY_LIMIT = "step", "agent", "limit"
 LIMIT = "limit"
 ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
 LONGEST_OTHER = 4_000
+MOST_ASKED = 24
+"""How many questions may be put in one step, answered ones included."""
 ACCEPTED = "the user accepts what is still open"
 """The reason for going on at a limit, where the user gave none in their own words."""
 
@@ -84,6 +92,10 @@ class Asked(NamedTuple):
     def answered(self, words: Sequence[str], *, at: str, by: str, reason: str = "") -> Asked:
         """Return the question with its answer; refuse one that is no option."""
         answer = tuple(dict.fromkeys(self._fits(word) for word in words))
+        if len(reason) > LONGEST_OTHER:
+            raise BadAnswerError(
+                f"the reason has {len(reason)} characters", hint=f"say it in {LONGEST_OTHER} at most"
+            )
         answered = self._replace(answer=answer, answered_at=at, answered_by=by, reason=reason)
         if self.source == BY_LIMIT and answered.outcome == ACCEPT and not reason.strip():
             raise BadAnswerError(
@@ -161,21 +173,40 @@ def entering(step: StepDef, values: Mapping[str, Any], after: str) -> tuple[Aske
 
 
 def _asked(question: QuestionDef, values: Mapping[str, Any], now: str) -> Asked:
+    labels = _labels(question, values)
+    written = [option.label for option in question.options]
     return Asked(
         id=question.id,
         header=question.header,
-        text=wording.fill(question.text, values),
+        text=_cut(wording.fill(question.text, values), LONGEST_TEXT),
         options=tuple(
-            Choice(
-                wording.fill(option.label, values), option.outcome, wording.fill(option.description, values)
-            )
-            for option in question.options
+            Choice(label, each.outcome, _cut(wording.fill(each.description, values), LONGEST_DESCRIPTION))
+            for label, each in zip(labels, question.options, strict=True)
         ),
         multi=question.multi,
         other=question.other,
-        default=None if question.default is None else wording.fill(question.default, values),
+        default=labels[written.index(question.default)] if question.default in written else None,
         due=later(now, question.deadline) if question.deadline and question.default else None,
     )
+
+
+def _labels(question: QuestionDef, values: Mapping[str, Any]) -> list[str]:
+    """Return what the options are called now: one line each that stands for no other, whatever is put in."""
+    labels: list[str] = []
+    for number, option in enumerate(question.options, 1):
+        filled = wording.fill(option.label, values)
+        shown = "".join(sign if sign.isprintable() else " " for sign in filled)
+        label = wording.shortened(shown, LONGEST_LABEL) or f"Option {number}"
+        if label.casefold().startswith(OWN_WORDS):
+            label = f"({label})"
+        while label.casefold() in {each.casefold() for each in labels}:
+            label = f"{label} ({number})"
+        labels.append(label)
+    return labels
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def check_answered(session: Session, step: StepDef) -> None:

@@ -147,14 +147,16 @@ def one(session: Session, dispatch_id: str) -> Dispatched:
     return known[dispatch_id]
 
 
-def check_held(session: Session, token: str) -> None:
-    """Refuse a token by which nobody holds a piece of work of the current step any more."""
-    if not any(each.token == token and each.status == CLAIMED for each in states(session)):
-        raise DispatchGoneError(
-            f"that token holds no piece of work of session `{session.id}` now",
-            hint="stop here and say so; nothing that is reported now would count",
-            session=session.id,
-        )
+def held_by(session: Session, token: str) -> Dispatched:
+    """Return the piece of work of the current step that *token* holds; refuse where it holds none."""
+    for each in states(session):
+        if each.token == token and each.status == CLAIMED:
+            return each
+    raise DispatchGoneError(
+        f"that token holds no piece of work of session `{session.id}` now",
+        hint="stop here and say so; nothing that is reported now would count",
+        session=session.id,
+    )
 
 
 def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[Dispatched, ...]:
@@ -261,13 +263,18 @@ def _items(work: Delegation, values: Mapping[str, Any], step: StepDef) -> list[A
         return []
     if not isinstance(items, (list, tuple)):
         items = [items]
+    check_number(step, items)
+    return list(items)
+
+
+def check_number(step: StepDef, items: Sequence[Any]) -> None:
+    """Refuse a list with more items than are handed out at once."""
     if len(items) > MOST:
         raise TooManyDispatchesError(
             f"step `{step.id}` would hand out {len(items)} pieces of work; {MOST} are the most",
-            hint="report fewer items, several to a piece",
+            hint="give fewer items, several to a piece",
             step=step.id,
         )
-    return list(items)
 
 
 def _filled(value: Any, values: Mapping[str, Any]) -> Any:

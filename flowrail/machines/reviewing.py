@@ -18,6 +18,7 @@ from flowrail.machines.session import Session
 
 MOST = 500
 LONGEST = 4_000
+LONGEST_PLACE = 400
 
 
 class ReviewPendingError(ConflictError):
@@ -125,6 +126,11 @@ def record(
         raise BadFindingError(
             f"the finding has {len(text)} characters", hint=f"say what is wrong in 1 to {LONGEST} characters"
         )
+    for named, what in ((place, "place"), (item, "item")):
+        if named is not None and len(named) > LONGEST_PLACE:
+            raise BadFindingError(
+                f"the {what} has {len(named)} characters", hint=f"name it in {LONGEST_PLACE} at most"
+            )
     if len(known) >= MOST:
         raise BadFindingError(f"{MOST} findings are on record", hint="resolve or sum up what is there")
     review = _review_at_hand(workflow, session)
@@ -146,12 +152,12 @@ def record(
 
 
 def resolve(
-    workflow: Definition, session: Session, finding_id: str, *, note: str = "", at: str = ""
+    workflow: Definition, session: Session, finding_id: str, *, note: str = "", at: str = "", by: str = ""
 ) -> tuple[Session, Recorded]:
     """Return *session* with one finding resolved.
 
-    The reviewer may take back a finding while the review is at work, and whoever mends one may say so.
-    At the gate itself the round is closed, or any gate could be talked open.
+    Whoever found it may take it back while the review is at work, and once its gate has decided, whoever
+    mends it may say so. Between the two the round is closed, or any gate could be talked open.
     """
     known = findings(session)
     found = next((each for each in known if each.id == finding_id), None)
@@ -162,23 +168,41 @@ def resolve(
             hint=wording.did_you_mean(finding_id[:40], ids, f"`flow finding list {session.id}` shows them"),
             findings=ids,
         )
-    gate = gates(workflow).get(str(session.step))
-    if gate is not None and found in of_round(session, gate.review):
-        raise RoundClosedError(
-            f"the review of `{session.step}` has ended with finding `{found.id}` on record",
-            hint="report `done`; what blocks is mended and reviewed again",
-            finding=found.id,
-            step=session.step,
-        )
+    if len(note) > LONGEST:
+        raise BadFindingError(f"the note has {len(note)} characters", hint=f"say it in {LONGEST} at most")
+    for step_id, gate in gates(workflow).items():
+        if found in of_round(session, gate.review) and _is_undecided(session, step_id, gate):
+            _refuse_to_take_away(session, step_id, gate, found, by)
     settled = found._replace(resolved_at=at or "resolved", resolution=note) if found.is_open else found
     return with_findings(session, [settled if each.id == finding_id else each for each in known]), settled
+
+
+def _is_undecided(session: Session, step_id: str, gate: GateDef) -> bool:
+    return session.entered.get(gate.review, -1) > session.decided.get(step_id, -1)
+
+
+def _refuse_to_take_away(session: Session, step_id: str, gate: GateDef, found: Recorded, by: str) -> None:
+    """Refuse to take away what the gate has to decide from, but for its finder while the review is at work."""
+    at_work = session.step == gate.review
+    if at_work and by == found.by:
+        return
+    raise RoundClosedError(
+        f"finding `{found.id}` was recorded by `{found.by}`, which alone may take it back"
+        if at_work
+        else f"the review of `{step_id}` has ended with finding `{found.id}` on record",
+        hint=f"go on to gate `{step_id}`; what blocks there is mended and reviewed again"
+        if session.step != step_id
+        else "report `done`; what blocks is mended and reviewed again",
+        finding=found.id,
+        step=session.step,
+    )
 
 
 def verdict(step: StepDef, session: Session) -> Verdict:
     """Return what the gate at *step* makes of its round; refuse while its review has not ended."""
     gate = step.gate
     assert gate is not None  # noqa: S101 - only gates are asked
-    if session.entered.get(gate.review, -1) <= session.decided.get(step.id, -1):
+    if not _is_undecided(session, step.id, gate):
         raise ReviewPendingError(
             f"gate `{step.id}` has nothing to decide from: "
             f"its review `{gate.review}` has not ended in this round",

@@ -8,6 +8,8 @@ from typing import Any
 
 _NO_FENCE = re.compile(r"^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:", re.MULTILINE)
 """What would open one of our blocks: nothing that stands in a value does."""
+_FENCE_MARK = re.compile(r"^ {0,3}(?=`{3}|~{3})", re.MULTILINE)
+_OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)")
 PLACEHOLDER = re.compile(r"\$(\$|[a-z][a-z0-9_]*)")
 
 
@@ -19,16 +21,45 @@ def placeholders(text: str) -> set[str]:
 def fill(text: str, values: Mapping[str, Any]) -> str:
     """Return *text* with each ``$name`` replaced by its value, once, and ``$$`` by a dollar.
 
-    A name that has no value yet leaves nothing; what a value contains is not looked at again.
+    A name that has no value yet leaves nothing; what a value contains is not looked at again. No value
+    opens one of our blocks, closes one, or becomes a line of its own in it.
     """
+    ours = _blocks(text) if "flow:" in text else []
 
     def put(found: re.Match[str]) -> str:
         name = found.group(1)
         if name == "$":
             return "$"
-        return _NO_FENCE.sub(r"\1flow :", in_words(values.get(name)))
+        value = _NO_FENCE.sub(r"\1flow :", in_words(values.get(name)))
+        if not ours:
+            return value
+        if any(start <= found.start() < end for start, end in ours):
+            value = value.replace("\n", "\n        ")
+        return _FENCE_MARK.sub("    ", value)
 
     return PLACEHOLDER.sub(put, text)
+
+
+def _blocks(text: str) -> list[tuple[int, int]]:
+    """Return where our blocks stand in *text*: from the line that opens one to the line that closes it."""
+    found: list[tuple[int, int]] = []
+    at, end = 0, 0
+    closing: re.Pattern[str] | None = None
+    ours = False
+    for line in text.split("\n"):
+        end = at + len(line) + 1
+        opening = _OPENING.match(line) if closing is None else None
+        if opening:
+            mark = opening.group(1)
+            closing = re.compile(f" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \\t\\r]*\\Z")
+            ours = opening.group(2).startswith("flow:")
+            found += [(at, len(text) + 1)] if ours else []
+        elif closing is not None and closing.match(line):
+            if ours:
+                found[-1] = (found[-1][0], end)
+            closing = None
+        at = end
+    return found
 
 
 def in_words(value: Any) -> str:

@@ -33,8 +33,7 @@ def add_finding(
         still_at_work(world.store, agent)
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
-        if token is not None:
-            dispatching.check_held(agents[0] if agents else session, token)
+        finder = _finder(world, agents[0] if agents else session, home, token)
         opened = open_session(session, world.store.definition(home), world.roots, world.state)
         standing(opened.workflow, session)
         now = world.now()
@@ -46,13 +45,15 @@ def add_finding(
             place=place,
             item=item,
             at=now,
-            by=session_id if session_id != home else world.by,
+            by=finder,
         )
         change.commit(after, kind="finding", at=now, by=world.by, note={"finding": finding.id})
     return home, finding
 
 
-def resolve_finding(world: World, session_id: str, finding_id: str, note: str = "") -> tuple[str, Recorded]:
+def resolve_finding(
+    world: World, session_id: str, finding_id: str, note: str = "", *, token: str | None = None
+) -> tuple[str, Recorded]:
     """Record that a finding is settled."""
     home, agents = _home_of_findings(world, session_id)
     for agent in agents:
@@ -62,10 +63,19 @@ def resolve_finding(world: World, session_id: str, finding_id: str, note: str = 
         opened = open_session(session, world.store.definition(home), world.roots, world.state)
         standing(opened.workflow, session)
         now = world.now()
-        after, finding = reviewing.resolve(opened.workflow, session, finding_id, note=note, at=now)
+        by = _finder(world, agents[0] if agents else session, home, token)
+        after, finding = reviewing.resolve(opened.workflow, session, finding_id, note=note, at=now, by=by)
         if after != session:
             change.commit(after, kind="resolve", at=now, by=world.by, note={"finding": finding.id})
     return home, finding
+
+
+def _finder(world: World, session: Session, home: str, token: str | None) -> str:
+    """Return who finds: the agent's session, the piece of work that *token* holds, or whoever runs this."""
+    held = dispatching.held_by(session, token) if token is not None else None
+    if session.id != home:
+        return session.id
+    return held.id if held else world.by
 
 
 def list_findings(world: World, session_id: str) -> tuple[str, tuple[Recorded, ...]]:

@@ -8,6 +8,7 @@ from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import asking
 from flowrail.machines.advance import settled, standing
 from flowrail.machines.asking import Asked, Choice, Put
+from flowrail.machines.dispatching import held_by
 from flowrail.machines.guidance import command
 from flowrail.machines.questions import Question
 from flowrail.machines.session import Session
@@ -23,14 +24,25 @@ class NotWaitingError(ConflictError):
     code = "NOT_WAITING"
 
 
-def ask(world: World, session_id: str, questions: Sequence[Question]) -> Put:
-    """Put an agent's questions to the user; its session waits until they are answered."""
+class TooManyQuestionsError(UsageError):
+    """A step takes no more questions."""
+
+    code = "TOO_MANY_QUESTIONS"
+
+
+def ask(world: World, session_id: str, questions: Sequence[Question], *, token: str | None = None) -> Put:
+    """Put an agent's questions to the user; its session waits until they are answered.
+
+    With the *token* of a piece of work, only as long as that holds it.
+    """
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
         session = settled(change.kept.session, now)
         opened = open_session(session, world.store.definition(session_id), world.roots, world.state)
         standing(opened.workflow, session)
         still_theirs(world.store, session)
+        if token is not None:
+            held_by(session, token)
         known = asking.asked(session)
         put = tuple(_from_agent(each, now) for each in questions)
         taken = {each.id for each in known if each.is_open} & {each.id for each in put}
@@ -46,6 +58,12 @@ def ask(world: World, session_id: str, questions: Sequence[Question]) -> Put:
                 questions=sorted(taken),
             )
         kept = [each for each in known if each.id not in {one.id for one in put}]
+        if len(kept) + len(put) > asking.MOST_ASKED:
+            raise TooManyQuestionsError(
+                f"{len(kept)} questions were put in this step, and {asking.MOST_ASKED} are the most",
+                hint="go on with what is answered",
+                session=session_id,
+            )
         after = asking.with_questions(session, [*kept, *put])
         change.commit(after, kind="ask", at=now, by=world.by, note={"questions": [each.id for each in put]})
     return _put(world, session, put, questions)

@@ -35,6 +35,7 @@ from flowrail.skills.runs import Answer, World, answer_of, look
 
 MOST_GENERATIONS = 12
 """How deep agents may give work on to agents."""
+LONGEST_HOLDER = 120
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
@@ -57,6 +58,10 @@ def claim(
 
     With the *token* of whoever holds it, the same is handed to an agent that stands in for that one.
     """
+    if holder and len(holder) > LONGEST_HOLDER:
+        raise UsageError(
+            f"the name after --as has {len(holder)} characters", hint=f"use {LONGEST_HOLDER} at most"
+        )
     with world.store.change(session_id, wait=world.wait) as change:
         opened, session, step = _at_work(world, change)
         dispatch = dispatching.one(session, dispatch_id)
@@ -138,7 +143,7 @@ def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken
         dispatch=taken,
         prompt=prompt,
         finish=ways,
-        ask=command("ask", session.id, "-", store=world.store.path),
+        ask=command("ask", session.id, "-", *where, store=world.store.path),
         answered=tuple((each.text, "; ".join(each.answer or ())) for each in said),
         resources=opened.workflow.resources,
         finding=command("finding", "add", session.id, *where, store=world.store.path)

@@ -146,6 +146,23 @@ def test_long_items_and_variables_are_cut_where_they_are_printed_and_nowhere_els
     assert child["params"] == {"area": area}
 
 
+def test_long_results_are_printed_in_part_and_kept_whole() -> None:
+    put_lead("free", FREE)
+    begun = told("start", "free", "-p", f"areas={json.dumps(['a'] * 4)}")
+    for line in commands(begun):
+        finish = told(*line)["finish"][0].split()[1:]
+        told(*finish, "-s", f"small={line[2]}", "-s", "found=" + "x" * 60_000)
+
+    out = flow("resume", str(begun["session"])).out
+    here = told("resume", str(begun["session"]))
+
+    assert len(out) < 4_000
+    assert "d0-4" in out
+    assert "--json has it" in out
+    assert [len(each["result"]["found"]) for each in here["dispatches"]] == [60_000] * 4
+    assert refused("claim", str(begun["session"]), "d0-1", "--as", "x" * 121)[1]["code"] == "USAGE"
+
+
 def test_once_enough_have_succeeded_the_rest_is_printed_with_what_calls_it_off() -> None:
     put_lead(join="any")
     begun = told("start", "lead")

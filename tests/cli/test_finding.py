@@ -111,3 +111,22 @@ def test_a_reviewer_that_lost_its_work_is_refused(session: str) -> None:
     status, error = refused("finding", "add", child, "--severity", "MUST", "--text", "late")
 
     assert (status, error["code"]) == (4, "DISPATCH_GONE")
+
+
+def test_whoever_leads_takes_no_finding_of_its_reviewer_away() -> None:
+    put_lead("review", REVIEW.replace("run: NAME/one, vars: {area: all}", "vars: {depth: 1}"))
+    session = told("start", "review")["session"]
+    told("step", "review", "ok")
+    token = told("claim", session, "d1-1")["token"]
+    add(session, "--severity", "MUST", "--text", "wrong", "--token", token)
+    add(session, "--severity", "COULD", "--text", "taste", "--token", token)
+
+    status, error = refused("finding", "resolve", session, "F1")
+    assert (status, error["code"]) == (4, "ROUND_CLOSED")
+    assert told("finding", "resolve", session, "F2", "--token", token)["open"] is False
+    told("finish", session, "d1-1", "ok", "--token", token)
+    assert refused("finding", "resolve", session, "F1", "--token", token)[1]["code"] == "DISPATCH_GONE"
+    assert refused("finding", "resolve", session, "F1")[1]["code"] == "ROUND_CLOSED"
+    told("step", "review", "ok")
+    assert told("step", "review", "done")["step"]["id"] == "work"
+    assert told("finding", "resolve", session, "F1", "--note", "mended")["open"] is False

@@ -349,6 +349,37 @@ def test_a_value_that_is_no_number_leaves_the_banner_text() -> None:
     assert with_blocks(text, resources) == [text]
 
 
+FILLED = """\
+Before $a.
+```flow:forbidden
+- $a
+- last
+```
+$a
+````flow:conditional_dispatch
+when: it is so
+~~~flow:routing
+x: $a
+~~~
+````
+After."""
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.sampled_from(["```", "~~~", "````", "\n", "flow:", "- ", "a: b", " ", "x", "\r"]), max_size=9)
+)
+def test_no_value_opens_or_closes_a_block_or_adds_to_it(parts: list[str]) -> None:
+    value = "".join(parts)
+    told = with_blocks(fill(FILLED, {"a": value + "."}), resources)
+
+    made = [ET.fromstring(each) for each in told if isinstance(each, Markup)]  # noqa: S314 - our own output
+    assert [each.tag for each in made] == ["forbidden", "conditional_dispatch"]
+    assert [action.text for action in made[0]][1:] == ["last"]
+    assert len(made[1].findall("then/routing/case")) == 1
+    assert "After." in told[-1]
+
+
 LINES = st.sampled_from(
     [
         *("```", "````", "~~~", "  ```", "```flow:forbidden", "~~~flow:routing", "```flow:nope", "```python"),

@@ -27,6 +27,50 @@ def question(*outcomes: str | None, **parts: Any) -> Asked:
     return Asked("go", "Go", "Go on?", options or (Choice("A", "ok"), Choice("B", "fail")), **parts)
 
 
+@given(st.text(max_size=80), st.text(max_size=80), st.sampled_from(["", "other:", "Other: "]))
+def test_labels_are_lines_that_stand_for_one_option_whatever_is_put_in(
+    one: str, two: str, before: str
+) -> None:
+    options = (OptionDef("$one", "ok"), OptionDef("$two", "fail"), OptionDef("same", "ok"))
+    asks = yes_no(options=options, default="$two", deadline=60)
+    flow = workflow(
+        step("plan", questions=(asks,), next={"ok": "last", "fail": "plan"}, limit=3),
+        step("last"),
+        params={"one": Arg(default="a"), "two": Arg(default="b")},
+    )
+
+    (question,) = asking.asked(start(flow, {"one": f"{before}{one}", "two": two}, now=NOW))
+
+    labels = [option.label for option in question.options]
+    assert question.default == labels[1]
+    assert len({label.casefold() for label in labels}) == 3
+    for label, option in zip(labels, options, strict=True):
+        assert label.isprintable()
+        assert 0 < len(label) <= 80
+        answer = question.answered([label], at=NOW, by="me")
+        assert (answer.answer, answer.outcome) == ((label,), option.outcome)
+
+
+def test_what_is_put_into_a_question_is_bounded_and_so_is_a_reason() -> None:
+    flow = workflow(
+        step(
+            "plan",
+            questions=(
+                QuestionDef("go", "Go", "Is $one?", (OptionDef("Yes", "ok", "$one"), OptionDef("No", "ok"))),
+            ),
+            next={"ok": None},
+        ),
+        params={"one": Arg(default="a")},
+    )
+
+    (question,) = asking.asked(start(flow, {"one": "x" * 50_000}, now=NOW))
+
+    assert len(question.text) == 2_000
+    assert len(question.options[0].description) == 500
+    with pytest.raises(BadAnswerError, match="the reason has 4001 characters"):
+        question.answered(["Yes"], at=NOW, by="me", reason="x" * 4_001)
+
+
 # --- opened by entering a step
 
 

@@ -343,3 +343,19 @@ def test_a_result_is_cut_where_it_is_long_and_says_where_the_rest_is(result: dic
 def test_every_agent_has_an_even_share_of_what_results_may_take() -> None:
     assert dispatching.share(0) == dispatching.share(1) == dispatching.RESULTS
     assert dispatching.share(MOST) * MOST == dispatching.RESULTS
+
+
+def test_a_list_that_a_later_step_could_never_hand_out_is_refused_at_the_start() -> None:
+    flow = workflow(
+        step("first", next={"ok": "look"}),
+        step(
+            "look",
+            dispatch=Delegation("explore", None, "areas", prompt=("Look at $item.",)),
+            next={"ok": None},
+        ),
+        params=AREAS,
+    )
+
+    with pytest.raises(TooManyDispatchesError, match="would hand out 201"):
+        start(flow, {"areas": ["x"] * 201})
+    assert start(flow, {"areas": ["x"] * 200}).step == "first"

@@ -226,6 +226,41 @@ def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
     assert [each.id for each in judged.blocking] == ["F2"]
 
 
+def test_what_one_reviewer_found_another_does_not_take_back() -> None:
+    flow = review_loop()
+    session, found_ = reviewing.record(
+        flow, report(flow, start(flow), "ok"), severity="MUST", text="wrong", by="ann"
+    )
+
+    with pytest.raises(reviewing.RoundClosedError, match="recorded by `ann`, which alone"):
+        reviewing.resolve(flow, session, found_.id, by="bob")
+    _, settled = reviewing.resolve(flow, session, found_.id, by="ann")
+    assert not settled.is_open
+
+
+def test_between_review_and_gate_nobody_takes_a_finding_away() -> None:
+    flow = workflow(
+        step("review", next={"ok": "wait"}),
+        step("wait", next={"ok": "gate"}),
+        step("gate", gate=GateDef("Quality", "review"), next={"ok": None, "fail": "review"}),
+    )
+    session = report(flow, found(flow, start(flow), "MUST"), "ok")
+
+    with pytest.raises(reviewing.RoundClosedError, match="has ended with finding `F1`"):
+        reviewing.resolve(flow, session, "F1")
+
+
+@pytest.mark.parametrize("where", [{"place": "x" * 401}, {"item": "x" * 401}])
+def test_places_and_items_are_bounded(where: dict[str, str]) -> None:
+    flow = review_loop()
+
+    with pytest.raises(reviewing.BadFindingError, match="401 characters"):
+        reviewing.record(flow, start(flow), severity="MUST", text="wrong", **where)
+    session, _ = reviewing.record(flow, start(flow), severity="MUST", text="wrong")
+    with pytest.raises(reviewing.BadFindingError, match="the note has"):
+        reviewing.resolve(flow, session, "F1", note="x" * 4_001)
+
+
 def test_at_the_gate_nobody_takes_a_finding_away() -> None:
     flow = review_loop()
     session = at_gate(2, "MUST")

@@ -7,6 +7,7 @@ from support.agents import FREE, LEAD, Team, put_lead, question
 from support.sandbox import put_skill
 
 from flowrail.errors import ConflictError, UsageError
+from flowrail.machines import asking
 from flowrail.machines.asking import BadAnswerError, QuestionOpenError
 from flowrail.machines.dispatching import DispatchGoneError
 from flowrail.machines.questions import Option
@@ -192,7 +193,9 @@ def test_a_free_form_agent_asks_in_the_session_that_it_works_for() -> None:
     put_lead("free", FREE)
     team = Team("free")
     handed = team.handed(1, "ann")
-    assert handed.ask == f"flow ask {team.id} - --store {team.world.store.path}"
+    assert (
+        handed.ask == f"flow ask {team.id} - --token {handed.dispatch.token} --store {team.world.store.path}"
+    )
 
     team.ask(team.id)
     assert team.told().status == "waiting"
@@ -246,3 +249,23 @@ def test_the_report_that_raised_a_limit_is_answered_again() -> None:
     for outcome, facts in (("fail", {"why": "blue"}), ("ok", {}), ("done", {})):
         with pytest.raises(QuestionOpenError):
             team.report(outcome, **facts)
+
+
+def test_an_agent_that_lost_its_prompted_work_asks_nothing() -> None:
+    put_lead("free", FREE)
+    team = Team("free")
+    first = team.handed()
+    working.cancel(team.world, team.id, first.dispatch.id)
+
+    with pytest.raises(DispatchGoneError):
+        relaying.ask(team.world, team.id, [question()], token=first.dispatch.token)
+    assert team.told().questions == ()
+
+
+def test_a_step_takes_only_so_many_questions(team: Team) -> None:
+    child = team.child()
+    for number in range(asking.MOST_ASKED):
+        relaying.ask(team.world, child, [question(f"q{number}")])
+
+    with pytest.raises(relaying.TooManyQuestionsError, match="24 are the most"):
+        relaying.ask(team.world, child, [question("more")])

@@ -15,17 +15,21 @@ from flowrail.skills import relaying
 @click.command("ask")
 @options.session_argument
 @click.argument("file")
+@click.option("--token", metavar="T", help="The word that came with the prompt of the work.")
 @options.as_json
 @options.store
 @options.wait
-def command(session_id: str, file: str, as_json: bool, store: str | None, wait: float) -> None:
+def command(
+    session_id: str, file: str, token: str | None, as_json: bool, store: str | None, wait: float
+) -> None:
     """Put an agent's questions to the user
 
     FILE holds the needs_user_input block or the same as JSON; - reads standard input. The session
     waits until they are answered. Prints the block to return as the agent's whole answer.
     """
     text, source = read_text(file, what="the file of questions")
-    put = relaying.ask(world(store=store, wait=wait), session_id, parse_questions(text, source=source))
+    questions = parse_questions(text, source=source)
+    put = relaying.ask(world(store=store, wait=wait), session_id, questions, token=token)
     if as_json:
         output.data(put_data(put))
     else:

@@ -85,12 +85,25 @@ def list_(session_id: str, as_json: bool, store: str | None) -> None:
 @options.session_argument
 @click.argument("finding")
 @click.option("--note", default="", metavar="TEXT", help="How, for the record.")
+@click.option("--token", metavar="T", help="The word that came with the prompt of the review.")
 @options.as_json
 @options.store
 @options.wait
-def resolve(session_id: str, finding: str, note: str, as_json: bool, store: str | None, wait: float) -> None:
-    """Record that a finding is settled"""
-    home, settled = recording.resolve_finding(world(store=store, wait=wait), session_id, finding, note)
+def resolve(
+    session_id: str,
+    finding: str,
+    note: str,
+    token: str | None,
+    as_json: bool,
+    store: str | None,
+    wait: float,
+) -> None:
+    """Record that a finding is settled
+
+    While its review is at work, only whoever found it takes it back; before its gate nobody does.
+    """
+    here = world(store=store, wait=wait)
+    home, settled = recording.resolve_finding(here, session_id, finding, note, token=token)
     if as_json:
         output.data(finding_data(home, settled))
     else:
