@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from flowrail._hidden import HIDDEN
 from flowrail.errors import DocumentError
 
 Path = tuple[str | int, ...]
@@ -82,9 +83,10 @@ def load(data: bytes | str, *, source: str, limits: Limits = LIMITS, plain_text:
 def dump(value: object, *, limits: Limits = LIMITS) -> str:
     """Return plain data as YAML that `load` reads back equal (a tuple comes back as a list).
 
-    Text that any YAML reader, of 1.1 too, could take for something else is quoted. What `load`
-    would not read back is refused: sizes beyond *limits*, numbers too large, lone surrogates. Data that
-    is not plain, or a mapping key that is no text, is a bug of the caller and raises TypeError.
+    Text that any YAML reader, of 1.1 too, could take for something else is quoted, and characters that
+    hide or reorder are escapes. What `load` would not read back is refused: sizes beyond *limits*,
+    numbers too large, lone surrogates. Data that is not plain, or a mapping key that is no text, is a bug
+    of the caller and raises TypeError.
     """
     text = _Writer(limits).document(value)
     _check_size(text, "the data", limits)
@@ -388,8 +390,10 @@ def _int(negative: bool, digits: str, base: int) -> int:
 # is no word that some reader takes for a value: those of YAML 1.1 too, in any case of letters.
 _PLAIN = re.compile(r"[^\W\d_](?:[\w ./@+,()-]*[\w./@+()-])?")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"})
-_ESCAPED = re.compile(rf'["\\\t\n\r]|{_UNWANTED.pattern}')
+_ESCAPED = re.compile(rf'["\\\t\n\r]|{_UNWANTED.pattern}|{HIDDEN}')
+_HIDDEN = re.compile(HIDDEN)
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_LAST_SHORT = 0xFFFF
 _LONGEST_KEY = 1000  # readers find the `:` of a key within 1024 characters, else it needs a `?`
 
 
@@ -453,7 +457,7 @@ class _Writer:
         self._check_length(text, path)
         if _SURROGATE.search(text):
             raise _unwritable(path, "half a character (a lone surrogate)")
-        if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        if _PLAIN.fullmatch(text) and text.lower() not in _WORDS and not _HIDDEN.search(text):
             return text
         return f'"{_ESCAPED.sub(_escape, text)}"'
 
@@ -488,7 +492,7 @@ def _indented(lines: list[str]) -> list[str]:
 
 def _fits_block(text: str) -> bool:
     """Say whether *text* can stand as a literal block: has lines, and none that a reader would strip."""
-    if "\n" not in text or "\r" in text or _UNWANTED.search(text):
+    if "\n" not in text or "\r" in text or _UNWANTED.search(text) or _HIDDEN.search(text):
         return False
     lines = text.removesuffix("\n").split("\n")
     blank = (line and not line.strip() for line in lines)
@@ -496,7 +500,8 @@ def _fits_block(text: str) -> bool:
 
 
 def _escape(found: re.Match[str]) -> str:
-    return _ESCAPES.get(found[0]) or f"\\u{ord(found[0]):04X}"
+    code = ord(found[0])
+    return _ESCAPES.get(found[0]) or (f"\\u{code:04X}" if code <= _LAST_SHORT else f"\\U{code:08X}")
 
 
 def _where(path: Path) -> str:

@@ -16,6 +16,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from support.documents import HOSTILE, NEARLY_YAML, PLAIN_DATA
+from support.hostile import HIDDEN
+from support.judge import hidden_in
 
 from flowrail import _yaml
 from flowrail._yaml import Limits, YamlError, YamlRefused, dump, load
@@ -433,6 +435,18 @@ def test_what_is_written_is_read_back_by_us_and_by_every_loader_of_pyyaml(data: 
         with using(loader):
             assert same(value(text), data)
         assert same(by_pyyaml(text, loader), data)
+
+
+@pytest.mark.parametrize("text", [*HIDDEN.values(), *(f"a\n{each}\nb" for each in HIDDEN.values())])
+def test_what_hides_in_a_text_is_written_as_an_escape(text: str) -> None:
+    shown = text.replace("\ud800", "")
+
+    written = dump({shown: [shown]})
+
+    assert hidden_in(written) == []
+    for loader, _ in PAIRS:
+        with using(loader):
+            assert value(written) == {shown: [shown]}
 
 
 def same(one: object, other: object) -> bool:

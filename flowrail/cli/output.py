@@ -39,6 +39,13 @@ def text(what: str) -> None:
     streams.put(f"{visible(what)}\n")
 
 
+def exact(document: str) -> None:
+    """Print a document that is to be kept as it is: YAML or JSON of our writing, which has escapes in it."""
+    from flowrail.formatters.escape import json_visible
+
+    streams.put(f"{json_visible(document)}\n")
+
+
 def data(what: Any) -> None:
     """Print plain data as one JSON document."""
     from flowrail.formatters.escape import json_visible

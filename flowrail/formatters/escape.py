@@ -9,14 +9,9 @@ from __future__ import annotations
 
 import re
 
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # control characters but tab, line feed, carriage return
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, fillers
-    "\ufe00-\ufe0d\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # format controls
-    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"  # zero width, bidi
-    "\ud800-\udfff"  # surrogates, which no encoder takes
-    "\U000e0000-\U000e0fff]"  # tags and variation selectors
-)
+from flowrail._hidden import HIDDEN
+
+_HIDDEN = re.compile(HIDDEN)
 
 
 LONGEST_LINE, MOST_LINES = 4_000, 200

@@ -134,7 +134,9 @@ def test_an_odd_registry_costs_the_registry_only(what: str) -> None:
     assert judged("show", "evil").status == 0
 
 
-@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize(
+    "what", ["a directory", "a pipe", "a link to itself", "a link above", "an empty file"]
+)
 @pytest.mark.parametrize("inside", ["key", "adopted", "trust", "."])
 def test_odd_things_in_the_users_own_state_are_told(inside: str, what: str) -> None:
     put_skill("evil")

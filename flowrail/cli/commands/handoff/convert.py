@@ -63,7 +63,7 @@ def command(
     output.notes([f"added {each}" for each in made.added])
     output.notes([f"lost {each}" for each in made.lost])
     if target is None:
-        output.text(after.decode().rstrip("\n"))
+        output.exact(after.decode().rstrip("\n"))
     else:
         output.text(f"{target} is a payload of version {made.version}")
 
