@@ -10,7 +10,7 @@ from flowrail.discovery.declared import Entry
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.notes import Note
 from flowrail.discovery.registry import LIMIT
-from flowrail.discovery.registry_document import mistakes
+from flowrail.discovery.registry_document import mistakes, unfit
 from flowrail.errors import DocumentError
 
 _COMPARED = (
@@ -49,7 +49,7 @@ def _differences(discovery: Discovery) -> Iterator[Note]:
     personal = {root.path for root in discovery.places.roots if root.personal}
     entries = {entry.folder: entry for entry in discovery.registry.entries if not entry.remote}
     for candidate in (*discovery.candidates, *discovery.hidden):
-        if candidate.root not in personal:
+        if candidate.root not in personal or unfit(candidate):
             continue
         entry = entries.get(candidate.skill)
         if entry is None:

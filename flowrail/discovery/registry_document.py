@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from flowrail import _yaml
+from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import VERSIONS, normal_version
 from flowrail.discovery.notes import Note
 
@@ -103,6 +104,28 @@ def mistakes(document: _yaml.Document) -> list[Note]:
             for each in error.errors(include_url=False, include_context=False, include_input=False)
         ]
     return []
+
+
+def unfit(candidate: Candidate) -> str:
+    """Return why the registry cannot hold what *candidate* declares, or nothing where it can."""
+    entry = {
+        "name": candidate.skill,
+        "description": candidate.description,
+        "handoff": {
+            "accepts_from": list(candidate.accepts_from),
+            "provides_to": list(candidate.provides_to),
+            "schema_version": candidate.schema_version,
+        },
+        "categories": list(candidate.categories),
+        "input_requirements": list(candidate.input_requirements),
+        "output_types": list(candidate.output_types),
+    }
+    try:
+        WorkflowEntry.model_validate(entry)
+    except ValidationError as error:
+        each = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        return f"its `{'.'.join(map(str, each['loc']))}` {_lower(each['msg'])}"
+    return ""
 
 
 def _lower(message: str) -> str:

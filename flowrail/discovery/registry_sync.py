@@ -8,30 +8,30 @@ alone can do this, so it is imported for this one command.
 
 from __future__ import annotations
 
-import io
 import os
-import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping, MutableSequence
+from datetime import datetime
 from difflib import unified_diff
 from typing import Any, NamedTuple
-
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from flowrail import _files, _yaml
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.registry import LIMIT, skill_file
-from flowrail.discovery.registry_document import mistakes
+from flowrail.discovery.registry_document import mistakes, unfit
+from flowrail.discovery.registry_edit import (
+    append,
+    dump,
+    entry_of,
+    load,
+    miscounted,
+    put_date,
+    update,
+    written_like,
+)
 from flowrail.errors import ConflictError, DocumentError
 
 _MODE = 0o600
-_TOP = ("version", "description", "categories", "input_requirements", "output_types")
-_HANDOFF = ("accepts_from", "provides_to", "schema_version", "schema_type")
-_META = (("duration", "estimated_duration"), ("complexity", "complexity"), ("autonomous", "autonomous"))
 
 
 class RegistryChangedError(ConflictError):
@@ -50,7 +50,8 @@ class Sync(NamedTuple):
     """What a sync would do: the texts before and after, and the workflows it concerns.
 
     ``before`` is None where there is no registry yet. ``stale`` are entries whose skill is gone: they
-    are kept, since only a person can tell whether it comes back.
+    are kept, since only a person can tell whether it comes back. ``left_out`` says of skills why the
+    registry cannot hold what they declare; ``recounted`` that it said another number than there were.
     """
 
     path: str
@@ -59,6 +60,8 @@ class Sync(NamedTuple):
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    recounted: bool = False
 
     @property
     def changes(self) -> bool:
@@ -82,17 +85,28 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime) -> Sync:
     text = _EMPTY if before is None else _files.decode(before, source=path)
     if before is not None:
         _refuse_mistakes(path, text)
-    yaml = _yaml_like(text)
-    data = _load(yaml, text, path)
+    yaml = written_like(text)
+    data = load(yaml, text, path)
     work = _Work(data["workflows"], path, home)
     for candidate in _own(discovery):
         work.take(candidate)
-    if not (work.added or work.updated):
-        return Sync(path, before, before, stale=_stale(discovery))
-    _date(data, now)
-    after = _dump(yaml, data, text)
+    left_out = tuple(work.left_out)
+    recounted = miscounted(data)
+    if not (work.added or work.updated or recounted):
+        return Sync(path, before, before, stale=_stale(discovery), left_out=left_out)
+    put_date(data, now)
+    after = dump(yaml, data, text)
     _refuse_mistakes(path, after)
-    return Sync(path, before, after.encode(), tuple(work.added), tuple(work.updated), _stale(discovery))
+    return Sync(
+        path,
+        before,
+        after.encode(),
+        tuple(work.added),
+        tuple(work.updated),
+        _stale(discovery),
+        left_out,
+        recounted,
+    )
 
 
 def apply(sync: Sync) -> None:
@@ -168,21 +182,24 @@ meta:
 class _Work:
     """The list of workflows while it is edited."""
 
-    def __init__(self, items: CommentedSeq, path: str, home: str) -> None:
+    def __init__(self, items: MutableSequence[Any], path: str, home: str) -> None:
         self.added: list[str] = []
         self.updated: list[str] = []
+        self.left_out: list[str] = []
         self._items = items
         self._path = path
         self._home = home
 
     def take(self, candidate: Candidate) -> None:
-        """Write what *candidate* declares over its entry, or add one."""
+        """Write what *candidate* declares over its entry, or add one, if the registry can hold it."""
+        if why := unfit(candidate):
+            self.left_out.append(f"{candidate.skill}: {why}")
+            return
         item = next((each for each in self._items if self._is_about(each, candidate)), None)
         if item is None:
-            self._items.append(_entry(candidate, self._shown(candidate.path)))
-            self._items.fa.set_block_style()
+            append(self._items, entry_of(candidate, self._shown(candidate.path)))
             self.added.append(candidate.skill)
-        elif _update(item, candidate):
+        elif update(item, candidate):
             self.updated.append(candidate.skill)
 
     def _is_about(self, item: Mapping[str, Any], candidate: Candidate) -> bool:
@@ -195,112 +212,3 @@ class _Work:
     def _shown(self, path: str) -> str:
         inside = os.path.join(self._home, "")
         return f"~/{path.removeprefix(inside)}" if path.startswith(inside) else path
-
-
-def _entry(candidate: Candidate, path: str) -> CommentedMap:
-    """Return a new entry: all that the registry shows of a workflow."""
-    entry = CommentedMap({"name": _quoted(candidate.skill)})
-    _put(entry, "version", candidate.version)
-    _put(entry, "description", candidate.description)
-    entry["skill_path"] = _quoted(path)
-    entry["handoff"] = CommentedMap()
-    for field in _HANDOFF:
-        _put(entry["handoff"], field, getattr(candidate, field))
-    for field in _TOP[2:]:
-        _put(entry, field, getattr(candidate, field))
-    meta = CommentedMap()
-    for field, key in _META:
-        _put(meta, key, getattr(candidate, field))
-    if meta:
-        entry["meta"] = meta
-    return entry
-
-
-def _update(item: CommentedMap, candidate: Candidate) -> bool:
-    """Write over *item* what the frontmatter declares; False where it says so already."""
-    meta = item.get("meta", CommentedMap())
-    fields = [
-        *((item, field, field) for field in _TOP),
-        *((item["handoff"], field, field) for field in _HANDOFF),
-        *((meta, field, key) for field, key in _META),
-    ]
-    changed = [
-        _set(mapping, key, getattr(candidate, field))
-        for mapping, field, key in fields
-        if candidate.origins.get(field, "registry") not in {"registry", "default"}
-    ]
-    if meta and "meta" not in item:
-        item["meta"] = meta
-    return any(changed)
-
-
-def _put(mapping: CommentedMap, key: str, value: object) -> None:
-    if value not in (None, "", ()):
-        _set(mapping, key, value)
-
-
-def _set(mapping: CommentedMap, key: str, value: object) -> bool:
-    """Make *key* say *value*, and leave all as it stands where it says so already, in whatever order."""
-    known = mapping.get(key)
-    if not isinstance(value, tuple):
-        if known == value:
-            return False
-        mapping[key] = _quoted(value) if isinstance(value, str) else value
-        return True
-    if key not in mapping:
-        known = mapping[key] = CommentedSeq()
-    gone = [place for place, each in enumerate(known) if each not in value]
-    new = [each for each in value if each not in known]
-    for place in reversed(gone):
-        del known[place]
-    known.extend(map(_quoted, new))
-    return bool(gone or new)
-
-
-def _quoted(text: str) -> DoubleQuotedScalarString:
-    quoted: DoubleQuotedScalarString = DoubleQuotedScalarString(text)
-    return quoted
-
-
-def _date(data: CommentedMap, now: datetime) -> None:
-    moment = _quoted(now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"))
-    meta = data.setdefault("meta", CommentedMap())
-    data["updated_at"] = meta["last_scan"] = moment
-    meta["total_workflows"] = len(data["workflows"])
-
-
-# --- reading and writing as it was written --------------------------------------------------------
-
-_ENTRY = re.compile(r"^workflows:.*\n(?:[ \t]*(?:#.*)?\n)*( *)-( +)", re.MULTILINE)
-_INSIDE = re.compile(r"^\w+:[ \t]*(?:#.*)?\n( +)\w", re.MULTILINE)
-
-
-def _yaml_like(text: str) -> YAML:
-    """Return a reader and writer that indents as *text* does."""
-    yaml = YAML(typ="rt")
-    yaml.preserve_quotes = True
-    yaml.width = LIMIT
-    entry, inside = _ENTRY.search(text), _INSIDE.search(text)
-    dash, gap = (len(entry[1]), len(entry[2])) if entry else (2, 1)
-    yaml.indent(mapping=len(inside[1]) if inside else 2, sequence=dash + 1 + gap, offset=dash)
-    yaml.explicit_start = text.startswith("---")
-    return yaml
-
-
-def _load(yaml: YAML, text: str, path: str) -> CommentedMap:
-    try:
-        data: CommentedMap = yaml.load(text.replace("\r\n", "\n"))
-    except YAMLError as error:
-        raise DocumentError(
-            f"ruamel.yaml cannot read it ({type(error).__name__})",
-            hint="write it more plainly: `flow registry check` may tell where",
-            place=path,
-        ) from error
-    return data
-
-
-def _dump(yaml: YAML, data: CommentedMap, like: str) -> str:
-    stream = io.StringIO()
-    yaml.dump(data, stream)
-    text = stream.getvalue()
-    return text.replace("\n", "\r\n") if "\r\n" in like else text

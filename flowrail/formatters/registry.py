@@ -35,14 +35,17 @@ def render_sync(sync: Sync, *, written: bool) -> str:
     path = line(sync.path)
     if not sync.changes:
         head = f"{path} is up to date" if sync.before is not None else f"nothing to write to {path}"
-        return "\n".join([f"{head}: no skill in home declares anything new.", *_stale(sync)])
+        return "\n".join(
+            [f"{head}: no skill in home declares anything new.", *_stale(sync), *_left_out(sync)]
+        )
     named = [
         f"{what} {values(names)}"
         for what, names in (("adds", sync.added), ("updates", sync.updated))
         if names
     ]
+    named += ["counts its entries"] if sync.recounted and not sync.added else []
     head = f"{'Wrote' if written else 'Would write'} {path}: {', '.join(named)}."
-    parts = ["\n".join([head, *_stale(sync)])]
+    parts = ["\n".join([head, *_stale(sync), *_left_out(sync)])]
     if not written:
         parts.append(visible(sync.difference).rstrip("\n"))
     return "\n\n".join(parts)
@@ -57,6 +60,7 @@ def sync_data(sync: Sync, *, written: bool) -> dict[str, Any]:
         "added": list(sync.added),
         "updated": list(sync.updated),
         "stale": list(sync.stale),
+        "left_out": list(sync.left_out),
         "difference": sync.difference,
     }
 
@@ -99,6 +103,15 @@ def _by_source(origins: Mapping[str, str]) -> dict[str, list[str]]:
     for field, origin in origins.items():
         found[names.get(origin, names[""])].append(field)
     return {name: fields for name, fields in found.items() if fields}
+
+
+def _left_out(sync: Sync) -> list[str]:
+    if not sync.left_out:
+        return []
+    return [
+        "Left out, since the registry cannot hold what they declare:",
+        *(f"  {line(each)}" for each in sync.left_out),
+    ]
 
 
 def _stale(sync: Sync) -> list[str]:

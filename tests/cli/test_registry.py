@@ -186,6 +186,7 @@ def test_a_sync_writes_it_and_a_second_one_has_nothing_to_do() -> None:
         "added": [],
         "updated": [],
         "stale": [],
+        "left_out": [],
         "difference": "",
     }
 
@@ -331,3 +332,20 @@ def test_a_registry_that_cannot_be_written_is_refused() -> None:
     status, error = refused("registry", "sync")
 
     assert (status, error["code"]) == (3, "WRITE_FAILED")
+
+
+def test_a_sync_tells_what_the_registry_cannot_hold() -> None:
+    put(
+        home_skills(),
+        "future",
+        head("future", 'handoff: {accepts_from: ["*"], schema_version: "9"}', "categories: [a]"),
+    )
+
+    ran, again = flow("registry", "sync"), told("registry", "sync")
+
+    assert ran.status == 0
+    assert (
+        "Left out, since the registry cannot hold what they declare:\n  future: its `handoff.schema"
+        in ran.out
+    )
+    assert [each.partition(":")[0] for each in again["left_out"]] == ["future"]

@@ -317,3 +317,29 @@ def test_a_disk_that_says_no_leaves_the_old_registry(home: Path, monkeypatch: py
         apply(planned)
 
     assert file_of(home).read_text() == REGISTRY
+
+
+def test_a_skill_that_the_registry_cannot_hold_is_left_out_alone_and_told(home: Path) -> None:
+    put(home / ".claude/skills", "pm", head("pm", PM))
+    put(home / ".claude/skills", "future", head("future", PM.replace('"3.0"', '"9.0"')))
+
+    planned = sync(home)
+    apply(planned)
+
+    assert planned.added == ("pm",)
+    assert planned.left_out == ("future: its `handoff.schema_version` is none of 1.0, 1.2, 2.0, 3.0",)
+    assert check(discover(str(home), str(home), {})) == []
+    assert not sync(home).changes
+    assert sync(home).left_out == planned.left_out
+
+
+def test_a_wrong_number_of_entries_is_put_right(home: Path) -> None:
+    put(home / ".claude/skills", "pm", head("pm", PM))
+    file_of(home).write_text(synced(home).replace("total_workflows: 1", "total_workflows: 7"))
+    assert [note.code for note in check(discover(str(home), str(home), {}))] == ["REGISTRY_COUNT"]
+
+    planned = sync(home)
+    apply(planned)
+
+    assert (planned.recounted, planned.added, planned.updated) == (True, (), ())
+    assert check(discover(str(home), str(home), {})) == []
