@@ -18,6 +18,10 @@ from key_meanings import MEANINGS
 import flowrail
 from flowrail.cli.lazy import LazyGroup
 from flowrail.cli.main import COMMANDS
+from flowrail.discovery.compatibility import VERSIONS, compatibility
+from flowrail.discovery.metadata import declared_fields, declared_meta
+from flowrail.discovery.notes import HINTS
+from flowrail.discovery.ranking import CATEGORIES
 from flowrail.errors import FlowError
 
 HERE = Path(__file__).parent
@@ -83,6 +87,46 @@ def _prose(paragraph: str) -> str:
     if paragraph.startswith("  "):
         return f"```text\n{paragraph}\n```\n"
     return f"{' '.join(paragraph.replace('<', '&lt;').split())}\n"
+
+
+# --- discovery
+
+
+def dialects() -> None:
+    """Write where each field of a candidate stands in either dialect."""
+    table("Field", "Newer dialect", "Older dialect", rows=list(_dialect_rows()))
+
+
+def _dialect_rows() -> Iterator[tuple[object, ...]]:
+    for field in declared_fields():
+        new = f"`{field.new}`" if field.beside else f"`handoff.{field.new}`"
+        yield field.name, new if field.new else "", f"`handoff.{field.old}`" if field.old else ""
+    for name, key in declared_meta():
+        yield name, f"`meta.{key}`", ""
+
+
+def problem_types() -> None:
+    """Write which categories suit a problem of which type."""
+    rows: list[tuple[object, ...]] = [(kind, ", ".join(fitting)) for kind, fitting in CATEGORIES.items()]
+    table("Problem type", "Categories that suit it", rows=rows)
+
+
+def versions() -> None:
+    """Write the matrix of versions."""
+    pairs = [(sent, read) for sent in VERSIONS for read in VERSIONS if sent != read]
+    found = [(sent, read, compatibility(sent, read)) for sent, read in pairs]
+    rows: list[tuple[object, ...]] = [
+        (sent, read, fit.verdict.value, fit.reason) for sent, read, fit in found if "no way" not in fit.reason
+    ]
+    table("From", "To", "Possible", "How", rows=rows)
+    out("", "The same version is always possible; pairs that are not listed are not.")
+
+
+def notes() -> None:
+    """Write every code of discovery with what to do about it."""
+    table(
+        "Code", "What to do", rows=[(f"`{code}`", hint.replace("<", "&lt;")) for code, hint in HINTS.items()]
+    )
 
 
 # --- errors

@@ -67,6 +67,16 @@ _FIELDS = (
 _KNOWN = {"meta"}.union(*({field.new, field.old} for field in _FIELDS))
 
 
+def declared_fields() -> Sequence[_Field]:
+    """Return every field with its key in either dialect."""
+    return _FIELDS
+
+
+def declared_meta() -> Sequence[tuple[str, str]]:
+    """Return the fields that stand below `meta`, each with its key."""
+    return _META
+
+
 def read_metadata(front: Frontmatter, file: str) -> Reading:
     """Return what *front*, the frontmatter of *file*, declares; nothing in it is an error."""
     return _Reader(front, file).read()
