@@ -1,0 +1,390 @@
+"""The same broken graphs in five tools: which mistakes are named before anything runs.
+
+Run: pip install --group peers, then python benchmarks/broken_graphs.py; a tool that is not there is left out.
+Each graph is written as the tool's own documentation writes one: a function a step, outcomes as what it
+returns. A run then reports the outcomes that lead to the mistake.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import logging
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypedDict
+
+ROUNDS = 60
+
+
+class Graph(NamedTuple):
+    """A graph with one mistake: steps, ways as (step, outcome, target), and what a run reports of it.
+
+    ``reads`` is a value that a step reads, ``only_if`` what the last way of a step asks of a value.
+    """
+
+    mistake: str
+    steps: tuple[str, ...]
+    ways: tuple[tuple[str, str, str | None], ...]
+    reported: tuple[str, ...]
+    entry: str = "look"
+    reads: tuple[str, str] | None = None
+    only_if: tuple[str, str, str] | None = None
+    decided: bool = False
+
+
+LOOK, TELL = ("look", "ok", "tell"), ("tell", "ok", None)
+TWO = ("look", "tell")
+THREE = ("look", "dig", "tell")
+GRAPHS = (
+    Graph(
+        "A way leads to a step that is not there", TWO, (LOOK, ("look", "fail", "reprot"), TELL), ("fail",)
+    ),
+    Graph("The first step is not there", TWO, (LOOK, TELL), ("ok", "ok"), entry="lok"),
+    Graph("No way leads to a step", THREE, (LOOK, TELL, ("dig", "ok", "tell")), ("ok", "ok")),
+    Graph(
+        "From a step no end can be reached",
+        THREE,
+        (LOOK, ("look", "fail", "dig"), ("dig", "ok", "dig"), TELL),
+        ("fail", *("ok",) * ROUNDS),
+    ),
+    Graph("A step has no way on", THREE, (LOOK, ("look", "fail", "dig"), TELL), ("fail", "ok")),
+    Graph("Two steps have one name", ("look", "tell", "tell"), (LOOK, TELL), ("ok", "ok")),
+    Graph(
+        "One outcome has two ways",
+        THREE,
+        (LOOK, ("look", "ok", "dig"), ("dig", "ok", None), TELL),
+        ("ok", "ok", "ok"),
+    ),
+    Graph("A step decides on an outcome that has no way", TWO, (LOOK, TELL), ("skip",), decided=True),
+    Graph(
+        "A loop has no limit",
+        TWO,
+        (LOOK, ("look", "iterate", "look"), TELL),
+        ("iterate",) * ROUNDS,
+    ),
+    Graph("A step reads a value that nobody gives", TWO, (LOOK, TELL), ("ok", "ok"), reads=("tell", "note")),
+    Graph(
+        "A condition asks for a value that nobody gives",
+        THREE,
+        (LOOK, ("look", "ok", "dig"), ("dig", "ok", "tell"), TELL),
+        ("ok", "ok", "ok"),
+        only_if=("dig", "mood", "good"),
+    ),
+    Graph(
+        "A condition can never hold",
+        THREE,
+        (LOOK, ("look", "ok", "dig"), ("dig", "ok", "tell"), TELL),
+        ("ok", "ok", "ok"),
+        only_if=("dig", "mode", "all"),
+    ),
+    Graph(
+        "A way leads to a step that is there, and is not the one that was meant",
+        THREE,
+        (("look", "ok", "dig"), ("look", "fail", "dig"), ("dig", "ok", "tell"), TELL),
+        ("fail", "ok", "ok"),
+    ),
+)
+"""In those with a condition `dig` comes after `look` only where it holds; `mode` is quick or full, and full."""
+FACTS = {"mode": "full"}
+
+
+class EnoughError(Exception):
+    """Everything was reported, and the run would go on."""
+
+
+class Agent:
+    """Reports one outcome after the other, and remembers the steps that it came to."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.seen: list[str] = []
+
+    def report(self, step: str, values: Any) -> str:
+        """Return how *step* went."""
+        if len(self.seen) == len(self.graph.reported):
+            raise EnoughError
+        self.seen.append(step)
+        if self.graph.reads is not None and self.graph.reads[0] == step:
+            _ = values[self.graph.reads[1]]
+        return self.graph.reported[len(self.seen) - 1]
+
+
+Build = Callable[[Graph, Agent], Callable[[], object]]
+"""Builds a graph as the tool does, and returns what runs it."""
+
+
+class Tool(NamedTuple):
+    """A tool, what has to be there for it, and how it builds."""
+
+    name: str
+    module: str
+    package: str
+    build: Build
+
+
+# --- flowrail
+
+
+def flowrail(graph: Graph, agent: Agent) -> Callable[[], object]:
+    """Write the skill and check it; what is found is raised."""
+    from flowrail.discovery.locations import Root
+    from flowrail.skills.checking import check
+    from flowrail.testing import Run, load
+
+    roots: tuple[Root, ...] = ()
+    with tempfile.TemporaryDirectory() as folder:
+        skill = Path(folder) / "demo"
+        skill.mkdir()
+        (skill / "workflow.yaml").write_text(as_yaml(graph), encoding="utf-8")
+        found = [each for report in check([str(skill)], roots, folder) for each in report.findings]
+        if found:
+            raise FoundError(", ".join(dict.fromkeys(each.code for each in found)))
+        workflow = load("demo", root=folder)
+
+    def run() -> None:
+        walked = Run(workflow)
+        while walked.step is not None:
+            walked.report(agent.report(walked.step, walked.session.state))
+
+    return run
+
+
+class FoundError(Exception):
+    """Findings, by their codes."""
+
+
+def as_yaml(graph: Graph) -> str:
+    """Return a graph as a workflow."""
+    lines = ["name: demo", "params: {mode: {type: string, choices: [quick, full], default: full}}"]
+    lines += [f"entry: {graph.entry}"] if graph.entry not in graph.steps else []
+    lines += ["steps:"]
+    for step in graph.steps:
+        ways = [(outcome, target) for source, outcome, target in graph.ways if source == step]
+        if graph.only_if is not None and step == "look":
+            ways = ways[-1:]
+        text = f"Do it, with ${graph.reads[1]}." if graph.reads and graph.reads[0] == step else "Do it."
+        lines += [f"  - id: {step}", f"    title: {step.title()}", f'    actions: ["{text}"]']
+        if graph.only_if is not None and graph.only_if[0] == step:
+            lines += [f"    when: \"{graph.only_if[1]} == '{graph.only_if[2]}'\""]
+        if graph.decided and step == "look":
+            lines += ["    rules: [{outcome: skip}]"]
+        written = ", ".join(f"{outcome}: {target or 'null'}" for outcome, target in ways)
+        lines += [f"    next: {{{written}}}"]
+    return "\n".join(lines) + "\n"
+
+
+# --- the others
+
+
+def langgraph(graph: Graph, agent: Agent) -> Callable[[], object]:
+    """Nodes, and conditional edges with a table of outcomes."""
+    from langgraph.graph import END, START, StateGraph
+
+    class State(TypedDict, total=False):
+        outcome: str
+        mode: str
+
+    built: Any = StateGraph(State)
+    for step in graph.steps:
+        built.add_node(step, lambda state, step=step: {"outcome": agent.report(step, state)})
+    built.add_edge(START, graph.entry)
+    for step in dict.fromkeys(graph.steps):
+        ways = [(outcome, END if to is None else to) for source, outcome, to in graph.ways if source == step]
+        if not ways:
+            continue
+        if graph.only_if is not None and step == "look":
+            name, value = graph.only_if[1:]
+            targets = [target for _, target in ways]
+            built.add_conditional_edges(
+                step, lambda state, n=name, v=value, t=targets: t[1] if state[n] == v else t[0], targets
+            )
+        elif len(dict(ways)) < len(ways):
+            for _, target in ways:
+                built.add_edge(step, target)
+        else:
+            built.add_conditional_edges(step, lambda state: state["outcome"], dict(ways))
+    app = built.compile()
+    return lambda: app.invoke(dict(FACTS))
+
+
+def burr(graph: Graph, agent: Agent) -> Callable[[], object]:
+    """Actions, and transitions by the outcome that is kept in the state."""
+    from burr.core import ApplicationBuilder, State, action, when
+
+    def made(step: str) -> Any:
+        reads = [graph.reads[1]] if graph.reads is not None and graph.reads[0] == step else []
+
+        @action(reads=reads, writes=["outcome"])
+        def act(state: State) -> State:
+            return state.update(outcome=agent.report(step, state))
+
+        return act
+
+    @action(reads=[], writes=[])
+    def end(state: State) -> State:
+        return state
+
+    transitions = []
+    for source, outcome, target in graph.ways:
+        condition = when(outcome=outcome)
+        if graph.only_if is not None and source == "look":
+            if target != graph.only_if[0]:
+                continue
+            transitions.append((source, target, when(**{graph.only_if[1]: graph.only_if[2]})))
+            transitions.append((source, "tell"))
+            continue
+        transitions.append((source, target or "end", condition))
+    builder = ApplicationBuilder().with_actions(end=end)
+    for step in graph.steps:
+        builder = builder.with_actions(**{step: made(step)})
+    app = builder.with_transitions(*transitions).with_state(**FACTS).with_entrypoint(graph.entry).build()
+
+    def run() -> None:
+        while (done := app.step()) is not None and done[0].name != "end":
+            pass
+
+    return run
+
+
+def transitions(graph: Graph, agent: Agent) -> Callable[[], object]:
+    """States and triggers; the model calls its triggers by name."""
+    from transitions import Machine
+
+    class Model:
+        """What the machine moves; its attributes are what is known."""
+
+        mode = FACTS["mode"]
+        state = ""
+        trigger: Callable[[str], bool]
+
+    model = Model()
+    if graph.only_if is not None and graph.only_if[1] in FACTS:
+        name, value = graph.only_if[1:]
+        model.holds = lambda: getattr(model, name) == value  # type: ignore[attr-defined]
+    machine = Machine(model, states=[*graph.steps, "end"], initial=graph.entry, auto_transitions=False)
+    for source, outcome, target in graph.ways if graph.only_if is None else reversed(graph.ways):
+        asks = graph.only_if is not None and source == "look" and target == graph.only_if[0]
+        conditions = (
+            ("holds" if graph.only_if and graph.only_if[1] in FACTS else "mood_is_good") if asks else None
+        )
+        machine.add_transition(outcome, source, target or "end", conditions=conditions)
+
+    def run() -> None:
+        while model.state != "end":
+            model.trigger(agent.report(model.state, vars(model)))
+
+    return run
+
+
+def pydantic_graph(graph: Graph, agent: Agent) -> Callable[[], object]:
+    """Build steps, with a decision behind each that matches the outcome."""
+    from pydantic_graph import GraphBuilder, StepContext, TypeExpression
+
+    built: Any = GraphBuilder(state_type=dict, input_type=type(None), output_type=str)
+
+    def made(step: str) -> Any:
+        async def act(ctx: StepContext[Any, Any, Any]) -> str:
+            return agent.report(step, ctx.state)
+
+        return built.step(act, node_id=step)
+
+    steps: dict[str | None, Any] = {None: built.end_node}
+    steps |= {step: made(step) for step in dict.fromkeys(graph.steps)}
+    again = [made(step) for place, step in enumerate(graph.steps) if step in graph.steps[:place]]
+    built.add(built.edge_from(built.start_node).to(steps[graph.entry]))
+    for step in dict.fromkeys(graph.steps):
+        ways = [(outcome, target) for source, outcome, target in graph.ways if source == step]
+        if not ways:
+            continue
+        decision = built.decision()
+        if graph.only_if is not None and step == "look":
+            name, value = graph.only_if[1:]
+            holds = built.match(str, matches=lambda _, n=name, v=value: FACTS[n] == v)
+            decision = decision.branch(holds.to(steps[graph.only_if[0]]))
+            decision = decision.branch(built.match(str).to(steps["tell"]))
+        else:
+            for outcome, target in ways:
+                kind = TypeExpression[Literal[outcome]]  # type: ignore[valid-type]
+                decision = decision.branch(built.match(kind).to(steps[target]))
+        built.add(built.edge_from(steps[step]).to(decision))
+    for each in again:
+        built.add(built.edge_from(each).to(built.end_node))
+    app = built.build()
+    return lambda: asyncio.run(app.run(state=dict(FACTS), inputs=None))
+
+
+TOOLS = (
+    Tool("flowrail", "flowrail", "flowrail", flowrail),
+    Tool("LangGraph", "langgraph", "langgraph", langgraph),
+    Tool("Burr", "burr", "apache-burr", burr),
+    Tool("transitions", "transitions", "transitions", transitions),
+    Tool("pydantic-graph", "pydantic_graph", "pydantic-graph", pydantic_graph),
+)
+
+
+# --- the table
+
+
+def judged(tool: Tool, graph: Graph) -> str:
+    """Return when a mistake is told, and by what."""
+    agent = Agent(graph)
+    try:
+        run = tool.build(graph, agent)
+    except FoundError as found:
+        return f"before: {found}"
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises while it builds
+        return f"before: {type(error).__name__}"
+    try:
+        run()
+    except EnoughError:
+        return f"never: {_way(agent.seen)}, and on"
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises in a run
+        if _enough(error):
+            return f"never: {_way(agent.seen)}, and on"
+        return f"in the run: {type(error).__name__} at {agent.seen[-1] if agent.seen else 'the start'}"
+    return f"never: {_way(agent.seen)}, and ends"
+
+
+def _enough(error: BaseException | None) -> bool:
+    """Return whether *error* only wraps that everything was reported."""
+    while error is not None:
+        inner = getattr(error, "exceptions", ())
+        if isinstance(error, EnoughError) or any(_enough(each) for each in inner):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _way(seen: list[str]) -> str:
+    """Return the steps of a run, those of a loop once."""
+    shown = list(dict.fromkeys(seen))
+    times = f" {len(seen)} times" if len(seen) > len(shown) + 1 else ""
+    return ", ".join(shown) + times
+
+
+def table(tools: list[Tool]) -> Iterator[str]:
+    """Yield the lines of the table."""
+    head = ["Mistake", *(f"{tool.name} {version(tool.package)}" for tool in tools)]
+    rows = [[graph.mistake, *(judged(tool, graph) for tool in tools)] for graph in GRAPHS]
+    counts = [sum(row[place].startswith("before") for row in rows) for place in range(1, len(head))]
+    rows.append(["**Named before anything runs**", *(f"**{count} of {len(GRAPHS)}**" for count in counts)])
+    for row in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(row)} |"
+
+
+def main() -> None:
+    """Print the table."""
+    logging.disable(logging.CRITICAL)
+    there = [tool for tool in TOOLS if importlib.util.find_spec(tool.module) is not None]
+    for tool in TOOLS:
+        if tool not in there:
+            print(f"{tool.name} is not there: pip install {tool.package}", file=sys.stderr)
+    print("\n".join(table(there)))
+
+
+if __name__ == "__main__":
+    main()
