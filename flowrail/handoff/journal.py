@@ -93,7 +93,7 @@ class Change:
         line, digest = _written(entry)
         path = os.path.join(self.kept.folder, JOURNAL)
         if self.kept.torn:
-            os.ftruncate(self._fd, self._end)
+            journal.cut(self._fd, self._end, path)
         journal.append(self._fd, line, self._end, path)
         self._end += len(line)
         self.kept = self.kept._replace(handoff=handoff, seq=entry.seq, hash=digest, torn=0)
@@ -201,7 +201,7 @@ class Handoffs:
         fd = self._open(folder, handoff_id, journal.READ)
         try:
             before, number = "", 0
-            for number, line in enumerate(ledger.lines(fd), start=1):
+            for number, line in enumerate(ledger.lines(fd, path), start=1):
                 entry = _read(line, path, number)
                 if entry.prev != before or entry.seq != number - 1:
                     raise DamagedError(path, number, "the record does not follow the one before it")

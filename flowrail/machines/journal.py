@@ -62,6 +62,18 @@ def append(fd: int, line: bytes, end: int, path: str) -> None:
         raise
 
 
+def cut(fd: int, end: int, path: str) -> None:
+    """Take away what a dead writer left behind *end*."""
+    try:
+        os.ftruncate(fd, end)
+    except OSError as error:
+        raise StorageError(
+            f"what was never finished could not be cut off {path} ({error.strerror})",
+            hint="check the disk; nothing has moved",
+            place=path,
+        ) from None
+
+
 def make_sure(folder: str, line: bytes, end: int) -> None:
     """Flush the last line of a journal whose writer may have died before it could.
 

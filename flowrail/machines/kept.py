@@ -68,11 +68,12 @@ class Change:
         if self._end + len(written.line) > room:
             raise self._full(session)
         folder, torn = self.kept.folder, self.kept.torn
+        path = os.path.join(folder, journal.JOURNAL)
         new = texts.keep(folder, written.texts)
         try:
             if torn:
-                os.ftruncate(self._fd, self._end)
-            journal.append(self._fd, written.line, self._end, os.path.join(folder, journal.JOURNAL))
+                journal.cut(self._fd, self._end, path)
+            journal.append(self._fd, written.line, self._end, path)
         except BaseException:
             if os.fstat(self._fd).st_size <= self._end:
                 texts.take_back(new)

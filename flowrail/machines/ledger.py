@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from flowrail.machines.upgrades import NewerFormatError, session_of_today
 _CHUNK = 65_536
 _MARK = b',"hash":"'
 _TAIL = len(_MARK) + 64 + len('"}')
+_END = re.compile(_MARK + rb'([0-9a-f]{64})"}')
 _REFERENCE = f'"{texts.MARK}"'.encode()
 _PARTS = {"seq": int, "kind": str, "at": str, "by": str, "note": dict, "session": dict, "prev": str}
 
@@ -191,22 +193,25 @@ def tail(fd: int, path: str) -> Tail:
         begin = data.rfind(b"\n", 0, last) if last >= 0 else -1
         if begin >= 0 or (start == 0 and last >= 0):
             line = data[begin + 1 : last + 1]
+            _check_torn(data[last + 1 :], fd, path)
             return Tail(line, start + last + 1, len(data) - last - 1)
     if start == 0:
+        _check_torn(data, fd, path)
         return Tail(b"", 0, size)
     raise DamagedError(path, count_lines(fd), f"the last line has more than {bounds.LARGEST_LINE} bytes")
 
 
-def lines(fd: int) -> Iterator[bytes]:
+def lines(fd: int, path: str) -> Iterator[bytes]:
     """Yield every whole line of an open journal, in order, holding one at a time."""
-    at, rest = 0, b""
-    while True:
-        piece = os.pread(fd, _CHUNK, at)
-        if not piece:
-            return
+    at, number, rest = 0, 0, b""
+    while piece := os.pread(fd, _CHUNK, at):
         at += len(piece)
         *whole, rest = (rest + piece).split(b"\n")
         yield from (line + b"\n" for line in whole)
+        number += len(whole)
+        if len(rest) > bounds.LARGEST_LINE:
+            raise DamagedError(path, number + 1, f"the line has more than {bounds.LARGEST_LINE} bytes")
+    _check_torn(rest, fd, path)
 
 
 def backwards(fd: int, path: str) -> Iterator[bytes]:
@@ -225,7 +230,33 @@ def backwards(fd: int, path: str) -> Iterator[bytes]:
 
 def count_lines(fd: int) -> int:
     """Return how many whole lines an open journal has; at least one, for naming a place."""
-    return max(1, sum(1 for _ in lines(fd)))
+    return max(1, _line_feeds(fd))
+
+
+def _line_feeds(fd: int) -> int:
+    at, found = 0, 0
+    while piece := os.pread(fd, _CHUNK, at):
+        at += len(piece)
+        found += piece.count(b"\n")
+    return found
+
+
+def _check_torn(rest: bytes, fd: int, path: str) -> None:
+    """Refuse what follows the last whole line where it is a record that lost only the end of its line.
+
+    A writer that dies leaves the beginning of a line. One that is whole, with anything else in the place
+    of its line feed, was acknowledged, and nobody may cut it off.
+    """
+    if len(rest) <= _TAIL:
+        return
+    from hashlib import sha256  # only what a crash left is looked at so closely
+
+    seen, at = sha256(), 0
+    for found in _END.finditer(rest):
+        seen.update(rest[at : found.start()])
+        at = found.start()
+        if found.end() < len(rest) and seen.copy().hexdigest().encode() == found.group(1):
+            raise DamagedError(path, _line_feeds(fd) + 1, "the end of the line is not as it was written")
 
 
 def _check_size(line: bytes, state: Any) -> None:

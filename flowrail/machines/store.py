@@ -177,7 +177,7 @@ class Store:
         fd = self._open(folder, session_id, journal.READ)
         try:
             before, number = "", 0
-            for number, line in enumerate(ledger.lines(fd), start=1):
+            for number, line in enumerate(ledger.lines(fd, path), start=1):
                 record = ledger.read(line, path, number)
                 if record.prev != before or record.seq != number - 1:
                     raise DamagedError(path, number, "the record does not follow the one before it")

@@ -163,7 +163,7 @@ def test_the_tail_is_the_last_whole_line(
     with pytest.MonkeyPatch.context() as patch, opened(tmp_path_factory.mktemp("j") / "j", content) as fd:
         patch.setattr(ledger, "_CHUNK", chunk)
         assert ledger.tail(fd, "journal") == expected
-        assert list(ledger.lines(fd)) == [line + b"\n" for line in whole]
+        assert list(ledger.lines(fd, "journal")) == [line + b"\n" for line in whole]
         assert ledger.count_lines(fd) == max(1, len(whole))
         if whole:
             assert ledger.first_line(fd, "journal") == whole[0] + b"\n"
@@ -204,3 +204,26 @@ def test_lines_longer_than_any_record_are_refused(tmp_path: Path) -> None:
         pytest.raises(DamagedError, match="j:1: the first line"),
     ):
         ledger.first_line(fd, "j")
+    with (
+        opened(tmp_path / "j", b"first\n" + endless) as fd,
+        pytest.raises(DamagedError, match="j:2: the line has"),
+    ):
+        list(ledger.lines(fd, "j"))
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_a_record_that_lost_only_the_end_of_its_line_is_damaged_and_not_torn(
+    tmp_path: Path, before: int
+) -> None:
+    line = ledger.write(Record(0, "start", "then", "me", SESSION, {}, "", "")).line
+    whole = before * b"earlier\n"
+
+    for end in [*(bytes([10 ^ 1 << bit]) for bit in range(8)), b"\x00torn", b'\x0b,"hash":"']:
+        with opened(tmp_path / "j", whole + line[:-1] + end) as fd:
+            for read in (ledger.tail, lambda *words: list(ledger.lines(*words))):
+                with pytest.raises(DamagedError, match=f"j:{before + 1}: the end of the line is not as"):
+                    read(fd, "j")
+    for size in (len(line) - 1, len(line) - 2, ledger._TAIL, 1):
+        with opened(tmp_path / "j", whole + line[:size]) as fd:
+            assert ledger.tail(fd, "j").torn == size
+            assert len(list(ledger.lines(fd, "j"))) == before

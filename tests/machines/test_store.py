@@ -651,6 +651,26 @@ def test_what_cannot_even_be_cut_off_is_torn_and_cut_by_the_next(
     assert len(list(store.records(ID))) == 2
 
 
+def test_where_a_torn_record_cannot_be_cut_off_nothing_is_written(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(store)
+    with journal(store).open("ab") as file:
+        file.write(b"torn")
+    before = journal(store).read_bytes()
+
+    def ftruncate(*_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", ftruncate)
+        with pytest.raises(StorageError, match=r"could not be cut off .*journal\.jsonl \(No space left"):
+            move(store, 1)
+
+    assert journal(store).read_bytes() == before
+    assert move(store, 1).seq == 1
+
+
 @pytest.fixture
 def flushed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     names: list[str] = []

@@ -1,0 +1,390 @@
+"""The whole store against a model in memory: anything in any order, on a disk that fails, by writers that die."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from support.faults import DIE, DiedError, Fault, disturbed
+from support.sandbox import put_skill
+
+from flowrail.cli.world import world
+from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
+from flowrail.machines.keys import Owner
+from flowrail.machines.store import Store
+from flowrail.skills import pruning, runs, timeline
+from flowrail.skills.runs import Answer, RevisionConflictError, World
+from flowrail.skills.verifying import verify
+
+WAYS: dict[str, dict[str, str | None]] = {
+    "first": {"ok": "second", "iterate": "first", "fail": None},
+    "second": {"ok": "first", "skip": None},
+}
+WORKFLOW = """\
+name: NAME
+steps:
+  - id: first
+    title: First
+    actions: ["Noted: $note"]
+    reports: {note: {type: string}}
+    next: {ok: second, iterate: first, fail: null}
+  - {id: second, title: Second, actions: [Second.], reports: {note: {type: string}}, next: {ok: first, skip: null}}
+"""
+NOTES = {"none": None, "short": "a", "other": "b", "long": "long " * 5_000}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a session stands at a revision."""
+
+    revision: int
+    step: str | None
+    status: str
+    note: str | None
+
+
+@dataclass
+class Model:
+    """What a session is to be."""
+
+    now: Standing
+    came: dict[int, Standing]
+    kinds: list[str]
+    last: tuple[str, str | None] | None = None
+    records: list[Standing] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        return self.now.status == "active"
+
+    def with_record(self, kind: str, now: Standing, last: tuple[str, str | None] | None) -> Model:
+        came = self.came if now.revision in self.came else {**self.came, now.revision: now}
+        return Model(now, came, [*self.kinds, kind], last, records=[*self.records, now])
+
+
+def begun(step: str = "first", revision: int = 0, note: str | None = None, kind: str = "start") -> Model:
+    now = Standing(revision, step, "active", note)
+    return Model(now, {revision: now}, [kind], records=[now])
+
+
+faults = st.none() | st.builds(Fault, st.sampled_from([DIE, "ENOSPC", "EIO"]), st.integers(1, 14))
+
+
+picks = st.integers(0, 99)
+on_one = precondition(lambda self: bool(self.models))
+
+
+class StoreAgainstModel(RuleBasedStateMachine):
+    """Verbs on sessions, and what befalls their files."""
+
+    @initialize()
+    def a_project(self) -> None:
+        put_skill("turn", WORKFLOW)
+        self.folder = tempfile.mkdtemp()
+        self.clock = 1_800_000_000.0
+        store = Store(os.path.join(self.folder, ".flow"), Owner(os.path.join(self.folder, "state")))
+        self.world: World = world(store=None)._replace(store=store, now=self.tick, by="me")
+        self.models: dict[str, Model] = {}
+
+    def tick(self) -> str:
+        self.clock += 1
+        return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(self.clock))
+
+    def teardown(self) -> None:
+        if hasattr(self, "folder"):
+            for session in self.models:
+                found = verify(self.world.store, session)
+                assert found.problems == (), found
+                assert found.judged == found.moves
+            shutil.rmtree(self.folder)
+
+    def picked(self, number: int) -> str:
+        names = list(self.models)
+        return names[number % len(names)]
+
+    # --- what it is held against
+
+    def stands(self, session: str) -> Standing:
+        kept = self.world.store.read(session).session
+        return Standing(kept.revision, kept.step, kept.status, kept.state.get("note"))
+
+    def agrees(self, session: str) -> None:
+        model = self.models[session]
+        assert self.stands(session) == model.now
+        told = runs.look(self.world, session).guidance
+        assert (told.revision, told.status) == (model.now.revision, model.now.status)
+        assert told.resumed is model.is_open
+        records = [self.world.store.whole(session, each) for each in self.world.store.records(session)]
+        assert [each.kind for each in records] == model.kinds
+        assert [
+            Standing(
+                each.session.revision, each.session.step, each.session.status, each.session.state.get("note")
+            )
+            for each in records
+        ] == model.records
+
+    def changes(
+        self, session: str, after: Model, fault: Fault | None, do: Callable[[], object]
+    ) -> object | None:
+        """Do what leads to *after*; disturbed, it may have happened if it died, and has not if it was refused."""
+        try:
+            with disturbed(fault):
+                done = do()
+        except DiedError:
+            if self.stands(session) != self.models[session].now or self.count(session) > len(
+                self.models[session].kinds
+            ):
+                self.models[session] = after
+            self.agrees(session)
+            return None
+        except StorageError:
+            assert fault is not None
+            self.agrees(session)
+            return None
+        self.models[session] = after
+        self.agrees(session)
+        return done
+
+    def count(self, session: str) -> int:
+        return sum(1 for _ in self.world.store.records(session))
+
+    def made(self, model: Model, fault: Fault | None, make: Callable[[], Answer]) -> None:
+        """Make a session; disturbed, there is one or there is none."""
+        before = set(self.world.store.ids()) if os.path.isdir(self.world.store.path) else set()
+        try:
+            with disturbed(fault):
+                make()
+        except (DiedError, StorageError):
+            assert fault is not None
+        found = []
+        for session in set(self.world.store.ids()) - before:
+            try:
+                self.world.store.read(session)
+            except UsageError:
+                assert fault is not None
+                continue  # its beginning was interrupted
+            self.models[session] = model
+            self.agrees(session)
+            found.append(session)
+        assert len(found) == 1 or fault is not None
+
+    # --- verbs
+
+    @rule(fault=faults)
+    def begin(self, fault: Fault | None) -> None:
+        self.made(begun(), fault, lambda: runs.begin(self.world, "turn"))
+
+    @on_one
+    @rule(
+        pick=picks,
+        outcome=st.sampled_from(["ok", "iterate", "skip", "fail", "done"]),
+        note=st.sampled_from(sorted(NOTES)),
+        apart=st.sampled_from([0, 0, 0, 0, -1, -2, 1, None]),
+        fault=faults,
+    )
+    def report(self, pick: int, outcome: str, note: str, apart: int | None, fault: Fault | None) -> None:
+        session = self.picked(pick)
+        model, said = self.models[session], NOTES[note]
+        expect = None if apart is None else max(0, model.now.revision + apart)
+        facts = {"note": said} if said is not None else {}
+
+        def do() -> Answer:
+            return runs.report(self.world, "turn", outcome, facts=facts, session_id=session, expect=expect)
+
+        if expect is not None and expect != model.now.revision:
+            if model.last == (outcome, said) and expect == model.now.revision - 1:
+                answer = do().guidance
+                assert (answer.replayed, answer.revision, answer.status) == (
+                    True,
+                    model.now.revision,
+                    model.now.status,
+                )
+            else:
+                with pytest.raises(RevisionConflictError):
+                    do()
+        elif not model.is_open or outcome not in WAYS[str(model.now.step)]:
+            with pytest.raises(ConflictError):
+                do()
+        else:
+            to = WAYS[str(model.now.step)][outcome]
+            status = "active" if to else "failed" if outcome == "fail" else "completed"
+            noted = said if said is not None else model.now.note
+            after = model.with_record(
+                "move", Standing(model.now.revision + 1, to, status, noted), (outcome, said)
+            )
+            answer_of = self.changes(session, after, fault, do)
+            if isinstance(answer_of, Answer):
+                assert not answer_of.guidance.replayed
+        self.agrees(session)
+
+    @on_one
+    @rule(pick=picks)
+    def report_again(self, pick: int) -> None:
+        session = self.picked(pick)
+        model = self.models[session]
+        if model.last is not None:
+            outcome, said = model.last
+            facts = {"note": said} if said is not None else {}
+            told = runs.report(
+                self.world, "turn", outcome, facts=facts, session_id=session, expect=model.now.revision - 1
+            )
+            assert told.guidance.replayed
+        self.agrees(session)
+
+    @on_one
+    @rule(pick=picks, fault=faults)
+    def abandon(self, pick: int, fault: Fault | None) -> None:
+        session = self.picked(pick)
+        model = self.models[session]
+        after = model
+        if model.is_open:
+            now = Standing(model.now.revision, model.now.step, "abandoned", model.now.note)
+            after = model.with_record("abandon", now, model.last)
+        self.changes(session, after, fault, lambda: runs.abandon(self.world, session))
+
+    @on_one
+    @rule(pick=picks, back=st.integers(0, 4), fault=faults)
+    def rewind(self, pick: int, back: int, fault: Fault | None) -> None:
+        session = self.picked(pick)
+        model = self.models[session]
+        revision = model.now.revision - back
+        then = model.came.get(revision)
+        if then is None or then.step is None:
+            with pytest.raises(FlowError) as caught:
+                timeline.rewind(self.world, session, max(revision, 0) if then else 999)
+            assert caught.value.code == ("UNKNOWN_REVISION" if then is None else "ENDED_THERE")
+        else:
+            now = Standing(model.now.revision + 1, then.step, "active", then.note)
+            after = model.with_record("rewind", now, None)
+            self.changes(session, after, fault, lambda: timeline.rewind(self.world, session, revision))
+        self.agrees(session)
+
+    @on_one
+    @rule(pick=picks, back=st.integers(0, 4))
+    def fork(self, pick: int, back: int) -> None:
+        session = self.picked(pick)
+        model = self.models[session]
+        then = model.came.get(model.now.revision - back)
+        if then is None or then.step is None:
+            return
+        self.made(
+            begun(then.step, then.revision, then.note, "fork"),
+            None,
+            lambda: timeline.fork(self.world, session, then.revision),
+        )
+        self.models[session] = model.with_record("fork", model.now, model.last)
+        self.agrees(session)
+
+    @rule(fault=faults)
+    def prune(self, fault: Fault | None) -> None:
+        """Put away all that ended, long afterwards."""
+        ended = {name for name, model in self.models.items() if not model.is_open}
+        self.clock += 100 * pruning.DAY
+        try:
+            with disturbed(fault):
+                pruned = pruning.prune(self.world, older_than=30)
+            gone = {item.session for item in pruned.gone} & set(self.models)
+            assert gone == ended
+        except (DiedError, StorageError):
+            assert fault is not None
+        left = set(self.world.store.ids())
+        assert set(self.models) - left <= ended
+        for name in set(self.models) - left:
+            del self.models[name]
+        pruning.prune(self.world, older_than=30)
+        for name in ended & set(self.models):
+            del self.models[name]
+
+    # --- what befalls files
+
+    @on_one
+    @rule(pick=picks, torn=st.binary(min_size=1, max_size=300).filter(lambda data: b"\n" not in data))
+    def tear(self, pick: int, torn: bytes) -> None:
+        """Leave the beginning of a record that was never finished."""
+        session = self.picked(pick)
+        with open(os.path.join(self.world.store.folder(session), "journal.jsonl"), "ab") as file:
+            file.write(torn)
+        self.agrees(session)
+
+    @on_one
+    @rule(pick=picks, content=st.sampled_from([None, b"", b"{", b"[]", b'{"seq": 0, "hash": ""}']))
+    def spoil_the_copy(self, pick: int, content: bytes | None) -> None:
+        session = self.picked(pick)
+        copy = Path(self.world.store.folder(session), "session.json")
+        copy.unlink(missing_ok=True)
+        if content is not None and (content[:6] != b'{"seq"' or self.models[session].kinds[1:]):
+            copy.write_bytes(content)
+        self.agrees(session)
+
+    @on_one
+    @rule(pick=picks, share=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+    def flip_a_bit(self, pick: int, share: float, bit: int) -> None:
+        session = self.picked(pick)
+        path = Path(self.world.store.folder(session), "journal.jsonl")
+        whole = path.read_bytes()
+        end = whole.rindex(b"\n") + 1
+        flipped = bytearray(whole)
+        flipped[int(share * end)] ^= 1 << bit
+        path.write_bytes(flipped)
+        assert verify(self.world.store, session).problems
+        path.write_bytes(whole)
+        self.agrees(session)
+
+    @on_one
+    @rule(pick=picks)
+    def lose_records(self, pick: int) -> None:
+        """Put an earlier journal in the place of this one: it is refused, and then put right."""
+        session = self.picked(pick)
+        if len(self.models[session].kinds) > 1:
+            path = Path(self.world.store.folder(session), "journal.jsonl")
+            whole = path.read_bytes()
+            copy = path.parent / "session.json"
+            try:
+                seen = json.loads(copy.read_bytes())["seq"] if copy.exists() else None
+            except (ValueError, TypeError, KeyError):
+                seen = None
+            if seen == len(self.models[session].kinds) - 1:
+                path.write_bytes(whole[: whole.rindex(b"\n", 0, whole.rindex(b"\n")) + 1])
+                with pytest.raises(StorageError) as caught:
+                    self.world.store.read(session)
+                assert caught.value.code == "LINES_LOST"
+                path.write_bytes(whole)
+            self.agrees(session)
+
+    @invariant()
+    def the_list_is_that_of_the_open_ones(self) -> None:
+        if hasattr(self, "models") and os.path.isdir(self.world.store.path):
+            listed = {each.id: each for each in runs.summaries(self.world.store)}
+            assert not [each.problem for each in listed.values() if each.problem]
+            assert {name for name, model in self.models.items() if model.is_open} <= set(listed)
+            assert not {name for name, model in self.models.items() if not model.is_open} & set(listed)
+
+
+@pytest.mark.parametrize(("examples", "steps"), [(10, 20), pytest.param(400, 60, marks=pytest.mark.long)])
+def test_the_store_does_what_the_model_says(examples: int, steps: int) -> None:
+    run_state_machine_as_test(
+        StoreAgainstModel,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
