@@ -186,9 +186,12 @@ class Picture(NamedTuple):
     @property
     def names(self) -> dict[str, str]:
         """A short name for every node, of letters and digits: steps by their number."""
-        return {
-            node.id: f"s{node.number if node.number is not None else 0}"
-            if node.is_step or not place
-            else f"e{place}"
-            for place, node in enumerate(self.nodes)
-        }
+        return {node.id: _name(node, place) for place, node in enumerate(self.nodes)}
+
+
+def _name(node: Node, place: int) -> str:
+    if node.kind is Kind.START:
+        return "s0"
+    if node.is_step:
+        return f"s{place if node.number is None else node.number}"
+    return f"e{place}"

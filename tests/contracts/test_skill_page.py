@@ -6,13 +6,11 @@ import shlex
 from pathlib import Path
 
 import pytest
-from support.golden import in_golden_block
+from support.golden import in_golden_block, writing
 from support.sandbox import BUNDLED, flow
 from support.skill_pages import counts, pages
 
-from flowrail.diagrams import mermaid
-from flowrail.diagrams.extract import picture
-from flowrail.skills.shelf import definition_of
+from flowrail.illustrations import page, pages_below, write
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "skills.md"
@@ -23,10 +21,16 @@ def test_the_counts_are_those_of_the_skills(file: Path) -> None:
     assert in_golden_block(file, "counts", counts())
 
 
-def test_the_picture_in_the_readme_is_the_drawn_one() -> None:
-    drawn = mermaid.render(picture(definition_of("problem-analysis", ())[0]))
+@pytest.mark.parametrize("place", ["README.md", "CONTRIBUTING.md", "docs", "flowrail/skills"])
+def test_every_generated_block_of_our_pages_is_as_it_is_made(place: str) -> None:
+    found = [page(path, ()) for path in pages_below(str(ROOT / place))]
+    if writing():
+        for each in found:
+            write(each)
+        found = [page(path, ()) for path in pages_below(str(ROOT / place))]
 
-    assert in_golden_block(ROOT / "README.md", "picture", f"```mermaid\n{drawn}\n```")
+    stale = [made for each in found for made in each.made if not made.fresh]
+    assert not stale, f"flow diagram --inject {place}"
 
 
 def test_the_page_has_every_skill_as_it_is() -> None:

@@ -38,7 +38,7 @@ def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(made: Defini
     drawn = picture(made)
     ids = [node.id for node in drawn.nodes]
 
-    assert len(set(ids)) == len(ids)
+    assert len(set(ids)) == len(ids) == len(set(drawn.names.values()))
     assert drawn == picture(Definition(made.name, made.steps, description=made.description))
     assert {end for arrow in drawn.arrows for end in (arrow.source, arrow.target)} <= set(ids)
     pairs = [(arrow.source, arrow.target) for arrow in drawn.arrows]
@@ -154,6 +154,7 @@ def test_any_machine_can_be_drawn() -> None:
     )
 
     assert {node.title.lower() for node in drawn.nodes[1:]} == set(PHASES)
+    assert len(set(drawn.names.values())) == len(drawn.nodes)
     assert kinds(drawn)["expired"] is Kind.FAILED
     assert kinds(drawn)["acknowledgment"] is Kind.COMPLETED
     assert drawn.arrows[0] == Arrow(":start", "discovery")

@@ -102,15 +102,15 @@ def test_what_stands_between_the_marks_is_replaced() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("nothing", "has no block `steps`"),
-        ("<!-- flow:steps -->\n", "has no block `steps`"),
-        (TEXT + TEXT, "holds the block `steps` 2 times"),
-        (TEXT.replace("<!-- /", "x <!-- /"), "has no block `steps`"),
+        ("nothing", "a.md: has no block `steps`"),
+        ("<!-- flow:steps -->\n", "a.md:1: the block `steps` does not end"),
+        (TEXT + TEXT, "a.md: holds the block `steps` 2 times"),
+        (TEXT.replace("<!-- /", "x <!-- /"), "a.md:2: the block `steps` does not end"),
     ],
 )
 def test_a_file_without_exactly_one_such_block_is_refused(text: str, what: str) -> None:
     with pytest.raises(NoMarkersError) as caught:
         replaced(text, "steps", "new", source="a.md")
 
-    assert str(caught.value) == f"a.md: {what}"
+    assert str(caught.value) == what
     assert (caught.value.code, caught.value.exit_status) == ("NO_MARKERS", 2)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from collections.abc import Sequence
+
 import click
 
 from flowrail.cli import options, output, pictures
 from flowrail.cli.asyncio_later import load_engine
 from flowrail.cli.here import Here
-from flowrail.errors import UsageError
+from flowrail.errors import FlowError, UsageError
+
+
+class StaleError(FlowError):
+    """Blocks of pages are not as they are made from the skills today."""
+
+    code = "BLOCKS_STALE"
 
 
 @click.command("diagram")
@@ -17,6 +27,16 @@ from flowrail.errors import UsageError
 @click.option("--alone", is_flag=True, help="Without the workflows that its agents run (md, rst, html).")
 @pictures.link
 @pictures.into
+@click.option(
+    "--inject",
+    "pages",
+    multiple=True,
+    metavar="PATH",
+    help="Rewrite the marked blocks of that page, or of all below that folder. May be repeated.",
+)
+@click.option(
+    "--check", is_flag=True, help="With --inject: only tell what would be rewritten; exit 1 if any."
+)
 @options.root
 @options.store
 def command(
@@ -26,15 +46,22 @@ def command(
     alone: bool,
     link: str | None,
     into: str | None,
+    pages: tuple[str, ...],
+    check: bool,
     roots: tuple[str, ...],
     store: str | None,
-) -> None:
+) -> int:
     """Draw a workflow, or a session on it
 
     With --session: where it is, the way it took with counts and times, what is left. svg and html need
-    nothing else; png needs `pip install 'flowrail[png]'` or rsvg-convert. Read as text: nothing of the
-    skill is run.
+    nothing else; png needs `pip install 'flowrail[png]'` or rsvg-convert. With --inject: the blocks
+    diagram, svg, steps, outcomes, params and skills of Markdown pages, between comments such as
+    <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Read as text: nothing of the skill is run.
     """
+    if pages:
+        return _inject(skill, pages, Here(store=store, roots=roots), check=check, as_json=form == "json")
+    if check:
+        raise UsageError("--check is about --inject", hint="flow diagram --inject PATH --check")
     if skill is None and session_id is None:
         raise UsageError("a skill or a session is needed", hint="`flow list` shows the skills in sight")
     load_engine()
@@ -54,3 +81,35 @@ def command(
         output.notes(["parts of the workflow are computed when it runs; they are left out"])
     drawn = [Drawn(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects]
     pictures.put(drawn, form, link=link, into=into)
+    return 0
+
+
+def _inject(skill: str | None, paths: Sequence[str], here: Here, *, check: bool, as_json: bool) -> int:
+    load_engine()
+    from flowrail import illustrations
+
+    found = [
+        illustrations.page(path, here.roots, default=skill)
+        for each in paths
+        for path in illustrations.pages_below(os.path.normpath(each))
+    ]
+    stale = [made for each in found for made in each.made if not made.fresh]
+    if not check:
+        for each in found:
+            illustrations.write(each)
+    if as_json:
+        output.data({"blocks": [made._asdict() for each in found for made in each.made]})
+        return 1 if check and stale else 0
+    if check and stale:
+        named = [word for each in paths for word in ("--inject", each)]
+        raise StaleError(
+            f"{len(stale)} {'block is' if len(stale) == 1 else 'blocks are'} not as made from the skills: "
+            + ", ".join(f"{made.page}:{made.line} {made.name}" for made in stale[:20]),
+            hint=shlex.join(["flow", "diagram", *([skill] if skill else []), *named]),
+            blocks=[made._asdict() for made in stale],
+        )
+    count = sum(len(each.made) for each in found)
+    pages = sum(bool(each.made) for each in found)
+    told = [f"{made.page}:{made.line} {made.name} {made.subject}".rstrip() for made in stale]
+    output.text("\n".join([*told, f"{count} blocks in {pages} pages, {len(stale)} rewritten"]))
+    return 0

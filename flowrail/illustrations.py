@@ -1,0 +1,201 @@
+"""Generated blocks of documents: what stands in them, made from skills and workflows. Nothing of them is run.
+
+    diagram     the workflow as Mermaid, in a fence
+    svg         the workflow as a picture in a file beside the page
+    steps       its steps with their ways on
+    outcomes    every outcome, where it leads, what its limit does
+    params      its parameters
+    skills      the project's skills; with the word `bundled`, those that came with flowrail
+
+Each is made of the workflow that is named in the marker, else of the folder where a SKILL.md stands, else
+of the one that the caller names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from flowrail import _files
+from flowrail.diagrams import mermaid, svg
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.marked import Marked, blocks, put
+from flowrail.diagrams.table import outcomes_table, params_table, skills_table, steps_table
+from flowrail.discovery.locations import Root, Scope
+from flowrail.errors import DocumentError
+from flowrail.machines.definition import Definition
+from flowrail.machines.folder import entry_file
+from flowrail.skills.catalog import BUNDLED
+from flowrail.skills.shelf import definition_of, items
+
+LARGEST_PAGE = 4_000_000
+PAGES = (".md", ".markdown")
+_ELSEWHERE = frozenset({"node_modules", "venv", "__pycache__", "site-packages", "dist", "build"})
+_SKILLS_OF = frozenset({".claude", ".agents", ".github"})
+
+
+class UnknownBlockError(DocumentError):
+    """A marker names a block that is nearly one of ours."""
+
+    code = "UNKNOWN_BLOCK"
+
+
+class NoWorkflowError(DocumentError):
+    """It is not said of which workflow a block is to be made."""
+
+    code = "BLOCK_WITHOUT_WORKFLOW"
+
+
+class Made(NamedTuple):
+    """A block of a page, and whether it stands there as it is made; ``beside`` is a file that belongs to it."""
+
+    page: str
+    name: str
+    subject: str
+    line: int
+    fresh: bool
+    beside: str = ""
+
+
+class Page(NamedTuple):
+    """A page with its blocks made anew; ``files`` are pictures that belong beside it."""
+
+    path: str
+    before: str
+    after: str
+    made: tuple[Made, ...]
+    files: Mapping[str, str]
+
+    @property
+    def fresh(self) -> bool:
+        """Whether everything is as it is made."""
+        return all(each.fresh for each in self.made)
+
+
+Maker = Callable[[Definition], str]
+OF_A_WORKFLOW: Mapping[str, Maker] = {
+    "diagram": lambda workflow: f"```mermaid\n{mermaid.render(picture(workflow))}\n```",
+    "steps": steps_table,
+    "outcomes": outcomes_table,
+    "params": params_table,
+}
+NAMES = (*OF_A_WORKFLOW, "svg", "skills")
+
+
+def pages_below(path: str) -> Iterator[str]:
+    """Yield *path* itself, or where it is a folder every Markdown page in it, hidden and foreign folders left out."""
+    if not os.path.isdir(path):
+        yield path
+        return
+    for folder, folders, files in os.walk(path):
+        folders[:] = sorted(
+            each
+            for each in folders
+            if each not in _ELSEWHERE and (not each.startswith((".", "_")) or each in _SKILLS_OF)
+        )
+        yield from (os.path.join(folder, each) for each in sorted(files) if each.lower().endswith(PAGES))
+
+
+def page(path: str, roots: Sequence[Root], *, default: str | None = None) -> Page:
+    """Return the page at *path* with its blocks made anew; nothing is written."""
+    data = _files.read_bounded(path, limit=LARGEST_PAGE, what="the page", follow=True)
+    before = after = _files.decode(data, source=path)
+    made: list[Made] = []
+    beside: dict[str, str] = {}
+    for block in reversed(list(blocks(before, source=path))):
+        if block.name not in NAMES:
+            _check_name(path, block)
+            continue
+        subject, content = _content(path, block, roots, default)
+        fresh = block.of(before) == content
+        file = ""
+        if block.name == "svg":
+            workflow, _ = _workflow(path, block, roots, default)
+            file = os.path.join(os.path.dirname(path), _picture_name(block, workflow))
+            beside[file] = svg.render(picture(workflow)) + "\n"
+            fresh = fresh and _text_of(file) == beside[file]
+        made.append(Made(path, block.name, subject, block.line, fresh, file))
+        if block.of(before) != content:
+            after = put(after, block, content)
+    return Page(path, before, after, tuple(reversed(made)), beside)
+
+
+def write(changed: Page) -> None:
+    """Write a page, and the pictures beside it, where they are not as they are made."""
+    for file, content in changed.files.items():
+        if _text_of(file) != content:
+            os.makedirs(os.path.dirname(file) or ".", exist_ok=True)
+            _files.write_atomic(file, content.encode(), mode=0o644, durable=False)
+    if changed.after != changed.before:
+        mode = os.stat(changed.path).st_mode & 0o777
+        _files.write_atomic(os.path.realpath(changed.path), changed.after.encode(), mode=mode, durable=False)
+
+
+def content(name: str, workflow: Definition) -> str:
+    """Return the block *name* of a workflow, in Markdown."""
+    return OF_A_WORKFLOW[name](workflow)
+
+
+def skills(roots: Sequence[Root], folder: str, *, bundled: bool) -> str:
+    """Return the table of the project's skills, or of the bundled ones, with links as seen from *folder*."""
+    found = [
+        each
+        for each in items(() if bundled else roots)
+        if bundled or each["source"] not in {BUNDLED, str(Scope.GLOBAL.value)}
+    ]
+    above = {os.path.relpath(os.path.dirname(each["path"]), folder).replace(os.sep, "/") for each in found}
+    near = len(above) == 1 and next(iter(above)).count("..") < 4  # noqa: PLR2004 - farther is elsewhere
+    return skills_table(found, folder=next(iter(above)) if near else "")
+
+
+def _content(path: str, block: Marked, roots: Sequence[Root], default: str | None) -> tuple[str, str]:
+    if block.name == "skills":
+        bundled = BUNDLED in block.words
+        folder = os.path.dirname(os.path.abspath(path))
+        return BUNDLED if bundled else "", skills(roots, folder, bundled=bundled)
+    workflow, subject = _workflow(path, block, roots, default)
+    if block.name == "svg":
+        return subject, f"![The steps of {subject}]({_picture_name(block, workflow)})"
+    return subject, content(block.name, workflow)
+
+
+def _picture_name(block: Marked, workflow: Definition) -> str:
+    """Return where the picture of a block lies, as seen from its page: a name that is given, or the workflow's."""
+    given = next((word for word in block.words if word.endswith(".svg")), None)
+    return given or f"{workflow.name.replace('/', '-')}.svg"
+
+
+def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | None) -> tuple[Definition, str]:
+    named = next((word for word in block.words if not word.endswith(".svg")), None)
+    folder = os.path.dirname(os.path.abspath(path))
+    own = os.path.basename(folder)
+    is_card = os.path.basename(path).lower() == "skill.md" and entry_file(folder, own) is not None
+    address = named or (own if is_card else default)
+    if address is None:
+        raise NoWorkflowError(
+            f"the block `{block.name}` names no workflow",
+            hint=f"write <!-- flow:{block.name} SKILL -->, or run flow diagram SKILL --inject {path}",
+            place=f"{path}:{block.line}",
+        )
+    near = [Root(os.path.dirname(folder), Scope.EXTRA, "the page's own")] if is_card else []
+    return definition_of(address, [*near, *roots])[0], address
+
+
+def _check_name(path: str, block: Marked) -> None:
+    close = get_close_matches(block.name, NAMES, n=1, cutoff=0.75)
+    if close:
+        raise UnknownBlockError(
+            f"there is no block `{block.name}`",
+            hint=f"did you mean `{close[0]}`?",
+            place=f"{path}:{block.line}",
+        )
+
+
+def _text_of(file: str) -> str | None:
+    try:
+        data = _files.read_bounded(file, limit=LARGEST_PAGE, what="the picture", follow=True)
+        return _files.decode(data, source=file)
+    except DocumentError:
+        return None

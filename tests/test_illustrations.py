@@ -1,0 +1,183 @@
+"""Blocks of documents, made from skills: rewritten, checked, and everything else left as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sandbox import ASKING, SMALL, flow, put_skill
+
+from flowrail import _yaml
+from flowrail.diagrams.marked import NoMarkersError, blocks, put
+from flowrail.illustrations import NAMES, NoWorkflowError, UnknownBlockError, page, pages_below
+
+ROOT = Path(__file__).parents[1]
+
+
+def marked(name: str, words: str = "", inside: str = "old\n") -> str:
+    return f"<!-- flow:{name}{f' {words}' if words else ''} -->\n{inside}<!-- /flow:{name} -->\n"
+
+
+def test_every_kind_of_block_is_made_and_then_stands_still() -> None:
+    put_skill("asking", ASKING)
+    file = Path("page.md")
+    file.write_text(
+        "# Page\n\n" + "\n".join(marked(name, "asking" if name != "skills" else "") for name in NAMES)
+    )
+
+    ran = flow("diagram", "--inject", "page.md")
+
+    assert ran.status == 0
+    assert ran.out.endswith(f"{len(NAMES)} blocks in 1 pages, {len(NAMES)} rewritten\n")
+    text = file.read_text()
+    for made in (
+        "```mermaid\nflowchart TD\n",
+        "| # | Step | Ways on |",
+        "| 1 Look at $topic | iterate | 1 Look at $topic | after 3 times goes the way of ok |",
+        '| topic | string | default "nothing" |  |',
+        "| [asking](.claude/skills/asking/SKILL.md) | 2 |",
+        "![The steps of asking](asking.svg)",
+    ):
+        assert made in text
+    assert Path("asking.svg").read_text().startswith("<svg ")
+    again = flow("diagram", "--inject", "page.md")
+    assert again.out == f"{len(NAMES)} blocks in 1 pages, 0 rewritten\n"
+    assert file.read_text() == text
+
+
+def test_drift_is_told_with_the_command_that_mends_it_and_nothing_is_written() -> None:
+    put_skill("small")
+    file = Path("page.md")
+    file.write_text(marked("steps"))
+
+    ran = flow("diagram", "small", "--inject", "page.md", "--check")
+
+    told, hint = ran.err.splitlines()
+    assert ran.status == 1
+    assert told == "flow: 1 block is not as made from the skills: page.md:1 steps [BLOCKS_STALE]"
+    assert file.read_text() == marked("steps")
+    assert flow(*shlex.split(hint)[1:]).status == 0
+    assert flow("diagram", "small", "--inject", "page.md", "--check").status == 0
+
+
+def test_a_picture_that_is_gone_or_changed_is_drift_too() -> None:
+    put_skill("small")
+    Path("page.md").write_text(marked("svg", "small pictures/small.svg"))
+    flow("diagram", "--inject", "page.md")
+    picture = Path("pictures/small.svg")
+    assert "](pictures/small.svg)" in Path("page.md").read_text()
+
+    picture.write_text("something else")
+    assert flow("diagram", "--inject", "page.md", "--check").status == 1
+    picture.unlink()
+    assert flow("diagram", "--inject", "page.md", "--check").status == 1
+    flow("diagram", "--inject", "page.md")
+    assert flow("diagram", "--inject", "page.md", "--check").status == 0
+
+
+def test_the_json_tells_every_block() -> None:
+    put_skill("small")
+    Path("page.md").write_text(marked("steps", "small") + marked("params", "small"))
+
+    ran = flow("diagram", "--inject", "page.md", "--check", "--json")
+
+    assert ran.status == 1
+    assert [(each["name"], each["line"], each["fresh"]) for each in json.loads(ran.out)["blocks"]] == [
+        ("steps", 1, False),
+        ("params", 4, False),
+    ]
+
+
+def test_a_card_means_its_own_skill_even_where_another_is_nearer() -> None:
+    put_skill("small")
+    other = Path("elsewhere/small")
+    other.mkdir(parents=True)
+    (other / "workflow.yaml").write_text(ASKING.replace("NAME", "small"))
+    (other / "SKILL.md").write_text(marked("steps"))
+
+    flow("diagram", "--inject", "elsewhere")
+
+    assert "| 1 | Look at $topic" in (other / "SKILL.md").read_text()
+
+
+def test_a_block_that_names_no_workflow_is_refused() -> None:
+    Path("page.md").write_text(marked("steps"))
+
+    with pytest.raises(NoWorkflowError) as caught:
+        page("page.md", ())
+
+    assert caught.value.hint == (
+        "write <!-- flow:steps SKILL -->, or run flow diagram SKILL --inject page.md"
+    )
+
+
+def test_a_misspelt_block_is_refused_and_blocks_of_others_are_left_alone() -> None:
+    Path("page.md").write_text(marked("counts") + marked("reference"))
+    assert page("page.md", ()).made == ()
+
+    Path("page.md").write_text(marked("step", "small"))
+    with pytest.raises(UnknownBlockError, match="there is no block `step`"):
+        page("page.md", ())
+
+
+def test_markers_inside_of_a_fence_are_text() -> None:
+    text = f"```markdown\n{marked('steps', 'small')}```\n~~~\n```\n{marked('steps', 'small')}~~~\n"
+
+    assert not list(blocks(text, source="a.md"))
+
+
+def test_a_block_without_an_end_is_refused() -> None:
+    with pytest.raises(NoMarkersError, match=r"a\.md:2: the block `steps` does not end"):
+        list(blocks("\n<!-- flow:steps small -->\n", source="a.md"))
+
+
+@given(st.text(), st.text(), st.sampled_from(["\n", "\r\n"]))
+def test_only_the_inside_of_a_block_is_changed(before: str, after: str, ending: str) -> None:
+    text = f"{before.replace('<', '')}\n{marked('steps')}{after.replace('<', '')}".replace("\n", ending)
+    found = [each for each in blocks(text, source="a.md") if each.name == "steps"]
+
+    for each in found:
+        changed = put(text, each, "new\nlines")
+        assert changed == text[: each.start] + f"new{ending}lines{ending}" + text[each.end :]
+
+
+def test_a_folder_means_its_pages_but_not_those_of_others() -> None:
+    for path in (
+        "a.md",
+        "b/c.markdown",
+        "b/d.txt",
+        ".hidden/e.md",
+        "node_modules/f.md",
+        ".claude/skills/g.md",
+    ):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text("")
+
+    assert sorted(os.path.normpath(path) for path in pages_below(".")) == [
+        ".claude/skills/g.md",
+        "a.md",
+        "b/c.markdown",
+    ]
+
+
+def test_check_is_about_inject() -> None:
+    assert flow("diagram", "--check").status == 2
+
+
+def test_the_hook_for_others_runs_as_it_is_written() -> None:
+    hooks: Any = _yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text(), source="hooks").value
+    (hook,) = hooks
+    put_skill("small", SMALL)
+    Path("README.md").write_text(marked("steps", "small"))
+    words = shlex.split(hook["entry"])
+
+    assert words[0] == "flow"
+    assert flow(*words[1:]).status == 0
+    assert "| 1 | First |" in Path("README.md").read_text()
+    assert flow(*words[1:], "--check").status == 0
