@@ -82,13 +82,14 @@ SETTLE = """\
 The task, as given when this run began: "$task". If nothing stands there, take it from the user's request.
 
 1. Read what the task points at, as far as understanding it needs. Change nothing yet.
-2. Write the points to be done as a list, each with what somebody can see or run once it is done.
+2. Write the points to be done as a list into `$session-notes.md`, each with what somebody can see or run once
+   it is done.
 3. Ask the user about a point that you could only guess, two questions at most, and wait.
 
 Done when every point could be judged by somebody else.
 """
 WORK = """\
-Visit $visit of at most $limit. Take the first point of the list that is not done.
+Visit $visit of at most $limit. Take the first point of `$session-notes.md` that is not done.
 
 1. Do it, and nothing else that you notice on the way; write that down for the end.
 2. Look or run, as the point says, and mark it as done only if it shows what it should.
