@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from support.habits import habits
+from support.habits import habits, more_habits
 from support.sandbox import told
 from support.team import Habit, Team
 
@@ -120,3 +120,14 @@ def test_an_agent_of_any_habit_ends_every_workflow_and_every_way_on_is_taken(add
     assert {step.id for step in definition.steps if step.when is not None} == taken.passed
     loops = {step.id for step in definition.steps if step.limit is not None and "iterate" in step.next}
     assert loops == taken.capped
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", more_habits())
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_agent_that_fails_on_and_on_or_does_anything_ends_every_workflow_too(
+    address: str, name: str
+) -> None:
+    definition = definition_of(address, ())[0]
+
+    walked(address, more_habits()[name], next(modes(definition)), Taken(set(), set(), set(), set()))
