@@ -1,15 +1,11 @@
-"""What is told of agents, questions and findings beside a step; and runs at random, read plainly too."""
+"""What is told of agents, questions and findings beside a step."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.loops import (
-    AREAS,
-    LATER,
     NOW,
     answered,
     asking_workflow,
@@ -18,18 +14,16 @@ from support.loops import (
     found,
     report,
     review_loop,
-    yes_no,
 )
 from support.workflows import step, workflow
 
-from flowrail.errors import ConflictError
 from flowrail.machines import asking, dispatching
-from flowrail.machines.advance import advance, start
-from flowrail.machines.definition import Delegation, GateDef, OptionDef, Outcome, QuestionDef
+from flowrail.machines.advance import start
+from flowrail.machines.definition import GateDef, Outcome
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance import Guidance, guide
 from flowrail.machines.params import Arg
-from flowrail.machines.session import Report, Session
+from flowrail.machines.session import Session
 from flowrail.machines.together import facts_line, handed_back
 from flowrail.machines.views import LoopView
 from flowrail.machines.workflow import Workflow
@@ -232,147 +226,6 @@ def test_a_gate_that_sends_back_to_its_review_tells_of_the_loop_there() -> None:
     assert view is not None
     assert (view.mode, view.round) == ("re-verify", 2)
     assert told(flow, session).findings == ()
-
-
-# --- at random, against a plain reading
-
-WALKS = workflow(
-    step(
-        "fan",
-        dispatch=Delegation("explore", None, "areas", join="at least 2", prompt=("$item",)),
-        next={"ok": "ask", "fail": None},
-    ),
-    step(
-        "ask",
-        questions=[
-            yes_no(),
-            QuestionDef(
-                "how", "How", "How?", (OptionDef("Fast"), OptionDef("Well", "iterate")), other="skip"
-            ),
-        ],
-        next={"ok": "review", "fail": "fan", "iterate": "ask", "skip": "review"},
-        limit=3,
-    ),
-    step("review", next={"ok": "gate", "iterate": "review"}),
-    step("gate", gate=GateDef("Quality", "review", 2), next={"ok": "last", "fail": "ask"}),
-    step("last"),
-    params=AREAS,
-)
-SEVERITIES = st.lists(st.sampled_from(["MUST", "SHOULD", "COULD"]), max_size=2)
-
-
-class Plain:
-    """The same workflow, read as a person would read it."""
-
-    def __init__(self) -> None:
-        self.step: str | None = "fan"
-        self.visits = {"fan": 1, "ask": 0, "review": 0, "gate": 0, "last": 0}
-        self.blocking = False
-        self.rounds = 2
-        self.must_only = False
-
-    def go(self, to: str | None) -> None:
-        self.step = to
-        if to is not None:
-            self.visits[to] += 1
-
-    def blocks(self, severities: list[str]) -> bool:
-        number = self.visits["gate"]
-        every = {"MUST", "SHOULD", "COULD"}
-        table = {1: every, 2: every, 3: {"MUST", "SHOULD"}, 4: {"MUST", "SHOULD"}}
-        chosen = {"MUST"} if self.must_only else table.get(number, {"MUST"})
-        return bool(chosen & set(severities))
-
-
-@given(st.data())
-@settings(max_examples=150)
-def test_runs_with_agents_questions_and_gates_go_where_a_plain_reading_says(data: st.DataObject) -> None:
-    session, plain = start(WALKS, now=NOW), Plain()
-    severities: list[str] = []
-    for _ in range(25):
-        assert session.step == plain.step
-        if plain.step is None:
-            break
-        assert session.visit == plain.visits[plain.step]
-        refuses_the_rest(session)
-        if plain.step == "fan":
-            session = run_fan(session, plain, data)
-        elif plain.step == "ask":
-            session = run_ask(session, plain, data)
-        elif plain.step == "review":
-            severities = data.draw(SEVERITIES)
-            session = found(WALKS, session, *severities)
-            outcome = data.draw(st.sampled_from(["ok", "ok", "iterate"]))
-            session = report(WALKS, session, outcome)
-            plain.go("gate" if outcome == "ok" else "review")
-            plain.blocking = outcome == "ok" and plain.blocks(severities)
-        elif plain.step == "gate":
-            session = run_gate(session, plain, data)
-        else:
-            session = report(WALKS, session, "ok")
-            plain.go(None)
-            assert session.status == "completed"
-
-
-def refuses_the_rest(session: Session) -> None:
-    """Hold that whatever is not offered is refused, and nothing that waits is let through."""
-    shown = guide(WALKS, session)
-    free = {way.outcome for way in shown.next if not way.waits_for}
-    for outcome in ("ok", "fail", "skip", "iterate", "done"):
-        if outcome not in free:
-            with pytest.raises(ConflictError):
-                advance(WALKS, session, Report(outcome), now=LATER)
-
-
-def run_fan(session: Session, plain: Plain, data: st.DataObject) -> Session:
-    ends = data.draw(st.lists(st.sampled_from(["ok", "fail"]), min_size=3, max_size=3))
-    session = ended(session, *ends)
-    outcome = "ok" if ends.count("ok") >= 2 and data.draw(st.booleans()) else "fail"
-    plain.go("ask" if outcome == "ok" else None)
-    return report(WALKS, session, outcome)
-
-
-def run_ask(session: Session, plain: Plain, data: st.DataObject) -> Session:
-    go = data.draw(st.sampled_from(["Yes", "No"]))
-    how = data.draw(st.sampled_from(["Fast", "Well", "other:so"]))
-    session = report(WALKS, answered(session, f"go={go}", f"how={how}"), "done")
-    if go == "No":
-        if plain.visits["ask"] < 3 + extra(session, "ask"):
-            plain.go("fan")
-            return session
-        assert session.status == "waiting"
-        choice = data.draw(st.sampled_from(["accept-the-risk", "stop"]))
-        session = report(WALKS, answered(session, f"limit={choice}"), "done")
-        plain.go("review" if choice == "accept-the-risk" else None)
-    elif how == "Well":
-        plain.go("review" if plain.visits["ask"] >= 3 else "ask")
-    else:
-        plain.go("review")
-    return session
-
-
-def extra(session: Session, name: str) -> int:
-    return int((session.grants.get(name) or {}).get("rounds", 0))
-
-
-def run_gate(session: Session, plain: Plain, data: st.DataObject) -> Session:
-    session = report(WALKS, session, "done")
-    if not plain.blocking:
-        plain.go("last")
-        return session
-    if plain.visits["gate"] < plain.rounds:
-        plain.go("ask")
-        return session
-    offered = [str(option.outcome) for option in asking.asked(session)[0].options]
-    choice = data.draw(st.sampled_from(offered))
-    session = report(WALKS, answered(session, f"limit={choice}"), "done")
-    if choice in {"another-round", "must-only"}:
-        plain.rounds += 1
-        plain.must_only = plain.must_only or choice == "must-only"
-        plain.go("ask")
-    else:
-        plain.go("last" if choice == "accept-the-risk" else None)
-    return session
 
 
 def test_a_session_that_waits_goes_on_from_its_plain_form() -> None:

@@ -1,0 +1,114 @@
+"""Workflows of agents, questions and gates at random: machine and plain reading agree, step by step."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.loops import LATER, NOW, answered, ended, found, report
+from support.mixed import Reading, mixed
+
+from flowrail._codec import from_plain, to_plain
+from flowrail.errors import FlowError
+from flowrail.machines import asking
+from flowrail.machines.advance import advance, start
+from flowrail.machines.guidance import guide
+from flowrail.machines.session import Report, Session
+from flowrail.machines.workflow import Workflow
+
+SEVERITIES = st.lists(st.sampled_from(["MUST", "SHOULD", "COULD"]), max_size=2)
+ENDS = st.sampled_from(["ok", "ok", "fail"])
+EVERY = ("ok", "fail", "skip", "iterate", "done")
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_any_run_goes_where_a_plain_reading_says(data: st.DataObject) -> None:
+    made = data.draw(mixed())
+    session, reading = start(made, now=NOW), Reading(made)
+    severities: dict[str, list[str]] = {}
+    for _ in range(30):
+        agree(made, session, reading)
+        if reading.step is None:
+            break
+        session = from_plain(to_plain(session), Session)  # as it comes back from disk
+        if reading.asked_limit:
+            session = at_limit(made, session, reading, data)
+        elif reading.here.dispatch is not None:
+            session = fan(made, session, reading, data)
+        elif reading.here.questions:
+            session = ask(made, session, reading, data)
+        elif reading.here.gate is not None:
+            outcome = reading.found(severities[reading.here.gate.review])
+            only(made, session, {"done"})
+            session = report(made, session, "done")
+            reading.go(outcome)
+        else:
+            found_now = data.draw(SEVERITIES)
+            severities[reading.here.id] = found_now
+            session = found(made, session, *found_now)
+            ways = {str(each) for each in reading.here.next}
+            only(made, session, ways)
+            outcome = data.draw(st.sampled_from(sorted(ways)))
+            session = report(made, session, outcome)
+            reading.go(outcome)
+
+
+def agree(made: Workflow, session: Session, reading: Reading) -> None:
+    assert session.step == reading.step
+    if reading.step is None:
+        assert session.status == reading.status
+        return
+    assert session.visit == reading.visits[reading.step]
+    waits = bool(reading.here.questions) or reading.asked_limit
+    assert (session.status == "waiting") == waits
+    assert guide(made, session).step is not None
+
+
+def only(made: Workflow, session: Session, allowed: set[str]) -> None:
+    """Hold that what is *allowed* is offered, and everything else is refused and changes nothing."""
+    told = guide(made, session)
+    assert {way.outcome for way in told.next if not way.waits_for} == allowed
+    for outcome in EVERY:
+        if outcome not in allowed:
+            with pytest.raises(FlowError):
+                advance(made, session, Report(outcome), now=LATER)
+
+
+def fan(made: Workflow, session: Session, reading: Reading, data: st.DataObject) -> Session:
+    total = len(session.dispatches)
+    ends = data.draw(st.lists(ENDS, max_size=total))
+    only(made, ended(session, *ends), reading.open_after(ends))
+    ends += data.draw(st.lists(ENDS, min_size=total - len(ends), max_size=total - len(ends)))
+    session = ended(session, *ends)
+    allowed = reading.open_after(ends)
+    only(made, session, allowed)
+    outcome = data.draw(st.sampled_from(sorted(allowed)))
+    reading.go(outcome)
+    return report(made, session, outcome)
+
+
+def ask(made: Workflow, session: Session, reading: Reading, data: st.DataObject) -> Session:
+    answers: dict[str, list[str]] = {}
+    for each in reading.here.questions:
+        only(made, session, set())
+        most = 2 if each.multi else 1
+        words = st.sampled_from(["A", "B", "other:mine"])
+        answers[each.id] = data.draw(st.lists(words, min_size=1, max_size=most, unique=True))
+        session = answered(session, *(f"{each.id}={word}" for word in answers[each.id]))
+    only(made, session, {"done"})
+    session = report(made, session, "done")
+    reading.go(reading.said(answers))
+    return session
+
+
+def at_limit(made: Workflow, session: Session, reading: Reading, data: st.DataObject) -> Session:
+    only(made, session, set())
+    question = asking.the_limit(asking.asked(session))
+    assert question is not None
+    assert [option.outcome for option in question.options] == reading.offered()
+    answer = data.draw(st.sampled_from(reading.offered()))
+    session = answered(session, f"limit={answer}")
+    only(made, session, {"done"})
+    reading.answer_limit(answer)
+    return report(made, session, "done")

@@ -1,0 +1,193 @@
+"""Workflows of agents, questions and gates at random, and a plain reading of them to hold the machine against.
+
+`Reading` looks at the tables that the author wrote and at what was settled, and at nothing of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+from support.workflows import FAIL, ITERATE, OK, step, workflow
+
+from flowrail.machines.definition import Delegation, GateDef, OptionDef, QuestionDef, StepDef
+from flowrail.machines.workflow import Workflow
+
+TABLES: Mapping[str | None, Sequence[str]] = {
+    None: ("MSC", "MSC", "MS", "MS", "M"),
+    "1-2 / 3-4 / 5+": ("MSC", "MSC", "MS", "MS", "M"),
+    "1-3 / 4 / 5+": ("MSC", "MSC", "MSC", "MS", "M"),
+    "1-2 / 3 / 4+": ("MSC", "MSC", "MS", "M"),
+}
+"""Which severities block in which round, by their first letters."""
+OUTCOMES = st.sampled_from((OK, FAIL, ITERATE))
+
+
+@st.composite
+def mixed(draw: st.DrawFn) -> Workflow:
+    """Return a valid workflow: parts of each kind in a row, with ways back to the beginning of any before."""
+    kinds = draw(st.lists(st.sampled_from(("plain", "fan", "ask", "gate")), min_size=1, max_size=4))
+    starts = [f"{kind}{number}" for number, kind in enumerate(kinds)]
+    steps: list[StepDef] = []
+    for number, kind in enumerate(kinds):
+        after = starts[number + 1] if number + 1 < len(kinds) else "last"
+        back = draw(st.sampled_from([*starts[: number + 1], None]))
+        steps += _PARTS[kind](draw, starts[number], after, back)
+    return workflow(*steps, step("last"), name="mixed")
+
+
+def _plain(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepDef]:
+    ways = {OK: after, FAIL: back, ITERATE: here}
+    return [step(here, next=ways, limit=draw(st.integers(1, 3)))]
+
+
+def _fan(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepDef]:
+    items = tuple("abcd"[: draw(st.integers(1, 4))])
+    join = draw(st.sampled_from(["all", "any", f"at least {draw(st.integers(1, len(items)))}"]))
+    work = Delegation("explore", None, items, join=join, prompt=("Look at $item.",))
+    return [step(here, dispatch=work, next={OK: after, FAIL: back}, limit=draw(st.integers(1, 3)))]
+
+
+def _ask(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepDef]:
+    asked = [
+        QuestionDef(
+            f"q{number}",
+            "Header",
+            f"Which {number}?",
+            (OptionDef("A", draw(st.sampled_from([OK, None]))), OptionDef("B", draw(OUTCOMES | st.none()))),
+            multi=draw(st.booleans()),
+            other=draw(OUTCOMES | st.none()),
+        )
+        for number in range(draw(st.integers(1, 2)))
+    ]
+    ways = {OK: after, FAIL: back, ITERATE: here}
+    return [step(here, questions=asked, next=ways, limit=draw(st.integers(1, 3)))]
+
+
+def _gate(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepDef]:
+    gate = GateDef("Quality", here, draw(st.integers(1, 3)), draw(st.sampled_from(list(TABLES))))
+    return [
+        step(here, next={OK: f"{here}-decides"}),
+        step(f"{here}-decides", gate=gate, next={OK: after, FAIL: here if back is None else back}),
+    ]
+
+
+_PARTS = {"plain": _plain, "fan": _fan, "ask": _ask, "gate": _gate}
+
+
+@dataclass
+class Reading:
+    """A run of such a workflow, as a person with the tables in hand would follow it."""
+
+    definition: Workflow
+    step: str | None = field(init=False)
+    status: str = "active"
+    visits: dict[str, int] = field(default_factory=dict)
+    rounds: dict[str, int] = field(default_factory=dict)
+    another: dict[str, int] = field(default_factory=dict)
+    must_only: set[str] = field(default_factory=set)
+    asked_limit: bool = False
+
+    def __post_init__(self) -> None:
+        self.step = self.definition.steps[0].id
+        self.visits[self.step] = 1
+
+    @property
+    def here(self) -> StepDef:
+        """The step that the run stands at."""
+        return self.definition.step(str(self.step))
+
+    def open_after(self, ends: Sequence[str]) -> set[str]:
+        """Return what may be reported of agents' work that ended so; those not named have not ended."""
+        work = self.here.dispatch
+        assert work is not None
+        assert isinstance(work.over, tuple)
+        total = len(work.over)
+        needed = total if work.join == "all" else int(work.join.removeprefix("at least ").replace("any", "1"))
+        good = sum(end == "ok" for end in ends)
+        if good >= needed:
+            return {OK, FAIL}
+        return {FAIL} if len(ends) == total else set()
+
+    def said(self, answers: Mapping[str, Sequence[str]]) -> str:
+        """Return the outcome that answers come to: of all that they stand for, the first that is not ok."""
+        outcomes = [self._answer(each, answers[each.id]) for each in self.here.questions]
+        return next((each for each in outcomes if each not in {None, OK}), None) or OK
+
+    def _answer(self, question: QuestionDef, words: Sequence[str]) -> str | None:
+        stands = [option.outcome for option in question.options if option.label in words]
+        if any(word.startswith("other:") for word in words):
+            stands += [question.other] if question.other else [each.outcome for each in question.options]
+        named = [each for each in stands if each]
+        return next((each for each in named if each != OK), named[0] if named else None)
+
+    def found(self, severities: Sequence[str]) -> str:
+        """Return what the gate makes of what its review has found."""
+        gate = self.here.gate
+        assert gate is not None
+        table = TABLES[gate.policy]
+        blocking = table[min(self.visits[self.here.id], len(table)) - 1]
+        if self.here.id in self.must_only:
+            blocking = "M"
+        return FAIL if any(each[0] in blocking for each in severities) else OK
+
+    def go(self, outcome: str) -> None:
+        """Take the way of *outcome*, unless the limit turns it or puts its question."""
+        here = self.here
+        bound = here.gate.limit if here.gate is not None else here.limit
+        allowed = None if bound is None else bound + self.rounds.get(here.id, 0)
+        spent = allowed is not None and self.visits[here.id] >= allowed
+        capped = outcome == ITERATE and here.limit is not None and self.visits[here.id] >= here.limit
+        target = here.next[OK if capped else outcome]
+        if spent and outcome == FAIL and target is not None and here.id in self._reached(target):
+            self.asked_limit, self.status = True, "waiting"
+            return
+        self._enter(target, "failed" if outcome == FAIL else "completed")
+
+    def offered(self) -> list[str]:
+        """Return the answers that the limit's question offers."""
+        another = self.another.get(self.here.id, 0) < 2 and self.here.id not in self.must_only
+        must_only = self.here.gate is not None and self.here.id not in self.must_only
+        return [
+            *(["another-round"] if another else []),
+            *(["must-only"] if must_only else []),
+            "accept-the-risk",
+            "stop",
+        ]
+
+    def answer_limit(self, answer: str) -> None:
+        """Go on as the user has said."""
+        here = self.here
+        self.asked_limit, self.status = False, "active"
+        if answer == "stop":
+            self._enter(None, "failed")
+        elif answer == "accept-the-risk":
+            self._enter(here.next[OK], "completed")
+        else:
+            bound = here.gate.limit if here.gate is not None else here.limit
+            spent = self.visits[here.id] - int(bound or 0)
+            self.rounds[here.id] = max(self.rounds.get(here.id, 0), spent) + 1
+            if answer == "must-only":
+                self.must_only.add(here.id)
+            else:
+                self.another[here.id] = self.another.get(here.id, 0) + 1
+            self._enter(here.next[FAIL], "failed")
+
+    def _enter(self, target: str | None, end: str) -> None:
+        self.step = target
+        if target is None:
+            self.status = end
+        else:
+            self.visits[target] = self.visits.get(target, 0) + 1
+
+    def _reached(self, target: str) -> set[str]:
+        reached: set[str] = set()
+        ahead: list[Any] = [target]
+        while ahead:
+            each = ahead.pop()
+            if each is not None and each not in reached:
+                reached.add(each)
+                ahead += self.definition.step(each).next.values()
+        return reached
