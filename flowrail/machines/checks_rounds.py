@@ -15,6 +15,8 @@ from flowrail.machines.rules import RuleError, parse
 
 LARGEST_TOLD = 6_000
 """Bytes; an agent that is told more of one step does not keep all of it in mind."""
+MOST_LANDINGS = 500
+"""Above so many transitions compiling takes longer than anything else in a step."""
 Names = frozenset[str]
 
 
@@ -110,6 +112,29 @@ def _sizes(workflow: Definition) -> Iterator[Raw]:
                 yield Raw("FR165", path, said, hint, step.id, "warning")
 
 
+def _chains(workflow: Definition) -> Iterator[Raw]:
+    """Judge long chains of steps that may not apply, each with a condition of its own.
+
+    A way on into such a chain can come out at any step of it, so their number grows with its square.
+    """
+    if not any(step.when is not None for step in workflow.steps):
+        return
+    known: dict[str | None, int] = {}
+    for _, _, target in graph.edges(workflow):
+        if target not in known:
+            known[target] = len(graph.landings(workflow, target))
+    count = sum(known[target] for _, _, target in graph.edges(workflow))
+    if count > MOST_LANDINGS:
+        longest = max(known, key=lambda target: known[target])
+        at = next(index for index, step in enumerate(workflow.steps) if step.id == longest)
+        what = (
+            f"from step `{longest}` on {known[longest] - 1} steps in a row may not apply, each for a reason of "
+            f"its own: the machine has {count} transitions, which every step of a run has to wait for"
+        )
+        hint = "give some of them the same `when`, or let one step decide by rules where to go on"
+        yield Raw("FR175", ("steps", at, "when"), what, hint, longest, "warning")
+
+
 def _changes(workflow: Definition) -> Iterator[Raw]:
     """Judge steps that send a run back by rules over what no step of the loop reports."""
     if any(callable(step.handler) for step in workflow.steps):
@@ -141,4 +166,4 @@ def _way(step: StepDef, outcome: str) -> str | None:
     return step.ways.get(Outcome(outcome)) if outcome in step.ways else None
 
 
-ROUND_RULES = (_outcomes, _rounds, _changes, _sizes)
+ROUND_RULES = (_outcomes, _rounds, _changes, _sizes, _chains)

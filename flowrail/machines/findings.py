@@ -72,6 +72,7 @@ CODES = {
     "FR172": "an exception without effect",
     "FR173": "a loop that every round leaves as it was",
     "FR174": "a workflow that nothing reads",
+    "FR175": "too many steps in a row may not apply",
     "FR190": "computed, not read",
 }
 """Every code, with what it says in general. Codes are never reused for something else."""

@@ -5,12 +5,15 @@ Everything here takes time in proportion to the size of the workflow.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from flowrail.machines.definition import Definition, Outcome, StepDef
 
 Adjacency = Mapping[str, list[str]]
+_OF_THE_STEP = re.compile(r"\b(?:visit|limit)\b")
+"""What a condition may ask that is another thing for each step."""
 
 
 class Edge(NamedTuple):
@@ -168,18 +171,24 @@ def landings(workflow: Definition, target: str | None) -> list[Landing]:
     """Return every place where a way on to *target* can come out, in the order in which it is tried.
 
     The last is the one that takes everything; it is missing where the chain of steps that may
-    not apply runs in a circle or into one without a way past.
+    not apply runs in a circle or into one without a way past. A step whose condition is that of
+    one before it in the chain is no such place: where it applied, the run would be there already.
     """
     found: list[Landing] = []
     passed: list[str] = []
+    failed: set[str] = set()
     while True:
-        found.append(Landing(target, tuple(passed)))
         step = workflow.get(target)
-        if step is None or step.when is None:
+        when = step.when if step is not None else None
+        if not isinstance(when, str) or when not in failed:
+            found.append(Landing(target, tuple(passed)))
+        if step is None or when is None:
             return found
         over = passing_over(step)
         if over is None or step.id in passed:
             return found
+        if isinstance(when, str) and not _OF_THE_STEP.search(when):
+            failed.add(when)
         passed.append(step.id)
         target = step.way(over)
 

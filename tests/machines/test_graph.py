@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +25,7 @@ from flowrail.machines.graph import (
     resolve,
     settles,
 )
+from flowrail.machines.rules import parse
 
 GRAPHS = st.dictionaries(
     st.sampled_from("abcdef"), st.lists(st.sampled_from("abcdef"), max_size=4), max_size=6
@@ -182,3 +185,35 @@ def test_a_step_that_goes_to_itself_leads_back() -> None:
     assert leads_back(loop(), "look", "look")
     assert not leads_back(loop(), "look", "last")
     assert not leads_back(loop(), "last", None)
+
+
+CONDITIONS = st.lists(
+    st.sampled_from([None, "a == 1", "b == 1", "visit > 1", "limit > 1", "a == 1 or b == 1"]), max_size=6
+)
+
+
+@given(CONDITIONS, st.integers(0, 1), st.integers(0, 1), st.sets(st.integers(0, 6)))
+def test_a_run_comes_out_at_one_of_the_landings_whatever_holds(
+    conditions: list[str | None], a: int, b: int, again: set[int]
+) -> None:
+    ids = [f"s{number}" for number in range(len(conditions) + 1)]
+    steps = [
+        step(name, when=when, next={"ok": after})
+        for name, when, after in zip(ids, conditions, ids[1:], strict=False)
+    ]
+    made = unchecked(*steps, step(ids[-1], next={"ok": None}))
+
+    def applies(each: StepDef) -> bool:
+        values = {"a": a, "b": b, "visit": 2 if ids.index(each.id) in again else 1, "limit": 1}
+        return parse(str(each.when)).holds(values)
+
+    assert resolve(made, ids[0], applies) in landings(made, ids[0])
+
+
+def test_steps_with_one_condition_after_the_other_are_one_landing() -> None:
+    ids = [f"s{number}" for number in range(50)]
+    steps = [step(name, when="a == 1", next={"ok": after}) for name, after in pairwise(ids)]
+    made = unchecked(*steps, step(ids[-1], next={"ok": None}))
+
+    assert [each.step for each in landings(made, "s0")] == ["s0", "s49"]
+    assert landings(made, "s0")[-1].passed == tuple(ids[:-1])
