@@ -19,15 +19,19 @@ def desk(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) ->
 
     The bundled skills can take over as well; any other place comes before theirs.
     """
-    here = Here(store=store, roots=roots)
     standing = world(store=store, roots=roots, wait=wait)
+    return desk_in(Here(store=store, roots=roots), standing, wait=wait), standing
+
+
+def desk_in(here: Here, standing: World, *, wait: float) -> Desk:
+    """Return what handing over needs, as it is *here*."""
 
     @cache
     def found() -> Discovery:
-        installed = discover(here.cwd, here.home, here.environ, extra=roots, ask_git=here.ask_git)
+        installed = discover(here.cwd, here.home, here.environ, extra=here.extra, ask_git=here.ask_git)
         return with_bundled(installed)
 
-    made = Desk(
+    return Desk(
         store=standing.store,
         discover=found,
         now=standing.now,
@@ -39,4 +43,3 @@ def desk(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) ->
         shown_store=standing.shown_store,
         wait=wait,
     )
-    return made, standing

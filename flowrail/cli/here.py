@@ -22,7 +22,7 @@ class Here:
 
     def __init__(self, *, store: str | None = None, roots: Sequence[str] = ()) -> None:
         self._store = store
-        self._extra = roots
+        self.extra = roots
         self.environ: Mapping[str, str] = os.environ
 
     @cached_property
@@ -46,7 +46,7 @@ class Here:
     @cached_property
     def roots(self) -> tuple[Root, ...]:
         """Every folder that holds skills, nearest first."""
-        return skill_roots(self.cwd, self.home, self.environ, self._extra)
+        return skill_roots(self.cwd, self.home, self.environ, self.extra)
 
     def ask_git(self, inner: str, outer: str) -> tuple[bool, str]:
         """Ask git whether *inner* is a submodule of *outer*; see `discovery.git`."""

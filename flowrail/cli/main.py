@@ -56,6 +56,7 @@ COMMANDS = {
     "install": Entry(f"{_HERE}.install", _AUTHOR, "Put bundled skills where agents look for them"),
     "uninstall": Entry(f"{_HERE}.uninstall", _AUTHOR, "Take away what `flow install` wrote"),
     "hook": Entry(f"{_HERE}.hook", _AUTHOR, "Answer the hooks of an agent's host, and set them up"),
+    "mcp": Entry(f"{_HERE}.mcp", _AUTHOR, "Serve the same verbs as tools of the Model Context Protocol"),
     "schema": Entry(f"{_HERE}.schema", _AUTHOR, "Print the JSON Schema of a document"),
     "trust": Entry(f"{_HERE}.trust", _AUTHOR, "Allow a project's skill to run"),
     "untrust": Entry(f"{_HERE}.untrust", _AUTHOR, "Take that back"),

@@ -25,12 +25,22 @@ def world(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -
     From here on standard output is kept for the answer, and every function of an author is called
     under a time limit.
     """
-    here = Here(store=store, roots=roots)
     streams.keep_apart()
-    before = caller.set(_limited)
+    give_back = limit_functions()
     command = click.get_current_context(silent=True)
     if command is not None:
-        command.call_on_close(lambda: caller.reset(before))
+        command.call_on_close(give_back)
+    return world_in(Here(store=store, roots=roots), wait=wait)
+
+
+def limit_functions() -> Callable[[], None]:
+    """Let every function of an author be called under a time limit; what is returned takes that back."""
+    before = caller.set(_limited)
+    return lambda: caller.reset(before)
+
+
+def world_in(here: Here, *, wait: float) -> World:
+    """Return what a verb needs, as it is *here*."""
     return World(
         store=here.store,
         roots=here.roots,

@@ -16,8 +16,8 @@ from xml.etree import ElementTree as ET
 from support.agent import words_of
 from support.sandbox import Ran, flow
 
-FINISH = re.compile(r"^  (flow finish .*)$", re.MULTILINE)
-NEXT = re.compile(r"^NEXT for whoever launched this agent: (flow resume .*)$", re.MULTILINE)
+FINISH = re.compile(r"^  ((?:flow )?finish .*)$", re.MULTILINE)
+NEXT = re.compile(r"^NEXT for whoever launched this agent: (.*)$", re.MULTILINE)
 MOST_COMMANDS = 2_000
 
 
@@ -168,7 +168,12 @@ class Team:
         if handed.startswith("<step_output"):
             return _next(self._go_on(self._seen(handed)).text)
         ok, fail = FINISH.findall(handed)
-        line = f"{ok} -s note=done" if self.habit.manages(work) else f"{fail} -s reason='no access'"
+        manages = self.habit.manages(work)
+        line = (
+            self.with_facts(ok, {"note": "done"})
+            if manages
+            else self.with_facts(fail, {"reason": "no access"})
+        )
         return _next(self._ran(line).out)
 
     def _record(self, told: Told, recorded: set[tuple[str, int]]) -> None:
@@ -176,23 +181,26 @@ class Team:
             return
         recorded.add((told.step, told.visit))
         for severity in self.habit.found(told):
-            self._ran(f"{told.finding} --severity {severity} --place src/app.py:3 --text 'it is wrong'")
+            self._ran(self.with_finding(told.finding, severity))
 
     def _report(self, told: Told) -> Told:
         open_now = [case for case in told.cases if not case.waits]
         assert open_now, f"{told.skill} {told.step}: nothing printed goes on"
         line = self.habit.way(told, open_now).command
-        ran = self._ran(
-            _with(line, {want.name: self.habit.value(told, want) for want in told.wants}), refused=True
-        )
+        values = {want.name: self.habit.value(told, want) for want in told.wants}
+        ran = self._ran(self.with_facts(line, values), refused=True)
         if ran.status != 0:  # the habit's own value was none that is taken: then as in the example
             assert ran.status == 2, (line, ran)
-            ran = self._ran(_with(line, {want.name: want.example for want in told.wants}))
+            ran = self._ran(self.with_facts(line, {want.name: want.example for want in told.wants}))
         return self._seen(ran.out)
 
+    def with_facts(self, line: str, values: Mapping[str, str]) -> str:
+        """Return a printed line with facts added to it."""
+        return " ".join([line, *(f"-s {shlex.quote(f'{name}={value}')}" for name, value in values.items())])
 
-def _with(line: str, values: Mapping[str, str]) -> str:
-    return " ".join([line, *(f"-s {shlex.quote(f'{name}={value}')}" for name, value in values.items())])
+    def with_finding(self, line: str, severity: str) -> str:
+        """Return the printed line that records a finding, with one added to it."""
+        return f"{line} --severity {severity} --place src/app.py:3 --text 'it is wrong'"
 
 
 def _next(text: str) -> str:

@@ -1,0 +1,67 @@
+"""What a step costs over the Model Context Protocol, beside a step as a process of its own.
+
+Run: python benchmarks/serving.py     (needs the extra `mcp`)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from anyio.from_thread import start_blocking_portal
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from timing import best_of, report
+
+AIMS = {"step, a tool of the server": 0.34}
+SKILL = "decision-critic"
+
+
+def main(rounds: int = 20) -> None:
+    """Print the ratios."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "HOME": folder, "XDG_STATE_HOME": f"{folder}/state"}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users have bytecode from the second call on
+        project = Path(folder) / "project"
+        (project / ".git").mkdir(parents=True)
+        flow = str(Path(sys.executable).parent / "flow")
+
+        def run(*words: str) -> Any:
+            command = [flow, *words, "--json"]
+            done = subprocess.run(
+                command, cwd=project, env=environment, check=True, capture_output=True, text=True
+            )
+            return json.loads(done.stdout)
+
+        server = StdioServerParameters(command=flow, args=["mcp"], env=environment, cwd=str(project))
+        with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+
+            def call(tool: str, **arguments: Any) -> Any:
+                result = portal.call(client.call_tool, tool, arguments)
+                assert not result.is_error, result
+                return result.structured_content
+
+            begun = [run("start", SKILL) for _ in range(rounds * 2)]
+            by_process = iter([each["next"][0]["command"] for each in begun[rounds:]])
+            sessions = [each["session"] for each in begun[:rounds]]
+            following = iter(sessions)
+            best = best_of(
+                {
+                    "step, a process": lambda: run(*next(by_process).split()[1:]),
+                    "step, a tool of the server": lambda: call(
+                        "step", skill=SKILL, outcome="ok", session=next(following), expect=0
+                    ),
+                    "the same shown again": lambda: call("step", session=sessions[0]),
+                },
+                rounds=rounds,
+            )
+    report("A step that moves a session, over a process for it", best, "step, a process", AIMS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""A printed command as the call of a tool that does the same.
+
+What an agent is told names commands. Where it has tools instead of a shell, each command stands as the tool's
+name and its arguments; one that belongs to another store stays a command.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from flowrail.formatters.escape import xml_text
+from flowrail.machines.definition import DONE, REPORTABLE
+
+_COMMAND = re.compile(
+    r"(?<![\w/.-])flow (?:step|start|resume|status|claim|finish|ask|answer|finding add)\b[^\n<`]*"
+)
+_OPTIONS = {
+    "--session": "session",
+    "--token": "token",
+    "--as": "holder",
+    "--reason": "reason",
+    "--format": "",
+}
+_ASSIGNED = {"-s": "facts", "--set": "facts", "-p": "params", "--param": "params"}
+
+
+class Call(NamedTuple):
+    """A tool and its arguments."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+    @property
+    def said(self) -> str:
+        """The call as it stands in a text."""
+        return f"{self.tool} {json.dumps(self.arguments, ensure_ascii=False)}"
+
+
+def call_of(command: str, store: str) -> Call | None:
+    """Return the call that does what *command* does; `None` for what is no such command of this *store*."""
+    try:
+        program, verb, *words = shlex.split(command)
+    except ValueError:
+        return None
+    parsed = _parsed(words, store)
+    if program != "flow" or parsed is None or (verb not in _WORDS and verb != "answer"):
+        return None
+    named = _answered(parsed[0]) if verb == "answer" else _named(verb, parsed[0])
+    return None if named is None else Call(_TOOL.get(verb, verb), named | parsed[1])
+
+
+def in_calls(text: str, store: str, *, markup: bool) -> str:
+    """Return *text* with every command of ours that stands in it as the call of a tool."""
+
+    def call(found: re.Match[str]) -> str:
+        command = found.group().rstrip()
+        behind = found.group()[len(command) :]
+        made = call_of(html.unescape(command) if markup else command, store)
+        if made is None:
+            return found.group()
+        return (xml_text(made.said) if markup else made.said) + behind
+
+    return _COMMAND.sub(call, text)
+
+
+def with_calls(data: Any, store: str) -> Any:
+    """Return plain data in which beside each command its call stands."""
+    if isinstance(data, list):
+        return [with_calls(each, store) for each in data]
+    if not isinstance(data, dict):
+        return data
+    found: dict[str, Any] = {}
+    for key, value in data.items():
+        found[key] = with_calls(value, store)
+        if isinstance(value, str) and (key == "command" or key.endswith("_command")):
+            call = call_of(value, store)
+            found[key.removesuffix("command") + "call"] = None if call is None else call._asdict()
+    return found
+
+
+def _parsed(words: Sequence[str], store: str) -> tuple[list[str], dict[str, Any]] | None:
+    """Return the words of a command that are no options, and its options; `None` for one of another store."""
+    plain: list[str] = []
+    given: dict[str, Any] = {}
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-") or word == "-":
+            plain.append(word)
+            continue
+        value = next(rest, "")
+        if word == "--store":
+            if value != store:
+                return None
+        elif word == "--expect" and value.isdigit():
+            given["expect"] = int(value)
+        elif word in _ASSIGNED:
+            name, equals, said = value.partition("=")
+            if not equals:
+                return None
+            given.setdefault(_ASSIGNED[word], {})[name] = said
+        elif _OPTIONS.get(word):
+            given[_OPTIONS[word]] = value
+        else:
+            return None
+    return plain, given
+
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "step": ("skill", "outcome"),
+    "start": ("skill",),
+    "resume": ("session",),
+    "status": ("session",),
+    "claim": ("session", "dispatch"),
+    "finish": ("session", "dispatch", "outcome"),
+    "ask": ("session", "-"),
+    "finding": ("add", "session"),
+}
+"""What the words of each command are; the outcome of a step may be left out."""
+_FIXED = {"add", "-"}
+_REPORTS = {DONE, *(str(outcome) for outcome in REPORTABLE)}
+_TOOL = {"resume": "step"}
+
+
+def _named(verb: str, words: Sequence[str]) -> dict[str, Any] | None:
+    """Return the words of a command by their names; `None` where it has others."""
+    names = _WORDS[verb]
+    if verb == "step" and len(words) == 1:
+        names = names[:1]
+    if verb == "step" and words[1:] and words[1] not in _REPORTS:
+        return None  # prose, such as "flow step by step"
+    if len(words) != len(names) or any(
+        n in _FIXED and n != word for n, word in zip(names, words, strict=True)
+    ):
+        return None
+    return {name: word for name, word in zip(names, words, strict=True) if name not in _FIXED}
+
+
+def _answered(words: Sequence[str]) -> dict[str, Any] | None:
+    """Return what an answer's words say; several to one question as a list."""
+    answers: dict[str, list[str]] = {}
+    for pair in words[1:]:
+        name, equals, said = pair.partition("=")
+        if not equals:
+            return None
+        answers.setdefault(name, []).append(said)
+    if not answers:
+        return None
+    plain = {name: said[0] if len(said) == 1 else said for name, said in answers.items()}
+    return {"session": words[0], "answers": plain}

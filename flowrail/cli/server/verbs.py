@@ -1,0 +1,285 @@
+"""What each tool does: the functions that the commands call, with arguments instead of words.
+
+Every call looks at the disk as a fresh process would; nothing of a session or a skill is kept between two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from flowrail.cli.server.calls import in_calls, with_calls
+from flowrail.discovery.menu import Asked as Wanted
+from flowrail.discovery.menu import offer
+from flowrail.discovery.ranking import Query, Synthesis
+from flowrail.errors import UsageError
+from flowrail.formatters import handoffs as handoff_page
+from flowrail.formatters import menu as as_menu
+from flowrail.formatters.data import broken_item, render, session_item
+from flowrail.formatters.escape import visible
+from flowrail.formatters.text import standing, table
+from flowrail.formatters.working import ended_data, finding_data, handed_data, handed_text, put_data, put_text
+from flowrail.formatters.xml import render as as_xml
+from flowrail.handoff.desk import Desk
+from flowrail.handoff.receiving import Asked as Receiving
+from flowrail.handoff.receiving import receive
+from flowrail.handoff.requesting import Asked as Sending
+from flowrail.handoff.sending import cancel as cancel_handoff
+from flowrail.handoff.sending import retry, send
+from flowrail.handoff.telling import item
+from flowrail.machines.question_reading import parse_questions
+from flowrail.skills import recording, relaying, runs, shelf, working
+from flowrail.skills.handing import to_hand_over
+from flowrail.skills.offering import synthesis
+from flowrail.skills.runs import Answer, World
+
+Given = Mapping[str, Any]
+
+
+class Told(NamedTuple):
+    """The answer of a tool: a text to read, and the same as plain data."""
+
+    text: str
+    data: dict[str, Any]
+
+
+class Place(NamedTuple):
+    """Where a call is made: the world as each verb wants it, looked up when it is asked for."""
+
+    world: Callable[[], World]
+    desk: Callable[[], Desk]
+    take_over: Callable[[World], Callable[..., Any]]
+
+
+def step(place: Place, given: Given) -> Told:
+    """Show the current step, or report how it went and show the next."""
+    world = place.world()
+    session, skill, outcome = given.get("session"), given.get("skill"), given.get("outcome")
+    if outcome is None:
+        if given.get("facts") or given.get("expect") is not None:
+            raise UsageError("facts and `expect` belong to a report", hint="name the outcome too")
+        if session is not None and given.get("params"):
+            raise UsageError("params belong to a new session", hint="leave out `params`, or `session`")
+        if session is not None or skill is None:
+            return _told(world, runs.look(world, session, skill) if session else runs.resume(world, None))
+        return _told(world, runs.step_again(world, skill, _texts(given.get("params"))))
+    if given.get("params"):
+        raise UsageError("params belong to a new session", hint="give facts of a report as `facts`")
+    if skill is None:
+        if session is None:
+            raise UsageError("whose step is reported is missing", hint="give `session`, or `skill`")
+        skill = world.store.read(session).session.skill
+    facts = given.get("facts") or {}
+    answer = runs.report(
+        world,
+        skill,
+        outcome,
+        assignments=[f"{name}={value}" for name, value in facts.items() if isinstance(value, str)],
+        facts={name: value for name, value in facts.items() if not isinstance(value, str)},
+        session_id=session,
+        expect=given.get("expect"),
+    )
+    return _told(world, answer)
+
+
+def start(place: Place, given: Given) -> Told:
+    """Start a new session and show its first step."""
+    world = place.world()
+    return _told(world, runs.begin(world, given["skill"], _texts(given.get("params"))))
+
+
+def status(place: Place, given: Given) -> Told:
+    """Tell where a session stands, or which ones are open."""
+    world = place.world()
+    if given.get("session"):
+        answer = runs.resume(world, given["session"])
+        text = in_calls(standing(answer.guidance), world.store.path, markup=False)
+        return Told(text, with_calls(render(answer.guidance), world.store.path))
+    items = [
+        session_item(each.kept, store=world.shown_store) if each.kept else broken_item(each.id, each.problem)
+        for each in runs.summaries(world.store)
+    ]
+    rows = [
+        [str(each.get(key) or "") for key in ("session", "status", "step", "moved_at", "error")]
+        for each in items
+    ]
+    text = (
+        table(["session", "status", "step", "moved", "problem"], rows) if items else "no session is open here"
+    )
+    return Told(text, with_calls({"sessions": items}, world.store.path))
+
+
+def ask(place: Place, given: Given) -> Told:
+    """Put an agent's questions to the user."""
+    world = place.world()
+    questions = parse_questions(json.dumps(given["questions"]), source="questions")
+    put = relaying.ask(world, given["session"], questions)
+    return _plain(world, put_text(put), put_data(put), markup=True)
+
+
+def answer(place: Place, given: Given) -> Told:
+    """Record the user's answers and show how to go on."""
+    world = place.world()
+    pairs = [
+        f"{name}={label}"
+        for name, labels in given["answers"].items()
+        for label in (labels if isinstance(labels, list) else [labels])
+    ]
+    return _told(world, relaying.answer(world, given["session"], pairs, given.get("reason", "")))
+
+
+def claim(place: Place, given: Given) -> Told:
+    """Take a piece of work that a step hands out."""
+    world = place.world()
+    taken = working.claim(
+        world, given["session"], given["dispatch"], given.get("holder"), token=given.get("token")
+    )
+    if isinstance(taken, Answer):
+        return _told(world, taken)
+    return _plain(world, handed_text(taken), handed_data(taken))
+
+
+def finish(place: Place, given: Given) -> Told:
+    """End a piece of work that was given with a prompt."""
+    world = place.world()
+    if given.get("cancel"):
+        ended = working.cancel(world, given["session"], given["dispatch"])
+    elif "outcome" not in given or "token" not in given:
+        raise UsageError(
+            "the outcome and its token are missing", hint="give `outcome` and `token`, or `cancel`"
+        )
+    else:
+        ended = working.finish(
+            world,
+            given["session"],
+            given["dispatch"],
+            given["outcome"],
+            token=given["token"],
+            facts=given.get("facts"),
+        )
+    return _plain(world, visible("\n".join(ended.lines)), ended_data(ended))
+
+
+def finding(place: Place, given: Given) -> Told:
+    """Record, list or resolve findings of a review."""
+    world = place.world()
+    action = given.get("action", "add")
+    if action == "list":
+        home, found = recording.list_findings(world, given["session"])
+        rows = [[each.id, each.severity, "open" if each.is_open else "resolved", each.text] for each in found]
+        text = (
+            table(["id", "severity", "state", "what"], rows) if rows else f"no finding is on record in {home}"
+        )
+        return Told(text, {"findings": [finding_data(home, each) for each in found]})
+    if action == "resolve":
+        home, one = recording.resolve_finding(
+            world, given["session"], _needed(given, "finding", action), given.get("note", "")
+        )
+        return Told(f"{one.id} is resolved", finding_data(home, one))
+    home, one = recording.add_finding(
+        world,
+        given["session"],
+        severity=_needed(given, "severity", action),
+        text=_needed(given, "text", action),
+        place=given.get("place"),
+        item=given.get("item"),
+    )
+    return Told(f"{one.id} {one.severity} is on record in {home}", finding_data(home, one))
+
+
+def discover(place: Place, given: Given) -> Told:
+    """List the skills that can be started, or those that can take over a piece of work."""
+    world = place.world()
+    if given.get("what", "skills") == "skills":
+        items = shelf.items(world.roots)
+        rows = [[each["name"], str(each["total_steps"]), _first(each["description"])] for each in items]
+        return Told(table(["skill", "steps", "what for"], rows), {"skills": items})
+    found = place.desk().discover()
+    session = world.store.read(given["session"]).session if given.get("session") else None
+    kind = given.get("problem_type")
+    by = None if kind is None else Synthesis(kind.lower()) if session is None else synthesis(session, kind)
+    query = Query(
+        tuple(given.get("categories", ())),
+        given.get("source", ""),
+        "",
+        tuple(given.get("inputs", ())),
+        given.get("text", ""),
+    )
+    menu = offer(found, Wanted(query, by), top=None)
+    return Told(as_menu.render(menu, found), as_menu.data(menu, found))
+
+
+def handoff(place: Place, given: Given) -> Told:
+    """Hand work from one skill to another."""
+    world, at = place.world(), place.desk()
+    action = given["action"]
+    how = {
+        "reason": given.get("reason", ""),
+        "yes": given.get("yes", False),
+        "approved": given.get("approved", False),
+        "facts": given.get("facts") or {},
+    }
+    if action == "status":
+        if given.get("handoff"):
+            return _handoff(world, item(at, at.handoffs.read(given["handoff"]).handoff))
+        items = [item(at, each.handoff) for each in at.handoffs.all() if each.handoff.is_open]
+        return _plain(world, handoff_page.render_list(items), {"handoffs": items})
+    if action == "receive":
+        return _received(place, world, at, given)
+    if action == "cancel":
+        return _handoff(world, item(at, cancel_handoff(at, _needed(given, "handoff", action), how["reason"])))
+    if action == "retry":
+        sent = retry(at, _needed(given, "handoff", action), Sending("", "", **how))
+    else:
+        target = _needed(given, "target", action)
+        session = given.get("session") or to_hand_over(
+            world, lambda each: at.command("handoff", "send", target, "--session", each)
+        )
+        sent = send(at, Sending(target, session, **how))
+    return _handoff(world, item(at, sent.handoff, replayed=sent.replayed, notes=sent.notes))
+
+
+def _received(place: Place, world: World, at: Desk, given: Given) -> Told:
+    asked = Receiving(_needed(given, "file", "receive"), given.get("sha256", ""), given.get("force", False))
+    received = receive(at, asked, place.take_over(world))
+    told = item(at, received.handoff)
+    if not received.session:
+        return _handoff(world, {**told, "handoff_payload": received.payload.handoff})
+    begun = _told(world, runs.look(world, received.session))
+    return Told(begun.text, {**begun.data, "handoff": told})
+
+
+def _handoff(world: World, told: dict[str, Any]) -> Told:
+    return _plain(world, handoff_page.render(told), told)
+
+
+def _told(world: World, answer: Answer) -> Told:
+    """Return a step as its agent is told it, its commands as calls."""
+    text = in_calls(as_xml(answer.guidance), world.store.path, markup=True)
+    notes = [visible(each) for each in answer.notes]
+    data = {**with_calls(render(answer.guidance), world.store.path), "notes": notes}
+    return Told("\n".join([text, *(f"note: {each}" for each in notes)]), data)
+
+
+def _plain(world: World, text: str, data: dict[str, Any], *, markup: bool = False) -> Told:
+    return Told(in_calls(text, world.store.path, markup=markup), with_calls(data, world.store.path))
+
+
+def _texts(params: Mapping[str, Any] | None) -> list[str]:
+    """Return parameters as a command line would give them, so that both are read alike."""
+    return [
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in (params or {}).items()
+    ]
+
+
+def _needed(given: Given, name: str, action: str) -> str:
+    value = given.get(name)
+    if value is None:
+        raise UsageError(f"`{action}` needs `{name}`", hint=f"give `{name}` too", argument=name)
+    return str(value)
+
+
+def _first(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0]

@@ -1,0 +1,175 @@
+"""The door to the SDK of the Model Context Protocol: tools, resources and prompts on standard input and output.
+
+Calls are answered one after the other. What goes wrong in a tool is its answer, with code and hint; the server
+lives on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from flowrail import __version__
+from flowrail.cli.output import error_data
+from flowrail.cli.server import shelf
+from flowrail.cli.server.calls import in_calls
+from flowrail.cli.server.tools import INSTRUCTIONS, TOOLS, call
+from flowrail.cli.server.verbs import Place, Told
+from flowrail.errors import FlowError, StorageError
+from flowrail.formatters.escape import visible
+
+Context = ServerRequestContext[Any]
+_TEXT = "text/plain"
+
+
+def serve(place: Place) -> None:
+    """Serve until the host closes our input."""
+    anyio.run(_serve, place)
+
+
+async def _serve(place: Place) -> None:
+    server = made(place)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+def made(place: Place) -> Server[Any]:
+    """Return the server, not yet at work."""
+
+    async def list_tools(
+        _ctx: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=name,
+                    description=tool.about,
+                    input_schema=tool.schema,
+                    annotations=types.ToolAnnotations(
+                        read_only_hint=tool.reads, destructive_hint=False, open_world_hint=False
+                    ),
+                )
+                for name, tool in TOOLS.items()
+            ]
+        )
+
+    async def call_tool(_ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return _answer(
+            lambda: call(place, params.name, params.arguments or {}), lambda: place.world().store.path
+        )
+
+    async def list_resources(
+        _ctx: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(
+                    name=each.id,
+                    uri=f"{shelf.SCHEME}{each.id}",
+                    description=visible(each.about),
+                    mime_type=_TEXT,
+                )
+                for each in _or_refused(lambda: shelf.sessions(place))
+            ]
+        )
+
+    async def list_templates(
+        _ctx: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            name="session",
+            uri_template=f"{shelf.SCHEME}{{id}}",
+            description="A session's current step",
+            mime_type=_TEXT,
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(
+        _ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        text = _or_refused(lambda: shelf.read(place, uri))
+        contents = types.TextResourceContents(uri=uri, mime_type=_TEXT, text=_plain(text))
+        return types.ReadResourceResult(contents=[contents])
+
+    async def list_prompts(
+        _ctx: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        return types.ListPromptsResult(
+            prompts=[
+                types.Prompt(
+                    name=each.name,
+                    description=each.about,
+                    arguments=[
+                        types.PromptArgument(
+                            name=param.name, description=param.about, required=param.required
+                        )
+                        for param in each.params
+                    ],
+                )
+                for each in _or_refused(shelf.skills)
+            ]
+        )
+
+    async def get_prompt(_ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        text = _or_refused(lambda: shelf.beginning(params.name, params.arguments or {}))
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=_plain(text)))
+        return types.GetPromptResult(messages=[message])
+
+    return Server(
+        "flowrail",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
+
+
+def _answer(tool: Callable[[], Told], store: Callable[[], str]) -> types.CallToolResult:
+    try:
+        told = tool()
+        return _result(told.text, told.data)
+    except FlowError as error:
+        hint = in_calls(visible(error.hint), store(), markup=False)
+        text = f"{visible(error.message)} [{error.code}]\n{hint}"
+        return _result(text, {"error": {**error_data(error), "hint": hint}}, is_error=True)
+    except Exception as error:  # noqa: BLE001 - one call that fails must not end the others
+        fault = StorageError(
+            f"{type(error).__name__}: {error}", hint="this is a mistake in flowrail: please report it"
+        )
+        return _result(fault.message, {"error": error_data(fault)}, is_error=True)
+
+
+def _result(text: str, data: Any, *, is_error: bool = False) -> types.CallToolResult:
+    plain = json.loads(_plain(json.dumps(data, ensure_ascii=False, default=_as_list)))
+    content = [types.TextContent(type="text", text=_plain(text))]
+    return types.CallToolResult(content=list(content), structured_content=plain, is_error=is_error)
+
+
+def _or_refused(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except FlowError as error:
+        raise MCPError(types.INVALID_PARAMS, visible(error.message), {"error": error_data(error)}) from None
+
+
+def _plain(text: str) -> str:
+    """Return *text* as any encoder takes it."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _as_list(value: Any) -> Any:
+    return list(value) if isinstance(value, set | frozenset | tuple) else str(value)

@@ -1,0 +1,130 @@
+"""Commands as calls: every one that is printed has a call that says the same, and nothing else becomes one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowrail.cli.server.calls import call_of, in_calls, with_calls
+from flowrail.machines.guidance import command
+
+STORE = "/work/my project/.flow"
+ID = "a-skill-abc234"
+
+
+@pytest.mark.parametrize(
+    ("line", "tool", "arguments"),
+    [
+        (
+            f"flow step a-skill ok --session {ID} --expect 3",
+            "step",
+            {"skill": "a-skill", "outcome": "ok", "session": ID, "expect": 3},
+        ),
+        (
+            f"flow step a/b done -s 'x=a b' -s y=[1] --session {ID}",
+            "step",
+            {"skill": "a/b", "outcome": "done", "facts": {"x": "a b", "y": "[1]"}, "session": ID},
+        ),
+        ("flow step a-skill", "step", {"skill": "a-skill"}),
+        ("flow start a-skill -p topic='a=b'", "start", {"skill": "a-skill", "params": {"topic": "a=b"}}),
+        (f"flow resume {ID} --store '{STORE}'", "step", {"session": ID}),
+        (f"flow status {ID}", "status", {"session": ID}),
+        (f"flow claim {ID} d0-1 --token t", "claim", {"session": ID, "dispatch": "d0-1", "token": "t"}),
+        (
+            f"flow finish {ID} d0-1 ok --token t",
+            "finish",
+            {"session": ID, "dispatch": "d0-1", "outcome": "ok", "token": "t"},
+        ),
+        (f"flow ask {ID} -", "ask", {"session": ID}),
+        (
+            f"flow answer {ID} go=Yes x=a x=b",
+            "answer",
+            {"session": ID, "answers": {"go": "Yes", "x": ["a", "b"]}},
+        ),
+        (f"flow finding add {ID}", "finding", {"session": ID}),
+    ],
+)
+def test_a_command_that_is_printed_has_its_call(line: str, tool: str, arguments: dict[str, object]) -> None:
+    found = call_of(line, STORE)
+
+    assert found is not None
+    assert (found.tool, found.arguments) == (tool, arguments)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "flow step by step",
+        "flow",
+        "ls -l",
+        "flow trust a-skill",
+        "flow step",
+        "flow step a ok b",
+        f"flow resume {ID} --store /other",
+        f"flow step a ok --session {ID} --expect x",
+        "flow step a ok -s x",
+        f"flow ask {ID} file.xml",
+        f"flow answer {ID}",
+        f"flow answer {ID} go",
+        "flow finding list x",
+        "flow claim x",
+        "flow step 'a",
+        "flow step a --facts f.json",
+        f"flow status {ID} --json",
+    ],
+)
+def test_what_is_no_such_command_has_none(line: str) -> None:
+    assert call_of(line, STORE) is None
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\n\r<`"), min_size=1, max_size=12).filter(
+    lambda word: not word.startswith("-")
+)
+
+
+@given(
+    st.dictionaries(st.from_regex(r"[a-z][a-z_]{0,5}", fullmatch=True), WORDS, max_size=3), st.integers(0, 99)
+)
+def test_whatever_is_reported_the_call_says_the_same(facts: dict[str, str], revision: int) -> None:
+    given_facts = [part for name, value in facts.items() for part in ("-s", f"{name}={value}")]
+    line = command(
+        "step", "a-skill", "done", *given_facts, "--session", ID, "--expect", str(revision), store=STORE
+    )
+    found = call_of(line, STORE)
+
+    assert found is not None
+    assert found.arguments.get("facts", {}) == facts
+    assert found.arguments["expect"] == revision
+
+
+def test_in_a_text_commands_become_calls_and_the_rest_stays() -> None:
+    text = (
+        f"Do it.\n<case>flow step a-skill ok --session {ID} -s &#x27;x=a &amp; b&#x27;</case>\n"
+        f"`flow resume {ID}` goes on; myflow step x; flow step by step; see flow trust a-skill."
+    )
+    shown = in_calls(text, STORE, markup=True)
+
+    assert '<case>step {"skill": "a-skill", "outcome": "ok", ' in shown
+    assert '"facts": {"x": "a &amp; b"}' in shown
+    assert f'`step {{"session": "{ID}"}}` goes on; myflow step x; ' in shown
+    assert shown.endswith("see flow trust a-skill.")
+
+
+def test_beside_every_command_in_data_stands_its_call() -> None:
+    data = {
+        "command": f"flow resume {ID}",
+        "start_command": None,
+        "finding_command": "x",
+        "in": [{"command": "ls"}],
+    }
+
+    assert with_calls(data, STORE) == {
+        "command": f"flow resume {ID}",
+        "call": {"tool": "step", "arguments": {"session": ID}},
+        "start_command": None,
+        "finding_command": "x",
+        "finding_call": None,
+        "in": [{"command": "ls", "call": None}],
+    }

@@ -1,0 +1,339 @@
+"""The server and the SDK's own client: the same verbs, structured answers, and nothing kept between calls."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+
+from support.agents import put_lead
+from support.sandbox import (
+    ASKING,
+    BUNDLED,
+    ENTRY,
+    SMALL,
+    clean_environment,
+    flow,
+    project_skills,
+    put_python,
+    put_skill,
+    sessions_folder,
+    told,
+)
+from support.tools import Tools, ToolTeam, as_command, inside, served, standing
+
+from flowrail.cli.server.tools import TOOLS, WrongArgumentsError, call
+
+VERBS = ["step", "start", "status", "ask", "answer", "claim", "finish", "finding", "discover", "handoff"]
+
+
+@pytest.fixture
+def tools() -> Iterator[Tools]:
+    put_skill("small")
+    put_skill("asking", ASKING)
+    with inside() as made:
+        yield made
+
+
+def test_it_offers_the_verbs_each_well_described(tools: Tools) -> None:
+    offered = tools.ask("list_tools").tools
+
+    assert [each.name for each in offered] == VERBS
+    for each in offered:
+        assert 40 < len(each.description) < 400
+        assert each.input_schema["additionalProperties"] is False
+        for argument in each.input_schema["properties"].values():
+            assert argument["description"].endswith(".")
+    reading = {each.name for each in offered if each.annotations.read_only_hint}
+    assert reading == {"status", "discover"}
+    assert "`flow VERB …` is the tool VERB" in str(tools.client.instructions)
+
+
+def test_a_step_is_told_as_a_command_tells_it_with_calls_beside_the_commands(tools: Tools) -> None:
+    by_tool = tools.told("step", skill="small")
+    by_command = told("step", "small", "--session", by_tool["session"])
+
+    assert by_tool["next"][0]["call"] == {
+        "tool": "step",
+        "arguments": {"skill": "small", "outcome": "ok", "session": by_tool["session"], "expect": 0},
+    }
+    assert by_tool["notes"] == []
+    for each in by_tool["next"]:
+        del each["call"]
+    asked = {"resumed", "start_command"}  # a session that is shown again says how another is begun
+    for key in by_command.keys() - asked:
+        assert by_tool[key] == by_command[key], key
+    again = tools.told("step", skill="small")
+    assert again["start_call"] == {"tool": "start", "arguments": {"skill": "small"}}
+
+
+def test_calls_and_commands_go_on_with_one_session(tools: Tools) -> None:
+    session = tools.told("start", skill="small")["session"]
+    told("step", "small", "ok", "--session", session, "--expect", "0")
+
+    assert tools.told("step", session=session)["step"]["id"] == "second"
+    again = tools.told("step", skill="small", outcome="ok", session=session, expect=0)
+    assert again["replayed"] is True
+    assert (
+        tools.refused("step", skill="small", outcome="fail", session=session, expect=0)["code"]
+        == "REVISION_CONFLICT"
+    )
+    tools.told("step", outcome="ok", session=session)
+    assert told("status", session)["status"] == "completed"
+    assert flow("verify").status == 0
+
+
+def test_facts_are_taken_as_values_or_as_their_text(tools: Tools) -> None:
+    for where in (["src"], '["src"]', "src"):
+        begun = tools.told("start", skill="asking", params={"topic": "a b", "size": 4})
+        assert begun["params"] == {"topic": "a b", "size": 4}
+        here = tools.told(
+            "step", session=begun["session"], outcome="done", facts={"sure": "high", "where": where}
+        )
+        assert here["step"]["id"] == "tell"
+        assert told("history", begun["session"])["steps"][-1]["facts"] == {"sure": "high", "where": ["src"]}
+    begun = tools.told("start", skill="asking", params={"size": "5"})
+    assert begun["params"]["size"] == 5
+    assert tools.refused("step", session=begun["session"], outcome="done", facts={"sure": 7, "where": []})
+    assert tools.refused("start", skill="asking", params={"size": 99})["code"]
+
+
+WRONG = [
+    ("step", {"skill": 7}),
+    ("step", {"expect": -1}),
+    ("step", {"expect": True}),
+    ("step", {"nosuch": "x"}),
+    ("step", {"facts": []}),
+    ("start", {}),
+    ("start", {"skill": None}),
+    ("ask", {"session": "x", "questions": "y"}),
+    ("ask", {"session": "x", "questions": ["y"]}),
+    ("finish", {"session": "x", "dispatch": "y", "outcome": "maybe"}),
+    ("handoff", {}),
+    ("handoff", {"action": "nosuch"}),
+    ("nosuch", {}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), WRONG)
+def test_wrong_arguments_are_refused_with_what_is_taken(tool: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(WrongArgumentsError) as caught:
+        call(standing(), tool, arguments)
+    assert caught.value.hint
+
+
+def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: Tools) -> None:
+    assert tools.refused("start", skill="nosuch")["code"] == "UNKNOWN_SKILL"
+    assert tools.refused("step", session="../../etc")["code"] == "UNKNOWN_SESSION"
+    assert tools.refused("step")["code"] == "NO_OPEN_SESSION"
+    assert tools.refused("step", outcome="ok")["code"] == "USAGE"
+    assert tools.refused("step", facts={"a": 1})
+    assert tools.refused("step", skill="small", outcome="ok", params={"a": "b"})
+    assert tools.refused("finish", session="x", dispatch="y", outcome="ok")
+    assert tools.refused("handoff", action="send")["message"] == "`send` needs `target`"
+    session = tools.told("start", skill="small")["session"]
+    assert tools.refused("step", session=session, params={"a": "b"})
+    assert "step {" in tools.refused("step", session=session, outcome="ok", expect=7)["hint"]
+    assert tools.told("status")["sessions"][0]["session"] == session
+
+
+def test_a_fault_of_an_author_ends_no_server() -> None:
+    home = Path(os.environ["HOME"]) / ".claude" / "skills"
+    put_python("faulty", "print('stray'); raise RuntimeError('no')", where=home)
+    with served() as tools:
+        tools.told("start", skill="faulty")
+        assert tools.refused("step", skill="faulty", outcome="done")["code"] == "HANDLER_FAILED"
+        assert tools.told("status")["sessions"]
+
+
+def test_a_definition_that_changed_on_disk_is_noticed_at_the_next_call(tools: Tools) -> None:
+    first = tools.told("start", skill="small")["session"]
+    put_skill("small", SMALL.replace("Do the first thing.", "Do it otherwise."))
+    assert tools.told("step", session=first)["actions"] == ["Do it otherwise."]
+    put_skill("small", SMALL.replace("ok: second, fail: null", "ok: second, skip: null"))
+    error = tools.refused("step", session=first, outcome="ok")
+    command = json.loads(flow("step", "small", "ok", "--json").out)["error"]
+    assert (error["code"], error["message"]) == (command["code"], command["message"])
+    put_skill("fresh")
+    assert tools.told("start", skill="fresh")["step"]["id"] == "first"
+    (project_skills() / "fresh" / "workflow.yaml").unlink()
+    assert (
+        tools.refused("start", skill="fresh")["code"]
+        == json.loads(flow("start", "fresh", "--json").out)["error"]["code"]
+    )
+
+
+def test_work_is_handed_out_and_brought_back_by_calls_alone(tools: Tools) -> None:
+    put_lead()
+    put_lead("free", FREE_TEXT, join="at least 2")
+
+    for skill in ("lead", "free"):
+        team = ToolTeam(tools)
+        end = team.run(as_command("start", {"skill": skill}))
+        assert end.status == "completed"
+    assert flow("verify").status == 0
+
+
+def test_questions_and_findings_go_by_calls(tools: Tools) -> None:
+    session = tools.told("start", skill="small")["session"]
+    question = {
+        "id": "go",
+        "header": "Go",
+        "text": "Shall we?",
+        "options": [{"label": "Yes"}, {"label": "No"}],
+    }
+    put = tools.told("ask", session=session, questions=[question])
+    assert "needs_user_input" in put["block"]
+    waiting = tools.told("status", session=session)
+    assert waiting["status"] == "waiting"
+    answer = waiting["questions"][0]["options"][0]["call"]
+    assert answer == {"tool": "answer", "arguments": {"session": session, "answers": {"go": "Yes"}}}
+    assert tools.told(answer["tool"], **answer["arguments"])["status"] == "active"
+    added = tools.told("finding", session=session, severity="MUST", text="It is wrong.")
+    assert tools.told("finding", session=session, action="list")["findings"][0]["id"] == added["id"]
+    assert tools.told("finding", session=session, action="resolve", finding=added["id"])["open"] is False
+    assert tools.refused("finding", session=session, action="resolve")["code"] == "USAGE"
+
+
+def test_skills_and_targets_are_listed_and_work_is_handed_over(tools: Tools) -> None:
+    skills = {each["name"] for each in tools.told("discover")["skills"]}
+    assert skills >= {*BUNDLED, "small", "asking"}
+    assert "candidates" in tools.told("discover", what="targets", problem_type="research")
+    assert tools.told("handoff", action="status") == {"handoffs": []}
+    session = tools.told("start", skill="problem-analysis")["session"]
+    sent = tools(
+        "handoff",
+        action="send",
+        target="solution-design",
+        session=session,
+        facts={"problem_type": "analytical"},
+    )
+    by_command = flow("handoff", "send", "solution-design", "--session", session, "--json").data
+    assert sent[2] == ("error" in by_command)
+
+
+def test_open_sessions_can_be_read_and_bundled_skills_begin(tools: Tools) -> None:
+    session = tools.told("start", skill="small")["session"]
+    (resource,) = tools.ask("list_resources").resources
+    assert resource.uri == f"flow://sessions/{session}"
+    text = tools.ask("read_resource", resource.uri).contents[0].text
+    assert "Do the first thing." in text
+    assert '{"skill": "small", "outcome": "ok"' in text
+    assert session in tools.ask("read_resource", "flow://sessions").contents[0].text
+    assert tools.ask("list_resource_templates").resource_templates[0].uri_template == "flow://sessions/{id}"
+    prompts = {each.name: each for each in tools.ask("list_prompts").prompts}
+    assert sorted(prompts) == sorted(BUNDLED)
+    told_prompt = tools.ask("get_prompt", "planner", {"task": "a b"}).messages[0].content.text
+    assert 'start {"skill": "planner", "params": {"task": "a b"}}' in told_prompt
+    for method, word in (
+        ("read_resource", "file:///etc/passwd"),
+        ("read_resource", "flow://sessions/x"),
+        ("get_prompt", "x"),
+    ):
+        with pytest.raises(Exception, match=r"there is no|there is nothing|is no id"):
+            tools.ask(method, word)
+
+
+def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:
+    put_skill("small")
+    with served("--store", str(tmp_path / "kept")) as tools:
+        here = tools.told("start", skill="small")
+        assert here["next"][0]["call"]["arguments"]["session"] == here["session"]
+        assert ToolTeam(tools).run(as_command("step", {"session": here["session"]})).status == "completed"
+    assert len(list(sessions_folder(tmp_path / "kept").glob("small-*"))) == 1
+    project = os.getcwd()
+    os.chdir(tmp_path)
+    with served("--dir", project) as tools:
+        assert tools.told("start", skill="small")["session"]
+    with served() as tools:
+        assert tools.refused("start", skill="small")["code"] == "UNKNOWN_SKILL"
+
+
+@pytest.mark.parametrize("skill", ["decision-critic", "planner"])
+def test_a_bundled_skill_is_walked_to_its_end_by_calls_alone(skill: str) -> None:
+    with served() as tools:
+        end = ToolTeam(tools).run(as_command("start", {"skill": skill, "params": params_of(tools, skill)}))
+        assert end.status == "completed"
+    assert flow("verify").status == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("skill", BUNDLED)
+def test_every_bundled_skill_is_walked_to_its_end_by_calls_alone(skill: str) -> None:
+    with served() as tools:
+        end = ToolTeam(tools).run(as_command("start", {"skill": skill, "params": params_of(tools, skill)}))
+        assert end.status in {"completed", "failed"}
+    assert flow("verify").status == 0
+
+
+def test_killed_half_way_and_started_anew_it_goes_on(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    with served(before=f"import os; open({str(pid)!r}, 'w').write(str(os.getpid()))") as tools:
+        here = tools.told("start", skill="decision-critic", params=params_of(tools, "decision-critic"))
+        for _ in range(3):
+            on = here["next"][0]["call"]
+            here = tools.told(on["tool"], **on["arguments"], facts={})
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        with pytest.raises(Exception):  # noqa: B017 - however the client tells that nobody answers
+            tools.told("status")
+    with served() as tools:
+        again = tools.told("step", session=here["session"])
+        assert again["step"] == here["step"]
+        team = ToolTeam(tools)
+        assert team.run(as_command("step", {"session": here["session"]})).status == "completed"
+    assert flow("verify").status == 0
+
+
+def test_when_the_host_closes_its_input_the_server_ends() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENTRY, "mcp"], input="", env=clean_environment(), capture_output=True, text=True,
+        check=False, timeout=30,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_without_the_extra_the_refusal_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flowrail.cli.commands.mcp.find_spec", lambda _name: None)
+    ran = flow("mcp")
+
+    assert ran.status == 2
+    assert "[MCP_MISSING]" in ran.err
+    assert "pip install 'flowrail[mcp]'" in ran.err
+    assert flow("mcp", "--dir", "/nosuch").status == 2
+
+
+def test_every_tool_is_that_verb_of_the_command_line() -> None:
+    for name in TOOLS:
+        assert flow(name, "--help").status == 0
+
+
+FREE_TEXT = """\
+name: NAME
+params: {areas: {type: list, default: [a, b, c]}}
+steps:
+  - id: look
+    title: Look
+    actions: [Look at all of it.]
+    dispatch: {agent: explore, over: areas, prompt: prompt.md, vars: {depth: 2}, join: JOIN}
+    next: {ok: tell, fail: null}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+
+
+def params_of(tools: Tools, skill: str) -> dict[str, Any]:
+    """Return what a skill has to be given."""
+    found = next(each for each in tools.told("discover")["skills"] if each["name"] == skill)
+    return {
+        each["name"]: each["example"] if each.get("example") is not None else "x"
+        for each in found["params"]
+        if each.get("required")
+    }

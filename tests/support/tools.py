@@ -1,0 +1,110 @@
+"""A host that has our verbs as tools: the SDK's own client, over standard input and output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import copy_context
+from typing import Any
+
+from anyio.from_thread import start_blocking_portal
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from support.sandbox import ENTRY, Ran
+from support.team import Habit, Team
+
+from flowrail.cli.server.standing import place
+from flowrail.cli.server.verbs import Place
+from flowrail.cli.server.wire import made
+
+
+class Tools:
+    """A server at work, and calls of its tools; each returns text, data, and whether it was refused."""
+
+    def __init__(self, portal: Any, client: Client) -> None:
+        self._portal = portal
+        self.client = client
+
+    def __call__(self, tool: str, **arguments: Any) -> tuple[str, Any, bool]:
+        result = self._portal.call(self.client.call_tool, tool, arguments)
+        (content,) = result.content
+        return content.text, result.structured_content, result.is_error
+
+    def told(self, tool: str, **arguments: Any) -> Any:
+        """Call a tool that is not refused and return its data."""
+        text, data, is_error = self(tool, **arguments)
+        assert not is_error, text
+        return data
+
+    def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that is refused and return the error."""
+        text, data, is_error = self(tool, **arguments)
+        assert is_error, text
+        error: dict[str, Any] = data["error"]
+        assert error["code"] in text
+        return error
+
+    def ask(self, method: str, *words: Any) -> Any:
+        """Ask the server anything else that the client can ask."""
+        return self._portal.call(getattr(self.client, method), *words)
+
+
+@contextmanager
+def served(*options: str, before: str = "", env: Mapping[str, str] | None = None) -> Iterator[Tools]:
+    """Run a server for as long as the context is open; *before* is Python that it runs first."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-c", f"{before}\n{ENTRY}", "mcp", *options],
+        env={**os.environ, **(env or {})},
+        cwd=os.getcwd(),
+    )
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+        yield Tools(portal, client)
+
+
+@contextmanager
+def inside() -> Iterator[Tools]:
+    """Run a server in this process, which starts quicker."""
+    server = made(standing())
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+        yield Tools(portal, client)
+
+
+def standing() -> Place:
+    """Return where calls are made; what that sets for this process is taken back."""
+    return copy_context().run(lambda: place(store=None, roots=()))
+
+
+class ToolTeam(Team):
+    """Agents that have tools instead of a shell: what they read names calls, and they make those."""
+
+    def __init__(self, tools: Tools, habit: Habit | None = None) -> None:
+        super().__init__(habit or Habit())
+        self.tools = tools
+
+    def _ran(self, line: str, *, refused: bool = False) -> Ran:
+        self.commands += 1
+        tool, _, arguments = line.partition(" ")
+        assert tool != "flow", f"a command stands where a call should: {line}"
+        text, data, is_error = self.tools(tool, **json.loads(arguments))
+        assert refused or not is_error, (line, text)
+        return Ran(2 if is_error and data["error"]["code"] else 0, text, "")
+
+    def with_facts(self, line: str, values: Mapping[str, str]) -> str:
+        tool, _, arguments = line.partition(" ")
+        given = json.loads(arguments)
+        facts = {**given.get("facts", {}), **values}
+        return f"{tool} {json.dumps({**given, **({'facts': facts} if facts else {})})}"
+
+    def with_finding(self, line: str, severity: str) -> str:
+        tool, _, arguments = line.partition(" ")
+        more = {"severity": severity, "place": "src/app.py:3", "text": "it is wrong"}
+        return f"{tool} {json.dumps({**json.loads(arguments), **more})}"
+
+
+def as_command(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call as a line for `Team.run`."""
+    return f"{tool} {json.dumps(dict(arguments))}"
