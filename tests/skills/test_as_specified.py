@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 from support.sandbox import flow
 
+from flowrail.cli.lazy import LazyGroup
 from flowrail.cli.main import COMMANDS
 from flowrail.machines import folder
 from flowrail.machines.definition import BUILT_IN, TEXT_NAMES, Definition, StepDef
@@ -251,13 +254,41 @@ def test_no_text_names_a_step_by_its_id() -> None:
         assert not re.search(r"\bsteps? `[a-z_]+`|`[a-z_]+` step\b", text), name(path)
 
 
+def wrong_in(line: str) -> Iterator[str]:
+    """Yield what in a command no command of ours takes: a verb, an option, a workflow, a parameter."""
+    group: click.Command | None = LazyGroup("flow", table=COMMANDS)
+    words = shlex.split(line)[1:]
+    while isinstance(group, click.Group):
+        verb = words.pop(0)
+        group = group.get_command(click.Context(group), verb)
+        if group is None:
+            yield verb
+            return
+    assert group is not None
+    known = {option for param in group.params for option in param.opts}
+    yield from (word for word in words if word.startswith("-") and word not in known)
+    if line.startswith(("flow start ", "flow step ")):
+        address, *given = words[0], *re.findall(r"-p ([a-z_]+)=", line)
+        params = ALL[address].params if address in ALL else {}
+        yield from ([address] if address not in ALL else [each for each in given if each not in params])
+
+
+def test_a_command_that_cannot_be_run_is_noticed() -> None:
+    assert list(wrong_in("flow start planner/executor -p plan=$plan")) == []
+    assert list(wrong_in("flow fly")) == ["fly"]
+    assert list(wrong_in("flow handoff sned X")) == ["sned"]
+    assert list(wrong_in("flow handoff send X --sesion Y")) == ["--sesion"]
+    assert list(wrong_in("flow start planer")) == ["planer"]
+    assert list(wrong_in("flow start planner -p tsk=x")) == ["tsk"]
+
+
 @pytest.mark.parametrize("path", [*TEXTS, *sorted(Path(bundled_folder()).glob("*/resources/*.md"))], ids=name)
 def test_commands_and_files_of_ours_that_a_text_names_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     skill = Path(bundled_folder()) / name(path).partition("/")[0]
 
-    for verb in re.findall(r"`flow ([a-z]+)", text):
-        assert verb in COMMANDS
+    for line in re.findall(r"`(flow [^`]+)`", text):
+        assert not list(wrong_in(line)), line
     for file in re.findall(r"\b(?:steps|resources|workflows)/[\w./-]+\.(?:md|yaml)\b", text):
         assert (skill / file).exists()
 
