@@ -13,7 +13,7 @@ from typing import Any
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import asking, dispatching
 from flowrail.machines.advance import settled, standing, start
-from flowrail.machines.definition import Definition, Outcome, StepDef
+from flowrail.machines.definition import LONGEST_NAME, Definition, Outcome, StepDef
 from flowrail.machines.dispatching import (
     CANCELLED,
     CLAIMED,
@@ -29,6 +29,7 @@ from flowrail.machines.hosted import bound
 from flowrail.machines.judgement import in_context, names_in
 from flowrail.machines.kept import Change, Kept
 from flowrail.machines.session import Session
+from flowrail.machines.wording import shortened
 from flowrail.skills.family import finished, reconciled
 from flowrail.skills.opening import Opened, open_beside, open_session
 from flowrail.skills.runs import Answer, World, answer_of, look
@@ -193,6 +194,12 @@ def finish(
 
 
 def _fitting(result: dict[str, Any], most: int) -> dict[str, Any]:
+    for name in result:
+        if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
+            raise UsageError(
+                f"`{shortened(name, LONGEST_NAME)}` is no name for a fact",
+                hint=f"use 1 to {LONGEST_NAME} characters that can be seen",
+            )
     size = len(_json(result))
     if size > most:
         raise ResultTooLongError(

@@ -312,6 +312,17 @@ def test_work_that_nobody_claimed_is_not_ended(free: Team) -> None:
         working.finish(free.world, free.id, "d0-1", "ok", token="")
 
 
+@pytest.mark.parametrize("name", ["", "a\x1b[2J", "a\nb", "x" * 65])
+def test_the_names_in_a_result_can_be_seen(free: Team, name: str) -> None:
+    handed = free.handed()
+
+    with pytest.raises(UsageError, match="is no name for a fact"):
+        working.finish(
+            free.world, free.id, handed.dispatch.id, "ok", token=str(handed.dispatch.token), facts={name: 1}
+        )
+    assert free.statuses()[0] == "claimed"
+
+
 def test_a_result_that_is_too_long_is_refused_with_what_to_do(free: Team) -> None:
     token = str(free.handed(1).dispatch.token)
 
