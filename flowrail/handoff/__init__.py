@@ -2,7 +2,7 @@
 
     document ─▶ models ─▶ checking ─▶ payload          adapters: one version to another
     building: a session as a payload                   integrity, chain: the rules that are counted
-    selection ─▶ guards ─▶ lifecycle (the machine) ─▶ sending, receiving ─▶ journal ─▶ audit
+    selection ─▶ guards ─▶ lifecycle (the machine) ─▶ sending, receiving (arriving) ─▶ journal ─▶ audit
 
 `problems` holds what a handoff can be refused for, `health`, `transfer` and `invocation` one phase each.
 """

@@ -19,7 +19,11 @@ from flowrail.handoff.payload import put
 from flowrail.handoff.record import Handoff
 from flowrail.machines.session import Session
 
-PROMPTS = ("original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal")
+PROMPTS = (
+    "original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal", "decision", "focus",
+)  # fmt: skip
+"""The names that skills give to what they were asked, the first that says anything counts."""
+
 _SUMMARIES = ("synthesis_summary", "summary")
 _FRAMED = ("reframed_challenge", "reframed")
 _OPEN = ("uncertainties", "key_uncertainties", "known_gaps")

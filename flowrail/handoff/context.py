@@ -6,16 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from flowrail.handoff import adapters
+from flowrail.handoff.building import PROMPTS
 from flowrail.handoff.payload import Payload, get, text_at, texts_at
 from flowrail.handoff.record import Handoff
 from flowrail.machines.params import Arg
-
-_PROMPTS = frozenset(
-    {
-        *("original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal"),
-        *("decision", "focus"),
-    }
-)
 
 
 def params_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]:
@@ -23,8 +17,8 @@ def params_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]
     three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
     found: dict[str, Any] = {}
     for name, arg in declared.items():
-        path = "context.original_prompt" if name in _PROMPTS else f"context.{name}"
-        summary = get(three, "context.summary") if name in _PROMPTS else None
+        path = "context.original_prompt" if name in PROMPTS else f"context.{name}"
+        summary = get(three, "context.summary") if name in PROMPTS else None
         values = (get(three, path), get(three, f"payload.working.{name}"), summary)
         fitting = [value for value in values if value not in (None, "") and arg.problem(value) is None]
         if fitting:

@@ -77,6 +77,13 @@ def ask(case: Case) -> tuple[Check, ...]:
     return tuple(_GUARDS[name](case) for name in CHECKS)
 
 
+def of_the_target(case: Case) -> tuple[Check, ...]:
+    """Return what the target itself asks of a payload that no journal of ours vouches for."""
+    if case.target is None:
+        return ()
+    return (_admitted(case), _schema(case), _requires(case))
+
+
 def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, again: str) -> Refusal:
     """Return the one refusal that tells everything that does not hold; *again* is the command to retry."""
     wrong = [each for each in checks if not each.holds]

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from flowrail import _files
 from flowrail.errors import DocumentError
-from flowrail.handoff import adapters, checking, integrity, lifecycle, transfer
-from flowrail.handoff.chain import MOST_HOPS
+from flowrail.handoff import lifecycle, transfer
+from flowrail.handoff.arriving import Asked, on_record, problems
 from flowrail.handoff.context import carried
 from flowrail.handoff.desk import Desk
 from flowrail.handoff.journal import Change, Handoffs
-from flowrail.handoff.payload import LARGEST, Payload, read, text_at, texts_at
+from flowrail.handoff.payload import LARGEST, Payload, read
 from flowrail.handoff.problems import (
     EXPIRED,
     AlreadyTakenError,
@@ -48,14 +48,6 @@ class Ours(NamedTuple):
     new_id: Callable[[], str]
 
 
-class Asked(NamedTuple):
-    """Which file to receive, and what is known of it beside the document."""
-
-    path: str
-    digest: str = ""
-    force: bool = False
-
-
 class Received(NamedTuple):
     """A payload that is ours now: its handoff, what it says, the session begun for it (or nothing)."""
 
@@ -71,7 +63,7 @@ def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) ->
     payload = _read(path, asked)
     handoffs, handoff_id = _record_of(desk, path, payload)
     if handoff_id is None:
-        handoff_id = _foreign(desk, handoffs, path, payload, asked)
+        handoff_id = on_record(desk, handoffs, path, payload, asked)
     with handoffs.change(handoff_id, wait=desk.wait) as change:
         handoff = change.kept.handoff
         _still_open(desk, handoff, asked)
@@ -137,52 +129,6 @@ def _same_file(known: str, path: str) -> bool:
     return bool(known) and os.path.realpath(known) == os.path.realpath(path)
 
 
-def _foreign(desk: Desk, handoffs: Handoffs, path: str, payload: Payload, asked: Asked) -> str:
-    """Put a payload that came from elsewhere on record, once, and return the id of that record."""
-    wrong = errors(_problems(desk, payload, asked))
-    if wrong:
-        raise refuse("the payload is refused", wrong, hint="have it sent again")
-    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
-    chain = texts_at(three, "meta.handoff_chain")
-    if len(chain) > MOST_HOPS:
-        raise ValidationFailedError(
-            f"the work came through {len(chain)} skills, {MOST_HOPS} are the most: {' → '.join(chain)}",
-            hint="end the work here, or begin anew with the user",
-            validation_errors=["too many hops"],
-        )
-    _files.make_private_dir(handoffs.store)
-    _files.make_private_dir(handoffs.path)
-    with _files.locked(os.path.join(handoffs.path, ".lock"), wait=desk.wait, what="the handoffs"):
-        known = [
-            each for each in handoffs.all() if each.handoff.digest == payload.digest and not each.foreign
-        ]
-        if known:
-            return known[-1].handoff.id
-        ends = integrity.expiry(payload.version, payload.handoff)
-        seen = Handoff(
-            id=handoffs.new_id(desk.random),
-            source=text_at(three, "source.skill"),
-            target=text_at(three, "target.skill"),
-            phase=INVOCATION,
-            schema=payload.version,
-            trace_id=text_at(three, "trace_id"),
-            parent_span=text_at(three, "tracing.parent_span_id"),
-            span_id=desk.random(8).hex(),
-            chain=tuple(chain),
-            hops=len(chain),
-            reason=text_at(three, "meta.handoff_reason"),
-            started_at=desk.now(),
-            expires_at=integrity.stamp(ends) if ends else "",
-            payload=path,
-            digest=payload.digest,
-            payload_hash=text_at(payload.handoff, "meta.payload_hash"),
-            size=payload.size,
-            foreign=True,
-        )
-        handoffs.create(seen, kind="arrival", at=desk.now(), by=desk.by, note={"payload": path})
-        return seen.id
-
-
 def _still_open(desk: Desk, handoff: Handoff, asked: Asked) -> None:
     if handoff.phase == INVOCATION:
         return
@@ -215,17 +161,12 @@ def _still_open(desk: Desk, handoff: Handoff, asked: Asked) -> None:
     )
 
 
-def _problems(desk: Desk, payload: Payload, asked: Asked) -> list[Problem]:
-    rules = checking.Asked(desk.moment(), expired_is_fine=asked.force)
-    return list(checking.check(payload, rules).problems)
-
-
 def _check(desk: Desk, change: Change, payload: Payload, asked: Asked) -> tuple[Problem, ...]:
     """Return what is worth knowing of the payload; refuse where it is not the one that was sent, or unfit."""
     handoff = change.kept.handoff
     if handoff.digest != payload.digest:
         raise _changed(asked.path, payload.digest, handoff.digest)
-    found = _problems(desk, payload, asked)
+    found = problems(desk, payload, asked)
     wrong = errors(found)
     if not wrong:
         return tuple(found)

@@ -8,6 +8,7 @@ import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.handing import handoffs_folder, ours, phases, receive, send, session, target
@@ -371,7 +372,8 @@ def test_a_payload_that_came_too_far_is_refused() -> None:
 
     status, error = refused("handoff", "receive", str(arrived("far", handoff, "json")))
 
-    assert (status, error["details"]["validation_errors"]) == (6, ["too many hops"])
+    assert (status, error["code"]) == (6, "VALIDATION_FAILED")
+    assert error["details"]["validation_errors"][0].startswith("the work came through 9 handoffs, 8 are the")
 
 
 def test_another_project_receives_by_the_senders_record() -> None:
@@ -404,3 +406,36 @@ def test_a_bundled_skill_takes_over_too() -> None:
     sent = send("problem-analysis", session())
 
     assert receive(sent).data["skill"] == "problem-analysis"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"accepts_from": "[other]"}, "accepts from other, the source is `skill-editor`"),
+        ({"requires": "[context.mood]"}, "the target requires `context.mood`"),
+        ({"schema_version": '"1.2"'}, "3.0 to 1.2: no"),
+    ],
+)
+def test_a_payload_from_elsewhere_is_held_against_what_the_target_asks_for(
+    more: dict[str, Any], words: str
+) -> None:
+    ours("programming-pm", **more)
+
+    status, error = refused("handoff", "receive", str(arrived("far", example("3.0"), "json")))
+
+    assert (status, error["code"]) == (6, "VALIDATION_FAILED")
+    assert words in error["message"]
+    assert told("handoff", "status", "--all")["handoffs"] == []
+
+
+def test_a_copy_with_a_shorter_chain_does_not_begin_the_count_anew() -> None:
+    ours("digger")
+    ours("programming-pm")
+    sent = send("digger", session())
+    taken = receive(sent).data["session"]
+    handoff = json.loads(Path(send("programming-pm", taken)["payload"]).read_text())["handoff"]
+    handoff["meta"]["handoff_chain"] = ["digger"]
+
+    receipt = told("handoff", "receive", str(arrived("copy", integrity.sealed("3.0", handoff), "json")))
+
+    assert told("handoff", "status", receipt["handoff"]["handoff"])["hops"] == 3

@@ -21,8 +21,8 @@ from flowrail.formatters.escape import visible
 from flowrail.formatters.text import standing, table
 from flowrail.formatters.working import ended_data, finding_data, handed_data, handed_text, put_data, put_text
 from flowrail.formatters.xml import render as as_xml
+from flowrail.handoff.arriving import Asked as Receiving
 from flowrail.handoff.desk import Desk
-from flowrail.handoff.receiving import Asked as Receiving
 from flowrail.handoff.receiving import receive
 from flowrail.handoff.requesting import Asked as Sending
 from flowrail.handoff.sending import cancel as cancel_handoff

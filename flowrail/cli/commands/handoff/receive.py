@@ -10,9 +10,10 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.formatters import handoffs as page
+from flowrail.handoff.arriving import Asked
 from flowrail.handoff.context import params_from
 from flowrail.handoff.payload import Payload, text_at
-from flowrail.handoff.receiving import Asked, Ours, receive
+from flowrail.handoff.receiving import Ours, receive
 from flowrail.handoff.telling import item
 from flowrail.skills import taking_over
 from flowrail.skills.catalog import UnknownSkillError
