@@ -67,6 +67,22 @@ def lowest(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def pictures(session: nox.Session) -> None:
+    """Pictures, against Mermaid itself (npm), Chromium, Graphviz and rsvg-convert (apt)."""
+    session.run("npm", "install", "--no-save", "--no-audit", "--no-fund", "mermaid@11", external=True)
+    session.run(
+        "pytest",
+        "-q",
+        "-rs",
+        "-n",
+        "auto",
+        "tests/diagrams",
+        "tests/test_illustrations.py",
+        "tests/test_sphinx_ext.py",
+    )
+
+
+@nox.session(default=False)
 def long(session: nox.Session) -> None:
     """The long forms: thousands of kills, every system call."""
     session.run("pytest", "-q", "-m", "long", "-n", "auto", *session.posargs)

@@ -19,10 +19,14 @@ from flowrail.diagrams.model import Picture
 from flowrail.diagrams.ordering import ordered
 from flowrail.diagrams.paths import Point, curve, rounded
 from flowrail.diagrams.placing import placed
+from flowrail.diagrams.settling import packed_width, settled
 
 MARGIN = 16.0
 LANE = 14.0
 TRACK = 12.0
+SPREAD, ROOMY = 1.5, 300.0
+"""How far straight lines may spread a drawing beyond its widest row before a narrower one is made."""
+
 STRIP = 26.0
 """What a phase has above its first row, for its title."""
 
@@ -89,6 +93,11 @@ class _Drawing:
         self.rows = ordered(layers.rows, above, below)
         bends = [vertex.is_bend for vertex in vertices]
         self.x = placed(self.rows, above, below, bends, self._room)
+        if (
+            max(self.x, default=0.0) - min(self.x, default=0.0)
+            > SPREAD * packed_width(self.rows, self._room) + ROOMY
+        ):
+            self.x = settled(self.rows, above, below, bends, self._room)
         place = {node.id: number for number, node in enumerate(picture.nodes)}
         self.ends = [(place[arrow.source], place[arrow.target]) for arrow in picture.arrows]
         self.outermost = {

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pictures import ODD, sprawling
+from support.pictures import FEW, ODD, sprawling, tangled
 from support.workflows import workflows
 
 from flowrail.diagrams.extract import picture
@@ -17,6 +17,7 @@ from flowrail.diagrams.metrics import balanced, width, wrapped
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.ordering import crossings, ordered
 from flowrail.diagrams.placing import placed
+from flowrail.diagrams.settling import settled
 from flowrail.machines.definition import Definition
 from flowrail.machines.workflow import Workflow
 
@@ -75,11 +76,13 @@ def check(drawn: Picture) -> None:
     assert at == layout(drawn)
 
 
+@FEW
 @given(ODD)
 def test_nothing_lies_over_anything_else_and_all_is_inside(made: Definition) -> None:
     check(picture(made))
 
 
+@FEW
 @given(workflows(most=12))
 def test_nor_in_workflows_that_run(made: Workflow) -> None:
     check(picture(made))
@@ -87,6 +90,13 @@ def test_nor_in_workflows_that_run(made: Workflow) -> None:
 
 def test_two_hundred_steps_are_laid_out_too() -> None:
     check(picture(sprawling(200)))
+
+
+def test_a_tangle_of_two_hundred_steps_is_not_wider_than_it_must_be() -> None:
+    drawn = picture(tangled(200))
+
+    check(drawn)
+    assert layout(drawn).width < 4_000
 
 
 def test_steps_stand_in_the_order_of_their_numbers() -> None:
@@ -135,11 +145,11 @@ def test_no_two_of_a_row_come_closer_than_asked_for(sizes: list[int], random: st
                     above[two].append(one)
     bends = [random.random() < 0.5 for _ in range(count)]  # type: ignore[attr-defined]
 
-    x = placed(rows, above, below, bends, lambda one, two: 10.0 + one % 3 + two % 2)
-
-    for row in rows:
-        for one, two in pairwise(row):
-            assert x[two] - x[one] >= 10.0 + one % 3 + two % 2 - 1e-6
+    for way in (placed, settled):
+        x = way(rows, above, below, bends, lambda one, two: 10.0 + one % 3 + two % 2)
+        for row in rows:
+            for one, two in pairwise(row):
+                assert x[two] - x[one] >= 10.0 + one % 3 + two % 2 - 1e-6
 
 
 @given(st.dictionaries(st.integers(0, 20), st.tuples(st.integers(0, 50), st.integers(51, 90))))

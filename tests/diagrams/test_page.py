@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from diagrams.test_trace import records
 from hypothesis import given
 from support.chromium import Tab
 from support.pictures import FEW, ODD, sprawling
+from support.records import records
 from support.workflows import linear, loop, step, workflow
 
 from flowrail.diagrams.document import Drawn

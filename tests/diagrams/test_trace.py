@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from support.records import records
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams import dot, mermaid, svg
@@ -12,24 +13,7 @@ from flowrail.diagrams.document import Drawn, as_markdown, as_restructured, stan
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.trace import with_trace
-from flowrail.machines.advance import advance, start
-from flowrail.machines.ledger import Record
-from flowrail.machines.session import Report
 from flowrail.machines.workflow import Workflow
-
-
-def records(made: Workflow, *outcomes: str, seconds: int = 90, **params: Any) -> list[Record]:
-    """Return the journal of a session in which a step took *seconds*."""
-    session = start(made, params)._replace(id="dull-a1b2c3")
-    found = [Record(0, "start", at(0), "me", session, {}, "", "")]
-    for number, outcome in enumerate(outcomes, start=1):
-        session = advance(made, session, Report(outcome))
-        found.append(Record(number, "move", at(number * seconds), "me", session, {}, "", ""))
-    return found
-
-
-def at(second: int) -> str:
-    return f"2026-02-04T10:{second // 60:02d}:{second % 60:02d}.000Z"
 
 
 def drawn(made: Workflow, *outcomes: str, **params: Any) -> Picture:

@@ -24,6 +24,21 @@ def sprawling(count: int = 200) -> Definition:
     return Definition("sprawling", [_sprawled(number, count) for number in range(1, count + 1)])
 
 
+def tangled(count: int = 200) -> Definition:
+    """Return a workflow with ways from nearly everywhere to somewhere else, far ahead and far back."""
+    steps = []
+    for at in range(count):
+        ways: dict[str, str | None] = {"ok": f"s{at + 1}" if at + 1 < count else None}
+        if at % 5 < 2:
+            ways["skip"] = f"s{min(count - 1, at + 2 + at * 37 % 59)}"
+        if at % 7 < 3:
+            ways["fail"] = f"s{max(0, at - at * 41 % 61)}"
+        if at % 11 < 2:
+            ways["iterate"] = f"s{at * 97 % count}"
+        steps.append(StepDef(f"s{at}", f"Step {at} does a thing", ["Do it."], next=ways, limit=3))
+    return Definition("tangled", steps)
+
+
 def _sprawled(number: int, count: int) -> StepDef:
     def named(at: int) -> str | None:
         return f"s{at}" if at <= count else None

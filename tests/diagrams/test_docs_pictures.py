@@ -1,0 +1,36 @@
+"""The pictures of our docs that no block makes: drawn anew, and compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.golden import writing
+from support.records import records
+
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.svg import render
+from flowrail.diagrams.trace import with_trace
+from flowrail.machines.folder import run
+from flowrail.machines.session import Report
+from flowrail.skills.catalog import find, workflow_file
+
+PICTURES = Path(__file__).parents[2] / "docs" / "reference" / "pictures"
+
+
+def test_the_session_that_is_shown_is_the_drawn_one() -> None:
+    name = "problem-analysis"
+    made = run(workflow_file(name, find(name, ()))).workflow()
+    low = Report("done", {"confidence": "low"})
+    took = records(made, "ok", "ok", low, low, seconds=140)
+    drawn = render(with_trace(picture(made), took)) + "\n"
+
+    file = PICTURES / "session.svg"
+    if writing():
+        file.write_text(drawn, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == drawn, "FLOWRAIL_GOLDEN=write pytest tests/diagrams"
+
+
+def test_no_picture_lies_there_that_no_page_shows() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in PICTURES.parent.glob("*.md"))
+
+    assert all(f"](pictures/{file.name})" in pages for file in PICTURES.iterdir())
