@@ -97,6 +97,8 @@ class _Reader:
         self.findings: list[Finding] = []
         self.workflow: ast.expr | None = None
         self.values_left = MOST_VALUES
+        self.is_whole = True
+        """Whether all that the rules judge was read; what a step tells may be computed."""
         for node in tree.body:
             self._note(node)
         bound, looked_into = _uses(tree)
@@ -171,7 +173,7 @@ class _Reader:
                 f"the file says `{definition.name}` but stands for `{self.address}`",
                 f"name the workflow `{self.address}`, or rename the folder",
             )
-        if whole and not any(finding.code == "FR190" for finding in self.findings):
+        if whole and self.is_whole:
             nodes = [
                 self.constants.get(node.id, node) if isinstance(node, ast.Name) else node
                 for node in arguments
@@ -213,8 +215,12 @@ class _Reader:
             except _UnreadableError as error:
                 if name in {"id", "next"}:
                     raise
+                if name == "actions":  # a function may stand there too, so nothing else depends on it
+                    values[name] = Computed(_source(node))
+                else:
+                    self.is_whole = False
+                    values.pop(name, None)
                 self._unread(error)
-                values.pop(name, None)
         if not isinstance(values.get("id"), str):
             raise _UnreadableError(call, "the id of a step")
         ways = values.get("next", {})
@@ -315,6 +321,7 @@ class _Reader:
         except _UnreadableError as error:
             error.what = f"{what} ({error.what})"
             self._unread(error)
+            self.is_whole = False
             return otherwise
 
     def _unread(self, error: _UnreadableError) -> None:

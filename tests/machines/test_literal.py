@@ -336,6 +336,19 @@ def test_the_rest_is_read_where_something_is_computed() -> None:
 # --- mistakes
 
 
+def test_where_only_what_a_step_tells_is_computed_the_rules_are_judged_all_the_same() -> None:
+    text = (
+        "WORKFLOW = Workflow('dull',"
+        " StepDef('a', 'A', ['Look.', format_forbidden(['x'])], next={'ok': 'b'}),"
+        " StepDef('b', 'B', 'Tell.', next={'ok': 'c'}))"
+    )
+
+    got, findings = read(text)
+
+    assert sorted(each.code for each in findings) == ["FR102", "FR103", "FR190"]
+    assert callable(got.steps[0].actions)
+
+
 def test_a_file_that_is_no_python_is_told_with_its_line() -> None:
     _, findings = read("a = 1\nb = = 2")
 
