@@ -124,6 +124,7 @@ class Team:
     def _go_on(self, told: Told) -> Told:
         recorded: set[tuple[str, int]] = set()
         while told.status in {"active", "waiting"}:
+            told = self.between(told)
             if told.questions:
                 told = self._answer(told)
             elif launched := self._to_launch(told):
@@ -132,6 +133,10 @@ class Team:
             else:
                 self._record(told, recorded)
                 told = self._report(told)
+        return self.between(told)
+
+    def between(self, told: Told) -> Told:
+        """Do what happens between two commands: nothing, or what a host does."""
         return told
 
     def _told(self, line: str) -> Told:

@@ -1,0 +1,117 @@
+"""Whole skills in a simulated host: contexts lost after every step, stops tried at every step, two at once."""
+
+from __future__ import annotations
+
+import shlex
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.habits import Failing, Last
+from support.hooks import A, B
+from support.host import Host
+from support.sandbox import BUNDLED, flow, told
+from support.team import Habit
+
+
+def params_of(skill: str) -> str:
+    needed = [each for each in told("show", skill)["params"] if each.get("required")]
+    return " ".join(
+        f"-p {shlex.quote(each['name'] + '=' + str(each.get('example') or 'x'))}" for each in needed
+    )
+
+
+def records() -> Counter[tuple[str, str, int]]:
+    """Count the records of every session by kind and revision."""
+    found: Counter[tuple[str, str, int]] = Counter()
+    for session in told("sessions", "--all")["sessions"]:
+        for each in told("history", session["session"])["steps"]:
+            found[session["session"], each["kind"], each["revision"]] += 1
+    return found
+
+
+def walk(host: Host, skill: str) -> None:
+    end = host.run(f"flow start {skill} {params_of(skill)}".rstrip())
+
+    assert end.status in {"completed", "failed"}
+    assert flow("verify").status == 0
+
+
+@pytest.mark.parametrize("kind", ["claude-code", "codex"])
+def test_a_skill_ends_though_its_context_is_lost_after_every_step(kind: str, tmp_path: Path) -> None:
+    host = Host(tmp_path, kind=kind)
+    walk(host, "problem-analysis")
+
+    held = {key[2]: times for key, times in records().items() if key[1] == "held"}
+    assert host.shortened == len(held) == 9
+    assert set(held.values()) == {1}, "one try at each step is held once"
+
+
+def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    walk(host, "planner")
+
+    children = [
+        each["session"] for each in told("sessions", "--all")["sessions"] if each["session"] != host.mine
+    ]
+    assert {session for session, _, _ in host.held} == {host.mine, *children}
+    assert max(records()[key] for key in records() if key[1] == "held") <= 3
+
+
+@pytest.mark.parametrize("habit", [Last(), Failing("accept-the-risk")], ids=["last", "failing"])
+def test_whatever_the_agents_decide_nobody_is_held_where_the_user_is_asked(
+    habit: Habit, tmp_path: Path
+) -> None:
+    walk(Host(tmp_path, habit), "planner")
+
+
+def test_an_agent_that_insists_is_let_go_at_the_fourth_time_at_every_step(tmp_path: Path) -> None:
+    host = Host(tmp_path, tries=None)
+    walk(host, "decision-critic")
+
+    held = [times for key, times in records().items() if key[1] == "held"]
+    assert held == [3] * 7
+    assert set(host.held.values()) == {3}
+
+
+@pytest.mark.parametrize(
+    "skills",
+    [("problem-analysis", "problem-analysis"), ("decision-critic", "solution-design")],
+    ids=" and ".join,
+)
+def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(
+    skills: tuple[str, str], tmp_path: Path
+) -> None:
+    gate = threading.Lock()
+    faults: list[BaseException] = []
+    hosts = [Host(tmp_path / name, name=name, gate=gate) for name in (A, B)]
+    lines = [f"flow start {skill} {params_of(skill)}".rstrip() for skill in skills]
+
+    def converse(host: Host, line: str) -> None:
+        try:
+            assert host.run(line).status == "completed"
+        except BaseException as fault:  # noqa: BLE001 - told below, where the test sees it
+            faults.append(fault)
+
+    for host in hosts:
+        host.transcripts.mkdir()
+    threads = [threading.Thread(target=converse, args=each) for each in zip(hosts, lines, strict=True)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(timeout=120)
+
+    assert not faults, faults
+    mine, theirs = ({session for session, _, _ in host.held} for host in hosts)
+    assert not mine & theirs
+    assert {hosts[0].mine, hosts[1].mine} <= mine | theirs
+    assert all(host.shortened for host in hosts)
+    assert flow("verify").status == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["claude-code", "codex"])
+@pytest.mark.parametrize("skill", BUNDLED)
+def test_every_bundled_skill_ends_in_every_host(skill: str, kind: str, tmp_path: Path) -> None:
+    walk(Host(tmp_path, kind=kind, tries=None), skill)
