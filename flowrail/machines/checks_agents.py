@@ -267,4 +267,14 @@ def _then(workflow: Definition) -> Iterator[Raw]:
         yield Raw("FR151", ("then",), what, known.near(missing))
 
 
+def _successes(workflow: Definition) -> Iterator[Raw]:
+    """Judge steps whose agents may all succeed, and of which that cannot be reported."""
+    for index, step in enumerate(workflow.steps):
+        if step.work is not None and not step.decides and step.ways and Outcome.OK not in step.ways:
+            what = f"the agents of step `{step.id}` may succeed, and it has no `ok` way on"
+            hint = "say in `next` where `ok` leads"
+            yield Raw("FR176", ("steps", index, "next"), what, hint, step.id, "warning")
+
+
+WORK_ADVICE = (_successes,)
 AGENT_RULES = (_deciders, _dispatches, _questions, _gates, _then)

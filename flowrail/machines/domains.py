@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from flowrail.machines.frozen import freeze_deep
+
 
 @dataclass(frozen=True)
 class BoundedInt:
@@ -27,6 +29,9 @@ class ChoiceSet:
 
     choices: tuple[Any, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "choices", tuple(freeze_deep(each) for each in self.choices))
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self.choices)
 
@@ -39,6 +44,9 @@ class Constant:
     """One value and no other."""
 
     value: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", freeze_deep(self.value))
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.value,))

@@ -73,6 +73,7 @@ CODES = {
     "FR173": "a loop that every round leaves as it was",
     "FR174": "a workflow that nothing reads",
     "FR175": "too many steps in a row may not apply",
+    "FR176": "agents that succeed have no way on",
     "FR190": "computed, not read",
 }
 """Every code, with what it says in general. Codes are never reused for something else."""

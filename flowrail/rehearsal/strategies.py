@@ -6,6 +6,7 @@ Only tests import this; hypothesis is no need of the library itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from flowrail.machines.advance import start
 from flowrail.machines.definition import (
     Definition,
     Delegation,
+    GateDef,
     OptionDef,
     Outcome,
     QuestionDef,
@@ -34,14 +36,22 @@ CONDITIONS = ("mode == 'full'", "sure == 'high'", "visit > 1", "count > 1")
 
 @st.composite
 def workflows(draw: st.DrawFn, *, most: int = 6, agents: bool = True, name: str = "at-random") -> Workflow:
-    """Return a workflow without mistakes: loops, limits, conditions, rules, questions and agents at random.
+    """Return a workflow without mistakes: loops, limits, conditions, rules, questions, gates, agents at random.
 
     Every step leads on to the one after it, so that each is reached and each can be left; ``agents=False``
-    leaves out questions and work for agents.
+    leaves out questions, gates and work for agents.
     """
     ids = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=most, unique=True))
-    kinds = ["agent", "agent", "rules", *(["questions", "dispatch"] if agents else [])]
-    steps = [_step(draw, ids, place, draw(st.sampled_from(kinds))) for place in range(len(ids))]
+    kinds = ["agent", "agent", "rules", *(["questions", "dispatch", "gate"] if agents else [])]
+    steps: list[StepDef] = []
+    for place, step_id in enumerate(ids):
+        kind = draw(st.sampled_from(kinds))
+        if kind == "gate" and steps and steps[-1].gate is None:
+            steps[-1] = replace(steps[-1], when=None)  # what a gate decides from has to have been done
+            steps.append(_gate(draw, step_id, steps[-1].id, ids[place + 1 :]))
+        else:
+            before = [step.id for step in steps if step.gate is None]
+            steps.append(_step(draw, step_id, before, ids[place + 1 :], kind))
     return Workflow(name, *steps, params=PARAMS)
 
 
@@ -77,14 +87,21 @@ def _moved(workflow: Definition, session: Session, act: Act) -> Session:
         return session
 
 
-def _step(draw: st.DrawFn, ids: list[str], place: int, kind: str) -> StepDef:
-    after = ids[place + 1] if place + 1 < len(ids) else None
-    back = st.sampled_from([*ids[: place + 1], None])
+def _gate(draw: st.DrawFn, step_id: str, review: str, later: list[str]) -> StepDef:
+    limit = draw(st.integers(1, 3))
+    ways: dict[Outcome, str | None] = {Outcome.OK: later[0] if later else None, Outcome.FAIL: review}
+    gate = GateDef(step_id.title(), review, limit)
+    return StepDef(step_id, step_id.title(), [f"Decide {step_id}."], next=ways, gate=gate)
+
+
+def _step(draw: st.DrawFn, step_id: str, before: list[str], later: list[str], kind: str) -> StepDef:
+    after = later[0] if later else None
+    back = st.sampled_from([*before, step_id, None])
     limit = draw(st.none() | st.integers(1, 3))
     ways: dict[Outcome, str | None] = {Outcome.OK: after}
     for outcome in draw(st.sets(st.sampled_from([Outcome.FAIL, Outcome.ITERATE]))):
         ways[outcome] = draw(back)
-    when = draw(st.none() | st.sampled_from(CONDITIONS)) if place else None
+    when = draw(st.none() | st.sampled_from(CONDITIONS)) if before else None
     reports = {"sure": SURE, "count": Arg(type="integer", min=0, max=3)}
     parts: dict[str, Any] = {}
     named = list(ways)
@@ -99,14 +116,14 @@ def _step(draw: st.DrawFn, ids: list[str], place: int, kind: str) -> StepDef:
         ways.setdefault(Outcome.FAIL, None)
         join = draw(st.sampled_from(["all", "any", "at least 2"]))
         parts["dispatch"] = Delegation("explore", None, ("a", "b"), {}, join, None, ("Look at $item.",))
-    declared = reports if place == 0 else draw(st.sampled_from([{}, reports]))
+    declared = reports if not before else draw(st.sampled_from([{}, reports]))
     return StepDef(
-        ids[place],
-        ids[place].title(),
-        [f"Do {ids[place]}."],
+        step_id,
+        step_id.title(),
+        [f"Do {step_id}."],
         next=ways,
         limit=limit,
         when=when,
-        reports={} if kind == "questions" and place else declared,
+        reports={} if kind == "questions" and before else declared,
         **parts,
     )

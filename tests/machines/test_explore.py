@@ -34,6 +34,8 @@ def bundled() -> list[Definition]:
         (BoundedInt(1, 5), [1, 2, 3, 4, 5]),
         (BoundedInt(2, 1), []),
         (ChoiceSet(("full", "quick")), ["full", "quick"]),
+        (ChoiceSet(["full", ["quick"]]), ["full", ("quick",)]),  # type: ignore[arg-type]
+        (Constant([1, [2]]), [(1, (2,))]),
         (Constant(42), [42]),
     ],
 )

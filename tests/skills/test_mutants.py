@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,11 @@ from support.mutants import KINDS, Mutant, mutants
 from support.sandbox import BUNDLED, flow
 
 from flowrail.formatters.fences import fence_problems
+from flowrail.machines import folder
+from flowrail.machines.definition import Definition
+from flowrail.skills.catalog import listing, workflows
 from flowrail.skills.checking import check
+from flowrail.skills.comparing import between
 
 TRIED = 8
 """So many mutants of a kind are tried, spread over all of them; all take minutes."""
@@ -39,6 +44,25 @@ def test_nearly_every_slip_is_found_before_anything_runs(kind: str, tmp_path: Pa
     missed = [each.id for place, each in enumerate(some) if not found(each, tmp_path / str(place))]
 
     assert len(missed) <= (1 - ENOUGH.get(kind, OF_ALL)) * len(some), missed
+
+
+def test_every_way_that_is_moved_to_another_step_is_told_by_against() -> None:
+    moved = 0
+    for skill in listing(()):
+        for before in (folder.read(file).definition for file in workflows(skill)):
+            for at, step in enumerate(before.steps):
+                for outcome, target in step.next.items():
+                    for to in {each.id for each in before.steps} - {target}:
+                        other = replace(step, next={**step.next, outcome: to})
+                        steps = [*before.steps[:at], other, *before.steps[at + 1 :]]
+                        after = Definition(before.name, steps, params=before.params, then=before.then)
+                        told = list(between(before, after))
+
+                        assert [(each.step, each.stops) for each in told] == [(step.id, True)]
+                        assert f"`{outcome}` leads to `{to}`, before to " in told[0].what
+                        moved += 1
+
+    assert moved > 1_000
 
 
 @pytest.mark.long

@@ -194,5 +194,6 @@ WHY: Mapping[str, str] = {
     "FR173": "Only the limit ends such a loop; nothing that is done in it counts.",
     "FR174": "Its author may well be editing the one that is not read.",
     "FR175": "A way into such a chain may come out at any step of it, so the machine grows with the square of its length.",
+    "FR176": "All that could be reported is that it went wrong.",
     "FR190": "Checking runs nothing; what a file computes is judged when it is loaded.",
 }

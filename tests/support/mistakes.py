@@ -319,6 +319,7 @@ EXAMPLES: Mapping[str, Example] = {
         "",
         adds={"workflow.yaml": chain(*(f"size > {at}" for at in range(32)))},
     ),
+    "FR176": Example(WORK, "{ok: null, fail: null}", "{fail: null}", more=AREAS),
     "FR190": Example(PYTHON, '["Look around."]', "open('look.md').read()", "workflow.py"),
 }
 
