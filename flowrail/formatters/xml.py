@@ -12,10 +12,11 @@ from flowrail.machines.guidance import Guidance, Want, Way, wants_of
 from flowrail.machines.markup import Markup
 
 LAUNCH = (
-    "Launch one agent for each pending dispatch, side by side; its whole task is: run the command and do "
-    "what it prints, step by step, to the end. Then come back here. Where your host has no agent of that "
-    "name, take one that can run commands; where it has no agents, do the pieces yourself, one after the "
-    "other, each to its end before the next, and tell the user that nobody independent did."
+    "Launch one agent for each pending dispatch, side by side unless the text above says otherwise; its "
+    "whole task is: run the command and do what it prints, step by step, to the end. Then come back here. "
+    "Where your host has no agent of that name, take one that can run commands; where it has no agents, do "
+    "the pieces yourself, one after the other, each to its end before the next, and tell the user that "
+    "nobody independent did."
 )
 
 LAUNCH_AGAIN = "What failed is still needed: see to the reason, then launch a new agent for it, whose whole task is the same."

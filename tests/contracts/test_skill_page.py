@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from support.sandbox import BUNDLED, flow
 from support.skill_pages import counts, pages
 
 from flowrail.illustrations import page, pages_below, write
+from flowrail.skills.shelf import definition_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "skills.md"
@@ -44,3 +46,13 @@ def test_every_first_command_on_the_page_works() -> None:
     for line in lines:
         ran = flow("start", *shlex.split(line)[2:])
         assert ran.status == 0, (line, ran.err)
+
+
+def test_what_authors_are_sent_to_exists() -> None:
+    text = (ROOT / "docs" / "explanation" / "bundled-skills.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z-]+(?:/[a-z-]+)?)`: ((?:`[a-z_]+`(?:, )?)+)", text)
+
+    assert {address.partition("/")[0] for address, _ in named} >= set(BUNDLED) - {"leon-writing-style"}
+    for address, steps in named:
+        ids = [step.id for step in definition_of(address, ())[0].steps]
+        assert set(re.findall(r"[a-z_]+", steps)) <= set(ids), address
