@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -21,25 +21,18 @@ FORMS = ("mermaid", "dot", "svg", "png", "md", "rst", "html", "json")
 WITH_OTHERS = frozenset({"md", "rst", "html"})
 """Formats that hold several workflows."""
 
-OF_A_MACHINE = ("mermaid", "dot", "svg", "png", "json")
 
-
-def _form(names: Sequence[str]) -> Callable[[options.F], options.F]:
-    return options.stacked(
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice(names),
-            default="mermaid",
-            show_default=True,
-            help="The language to draw it in.",
-        ),
-        click.option("--json", "form", flag_value="json", help="The same as --format json."),
-    )
-
-
-form = _form(FORMS)
-form_of_machine = _form(OF_A_MACHINE)
+form = options.stacked(
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMS),
+        default="mermaid",
+        show_default=True,
+        help="The language to draw it in.",
+    ),
+    click.option("--json", "form", flag_value="json", help="The same as --format json."),
+)
 session = click.option(
     "--session",
     "session_id",
@@ -56,11 +49,11 @@ into = click.option("-o", "--output", "into", metavar="FILE", help="Write it the
 
 
 def put(drawn: Sequence[Drawn], form: str, *, link: str | None = None, into: str | None = None) -> None:
-    """Draw workflows and print them, or write them to a file."""
+    """Draw and print, or write to a file."""
     if form in WITH_OTHERS:
         _out(_together(drawn, form), into)
     else:
-        put_picture(drawn[0].picture, form, link=link, into=into)
+        _put_picture(drawn[0].picture, form, link=link, into=into)
 
 
 def _together(drawn: Sequence[Drawn], form: str) -> str:
@@ -73,7 +66,7 @@ def _together(drawn: Sequence[Drawn], form: str) -> str:
     return document.as_markdown(drawn) if form == "md" else document.as_restructured(drawn)
 
 
-def put_picture(picture: Picture, form: str, *, link: str | None = None, into: str | None = None) -> None:
+def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: str | None = None) -> None:
     """Draw one picture and print it, or write it to a file."""
     links = _links(picture, link)
     made: str | bytes

@@ -20,10 +20,20 @@ PATH = ("Revision", "At", "Step", "Outcome", "To", "Took")
 
 
 class Drawn(NamedTuple):
-    """A workflow with its picture."""
+    """A picture, and the workflow that it is of; none where it is that of another machine."""
 
-    workflow: Definition
+    workflow: Definition | None
     picture: Picture
+
+    @property
+    def name(self) -> str:
+        """What it is of."""
+        return self.workflow.name if self.workflow is not None else self.picture.name
+
+    @property
+    def description(self) -> str:
+        """What that is for, in full."""
+        return self.workflow.description if self.workflow is not None else self.picture.description
 
 
 class Part(NamedTuple):
@@ -36,13 +46,13 @@ class Part(NamedTuple):
 
 def as_markdown(drawn: Sequence[Drawn]) -> str:
     """Return workflows as one Markdown document, the first with a title of its own."""
-    links = {each.workflow.name: f"#{anchor(each.picture.name)}" for each in drawn}
+    links = {each.name: f"#{anchor(each.picture.name)}" for each in drawn}
     return "\n\n".join(part for place, each in enumerate(drawn) for part in _markdown(each, place, links))
 
 
 def as_restructured(drawn: Sequence[Drawn]) -> str:
     """Return workflows as one reStructuredText document; pictures are SVG for HTML, tables for all else."""
-    links = {each.workflow.name: f"#{anchor(each.picture.name)}" for each in drawn}
+    links = {each.name: f"#{anchor(each.picture.name)}" for each in drawn}
     return "\n\n".join(part for place, each in enumerate(drawn) for part in _restructured(each, place, links))
 
 
@@ -54,14 +64,15 @@ def anchor(name: str) -> str:
 def parts(drawn: Drawn) -> Iterator[Part]:
     """Yield the tables of a workflow."""
     workflow, picture = drawn
-    yield Part("Parameters", PARAMS, list(param_rows(workflow)))
+    if workflow is not None:
+        yield Part("Parameters", PARAMS, list(param_rows(workflow)))
     rows = [
-        [str(node.number), node.title, node.phase or "", "; ".join(picture.notes(node))]
+        [str(node.number or ""), node.title, node.phase or "", "; ".join(picture.notes(node))]
         for node in picture.nodes
         if node.is_step
     ]
     yield Part("Steps", STEPS, rows)
-    yield Part("Ways on", OUTCOMES, list(outcome_rows(workflow)))
+    yield Part("Ways on", OUTCOMES, list(_ways(picture) if workflow is None else outcome_rows(workflow)))
     if picture.trace is not None:
         yield Part("The way it took", PATH, list(_path(picture.trace)))
 
@@ -71,9 +82,9 @@ def standing(picture: Picture) -> str:
     trace = picture.trace
     if trace is None:
         return ""
-    titles = {node.id: f"{node.number} {node.title}" for node in picture.nodes}
+    titles = {node.id: f"{node.number or ''} {node.title}".strip() for node in picture.nodes}
     here = f", at {titles.get(trace.current, trace.current)}" if trace.current else ""
-    moves = sum(stop.kind == "move" for stop in trace.stops)
+    moves = sum(bool(stop.way) for stop in trace.stops)
     told = (
         f"Session {trace.session}: {trace.status}{here}, after {moves} {'move' if moves == 1 else 'moves'}."
     )
@@ -81,15 +92,22 @@ def standing(picture: Picture) -> str:
     return f"{told} Left: {', '.join(left)}." if left else told
 
 
+def _ways(picture: Picture) -> Iterator[list[str]]:
+    titles = {node.id: node.title for node in picture.nodes}
+    for arrow in picture.arrows:
+        for label in arrow.outcomes:
+            yield [titles[arrow.source], label, titles[arrow.target], ""]
+
+
 def _path(trace: Trace) -> Iterator[list[str]]:
     for stop in trace.stops:
-        moved = stop.kind == "move"
+        moved = stop.outcome is not None
         yield [
             str(stop.revision),
             stop.at,
             stop.step or "",
             f"{stop.outcome}{' (at the limit)' if stop.capped else ''}" if moved else stop.kind,
-            (stop.to or stop.status) if moved else "",
+            (stop.to or stop.status) if stop.way else "",
             took(stop.seconds) if stop.seconds is not None else "",
         ]
 
@@ -126,7 +144,7 @@ def _restructured(drawn: Drawn, place: int, links: Mapping[str, str]) -> Iterato
 
 def _texts(drawn: Drawn, escape: Callable[[str], str]) -> Iterator[str]:
     if drawn.picture.description:
-        yield escape(line(drawn.workflow.description, 1_000))
+        yield escape(line(drawn.description, 1_000))
     if drawn.picture.trace is not None:
         yield escape(standing(drawn.picture))
     limits = [node for node in drawn.picture.nodes if node.limit is not None]

@@ -33,12 +33,12 @@ def steps(drawn: Drawn, known: Mapping[str, str], address: Address) -> Iterator[
         state = picture.trace.state(node) if picture.trace else ""
         now = f' <small class="now">{_STATES[state] if state == "here" else ""}</small>' if state else ""
         yield f'<li><details class="step {node.kind}"{attribute("data-id", node.id)}>'
-        yield f"<summary>{node.number} · {escaped(node.title)}{now}</summary>"
+        yield f"<summary>{_titled(node)}{now}</summary>"
         yield '<div class="inside">'
         yield from _about(picture, node, state)
         yield from _runs(node, known)
         yield from _ways(picture, node, address)
-        step = workflow.get(node.id)
+        step = workflow.get(node.id) if workflow is not None else None
         if step is not None:
             yield from _reports(step)
             yield from _told(step)
@@ -53,10 +53,15 @@ def _about(picture: Picture, node: Node, state: str) -> Iterator[str]:
         yield f'<span class="tag state {state}">{_STATES[state]}</span>'
         if node.id in picture.trace.seconds:
             yield f'<span class="tag">{escaped(took(picture.trace.seconds[node.id]))} in all</span>'
-    yield f"<p>{escaped(MEANING[node.kind].capitalize())}.</p>"
+    if node.number is not None:
+        yield f"<p>{escaped(MEANING[node.kind].capitalize())}.</p>"
     if node.notes:
         notes = escaped("; ".join(node.notes))
         yield f'<p class="said">{notes}</p>'
+
+
+def _titled(node: Node) -> str:
+    return f"{node.number} · {escaped(node.title)}" if node.number is not None else escaped(node.title)
 
 
 def _runs(node: Node, known: Mapping[str, str]) -> Iterator[str]:
@@ -72,7 +77,7 @@ def _ways(picture: Picture, node: Node, address: Address) -> Iterator[str]:
             target = titles[arrow.target]
             to = escaped(target.title)
             if target.is_step:
-                to = f"<a{attribute('href', address(picture.name, target.id))}>{target.number} · {to}</a>"
+                to = f"<a{attribute('href', address(picture.name, target.id))}>{_titled(target)}</a>"
             yield f"<li>{escaped(arrow.label)}: {to}</li>"
     yield "</ul>"
     before = [titles[arrow.source] for arrow in picture.arrows if arrow.target == node.id]
@@ -122,7 +127,7 @@ def _text(actions: Any) -> str:
 
 def _history(picture: Picture, trace: Trace, node: Node) -> Iterator[str]:
     titles = {each.id: each.title for each in picture.nodes}
-    moves = [stop for stop in trace.stops if stop.kind == "move" and stop.step == node.id]
+    moves = [stop for stop in trace.stops if stop.way and stop.way[0][0] == node.id]
     if not moves:
         return
     yield "<h3>History</h3><ul>"

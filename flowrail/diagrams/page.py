@@ -99,19 +99,20 @@ def _head(drawn: Sequence[Drawn]) -> Iterator[str]:
 
 
 def _panel(drawn: Sequence[Drawn]) -> Iterator[str]:
-    known = {each.workflow.name: address(each.picture.name) for each in drawn}
+    known = {each.name: address(each.picture.name) for each in drawn}
     yield '<aside id="panel" tabindex="-1" aria-label="Steps">'
     for each in drawn:
         yield f'<section class="about-one"{attribute("data-name", each.picture.name)}>'
         yield f"<h2>{escaped(each.picture.name)}</h2>"
         if each.picture.description:
-            yield f'<p class="about">{escaped(each.workflow.description)}</p>'
+            yield f'<p class="about">{escaped(each.description)}</p>'
         yield from steps(each, known, address)
         yield "</section>"
-    yield '<details class="more"><summary>What the shapes mean</summary><div class="legend">'
-    for kind, meaning in MEANING.items():
-        yield _swatch(kind, meaning)
-    yield "</div></details>"
+    if drawn[0].workflow is not None:
+        yield '<details class="more"><summary>What the shapes mean</summary><div class="legend">'
+        for kind, meaning in MEANING.items():
+            yield _swatch(kind, meaning)
+        yield "</div></details>"
     yield '<details class="more" id="help"><summary>Keys</summary><div class="keys">'
     for key, what in _KEYS:
         yield f"<kbd>{escaped(key)}</kbd><span>{escaped(what)}</span>"

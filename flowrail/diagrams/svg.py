@@ -139,15 +139,9 @@ def _text(name: str, rows: Sequence[str], x: float, y: float, high: float) -> It
 
 
 def _tooltip(picture: Picture, node: Node) -> str:
-    if node.kind in ENDS or node.kind is Kind.START:
-        return node.title
-    return "; ".join(
-        [
-            f"{node.number} · {node.title}" if node.number else node.title,
-            *picture.notes(node),
-            MEANING[node.kind],
-        ]
-    )
+    if node.number is None:
+        return "; ".join([node.title, *picture.notes(node)])
+    return "; ".join([f"{node.number} · {node.title}", *picture.notes(node), MEANING[node.kind]])
 
 
 def _n(number: float) -> str:

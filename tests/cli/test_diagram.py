@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from support.handing import ours, send, session, target
 from support.sandbox import ASKING, SMALL, allow, flow, put_python, put_skill, refused, told
 
 FANNING = """\
@@ -163,12 +164,65 @@ def test_more_arrows_than_mermaid_draws_are_told_of() -> None:
     assert re.search(r"flow: \d+ arrows, and Mermaid draws 500: take svg or html", ran.err)
 
 
-@pytest.mark.parametrize("form", ["mermaid", "dot", "svg", "json"])
+ALL_FORMS = ["mermaid", "dot", "svg", "md", "rst", "html", "json"]
+
+
+@pytest.mark.parametrize("form", ALL_FORMS)
 def test_the_lifecycle_of_a_handoff_is_drawn(form: str) -> None:
     ran = flow("handoff", "diagram", "--format", form)
 
     assert ran.status == 0
     assert "all checks hold" in ran.out.replace("#91;", "[")
+
+
+@pytest.mark.parametrize("form", ALL_FORMS)
+def test_the_way_of_one_handoff_is_shown_on_it(form: str) -> None:
+    ours("source")
+    target("receiver")
+    sent = send("receiver", session())
+    ran = flow("handoff", "diagram", sent["handoff"], "--format", form)
+
+    assert ran.status == 0
+    assert ran.out != flow("handoff", "diagram", "--format", form).out
+    assert "invocation" in ran.out
+    told = json.loads(flow("handoff", "diagram", sent["handoff"], "--json").out)["session"]
+    assert (told["status"], told["step"]) == ("open", "invocation")
+    assert {"from": "validation", "to": "transfer", "times": 1} in told["taken"]
+
+
+def test_a_handoff_that_is_over_is_drawn_at_its_end() -> None:
+    ours("source")
+    target("receiver")
+    sent = send("receiver", session())
+    assert flow("handoff", "cancel", sent["handoff"]).status == 0
+
+    told = json.loads(flow("handoff", "diagram", sent["handoff"], "--json").out)["session"]
+
+    assert (told["status"], told["step"]) == ("rejected", None)
+
+
+def test_agents_that_run_each_other_or_what_is_not_there_are_drawn_once() -> None:
+    circle = FANNING.replace("ok: null", "ok: more").replace("steps:", "params: {}\nsteps:")
+    more = "  - {id: more, title: More, dispatch: {agent: explore, run: nowhere}, next: {ok: null, fail: null}}\n"
+    look = FANNING.replace("name: NAME", "name: NAME/look").replace("run: NAME/look", "run: NAME")
+    put_skill("fanning", circle + more, texts={"workflows/look.yaml": look})
+
+    text = flow("diagram", "fanning", "--format", "md").out
+
+    assert text.count("```mermaid") == 2
+
+
+def test_a_session_whose_copy_is_damaged_is_told(tmp_path: Path) -> None:
+    put_skill("small")
+    name = told("step", "small")["session"]
+    (file,) = Path.cwd().glob(f"**/{name}/definition.json")
+    kept = json.loads(file.read_text())
+    file.write_text(json.dumps({**kept, "workflow": {"name": 1}}))
+
+    status, error = refused("diagram", "--session", name)
+
+    assert status == 3
+    assert "flow migrate" in error["hint"]
 
 
 def test_the_json_of_a_picture_is_plain_data() -> None:

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from hypothesis import given
 from support.pictures import FEW, ODD, sprawling
-from support.workflows import step, workflow
+from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.dot import quoted, render
 from flowrail.diagrams.extract import picture
@@ -62,6 +62,14 @@ def test_graphviz_shows_titles_as_they_are() -> None:
 
     shown = svg.replace("&#45;", "-")
     assert "1 · say &quot;hi&quot; \\N &amp; &lt;b&gt; {a|b} &amp;amp;" in shown
+
+
+def test_ways_that_were_never_gone_are_dotted() -> None:
+    drawn = picture(loop(3))
+    never = drawn._replace(arrows=tuple(arrow._replace(taken=0) for arrow in drawn.arrows))
+
+    assert "style=dotted" in render(never)
+    assert "style=dotted" not in render(drawn)
 
 
 def test_two_hundred_steps_are_read() -> None:

@@ -19,7 +19,9 @@ from flowrail.diagrams.document import Drawn
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.page import render
 from flowrail.diagrams.trace import with_trace
-from flowrail.machines.definition import Definition, Delegation
+from flowrail.machines.definition import Definition, Delegation, OptionDef, QuestionDef, Variant
+from flowrail.machines.params import Arg
+from flowrail.machines.session import Report
 
 HOSTILE = '"><script>document.hacked = 1</script><img src=x onerror="document.hacked=2">'
 
@@ -80,6 +82,31 @@ def test_texts_ways_on_and_history_are_in_the_page_as_text() -> None:
     assert "Do look." in page
     assert "2026-02-04T10:01:30.000Z: iterate → Look, took 1 min 30 s" in page
     assert '<a href="#dull:last">2 · Last</a>' in page
+
+
+def test_facts_questions_and_other_texts_are_in_the_page_too() -> None:
+    asks = QuestionDef("go", "Go", "Shall it go?", (OptionDef("Yes", "ok"), OptionDef("No", "fail")))
+    made = workflow(
+        step(
+            "look",
+            reports={"sure": Arg("How sure", choices=("low", "high"), required=True)},
+            variants=[Variant("visit > 1", ("Look again.",)), Variant(lambda _: True, ("Or so.",))],
+            next={"ok": "ask", "iterate": "look"},
+            limit=2,
+        ),
+        step("ask", questions=[asks], next={"ok": "told", "fail": None}),
+        step("told", actions=lambda _: ["Computed."]),
+    )
+    low = Report("iterate", {"sure": "low"})
+    page = render([Drawn(made, with_trace(picture(made), records(made, low)))])
+
+    assert "<code>sure</code> string: low | high, required – How sure" in page  # noqa: RUF001 - a dash
+    assert "Shall it go? (Yes | No)" in page
+    assert "Told instead when visit &gt; 1" in page
+    assert "Look again." in page
+    assert "Told instead when a function says so" in page
+    assert "Computed when it runs." in page
+    assert "sure = &quot;low&quot;" in page
 
 
 # --- in a browser

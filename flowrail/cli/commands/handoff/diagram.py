@@ -17,7 +17,7 @@ from flowrail.machines.keys import Owner  # noqa: E402 - the same
 
 @click.command("diagram")
 @click.argument("handoff_id", metavar="[ID]", required=False)
-@pictures.form_of_machine
+@pictures.form
 @pictures.into
 @options.store
 def command(handoff_id: str | None, form: str, into: str | None, store: str | None) -> None:
@@ -25,6 +25,7 @@ def command(handoff_id: str | None, form: str, into: str | None, store: str | No
 
     Made from the machine that judges. With an ID: the way that one took, with times.
     """
+    from flowrail.diagrams.document import Drawn
     from flowrail.diagrams.extract import machine_picture
     from flowrail.diagrams.trace import with_phases
 
@@ -36,4 +37,4 @@ def command(handoff_id: str | None, form: str, into: str | None, store: str | No
         found = journal.Handoffs(here.store_path, Owner(here.state)).records(handoff_id)
         entries = ((each.seq, each.kind, each.at, each.by, each.handoff.phase) for each in found)
         drawn = with_phases(drawn, handoff_id, entries)
-    pictures.put_picture(drawn, form, into=into)
+    pictures.put([Drawn(None, drawn)], form, into=into)
