@@ -21,7 +21,7 @@ from flowrail.machines.ledger import DamagedError, Record
 from flowrail.machines.migration import renamed
 from flowrail.machines.session import ABANDONED, ACTIVE, Session
 from flowrail.machines.witness import LinesLostError
-from flowrail.machines.wording import did_you_mean
+from flowrail.machines.wording import did_you_mean, placeholders
 from flowrail.skills.opening import Opened, as_it_is
 from flowrail.skills.runs import Answer, World, answer_of, check_expected
 
@@ -92,7 +92,8 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
         note=note,
         kind="fork",
     )
-    return answer_of(world, kept, opened, _noted(world, session_id, new_id, revision, now))
+    notes = (*_noted(world, session_id, new_id, revision, now), *_files_of(opened, session_id, new_id))
+    return answer_of(world, kept, opened, notes)
 
 
 def _then(world: World, session_id: str, revision: int, *, at: int | None = None) -> Then:
@@ -171,6 +172,17 @@ def _from(
     again = entered(workflow, again, now)
     guide(workflow, again)  # a text that cannot be told must not become a record
     return again
+
+
+def _files_of(opened: Opened, source: str, into: str) -> tuple[str, ...]:
+    """Say whose files the texts name from now on, where they name any by the session."""
+    told = [
+        each for step in opened.workflow.steps for each in (step.actions, *(v.actions for v in step.variants))
+    ]
+    texts = [str(each) for actions in told if not callable(actions) for each in actions]
+    if not any("session" in placeholders(text) for text in texts):
+        return ()
+    return (f"texts name the files of `{into}` now: copy what is needed of {source}-… to {into}-…",)
 
 
 def _noted(world: World, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:

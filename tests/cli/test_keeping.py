@@ -30,9 +30,11 @@ def test_a_fork_goes_on_from_there_and_leaves_the_other_alone() -> None:
     session = started()
     stepped(session, 2)
 
-    fork = told("fork", session, "--at", "1")
+    forked = flow("fork", session, "--at", "1", "--json")
 
+    fork = forked.data
     assert fork["session"] != session
+    assert f"copy what is needed of {session}-… to {fork['session']}-…" in forked.err
     assert fork["step"]["id"] == "classify_verifiability"
     assert told("resume", session)["step"]["id"] == "generate_questions"
 
