@@ -7,11 +7,14 @@ it is written before the commands below it run.
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import takewhile
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -84,11 +87,25 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 
 def run(command: str, ids: dict[str, str]) -> str:
-    """Run one shown command, ids and tokens shown in it replaced by those that were really given."""
+    """Run one shown command, ids and tokens shown in it replaced by those that were really given.
+
+    Variables may be set before it, and a file be read by it, as in a shell.
+    """
     words = shlex.split(SHOWN.sub(lambda found: ids.get(found.group(), found.group()), command))
+    given = [word.partition("=")[::2] for word in takewhile(lambda word: "=" in word, words)]
+    words = words[len(given) :]
+    stdin = b""
+    if words[-2:-1] == ["<"]:
+        stdin = Path(words[-1]).read_bytes()
+        words = words[:-2]
     assert words[0] == "flow"
     out = io.StringIO()
-    with redirect_stdout(out), redirect_stderr(out):
+    with (
+        patch.dict(os.environ, given),
+        patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin))),
+        redirect_stdout(out),
+        redirect_stderr(out),
+    ):
         main(words[1:])
     return out.getvalue()
 
