@@ -70,7 +70,15 @@ def in_words(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ", ".join(in_words(item) for item in value)
+    if isinstance(value, Mapping):
+        import json
+
+        return json.dumps(dict(value), ensure_ascii=False, default=_plainly)
     return str(value)
+
+
+def _plainly(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else list(value)
 
 
 def shortened(text: str, longest: int = 120) -> str:

@@ -359,7 +359,14 @@ def test_placeholders_are_lower_case_words_after_a_dollar() -> None:
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(None, ""), (True, "true"), (1.5, "1.5"), (["a", 1, [False]], "a, 1, false"), ((), "")],
+    [
+        (None, ""),
+        (True, "true"),
+        (1.5, "1.5"),
+        (["a", 1, [False]], "a, 1, false"),
+        ((), ""),
+        (freeze({"a": [1, None]}), '{"a": [1, null]}'),
+    ],
 )
 def test_a_value_reads_as_in_a_sentence(value: Any, words: str) -> None:
     assert in_words(value) == words

@@ -36,7 +36,14 @@ ID = "a-skill-abc234"
             "finish",
             {"session": ID, "dispatch": "d0-1", "outcome": "ok", "token": "t"},
         ),
+        (
+            f"flow finish {ID} d0-1 --cancel --store '{STORE}'",
+            "finish",
+            {"session": ID, "dispatch": "d0-1", "cancel": True},
+        ),
         (f"flow ask {ID} -", "ask", {"session": ID}),
+        (f"flow ask {ID} - --token t", "ask", {"session": ID, "token": "t"}),
+        (f"flow finding add {ID} --token t", "finding", {"session": ID, "token": "t"}),
         (
             f"flow answer {ID} go=Yes x=a x=b",
             "answer",

@@ -92,6 +92,9 @@ def _parsed(words: Sequence[str], store: str) -> tuple[list[str], dict[str, Any]
         if not word.startswith("-") or word == "-":
             plain.append(word)
             continue
+        if word == "--cancel":
+            given["cancel"] = True
+            continue
         value = next(rest, "")
         if word == "--store":
             if value != store:
@@ -131,6 +134,8 @@ def _named(verb: str, words: Sequence[str]) -> dict[str, Any] | None:
     names = _WORDS[verb]
     if verb == "step" and len(words) == 1:
         names = names[:1]
+    if verb == "finish" and len(words) == 2:  # noqa: PLR2004 - called off, so without an outcome
+        names = names[:2]
     if verb == "step" and words[1:] and words[1] not in _REPORTS:
         return None  # prose, such as "flow step by step"
     if len(words) != len(names) or any(

@@ -113,6 +113,7 @@ TOOLS: dict[str, Tool] = {
                 "description": "Each with id, header (12 characters at most), text, and two or three options, each "
                 "with a label.",
             },
+            "token": _text("The word that came with the prompt of the work."),
         },
         ("session", "questions"),
         verbs.ask,
@@ -167,6 +168,7 @@ TOOLS: dict[str, Tool] = {
             "item": _text("What it is about; the same again is its next version."),
             "finding": _text("The finding that is settled."),
             "note": _text("How it was settled."),
+            "token": _text("The word that came with the prompt of the review."),
         },
         ("session",),
         verbs.finding,

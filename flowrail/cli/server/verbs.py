@@ -114,7 +114,7 @@ def ask(place: Place, given: Given) -> Told:
     """Put an agent's questions to the user."""
     world = place.world()
     questions = parse_questions(json.dumps(given["questions"]), source="questions")
-    put = relaying.ask(world, given["session"], questions)
+    put = relaying.ask(world, given["session"], questions, token=given.get("token"))
     return _plain(world, put_text(put), put_data(put), markup=True)
 
 
@@ -174,7 +174,11 @@ def finding(place: Place, given: Given) -> Told:
         return Told(text, {"findings": [finding_data(home, each) for each in found]})
     if action == "resolve":
         home, one = recording.resolve_finding(
-            world, given["session"], _needed(given, "finding", action), given.get("note", "")
+            world,
+            given["session"],
+            _needed(given, "finding", action),
+            given.get("note", ""),
+            token=given.get("token"),
         )
         return Told(f"{one.id} is resolved", finding_data(home, one))
     home, one = recording.add_finding(
@@ -184,6 +188,7 @@ def finding(place: Place, given: Given) -> Told:
         text=_needed(given, "text", action),
         place=given.get("place"),
         item=given.get("item"),
+        token=given.get("token"),
     )
     return Told(f"{one.id} {one.severity} is on record in {home}", finding_data(home, one))
 
