@@ -1,4 +1,4 @@
-"""Which sessions have to stay because work that they handed over is still on its way."""
+"""Which sessions have to stay for the work that they handed over, and what is recorded when one goes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from flowrail.errors import FlowError
 from flowrail.handoff.integrity import moment
 from flowrail.handoff.journal import Handoffs, UnknownHandoffError
 from flowrail.machines.keys import Owner
+
+PRUNED = "pruned"
+"""The record that a payload was deleted with the session that it lay in."""
 
 KEPT_FOR = timedelta(hours=24)
 """How long an open handoff holds the session that it came from."""
@@ -34,3 +37,20 @@ def waiting(store: str, owner: Owner, now: str) -> Callable[[str, str], bool]:
         if handoff.is_open and young:
             held.add(handoff.session)
     return lambda session_id, _: session_id in held
+
+
+def gone_with(
+    store: str, owner: Owner, *, now: Callable[[], str], by: str, wait: float = 10.0
+) -> Callable[[str], None]:
+    """Return what records, for every payload that a session handed over, that it goes with that session."""
+    handoffs = Handoffs(store, owner)
+
+    def record(session_id: str) -> None:
+        for kept in handoffs.all():
+            if kept.handoff.session != session_id or not kept.handoff.payload or kept.foreign:
+                continue
+            with handoffs.change(kept.handoff.id, wait=wait) as change:
+                note = {"session": session_id, "payload": kept.handoff.payload}
+                change.commit(change.kept.handoff, kind=PRUNED, at=now(), by=by, note=note)
+
+    return record

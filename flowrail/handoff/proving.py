@@ -12,6 +12,7 @@ from flowrail.errors import FlowError
 from flowrail.handoff import transfer
 from flowrail.handoff.journal import COPY, Entry, Handoffs, witness
 from flowrail.handoff.lifecycle import edges
+from flowrail.handoff.pending import PRUNED
 from flowrail.handoff.record import INVOCATION, Handoff
 from flowrail.handoff.telling import plain
 from flowrail.machines import witness as session_witness
@@ -71,7 +72,8 @@ def verify(store: Store, handoffs: Handoffs) -> Verified:
         digests.add(handoff.digest)
         if any(each.handoff.phase == INVOCATION for each in entries):
             payloads += 1
-            found += _payload(handoff, noted.get(handoff.id))
+            pruned = any(each.kind == PRUNED for each in entries)
+            found += _payload(handoff, noted.get(handoff.id), pruned=pruned)
     for session_id in session_ids:
         found += _newest(store.folder(session_id), session_id, digests)
     return Verified(len(handoff_ids), len(session_ids), records, payloads, tuple(found))
@@ -147,12 +149,14 @@ def _legal(entries: list[Entry]) -> Iterator[Finding]:
             yield Finding(after.handoff.id, "ILLEGAL_STEP", told)
 
 
-def _payload(handoff: Handoff, noted: str | None) -> Iterator[Finding]:
+def _payload(handoff: Handoff, noted: str | None, *, pruned: bool) -> Iterator[Finding]:
     now = transfer.digest_of(handoff.payload)
     if not handoff.foreign and noted is not None and noted != handoff.digest:
         told = "the session's journal has another digest of the payload than that of the handoff"
         yield Finding(handoff.id, "DIGESTS_DIFFER", told)
-    if not now and not handoff.foreign:  # what came from elsewhere may go again: its receiver has a copy
+    if (
+        not now and not handoff.foreign and not pruned
+    ):  # what came from elsewhere may go again: its receiver has a copy
         yield Finding(handoff.id, "PAYLOAD_GONE", f"{handoff.payload} cannot be read")
     elif now and now != handoff.digest:
         yield Finding(handoff.id, "PAYLOAD_CHANGED", f"{handoff.payload} is not what was sent")

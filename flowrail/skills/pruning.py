@@ -30,6 +30,9 @@ _GONE = ".gone-"
 Holds = Callable[[str, str], bool]
 """Answers from a session's id and folder whether something else still needs it."""
 
+Parting = Callable[[str], None]
+"""Puts on record, where others rest on a session's files, that it goes; called before it does."""
+
 
 class Item(NamedTuple):
     """A session that goes, or stays although it is old; ``why`` says why."""
@@ -54,6 +57,7 @@ def prune(
     statuses: Collection[str] = (),
     dry_run: bool = False,
     has_open_handoff: Holds = lambda *_: False,
+    parting: Parting = lambda _: None,
 ) -> Pruned:
     """Delete sessions that ended more than *older_than* days ago, or only tell which with *dry_run*."""
     store, now = world.store, _seconds(world.now())
@@ -65,7 +69,7 @@ def prune(
         if item.why:
             kept.append(item)
             continue
-        why = "" if dry_run else _remove(world, item)
+        why = "" if dry_run else _remove(world, item, parting)
         (kept if why else gone).append(item._replace(why=why))
     return Pruned(tuple(gone), tuple(kept))
 
@@ -109,7 +113,7 @@ def _needed(store: Store, kept: Kept, has_open_handoff: Holds) -> str:
         return f"`{parent}`, which it works for, cannot be read: {error.message}"
 
 
-def _remove(world: World, item: Item) -> str:
+def _remove(world: World, item: Item, parting: Parting) -> str:
     """Take one session away under its lock; return why it stayed where somebody was quicker."""
     store = world.store
     folder = store.folder(item.session)
@@ -121,6 +125,7 @@ def _remove(world: World, item: Item) -> str:
             with store.change(item.session, wait=world.wait) as change:
                 if change.kept.session.is_open:
                     return "it was opened again"
+                parting(item.session)
                 _move_aside(folder, aside)
         except (LockTimeoutError, UnknownSessionError) as error:
             return error.message

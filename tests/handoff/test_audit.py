@@ -124,6 +124,7 @@ def test_what_moved_lately_is_told() -> None:
     assert told("audit", "--since", "2999-01-01T00:00:00Z")["handoffs"] == []
     assert refused("audit", "--since", "soon")[0] == 2
     assert refused("audit", "--all", "--handoffs")[0] == 2
+    assert refused("audit", "verify", "--since", "1h")[0] == 2
     assert flow("audit", "--since", "2999-01-01").out == "nothing to tell of: no handoff and no session\n"
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import handoffs_folder, receive, send, session, target
-from support.sandbox import told
+from support.handing import handoffs_folder, ours, phases, receive, send, session, target
+from support.sandbox import flow, sessions_folder, told
 
 from flowrail.handoff.journal import Entry, ForeignHandoffError, Handoffs, UnknownHandoffError, _written
 from flowrail.handoff.pending import waiting
@@ -47,6 +49,35 @@ def test_one_that_was_called_off_holds_nothing() -> None:
     told("handoff", "cancel", send("digger", here)["handoff"])
 
     assert not held(here)
+
+
+def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> None:
+    ours("digger")
+    here = session()
+    sent = send("digger", here)
+    receive(sent)
+    told("abandon", here)
+    assert flow("prune", "--older-than", "0", "--dry-run").status == 0
+    assert phases(sent["handoff"])[-1] == "acknowledgment"
+
+    told("prune", "--older-than", "0")
+
+    assert not Path(sent["payload"]).exists()
+    assert phases(sent["handoff"])[-1] == "pruned"
+    assert told("audit", "verify")["findings"] == []
+    assert told("handoff", "status", sent["handoff"])["phase"] == "acknowledgment"
+
+
+def test_a_session_that_is_deleted_by_hand_is_missed() -> None:
+    ours("digger")
+    here = session()
+    receive(send("digger", here))
+
+    shutil.rmtree(sessions_folder() / here)
+
+    assert [each["code"] for each in json.loads(flow("audit", "verify", "--json").out)["findings"]] == [
+        "PAYLOAD_GONE"
+    ]
 
 
 def test_where_one_cannot_be_read_every_session_stays() -> None:

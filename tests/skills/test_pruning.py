@@ -265,9 +265,9 @@ def test_one_that_is_opened_again_in_between_stays(monkeypatch: pytest.MonkeyPat
     session = ended("abandoned")
     real = pruning._remove
 
-    def remove(world: World, item: Any) -> str:
+    def remove(world: World, item: Any, parting: pruning.Parting) -> str:
         rewind(world, session, 0)
-        return real(world, item)
+        return real(world, item, parting)
 
     monkeypatch.setattr(pruning, "_remove", remove)
     with after(MUCH_LATER):

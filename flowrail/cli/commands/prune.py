@@ -12,7 +12,7 @@ from flowrail.formatters.escape import one_line
 from flowrail.formatters.lines import count
 from flowrail.formatters.text import table
 from flowrail.machines.session import ABANDONED, COMPLETED, FAILED
-from flowrail.skills.pruning import UNBEGUN, Holds, Item, prune
+from flowrail.skills.pruning import UNBEGUN, Holds, Item, Parting, prune
 from flowrail.skills.runs import World
 
 MONTH = 30.0
@@ -52,12 +52,14 @@ def command(
     else or cannot be read.
     """
     here = world(store=store, wait=wait)
+    holds, parting = _handoffs(here)
     pruned = prune(
         here,
         older_than=older_than,
         statuses=statuses,
         dry_run=dry_run,
-        has_open_handoff=_handoffs(here),
+        has_open_handoff=holds,
+        parting=parting,
     )
     if as_json:
         gone, kept = ([each._asdict() for each in items] for items in pruned)
@@ -70,13 +72,14 @@ def command(
     output.text(f"{count(len(pruned.gone), 'session')} {would}, {len(pruned.kept)} stay")
 
 
-def _handoffs(here: World) -> Holds:
-    """Return which sessions have a handoff that is on its way, where there are handoffs at all."""
+def _handoffs(here: World) -> tuple[Holds, Parting]:
+    """Return which sessions have a handoff on its way, and what records that a session's payloads go."""
     if not os.path.isdir(os.path.join(here.store.path, "handoffs")):
-        return lambda *_: False
-    from flowrail.handoff.pending import waiting
+        return lambda *_: False, lambda _: None
+    from flowrail.handoff.pending import gone_with, waiting
 
-    return waiting(here.store.path, here.store.owner, here.now())
+    place = (here.store.path, here.store.owner)
+    return waiting(*place, here.now()), gone_with(*place, now=here.now, by=here.by, wait=here.wait)
 
 
 def _row(item: Item, what: str) -> list[str]:
