@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from support.habits import habits, more_habits
-from support.sandbox import told
+from support.sandbox import process, told
 from support.team import Habit, Team
 
 from flowrail.machines.definition import Definition
@@ -120,6 +120,16 @@ def test_an_agent_of_any_habit_ends_every_workflow_and_every_way_on_is_taken(add
     assert {step.id for step in definition.steps if step.when is not None} == taken.passed
     loops = {step.id for step in definition.steps if step.limit is not None and "iterate" in step.next}
     assert loops == taken.capped
+
+
+def test_agents_end_a_workflow_with_a_process_for_each_command() -> None:
+    team = Team(runs=process)
+
+    end = team.run("flow step refactor -p n=2 -p mode=code")
+
+    assert end.status == "completed"
+    assert sorted(each.skill for each in team.sessions.values()) == ["refactor", *["refactor/explore"] * 2]
+    assert {each.status for each in team.sessions.values()} == {"completed"}
 
 
 @pytest.mark.long
