@@ -88,6 +88,11 @@ def perform(workflow: Definition, session: Session, act: Act, *, call: Call = ca
     return advance(workflow, session, Report(act.report, act.facts), call=call)
 
 
+def values_to_try(workflow: Definition, name: str, arg: Arg) -> list[Any]:
+    """Return the values of *name* that may make a difference, `None` for none being given."""
+    return [None if value is _LEFT_OUT else value for value in _tried(arg, read_in(workflow), name)]
+
+
 def read_in(workflow: Definition) -> Literals:
     """Return every name that decides something, with the literals it is compared with."""
     known: Literals | None = workflow.derived.get("literals")

@@ -13,6 +13,7 @@ from flowrail.machines import forbids, graph, wording
 from flowrail.machines.checks_agents import AGENT_RULES, WORK_ADVICE
 from flowrail.machines.checks_paths import PATH_RULES
 from flowrail.machines.checks_rounds import ROUND_RULES
+from flowrail.machines.checks_tries import TRIED_RULES
 from flowrail.machines.checks_values import VALUE_RULES
 from flowrail.machines.checks_words import WORD_RULES
 from flowrail.machines.definition import (
@@ -306,5 +307,5 @@ RULES = (
     *VALUE_RULES,
     *AGENT_RULES,
 )
-ADVICE = (*PATH_RULES, *ROUND_RULES, *WORD_RULES, *WORK_ADVICE)
+ADVICE = (*PATH_RULES, *ROUND_RULES, *TRIED_RULES, *WORD_RULES, *WORK_ADVICE)
 """Rules of what works, and not as its author meant it; nobody waits for them where a workflow is to run."""

@@ -276,5 +276,23 @@ def _successes(workflow: Definition) -> Iterator[Raw]:
             yield Raw("FR176", ("steps", index, "next"), what, hint, step.id, "warning")
 
 
-WORK_ADVICE = (_successes,)
+def _items(workflow: Definition) -> Iterator[Raw]:
+    """Judge agents of whom each is to have its item, and is not told which."""
+    for index, step in enumerate(workflow.steps):
+        work = step.dispatch
+        if (
+            work is None
+            or work.over is None
+            or not (work.run or any(str(each).strip() for each in work.prompt))
+        ):
+            continue
+        told = [*work.prompt, *(value for value in work.vars.values() if isinstance(value, str))]
+        if not any("item" in wording.placeholders(str(text)) for text in told):
+            what = f"step `{step.id}` goes over a list, and tells no agent its `$item`: all do the same"
+            where = "vars" if work.run else "prompt"
+            hint = f"put `$item` into its `{where}`, or leave `over` out"
+            yield Raw("FR179", ("steps", index, "dispatch", where), what, hint, step.id, "warning")
+
+
+WORK_ADVICE = (_successes, _items)
 AGENT_RULES = (_deciders, _dispatches, _questions, _gates, _then)

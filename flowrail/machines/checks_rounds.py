@@ -135,6 +135,15 @@ def _chains(workflow: Definition) -> Iterator[Raw]:
         yield Raw("FR175", ("steps", at, "when"), what, hint, longest, "warning")
 
 
+def _defaults(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        for name, arg in step.reports.items():
+            if arg.has_default:
+                what = f"the default of fact `{name}` stands in for nothing: a fact that is not reported is not known"
+                hint = "make it required, or write a rule for the case without it"
+                yield Raw("FR180", ("steps", index, "reports", name), what, hint, step.id, "warning")
+
+
 def _changes(workflow: Definition) -> Iterator[Raw]:
     """Judge steps that send a run back by rules over what no step of the loop reports."""
     if any(callable(step.handler) for step in workflow.steps):
@@ -166,4 +175,4 @@ def _way(step: StepDef, outcome: str) -> str | None:
     return step.ways.get(Outcome(outcome)) if outcome in step.ways else None
 
 
-ROUND_RULES = (_outcomes, _rounds, _changes, _sizes, _chains)
+ROUND_RULES = (_outcomes, _rounds, _defaults, _changes, _sizes, _chains)

@@ -17,6 +17,8 @@ _STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0
 _OUTCOME = re.compile(r"\b(?:outcome|[Rr]eport) `([a-z_]+)`")
 _COMMAND = re.compile(r"\bflow step ([a-z0-9]+(?:[-/][a-z0-9]+)*) ([a-z]+)\b")
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})(?!flow:).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
+_FACTS = re.compile(r"\b[Rr]eport ((?:\*\*[a-z][a-z0-9_]*\*\*(?:,? and |, )?)+)")
+_BOLD = re.compile(r"\*\*([a-z][a-z0-9_]*)\*\*")
 WORDS = frozenset({DONE, *(str(outcome) for outcome in REPORTABLE)})
 
 
@@ -27,6 +29,7 @@ def _texts(workflow: Definition) -> Iterator[Raw]:
             plain = _FENCED.sub("", text)
             yield from _steps(path, plain, step, ids)
             yield from _outcomes(path, plain, step, workflow.name)
+            yield from _facts(path, plain, step)
 
 
 def _steps(path: Path, text: str, step: StepDef, ids: list[str]) -> Iterator[Raw]:
@@ -38,15 +41,28 @@ def _steps(path: Path, text: str, step: StepDef, ids: list[str]) -> Iterator[Raw
 
 
 def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Raw]:
-    named = [*_OUTCOME.findall(text), *(word for skill, word in _COMMAND.findall(text) if skill == name)]
+    run = [word for skill, word in _COMMAND.findall(text) if skill == name]
     here = [DONE] if step.decides else [str(outcome) for outcome in step.ways]
     decided = {str(outcome) for outcome in step.ways} if step.decides else set()
-    for word in dict.fromkeys(named):
-        if word not in {*here, *decided, *step.reports}:
+    for word in dict.fromkeys([*_OUTCOME.findall(text), *run]):
+        if word not in {*here, *decided, *step.reports} or (word in run and word not in here):
             known = f"`{word}` is not reported there" if word in WORDS else f"`{word}` is no outcome"
             what = f"the text of step `{step.id}` names `{word}`, but {known}"
             hint = wording.did_you_mean(word, here, f"it takes {wording.listed(here)}")
             yield Raw("FR167", (*path, word), what, hint, step.id, "warning")
+
+
+def _facts(path: Path, text: str, step: StepDef) -> Iterator[Raw]:
+    """Judge what a text asks to be reported, in bold letters."""
+    if callable(step.handler):
+        return  # what it takes is its own affair
+    asked = [name for names in _FACTS.findall(text) for name in _BOLD.findall(names)]
+    for name in dict.fromkeys(asked):
+        if name not in step.reports:
+            what = f"the text of step `{step.id}` asks for **{name}**, which the step does not take"
+            known = wording.listed(step.reports) or "nothing"
+            hint = wording.did_you_mean(name, step.reports, f"it takes {known}")
+            yield Raw("FR181", (*path, f"**{name}**"), what, hint, step.id, "warning")
 
 
 def _told(index: int, step: StepDef) -> Iterator[tuple[Path, str]]:

@@ -40,6 +40,7 @@ CODES = {
     "FR126": "a fact is read before any step reports it",
     "FR127": "a text quotes a resource that is not there",
     "FR130": "a key is not known, or its value is of the wrong kind",
+    "FR131": "a key stands twice in one mapping",
     "FR140": "agents are to go over something that is no list",
     "FR141": "a variable for an agent cannot be filled",
     "FR142": "a join can never be met",
@@ -74,6 +75,11 @@ CODES = {
     "FR174": "a workflow that nothing reads",
     "FR175": "too many steps in a row may not apply",
     "FR176": "agents that succeed have no way on",
+    "FR177": "a rule or a condition never comes to hold",
+    "FR178": "a run comes to a gate without its review",
+    "FR179": "no agent is told its item",
+    "FR180": "a default that stands in for nothing",
+    "FR181": "a text asks for a fact that the step does not take",
     "FR190": "computed, not read",
 }
 """Every code, with what it says in general. Codes are never reused for something else."""

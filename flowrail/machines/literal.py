@@ -277,6 +277,10 @@ class _Reader:
         keys = [self._value(key, depth) for key in node.keys]
         if not all(isinstance(key, (str, int, float, bool, type(None))) for key in keys):
             raise _UnreadableError(node, "a mapping")
+        for place, key in enumerate(keys):
+            if key in keys[:place] and depth < DEEPEST:
+                what = f"`{key}` stands twice in one mapping, and the first is lost"
+                self._found("FR131", node.keys[place].lineno, what, "take one of them out")
         return dict(zip(keys, (self._value(value, depth) for value in node.values), strict=True))
 
     def _name(self, node: Any, depth: int) -> Any:

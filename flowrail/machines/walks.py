@@ -48,11 +48,12 @@ class Walk(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Walks, shortest first, and the ways that no run was found to take."""
+    """Walks, shortest first, and what no run was found to do: ways not taken, steps only passed over."""
 
     walks: tuple[Walk, ...]
     ways: tuple[Way, ...]
     missing: tuple[Way, ...]
+    unentered: tuple[str, ...] = ()
 
 
 class _Node(NamedTuple):
@@ -77,7 +78,13 @@ def plan(workflow: Definition, *, call: Call = call_plainly) -> Plan:
     chosen.sort(key=lambda walk: (len(walk.acts), walk.name))
     known = tuple(dict.fromkeys(possible(workflow)))
     taken = {way for walk in chosen for way in walk.ways}
-    return Plan(tuple(_named(chosen)), known, tuple(way for way in known if way not in taken))
+    entered = {atom[1] for atom in search.first if atom[0] == "visits"}
+    return Plan(
+        tuple(_named(chosen)),
+        known,
+        tuple(way for way in known if way not in taken),
+        tuple(step.id for step in workflow.steps if step.id not in entered),
+    )
 
 
 def possible(workflow: Definition) -> Iterator[Way]:

@@ -224,6 +224,4 @@ def _wrong(address: str, played: Played) -> Iterator[str]:
 
 
 def _strictly(result: Rehearsed) -> Rehearsed:
-    missing = result.coverage.missing if result.coverage is not None else ()
-    ways = ", ".join(f"{step} {outcome}" for step, outcome in missing)
-    return result._replace(why=f"no walk was found that takes {ways}" if ways else "")
+    return result._replace(why=f"no walk was found that {result.gaps}" if result.gaps else "")

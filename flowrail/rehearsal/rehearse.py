@@ -38,6 +38,16 @@ class Rehearsed(NamedTuple):
     coverage: Coverage | None = None
     seconds: float = 0.0
     why: str = ""
+    unentered: tuple[str, ...] = ()
+
+    @property
+    def gaps(self) -> str:
+        """What no walk does, in words; empty where the walks do all there is."""
+        missing = self.coverage.missing if self.coverage is not None else ()
+        taken = ", ".join(f"{step} {outcome}" for step, outcome in missing)
+        entered = ", ".join(self.unentered)
+        said = [f"takes {taken}"] if taken else []
+        return " or ".join([*said, f"enters {entered}"] if entered else said)
 
     @property
     def failures(self) -> list[Played]:
@@ -117,7 +127,7 @@ def planned(workflow_of: Callable[[str], Any], address: str, call: Call) -> tupl
     except Exception as error:  # noqa: BLE001 - an author's module may raise anything
         return None, Rehearsed(address, FAILED, why=f"{type(error).__name__}: {error}")
     made = plan(workflow, call=call)
-    return made, Rehearsed(address, PASSED, coverage=of_walks(workflow, made.walks))
+    return made, Rehearsed(address, PASSED, coverage=of_walks(workflow, made.walks), unentered=made.unentered)
 
 
 def repeat(address: str, played: Played) -> list[str]:

@@ -56,9 +56,8 @@ def _trouble(result: Rehearsed) -> Iterator[str]:
         lines.append("  To repeat it, or its commands one by one as they ran:")
         lines += [f"    {one_line(line)}" for line in repeat(result.address, each)]
         yield "\n".join(lines)
-    if result.coverage is not None and result.coverage.missing:
-        ways = ", ".join(f"{step} {outcome}" for step, outcome in result.coverage.missing)
-        yield f"{result.address}: no walk was found that takes {one_line(ways)}"
+    if result.gaps:
+        yield f"{result.address}: no walk was found that {one_line(result.gaps)}"
 
 
 def _where(played: Played) -> str:
@@ -79,6 +78,7 @@ def _item(result: Rehearsed) -> dict[str, Any]:
         "missing": [{"step": step, "outcome": outcome} for step, outcome in covered.missing]
         if covered
         else [],
+        "never_entered": list(result.unentered),
         "failures": [
             {
                 "walk": each.walk.name,

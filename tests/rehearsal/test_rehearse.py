@@ -282,3 +282,26 @@ def test_sessions_of_a_test_lie_in_memory_where_there_is_room_or_where_somebody_
     monkeypatch.setenv("TMPDIR", str(tmp_path / "mine"))
     (tmp_path / "mine").mkdir()
     assert place().is_relative_to(tmp_path / "mine")
+
+
+CONTRARY = """\
+name: NAME
+params: {dry: {type: boolean, default: true}}
+steps:
+  - {id: move, title: Move, actions: [Move.], next: {ok: check}}
+  - {id: check, title: Check, actions: [Check.], when: "not dry", next: {ok: tell, fail: back}}
+  - {id: back, title: Back, actions: [Go back.], when: "dry", next: {ok: tell}}
+  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
+"""
+
+
+def test_a_step_that_no_walk_enters_is_named_and_fails_strictly() -> None:
+    put_skill("contrary", CONTRARY)
+
+    _, data = results_of("contrary")
+    ran = flow("test", "contrary", "--strict")
+
+    assert data[RESULTS][0]["never_entered"] == ["back"]
+    assert data[RESULTS][0]["missing"] == []
+    assert "no walk was found that enters back" in ran.out
+    assert (flow("test", "contrary").status, ran.status) == (0, 1)

@@ -161,6 +161,7 @@ WHY: Mapping[str, str] = {
     "FR126": "Until it is reported, it stands for nothing: the text has a gap, the condition does not hold.",
     "FR127": "The agent would be told a name where it needs the text.",
     "FR130": "A key that nobody reads looks as if it worked.",
+    "FR131": "Python keeps the last and says nothing.",
     "FR140": "There would be nothing to hand out, or a text letter by letter.",
     "FR141": "The agent's workflow would start without it.",
     "FR142": "The step could never be reported.",
@@ -195,5 +196,10 @@ WHY: Mapping[str, str] = {
     "FR174": "Its author may well be editing the one that is not read.",
     "FR175": "A way into such a chain may come out at any step of it, so the machine grows with the square of its length.",
     "FR176": "All that could be reported is that it went wrong.",
+    "FR177": "Rules are tried in order; what can never be first is never told or taken.",
+    "FR178": "A gate decides from the findings of its round; without a review there is none, and it says so.",
+    "FR179": "Each agent of a list has to know which part is its own.",
+    "FR180": "Parameters have defaults; a fact is what was really reported.",
+    "FR181": "The agent would report it, and be refused.",
     "FR190": "Checking runs nothing; what a file computes is judged when it is loaded.",
 }

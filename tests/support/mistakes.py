@@ -266,6 +266,7 @@ EXAMPLES: Mapping[str, Example] = {
         },
     ),
     "FR130": Example(LINE, "name: demo", "name: demo\ncolour: red"),
+    "FR131": Example(PYTHON, "{Outcome.OK: None}", "{Outcome.OK: None, Outcome.OK: None}", "workflow.py"),
     "FR140": Example(WORK, "over: areas", "over: area", more=AREAS),
     "FR141": Example(WORK, "area: $item", "area: $items", more=AREAS),
     "FR142": Example(THREE, "at least 2", "at least 4", more=PROMPT),
@@ -320,6 +321,20 @@ EXAMPLES: Mapping[str, Example] = {
         adds={"workflow.yaml": chain(*(f"size > {at}" for at in range(32)))},
     ),
     "FR176": Example(WORK, "{ok: null, fail: null}", "{fail: null}", more=AREAS),
+    "FR177": Example(
+        RULED,
+        "outcome: ok}, {outcome",
+        "outcome: ok}, {if: \"sure == 'high' and visit > 1\", outcome: ok}, {outcome",
+    ),
+    "FR178": Example(
+        GATED.replace("    next: {ok: null, fail: plan}\n", "    next: {ok: null, fail: mend}\n")
+        + "  - {id: mend, title: Mend, actions: [Mend it.], next: {ok: review}}\n",
+        "next: {ok: review}}\n  - {id: review",
+        "next: {ok: review, skip: gate}}\n  - {id: review",
+    ),
+    "FR179": Example(THREE, "Look at $item.", "Look at your part.", "steps/work.agent.md", PROMPT),
+    "FR180": Example(RULED, "required: true}", "required: true, default: low}"),
+    "FR181": Example(RULED, "[Look around.]", '["Look around. Report **certain**."]'),
     "FR190": Example(PYTHON, '["Look around."]', "open('look.md').read()", "workflow.py"),
 }
 

@@ -21,7 +21,7 @@ from flowrail.skills import checking
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--subprocess", "processes", is_flag=True, help="Run each command as a process of its own.")
 @click.option("--walk", metavar="NAME", help="Only the walk of that name.")
-@click.option("--strict", is_flag=True, help="Fail as well where no walk takes some way.")
+@click.option("--strict", is_flag=True, help="Fail as well where no walk takes some way or enters some step.")
 @click.option("--junit", metavar="FILE", help="Write the results there as JUnit XML.")
 @options.as_json
 @options.root
@@ -64,7 +64,7 @@ def command(
         output.data(told.data(results))
     else:
         output.text(told.summary(results))
-    loose = strict and any(result.coverage is not None and result.coverage.missing for result in results)
+    loose = strict and any(result.gaps for result in results)
     return 1 if loose or any(result.status == FAILED for result in results) else 0
 
 
