@@ -16,9 +16,16 @@ from flowrail.machines.store import Store
 RESUMING = frozenset({"resume", "rewind", "fork", "migrate", "adopt"})
 
 
-def synthesis(session: Session, problem_type: str) -> Synthesis:
-    """Return what *session* was given and has reported of its work, as a problem of that type."""
-    return read_synthesis({**session.params, **session.state})._replace(problem_type=problem_type.lower())
+def synthesis(session: Session | None, problem_type: str | None = None) -> Synthesis | None:
+    """Return what *session* was given and has reported of its work; `None` where no problem type is known.
+
+    A *problem_type* that is given counts before the one that the session reported.
+    """
+    if session is None:
+        return Synthesis(problem_type.lower()) if problem_type else None
+    shown = read_synthesis({**session.params, **session.state})
+    kind = (problem_type or shown.problem_type).lower()
+    return shown._replace(problem_type=kind) if kind else None
 
 
 def kept_for(

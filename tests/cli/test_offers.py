@@ -130,3 +130,19 @@ def test_whether_somebody_stays_in_the_loop_is_asked() -> None:
     assert parts("builder", "discover")["autonomy"] == 10
     assert parts("builder", "discover", "--autonomous")["autonomy"] == 0
     assert parts("builder", "handoff", "targets", "--autonomous")["autonomy"] == 0
+
+
+def test_a_session_that_knows_its_problem_type_is_ranked_by_what_it_has_shown() -> None:
+    target("digger")
+    ours("source")
+    here = told("start", "source")["session"]
+
+    data, chosen = (
+        told("discover", "--session", here),
+        told("discover", "--session", here, "--problem-type", "Creative"),
+    )
+
+    assert (data["scorer"], told("discover")["scorer"]) == ("relevance", "query")
+    assert "`research` suits a strategic problem" in str(data["candidates"])
+    assert "`research` suits a creative problem" in str(chosen["candidates"])
+    assert told("handoff", "targets", "--session", here)["scorer"] == "relevance"

@@ -76,7 +76,7 @@ def command(
     here = Here(store=store, roots=roots)
     history, chain = _past(here, session_id)
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
-    asked = Asked(query, None if problem_type is None else _synthesis(here, session_id, problem_type))
+    asked = Asked(query, _synthesis(here, session_id, problem_type))
     found, ours = _discover(here, roots, recursive=recursive, rescan=rescan)
     menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
     kept = _kept(here, session_id, found, menu, rescan=rescan) if session_id else None
@@ -123,9 +123,9 @@ def _discover(
     return found, ours
 
 
-def _synthesis(here: Here, session_id: str | None, problem_type: str) -> Synthesis:
+def _synthesis(here: Here, session_id: str | None, problem_type: str | None) -> Synthesis | None:
     if session_id is None:
-        return Synthesis(problem_type.lower())
+        return Synthesis(problem_type.lower()) if problem_type else None
     from flowrail.skills.offering import synthesis  # reads sessions, which brings cattrs
 
     return synthesis(here.store.read(session_id).session, problem_type)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from flowrail.cli.server.calls import in_calls, with_calls
 from flowrail.discovery.menu import Asked as Wanted
 from flowrail.discovery.menu import offer
-from flowrail.discovery.ranking import Query, Synthesis
+from flowrail.discovery.ranking import Query
 from flowrail.errors import UsageError
 from flowrail.formatters import handoffs as handoff_page
 from flowrail.formatters import menu as as_menu
@@ -23,6 +23,7 @@ from flowrail.formatters.working import ended_data, finding_data, handed_data, h
 from flowrail.formatters.xml import render as as_xml
 from flowrail.handoff.arriving import Asked as Receiving
 from flowrail.handoff.desk import Desk
+from flowrail.handoff.history import chain_of, succeeded
 from flowrail.handoff.receiving import receive
 from flowrail.handoff.requesting import Asked as Sending
 from flowrail.handoff.sending import cancel as cancel_handoff
@@ -200,16 +201,18 @@ def discover(place: Place, given: Given) -> Told:
         items = shelf.items(world.roots)
         rows = [[each["name"], str(each["total_steps"]), _first(each["description"])] for each in items]
         return Told(table(["skill", "steps", "what for"], rows), {"skills": items})
-    found = place.desk().discover()
+    at = place.desk()
+    found = at.discover()
     session = world.store.read(given["session"]).session if given.get("session") else None
-    kind = given.get("problem_type")
-    by = None if kind is None else Synthesis(kind.lower()) if session is None else synthesis(session, kind)
+    by = synthesis(session, given.get("problem_type"))
     query = Query(
         tuple(given.get("categories", ())),
         given.get("source", ""),
         "",
         tuple(given.get("inputs", ())),
         given.get("text", ""),
+        history=succeeded(at.handoffs),
+        chain=chain_of(session) if session else (),
     )
     menu = offer(found, Wanted(query, by), top=None)
     return Told(as_menu.render(menu, found), as_menu.data(menu, found))

@@ -12,7 +12,7 @@ from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.menu import Asked, offer
-from flowrail.discovery.ranking import Query, Synthesis
+from flowrail.discovery.ranking import Query
 from flowrail.formatters import handoffs as page
 from flowrail.formatters import menu as as_menu
 from flowrail.handoff.chain import drawn
@@ -63,7 +63,7 @@ def command(
         history=succeeded(at.handoffs),
         chain=chain_of(session) if session else (),
     )
-    menu = offer(found, Asked(query, _synthesis(session, problem_type)), top=top)
+    menu = offer(found, Asked(query, synthesis(session, problem_type)), top=top)
     kept = None
     if session is not None:
         scores = None if menu.asked.synthesis is None else menu.scores
@@ -83,13 +83,6 @@ def command(
     else:
         text = as_menu.render(menu, found, kept=kept, everything=everything)
         output.text(page.render_targets(text, offers[: menu.length] if session else ()))
-
-
-def _synthesis(session: Session | None, problem_type: str | None) -> Synthesis | None:
-    if session is None:
-        return Synthesis(problem_type.lower()) if problem_type else None
-    said = problem_type or {**session.params, **session.state}.get("problem_type")
-    return synthesis(session, str(said)) if said else None
 
 
 def _offer(at: Desk, session: Session | None, candidate: Candidate) -> dict[str, Any]:
