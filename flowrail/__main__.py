@@ -29,4 +29,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    if __spec__ is not None and not sys.flags.safe_path:
+        del sys.path[0]  # `python -m` puts the current folder there, and its `click.py` would be imported
     sys.exit(main())

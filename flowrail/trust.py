@@ -12,6 +12,7 @@ import os
 import shlex
 import stat
 from collections.abc import Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from flowrail import _files
@@ -93,11 +94,12 @@ def require(folder: str, state: str, *, skill: str, why: str, instead: str = "",
 
 
 def allowance(folder: str, state: str) -> Allowance | None:
-    """Return what was allowed of *folder*, or `None`."""
+    """Return what was allowed of *folder*, or `None`; what another user may have written allows nothing."""
     try:
+        _files.check_private_dir(os.path.join(state, "trust"))
         data = json.loads(_files.read_bounded(_place(folder, state), limit=LARGEST_FILE, what="an allowance"))
         return Allowance(str(data["folder"]), str(data["digest"]), dict(data["files"]), str(data["at"]))
-    except (DocumentError, ValueError, KeyError, TypeError, RecursionError):
+    except (DocumentError, StorageError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -140,14 +142,16 @@ def _walk(root: str, below: str) -> list[tuple[str, bool]]:
     while pending:
         here = pending.pop()
         try:
-            entries = list(os.scandir(os.path.join(root, here)))
+            with os.scandir(os.path.join(root, here)) as scanned:
+                entries = [
+                    (each.name, each.stat(follow_symlinks=False)) for each in islice(scanned, MOST_FILES + 1)
+                ]
         except OSError as error:
             raise _refused(
                 root, f"has a part that cannot be read: {here or '.'} ({error.strerror})"
             ) from None
-        for entry in entries:
-            path = os.path.join(here, entry.name)
-            about = entry.stat(follow_symlinks=False)
+        for name, about in entries:
+            path = os.path.join(here, name)
             if stat.S_ISDIR(about.st_mode):
                 pending.append(path)
             elif stat.S_ISREG(about.st_mode):

@@ -185,6 +185,49 @@ def test_what_was_allowed_is_kept_for_its_user_only(folder: Path, state: str) ->
     assert (allowance.at, list(allowance.files)) == ("now", ["steps/first.md", "workflow.py"])
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_what_another_user_may_have_written_allows_nothing(folder: Path, state: str) -> None:
+    trust.allow(trust.snapshot(str(folder)), state, at="now")
+
+    os.chown(Path(state, "trust"), 12345, -1)
+
+    assert trust.allowance(str(folder), state) is None
+
+
+def test_a_link_for_the_folder_of_allowances_allows_nothing(folder: Path, state: str, tmp_path: Path) -> None:
+    trust.allow(trust.snapshot(str(folder)), state, at="now")
+
+    Path(state, "trust").rename(tmp_path / "elsewhere")
+    Path(state, "trust").symlink_to(tmp_path / "elsewhere")
+
+    assert trust.allowance(str(folder), state) is None
+
+
+def link_in(skill: Path) -> None:
+    (skill / "steps" / "first.md").unlink()
+    (skill / "steps" / "first.md").symlink_to("../workflow.py")
+
+
+def folder_becomes_a_link(skill: Path) -> None:
+    (skill / "steps").rename(skill.parent / "elsewhere")
+    (skill / "steps").symlink_to(skill.parent / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [(link_in, "steps/first.md"), (folder_becomes_a_link, "steps"), (link, "odd"), (pipe, "odd")],
+)
+def test_what_became_a_link_is_named(
+    folder: Path, state: str, change: Callable[[Path], None], named: str
+) -> None:
+    trust.allow(trust.snapshot(str(folder)), state, at="now")
+
+    change(folder)
+
+    with pytest.raises(TrustError, match=f"holds `{named}`, which is no plain file"):
+        trust.require(str(folder), state, skill="a-skill", why="is code")
+
+
 def test_names_that_are_no_text_have_a_digest(folder: Path, state: str) -> None:
     (Path(os.fsdecode(os.fsencode(folder) + b"/odd\xff"))).touch()
 

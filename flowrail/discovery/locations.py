@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -124,10 +124,14 @@ def look(
 
 
 def find_project_root(cwd: str) -> str:
-    """Return the nearest folder, from *cwd* upwards, that holds `.flow` or `.git`; else *cwd* itself."""
+    """Return the nearest folder, from *cwd* upwards, that holds `.flow` or `.git`; else *cwd* itself.
+
+    What another user put into a folder above, such as `/tmp`, makes that folder nobody's project.
+    """
     here = os.path.realpath(cwd)
+    owners = _owners(here)
     for folder in _ancestors(here):
-        if _exists(os.path.join(folder, ".flow")) or _is_repository(folder):
+        if _owner(os.path.join(folder, ".flow")) in owners or _is_repository(folder, owners):
             return folder
     return here
 
@@ -184,7 +188,8 @@ def _identity(found: os.stat_result | str) -> tuple[int, int]:
 
 def _repository(start: str) -> str | None:
     """Return the nearest folder that holds `.git`, be it a folder or a worktree's or submodule's pointer."""
-    return next((folder for folder in _ancestors(start) if _is_repository(folder)), None)
+    owners = _owners(start)
+    return next((folder for folder in _ancestors(start) if _is_repository(folder, owners)), None)
 
 
 def _superproject(work_tree: str, ask_git: AskGit | None) -> tuple[str | None, str]:
@@ -210,21 +215,37 @@ def _git_folder(work_tree: str) -> str:
     """Return where the repository's data are: `.git`, or the folder that a `.git` file points to."""
     path = os.path.join(work_tree, ".git")
     try:
-        with open(path, "rb", buffering=0) as file:
-            pointer = file.read(_POINTER_LIMIT) or b""
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            pointer = os.read(fd, _POINTER_LIMIT)
+        finally:
+            os.close(fd)
     except OSError:
         return path
-    if not pointer.startswith(b"gitdir:"):
+    if not pointer.startswith(b"gitdir:") or b"\0" in pointer:
         return path
     return os.path.normpath(os.path.join(work_tree, os.fsdecode(pointer[7:].strip())))
 
 
-def _is_repository(folder: str) -> bool:
+def _is_repository(folder: str, owners: Collection[int]) -> bool:
     try:
-        mode = os.stat(os.path.join(folder, ".git")).st_mode
+        about = os.stat(os.path.join(folder, ".git"))
     except OSError:
         return False
-    return stat.S_ISDIR(mode) or stat.S_ISREG(mode)
+    return (stat.S_ISDIR(about.st_mode) or stat.S_ISREG(about.st_mode)) and about.st_uid in owners
+
+
+def _owners(folder: str) -> Collection[int]:
+    """Return whose repositories count for *folder*: this user's, root's, and those of the folder's owner."""
+    own = _owner(folder)
+    return {0, os.geteuid()} if own is None else {0, os.geteuid(), own}
+
+
+def _owner(path: str) -> int | None:
+    try:
+        return os.stat(path).st_uid
+    except OSError:
+        return None
 
 
 def _exists(path: str) -> bool:

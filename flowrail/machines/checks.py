@@ -27,6 +27,7 @@ from flowrail.machines.definition import (
 from flowrail.machines.findings import Finding, Locate, Path, Raw
 
 LARGEST_ACTIONS = 64_000
+MOST_TRANSITIONS = 5_000
 
 
 def check_workflow(
@@ -252,6 +253,42 @@ def _ways_past(workflow: Definition) -> Iterator[Raw]:
                 "give the steps with `when` a `skip` way to one without",
                 step.id,
             )
+    yield from _too_many_ways_past(workflow)
+
+
+def _too_many_ways_past(workflow: Definition) -> Iterator[Raw]:
+    """Find the step at which a machine would have more transitions than can be made in a moment."""
+    lengths: dict[str | None, int] = {}
+    total = 0
+    for index, step in enumerate(workflow.steps):
+        total += sum(1 + _length(workflow, target, lengths) for target in step.ways.values())
+        if total > MOST_TRANSITIONS:
+            yield Raw(
+                "FR116",
+                ("steps", index),
+                f"with step `{step.id}` there are more than {MOST_TRANSITIONS} ways, each step that may not apply "
+                "being tried for those before it",
+                "part the workflow, or lead `skip` past several steps at once",
+                step.id,
+            )
+            return
+
+
+def _length(workflow: Definition, target: str | None, lengths: dict[str | None, int]) -> int:
+    """Return how many steps in a row, from *target* on, may not apply."""
+    chain: list[str | None] = []
+    step = workflow.get(target)
+    while target not in lengths and step is not None and step.when is not None:
+        lengths[target] = 0  # the answer for a circle, should it come back here
+        chain.append(target)
+        over = graph.passing_over(step)
+        target = step.way(over) if over is not None else None
+        step = workflow.get(target)
+    length = lengths.get(target, 0)
+    for each in reversed(chain):
+        length += 1
+        lengths[each] = length
+    return lengths[chain[0]] if chain else length
 
 
 def _limits(workflow: Definition) -> Iterator[Raw]:

@@ -7,6 +7,7 @@ step itself is computed the graph is not whole, and its rules are not judged.
 from __future__ import annotations
 
 import ast
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -32,6 +33,7 @@ from flowrail.machines.findings import Finding
 from flowrail.machines.params import Arg
 from flowrail.machines.source_places import SourcePlaces, signature_of
 
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 DEEPEST = 60
 MOST_VALUES = 50_000
 LONGEST_TEXT = 1_000_000
@@ -72,11 +74,21 @@ class _UnreadableError(Exception):
         self.what = what
 
 
+def parsed(data: bytes) -> ast.Module:
+    """Return *data* as a tree, without what Python would say of it on the terminal.
+
+    Raises SyntaxError, ValueError, RecursionError or MemoryError (all `UNREADABLE`).
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(data)
+
+
 def read_python(data: bytes, address: str, source: str) -> tuple[Definition, list[Finding]]:
     """Return the workflow that *data* defines as far as it can be read, and what was found."""
     try:
-        tree = ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        tree = parsed(data)
+    except UNREADABLE as error:
         line = getattr(error, "lineno", None) or 1
         what = getattr(error, "msg", None) or type(error).__name__
         finding = Finding(

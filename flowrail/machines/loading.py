@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from flowrail._files import read_bounded
 from flowrail.errors import DocumentError, FlowError, UsageError
-from flowrail.machines.literal import read_python
+from flowrail.machines.literal import UNREADABLE, parsed, read_python
 from flowrail.machines.wording import did_you_mean
 from flowrail.machines.workflow import Workflow
 
@@ -127,8 +127,8 @@ def _look_into(module: str, path: str, places: dict[str, Place], skipped: dict[s
     if b"WORKFLOW" not in data:
         return
     try:
-        tree = ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        tree = parsed(data)
+    except UNREADABLE as error:
         skipped[path] = f"is no Python: {getattr(error, 'msg', None) or type(error).__name__}"
         return
     if not any(_assigns(node) for node in tree.body):

@@ -20,7 +20,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 class AsProcess:
-    """Runs every command as ``python -m flowrail``."""
+    """Runs every command as ``python -P -m flowrail``."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class AsProcess:
     def _answer(self, words: Sequence[str]) -> tuple[int, str, str]:
         try:
             done = self._run(
-                [sys.executable, "-m", "flowrail", *words],
+                [sys.executable, "-P", "-m", "flowrail", *words],
                 capture_output=True,
                 text=True,
                 encoding="utf-8",
@@ -78,7 +78,7 @@ class AsProcess:
 def exit_status(words: Sequence[str], *, environ: Mapping[str, str] | None = None) -> int:
     """Return the exit status of one command, run as a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "flowrail", *words],
+        [sys.executable, "-P", "-m", "flowrail", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

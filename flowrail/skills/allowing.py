@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from flowrail.discovery.frontmatter import read_frontmatter
+from flowrail.discovery.metadata import read_metadata
+from flowrail.discovery.scan import SKILL_FILE
+from flowrail.machines.folder import LARGEST_PYTHON
+from flowrail.machines.literal import UNREADABLE, parsed
 from flowrail.trust import Snapshot
 
+LONGEST, MOST_NAMES = 500, 60
 _REACHES = {
     "starts processes": {"subprocess", "os", "multiprocessing", "pty", "shutil"},
     "opens the network": {
@@ -30,26 +36,43 @@ def about(now: Snapshot) -> Iterator[str]:
     yield f"digest {now.digest}"
     for path, mark in now.files.items():
         yield f"  {path} ({len(now.contents[path])} bytes{', executable' if mark.startswith('x') else ''})"
+    yield from _runs(now)
     imports: set[str] = set()
     for path, data in now.contents.items():
-        if path.endswith(".py"):
-            names = _imports(data)
-            if names is None:
-                yield f"{path} is no Python that can be read"
-            else:
-                imports |= names
+        if not path.endswith(".py"):
+            continue
+        names = _imports(data) if len(data) <= LARGEST_PYTHON else None
+        if names is None:
+            yield f"{path} is {'no Python that can be read' if len(data) <= LARGEST_PYTHON else 'too large to look into'}"
+        else:
+            imports |= names
     if imports:
-        yield f"imports {', '.join(sorted(imports))}"
+        yield f"imports {_listed(imports)}"
     for what, modules in _REACHES.items():
         reached = sorted(imports & modules)
         if reached:
             yield f"may be code that {what}: {', '.join(reached)}"
 
 
+def _runs(now: Snapshot) -> Iterator[str]:
+    """Yield what would be started: the workflow's own code, and the health check."""
+    if "workflow.yaml" not in now.contents and "workflow.py" in now.contents:
+        yield "runs workflow.py whenever a step of it is shown or reported"
+    front = read_frontmatter(now.contents.get(SKILL_FILE, b""), SKILL_FILE)
+    command = read_metadata(front, SKILL_FILE).declared.health_check
+    if command:
+        yield f"runs, when a health check is asked for: {command[:LONGEST]}"
+
+
+def _listed(names: Collection[str]) -> str:
+    shown = [name[:60] for name in sorted(names)[:MOST_NAMES]]
+    return ", ".join(shown) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+
+
 def _imports(data: bytes) -> set[str] | None:
     try:
-        tree = ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parsed(data)
+    except UNREADABLE:
         return None
     names: set[str] = set()
     for node in ast.walk(tree):

@@ -224,12 +224,24 @@ def test_a_person_is_asked_at_the_terminal(answer: str, status: int) -> None:
     assert (flow("step", "py").status == 0) == (status == 0)
 
 
-def at_a_terminal(words: list[str], answer: str) -> tuple[str, int]:
+def test_a_person_sees_what_they_allow_though_the_answer_goes_elsewhere() -> None:
+    folder = put_python("py", before="import subprocess\n")
+
+    said, ended = at_a_terminal(
+        ["trust", "py"], "no", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
+    )
+
+    assert ended == 7
+    assert f"folder {folder}" in said
+    assert "may be code that starts processes: subprocess" in said
+
+
+def at_a_terminal(words: list[str], answer: str, before: str = "") -> tuple[str, int]:
     """Run a command at a terminal of its own, and answer its question; standard input is closed."""
     pid, terminal = pty.fork()
     if pid == 0:  # pragma: no cover - the other process
         os.close(0)
-        os.execv(sys.executable, [sys.executable, "-c", ENTRY, *words])  # noqa: S606 - no shell, as meant
+        os.execv(sys.executable, [sys.executable, "-c", before + ENTRY, *words])  # noqa: S606 - no shell, as meant
     said, answered, end = "", False, time.monotonic() + 20
     while time.monotonic() < end:
         ready, _, _ = select.select([terminal], [], [], 0.5)

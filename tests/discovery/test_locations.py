@@ -250,3 +250,30 @@ def test_the_nearer_scope_is_the_smaller_one() -> None:
 
 def test_a_root_needs_only_a_path_a_scope_and_where_it_comes_from() -> None:
     assert Root("/x", Scope.EXTRA, "--root").problem == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("what", [".git", ".flow"])
+def test_what_another_user_put_above_makes_that_nobodys_project(tree: Path, what: str) -> None:
+    cwd = tree / "mine"
+    folders(cwd, tree / what, tree / ".claude/skills")
+    assert find_project_root(str(cwd)) == str(tree)
+
+    os.chown(tree / what, 12345, -1)
+
+    assert find_project_root(str(cwd)) == str(cwd)
+    assert skill_roots(str(cwd), str(tree / "home"), {}) == ()
+    os.chown(cwd, 12345, -1)  # as in a container where all of a mounted folder is somebody's
+    assert find_project_root(str(cwd)) == str(tree)
+
+
+@pytest.mark.parametrize(
+    "pointer", [b"gitdir: a\0b", b"gitdir:", b"gitdir: " + b"x" * 5_000, b"gitdir: \xff/\n"]
+)
+def test_a_pointer_to_nowhere_is_no_trouble(tree: Path, pointer: bytes) -> None:
+    folders(tree / ".claude/skills")
+    (tree / ".git").write_bytes(pointer)
+
+    (only,) = skill_roots(str(tree), str(tree / "home"), {}, ask_git=lambda *_: (False, ""))
+
+    assert only.origin == "cwd"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from support.workflows import linear, loop, step, unchecked, workflow, workflows
 
-from flowrail.machines.checks import LARGEST_ACTIONS, check_workflow, raise_errors
+from flowrail.machines.checks import LARGEST_ACTIONS, MOST_TRANSITIONS, check_workflow, raise_errors
 from flowrail.machines.definition import Definition, Outcome, Rule, StepContext, Variant
 from flowrail.machines.delegation import Dispatch
 from flowrail.machines.findings import CODES, Finding, WorkflowError
@@ -349,3 +349,15 @@ def test_a_handlers_own_parameters_are_checked_like_declared_ones() -> None:
     found = check_workflow(unchecked(step("a", handler=handler)))
 
     assert {each.code for each in found} == {"FR122"}
+
+
+def test_a_workflow_of_which_no_machine_can_be_made_in_a_moment_is_a_mistake() -> None:
+    skipping = {"actions": ["x"], "when": "never == 'x'"}
+    steps = [step(f"s{number}", **skipping, next={"ok": f"s{number + 1}"}) for number in range(1, 120)]
+    chained = [step("s0", next={"ok": "s1"}), *steps, step("s120")]
+    declared = {"never": Arg(default="")}
+
+    (found,) = [each for each in check_workflow(unchecked(*chained, params=declared)) if each.code == "FR116"]
+
+    assert found.severity == "error"
+    assert f"more than {MOST_TRANSITIONS} ways" in found.message

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from flowrail import trust
@@ -27,9 +29,10 @@ def command(skill: str, digest: str | None, roots: tuple[str, ...]) -> None:
     here = Here(roots=roots)
     found = find(skill, here.roots)
     now = trust.snapshot(found.folder)
-    output.text("\n".join(one_line(line) for line in about(now)))
+    shown = "\n".join(one_line(line) for line in about(now))
+    output.text(shown)
     if digest is None:
-        _ask(skill, now.digest, trust.asking(skill, named_root(found)))
+        _ask(skill, "" if sys.stdout.isatty() else shown, now.digest, trust.asking(skill, named_root(found)))
     elif digest != now.digest:
         raise TrustError(
             f"the folder's digest is {now.digest}, not {digest[:80]}",
@@ -41,10 +44,14 @@ def command(skill: str, digest: str | None, roots: tuple[str, ...]) -> None:
     output.text(f"{skill} may run as it is now; `{back}` takes that back")
 
 
-def _ask(skill: str, digest: str, hint: str) -> None:
-    """Ask on the terminal itself, so that nothing piped in can answer; *hint* says how a person comes here."""
+def _ask(skill: str, shown: str, digest: str, hint: str) -> None:
+    """Ask on the terminal itself, so that nothing piped in can answer; *hint* says how a person comes here.
+
+    Where the answer goes elsewhere the person is *shown* what it is about on the terminal too.
+    """
     try:
         with open("/dev/tty", "r+b", buffering=0) as terminal:
+            terminal.write(f"{shown}\n".encode() if shown else b"")
             terminal.write(f"Allow skill {skill} to run its code as you? Type yes: ".encode())
             answer = terminal.readline(64).strip().lower()
     except OSError:

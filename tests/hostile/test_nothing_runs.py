@@ -1,0 +1,176 @@
+"""Looking never runs: told by Python's own audit of what is compiled, executed, imported and started."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from support.canary import canary, plant
+from support.sandbox import clean_environment, flow, put_python, put_skill, refused, told
+
+from flowrail.cli.main import COMMANDS
+
+WATCHED = """
+import io, json, os, sys
+from contextlib import redirect_stderr, redirect_stdout
+
+seen = []
+WATCH = {"exec", "import", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "ctypes.dlopen",
+         "socket.connect", "socket.getaddrinfo", "urllib.Request", "marshal.loads", "pickle.find_class", "code.__new__"}
+
+def watch(event, args):
+    if event not in WATCH:
+        return
+    if event == "exec":
+        seen.append([event, getattr(args[0], "co_filename", "")])
+    elif event == "import":
+        seen.append([event, str(args[1] or args[0])])
+    elif event == "marshal.loads":
+        return
+    else:
+        seen.append([event, str(args[:2])[:300]])
+
+from flowrail.cli.main import main
+sys.addaudithook(watch)
+out = []
+for words in json.loads(sys.argv[1]):
+    del seen[:]
+    text = io.StringIO()
+    with redirect_stdout(text), redirect_stderr(text):
+        try:
+            status = main(words)
+        except SystemExit as error:
+            status = error.code
+    out.append([words, status, list(seen), [p for p in sys.path], sorted(
+        name for name, module in list(sys.modules.items()) if str(getattr(module, "__file__", "")).startswith(os.getcwd()))])
+print(json.dumps(out))
+"""
+LOOKING = (
+    ["list"], ["list", "--json"], ["show", "py"], ["show", "evil"], ["check"], ["check", "py", "--json"],
+    ["check", ".claude/skills/py/workflow.py"], ["diagram", "py"], ["diagram", "evil"], ["discover", "--all"],
+    ["discover", "--recursive", "--rescan"], ["discover", "--why", "py"], ["doctor"], ["registry", "show"],
+    ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["status"], ["verify"],
+    ["audit"], ["handoff", "status"], ["handoff", "targets"], ["handoff", "validate", "yaml.py"],
+    ["handoff", "diagram"], ["schema", "workflow"], ["trust", "py", "--digest", "0"], ["untrust", "py"],
+    ["prune", "--dry-run"],
+)  # fmt: skip
+RUNNING = (
+    ["step", "py"], ["start", "py"], ["preview", "py", "first"], ["test", "py"], ["coverage", "py"],
+    ["handoff", "send", "py", "--health-check"],
+)  # fmt: skip
+"""What would run the code of a skill that a person allowed, and refuses here."""
+
+
+def put_all() -> None:
+    plant()
+    put_python("py", before=f"import helper\nopen({str(canary())!r}, 'w').close()\n")
+    put_skill(
+        "evil", texts={"workflow.py": f"open({str(canary())!r}, 'w').close()\n", "__init__.py": "1/0\n"}
+    )
+
+
+def test_nothing_of_a_project_is_compiled_executed_or_imported() -> None:
+    put_all()
+    here = str(Path.cwd())
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", WATCHED, json.dumps([*LOOKING, *RUNNING])],
+        env=clean_environment(), capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    ran = json.loads(done.stdout)
+
+    assert len(ran) == len(LOOKING) + len(RUNNING)
+    first_path = ran[0][3]
+    for words, status, seen, path, modules in ran:
+        assert status in range(8), words
+        assert path == first_path, words
+        assert modules == [], words
+        for event, what in seen:
+            assert event in {"exec", "import"}, (words, event, what)
+            assert not what.startswith(here), (words, event, what)
+            assert what != "<unknown>", (words, event, what)  # what `ast.parse` reads is called so
+    assert {words[0]: status for words, status, *_ in ran if words in list(RUNNING[:3])} == {
+        "step": 7, "start": 7, "preview": 7,
+    }  # fmt: skip
+    assert not canary().exists()
+    assert not list(Path.cwd().rglob("__pycache__"))
+
+
+def test_the_audit_sees_what_is_run() -> None:
+    folder = put_python("py", before=f"open({str(canary())!r}, 'w').close()\n")
+    allowed = flow("trust", "py", "--digest", "0").out.partition("digest ")[2].split()[0]
+    assert flow("trust", "py", "--digest", allowed).status == 0
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", WATCHED, json.dumps([["step", "py"]])],
+        env=clean_environment(), capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+
+    ((_, status, seen, *_),) = json.loads(done.stdout)
+    assert status == 0
+    assert ["exec", str(folder / "workflow.py")] in seen
+    assert canary().exists()
+
+
+def test_python_m_leaves_the_current_folder_alone() -> None:
+    plant()
+    for name in (
+        "typing.py",
+        "re.py",
+        "os.py",
+        "json.py",
+        "shlex.py",
+        "sitecustomize.py",
+        "usercustomize.py",
+    ):
+        Path(name).unlink()  # what Python itself imports before it comes to us: `python -P -m flowrail`
+
+    for words in (["list"], ["doctor", "--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "flowrail", *words],
+            env=clean_environment(), capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+
+    assert not canary().exists()
+
+
+def test_every_command_has_been_thought_of() -> None:
+    acting = {
+        "abandon", "adopt", "answer", "ask", "claim", "finding", "finish", "fork", "history", "hook", "install",
+        "mcp", "migrate", "new", "record", "replay", "resume", "rewind", "uninstall",
+    }  # fmt: skip
+
+    assert {words[0] for words in (*LOOKING, *RUNNING)} | acting >= set(COMMANDS)
+
+
+def test_a_session_of_code_that_changed_runs_nothing_of_it() -> None:
+    put_python("py")
+    digest = flow("trust", "py", "--digest", "0").out.partition("digest ")[2].split()[0]
+    flow("trust", "py", "--digest", digest)
+    session = told("step", "py")["session"]
+    put_python("py", before=f"open({str(canary())!r}, 'w').close()\n")
+
+    for words in (
+        ["step", "py"],
+        ["resume", session],
+        ["step", "py", "done"],
+        ["fork", session, "--at", "0"],
+    ):
+        assert refused(*words)[0] == 7, words
+    for words in (["rewind", session, "--to", "0"], ["migrate", session, "--plan"], ["migrate", session]):
+        assert flow(*words).status in {4, 5, 7}, words
+    for words in (["status"], ["history", session], ["verify", session], ["abandon", session]):
+        flow(*words)
+    assert not canary().exists()
+
+
+def test_a_skill_behind_a_link_is_the_projects_still() -> None:
+    put_python("py", where=Path("elsewhere"), before=f"open({str(canary())!r}, 'w').close()\n")
+    Path(".claude/skills").mkdir(parents=True)
+    Path(".claude/skills/py").symlink_to(Path("elsewhere/py").resolve())
+
+    assert refused("step", "py")[0] == 7
+    assert not canary().exists()
