@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -126,14 +127,12 @@ def _end_of(path: str) -> bytes:
         return b""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except (OSError, ValueError):
+    except OSError:
         return b""
     try:
         about = os.fstat(fd)
-        if about.st_uid != os.geteuid() or not os.path.isfile(path):
+        if about.st_uid != os.geteuid() or not stat.S_ISREG(about.st_mode):
             return b""
         return os.pread(fd, LONGEST_TRANSCRIPT, max(0, about.st_size - LONGEST_TRANSCRIPT))
-    except OSError:
-        return b""
     finally:
         os.close(fd)

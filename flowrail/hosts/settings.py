@@ -101,7 +101,8 @@ def without_hooks(text: str, *, source: str) -> str:
     gone = {name for name, each in held.items() if _holds_nothing(root.member(name), each)}
     parts = taken_out(text, root, [at for at, (name, _) in enumerate(root.names) if name in gone])
     for name in held.keys() - gone:
-        parts += _within(text, root.member(name), held[name])
+        inner = root.member(name)
+        parts += _within(text, inner, held[name]) if inner is not None else []
     return without(text, parts)
 
 
@@ -199,10 +200,8 @@ def _holds_nothing(node: Node | None, held: list[_Held]) -> bool:
     return bool(held) and node is not None and len(gone) == len(node.inner)
 
 
-def _within(text: str, node: Node | None, held: list[_Held]) -> list[tuple[int, int]]:
+def _within(text: str, node: Node, held: list[_Held]) -> list[tuple[int, int]]:
     """Return the parts of a member that go; a list that would be empty then goes with its name."""
-    if node is None:
-        return []
     names = {each.name for each in held if len(each.numbers) == len(each.node.inner)}
     parts = taken_out(text, node, [at for at, (own, _) in enumerate(node.names) if own in names])
     for each in held:

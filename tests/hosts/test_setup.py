@@ -288,6 +288,16 @@ def test_a_users_own_settings_may_be_a_link_and_the_projects_may_not(tmp_path: P
     assert real.read_text() == "{}\n"
 
 
+def test_settings_that_are_no_text_or_hold_none_of_ours_are_left_alone() -> None:
+    assert "there are none" in flow("hook", "uninstall").out
+    before = put('{"model": "opus"}')
+    assert "there are none" in flow("hook", "uninstall").out
+    assert now() == before
+    PROJECT.write_bytes(b"\xff\xfe{}")
+    assert flow("hook", "install", "--json").status == 2
+    assert PROJECT.read_bytes() == b"\xff\xfe{}"
+
+
 def test_codex_has_a_file_of_its_own() -> None:
     out = flow("hook", "install", "--host", "codex").out
     assert "/hooks" in out

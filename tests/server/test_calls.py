@@ -50,6 +50,13 @@ ID = "a-skill-abc234"
             {"session": ID, "answers": {"go": "Yes", "x": ["a", "b"]}},
         ),
         (f"flow finding add {ID}", "finding", {"session": ID}),
+        (
+            "flow handoff receive p.json --sha256 ab",
+            "handoff",
+            {"action": "receive", "file": "p.json", "sha256": "ab"},
+        ),
+        (f"flow handoff send x --session {ID}", "handoff", {"action": "send", "target": "x", "session": ID}),
+        ("flow handoff cancel h-1", "handoff", {"action": "cancel", "handoff": "h-1"}),
     ],
 )
 def test_a_command_that_is_printed_has_its_call(line: str, tool: str, arguments: dict[str, object]) -> None:
@@ -64,6 +71,8 @@ def test_a_command_that_is_printed_has_its_call(line: str, tool: str, arguments:
     [
         "",
         "flow step by step",
+        "flow handoff diagram",
+        "flow handoff targets x",
         "flow",
         "ls -l",
         "flow trust a-skill",

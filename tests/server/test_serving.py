@@ -16,6 +16,8 @@ import pytest
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from support.agents import put_lead
+from support.handing import ours, target
+from support.handing import session as session_to_hand_over
 from support.sandbox import (
     ASKING,
     BUNDLED,
@@ -208,17 +210,42 @@ def test_skills_and_targets_are_listed_and_work_is_handed_over(tools: Tools) -> 
     skills = {each["name"] for each in tools.told("discover")["skills"]}
     assert skills >= {*BUNDLED, "small", "asking"}
     assert "candidates" in tools.told("discover", what="targets", problem_type="research")
+    session = tools.told("start", skill="small")["session"]
+    assert "candidates" in tools.told("discover", what="targets", problem_type="research", session=session)
+
+
+def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
+    ours("next")
+    target("outside")
     assert tools.told("handoff", action="status") == {"handoffs": []}
-    session = tools.told("start", skill="problem-analysis")["session"]
-    sent = tools(
-        "handoff",
-        action="send",
-        target="solution-design",
-        session=session,
-        facts={"problem_type": "analytical"},
+    sent = tools.told("handoff", action="send", target="next", session=session_to_hand_over())
+    assert tools.told("handoff", action="status")["handoffs"][0]["handoff"] == sent["handoff"]
+    assert tools.told("handoff", action="status", handoff=sent["handoff"])["phase"] == "invocation"
+    taken = tools.told(
+        sent["receive_call"]["tool"], **sent["receive_call"]["arguments"], params={"prompt": "Shall we?"}
     )
-    by_command = flow("handoff", "send", "solution-design", "--session", session, "--json").data
-    assert sent[2] == ("error" in by_command)
+    assert (taken["skill"], taken["params"]["prompt"]) == ("next", "Shall we?")
+    assert taken["handoff"]["claim"]["session"] == taken["session"]
+    within = tools.told("handoff", action="send", target="outside", session=session_to_hand_over())
+    received = tools.told("handoff", **within["receive_call"]["arguments"])
+    assert received["handoff_payload"]["target"]["skill"] == "outside"
+    third = tools.told("handoff", action="send", target="next", session=session_to_hand_over())
+    assert (
+        tools.told("handoff", action="cancel", handoff=third["handoff"], reason="no need")["phase"]
+        != "invocation"
+    )
+    assert tools.refused("handoff", action="retry", handoff=third["handoff"])["code"]
+    assert tools.refused("handoff", action="send", target="next")["code"] == "SEVERAL_OPEN"
+    assert tools.refused("handoff", action="receive")["code"] == "USAGE"
+
+
+def test_a_fault_of_ours_is_an_answer_too(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(*_: object) -> None:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr("flowrail.cli.server.verbs.runs.begin", fault)
+    assert "ZeroDivisionError: a fault" in tools.refused("start", skill="small")["message"]
+    assert tools.told("status") == {"sessions": []}
 
 
 def test_open_sessions_can_be_read_and_bundled_skills_begin(tools: Tools) -> None:

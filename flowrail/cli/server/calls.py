@@ -17,13 +17,14 @@ from flowrail.formatters.escape import xml_text
 from flowrail.machines.definition import DONE, REPORTABLE
 
 _COMMAND = re.compile(
-    r"(?<![\w/.-])flow (?:step|start|resume|status|claim|finish|ask|answer|finding add)\b[^\n<`]*"
+    r"(?<![\w/.-])flow (?:step|start|resume|status|claim|finish|ask|answer|finding add|handoff)\b[^\n<`]*"
 )
 _OPTIONS = {
     "--session": "session",
     "--token": "token",
     "--as": "holder",
     "--reason": "reason",
+    "--sha256": "sha256",
     "--format": "",
 }
 _ASSIGNED = {"-s": "facts", "--set": "facts", "-p": "params", "--param": "params"}
@@ -48,9 +49,10 @@ def call_of(command: str, store: str) -> Call | None:
     except ValueError:
         return None
     parsed = _parsed(words, store)
-    if program != "flow" or parsed is None or (verb not in _WORDS and verb != "answer"):
+    if program != "flow" or parsed is None:
         return None
-    named = _answered(parsed[0]) if verb == "answer" else _named(verb, parsed[0])
+    read = {"answer": _answered, "handoff": _handed}.get(verb)
+    named = read(parsed[0]) if read else _named(verb, parsed[0])
     return None if named is None else Call(_TOOL.get(verb, verb), named | parsed[1])
 
 
@@ -127,11 +129,14 @@ _WORDS: dict[str, tuple[str, ...]] = {
 _FIXED = {"add", "-"}
 _REPORTS = {DONE, *(str(outcome) for outcome in REPORTABLE)}
 _TOOL = {"resume": "step"}
+_HANDED = {"send": "target", "receive": "file", "status": "handoff", "retry": "handoff", "cancel": "handoff"}
 
 
 def _named(verb: str, words: Sequence[str]) -> dict[str, Any] | None:
     """Return the words of a command by their names; `None` where it has others."""
-    names = _WORDS[verb]
+    names = _WORDS.get(verb, ())
+    if not names:
+        return None
     if verb == "step" and len(words) == 1:
         names = names[:1]
     if verb == "finish" and len(words) == 2:  # noqa: PLR2004 - called off, so without an outcome
@@ -143,6 +148,13 @@ def _named(verb: str, words: Sequence[str]) -> dict[str, Any] | None:
     ):
         return None
     return {name: word for name, word in zip(names, words, strict=True) if name not in _FIXED}
+
+
+def _handed(words: Sequence[str]) -> dict[str, Any] | None:
+    """Return what the words of a handoff's command say: what is done, and with what."""
+    if len(words) != 2 or words[0] not in _HANDED:  # noqa: PLR2004 - an action and its object
+        return None
+    return {"action": words[0], _HANDED[words[0]]: words[1]}
 
 
 def _answered(words: Sequence[str]) -> dict[str, Any] | None:

@@ -30,7 +30,7 @@ def place(*, store: str | None, roots: Sequence[str]) -> Place:
     return Place(world, lambda: desk_in(Here(store=store, roots=roots), world(), wait=WAIT), _taking_over)
 
 
-def _taking_over(world: World) -> Callable[[Payload], Ours | None]:
+def _taking_over(world: World, given: Sequence[str]) -> Callable[[Payload], Ours | None]:
     """Return how a receiver's session is begun, `None` where the target is no workflow of ours."""
 
     def ours(payload: Payload) -> Ours | None:
@@ -42,7 +42,7 @@ def _taking_over(world: World) -> Callable[[Payload], Ours | None]:
 
         def begin(session_id: str, taken: Payload, received: Mapping[str, Any]) -> None:
             filled = params_from(what.workflow.params, taken)
-            taking_over.begin(world, what, session_id, filled=filled, given=(), received=received)
+            taking_over.begin(world, what, session_id, filled=filled, given=tuple(given), received=received)
 
         return Ours(begin, lambda: world.store.new_id(skill))
 

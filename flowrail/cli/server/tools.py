@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from flowrail.cli.server import verbs
 from flowrail.cli.server.verbs import Place, Told
-from flowrail.errors import UsageError
+from flowrail.errors import FlowError, UsageError
 from flowrail.machines.wording import did_you_mean
 
 INSTRUCTIONS = """\
@@ -38,6 +38,12 @@ class WrongArgumentsError(UsageError):
     """A tool was called with arguments that it does not take."""
 
     code = "WRONG_ARGUMENTS"
+
+
+class FaultError(FlowError):
+    """A tool failed in a way that nobody foresaw; the server lives on."""
+
+    code = "FAULT"
 
 
 class Tool(NamedTuple):

@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
     world: Callable[[], World]
     desk: Callable[[], Desk]
-    take_over: Callable[[World], Callable[..., Any]]
+    take_over: Callable[[World, list[str]], Callable[..., Any]]
 
 
 def step(place: Place, given: Given) -> Told:
@@ -250,7 +250,7 @@ def handoff(place: Place, given: Given) -> Told:
 
 def _received(place: Place, world: World, at: Desk, given: Given) -> Told:
     asked = Receiving(_needed(given, "file", "receive"), given.get("sha256", ""), given.get("force", False))
-    received = receive(at, asked, place.take_over(world))
+    received = receive(at, asked, place.take_over(world, _texts(given.get("params"))))
     told = item(at, received.handoff)
     if not received.session:
         return _handoff(world, {**told, "handoff_payload": received.payload.handoff})

@@ -21,10 +21,10 @@ from flowrail import __version__
 from flowrail.cli.output import error_data
 from flowrail.cli.server import shelf
 from flowrail.cli.server.calls import in_calls
-from flowrail.cli.server.tools import INSTRUCTIONS, TOOLS, call
+from flowrail.cli.server.tools import INSTRUCTIONS, TOOLS, FaultError, call
 from flowrail.cli.server.verbs import Place, Told
-from flowrail.errors import FlowError, StorageError
-from flowrail.formatters.escape import visible
+from flowrail.errors import FlowError
+from flowrail.formatters.escape import bounded, visible
 
 Context = ServerRequestContext[Any]
 _TEXT = "text/plain"
@@ -147,10 +147,11 @@ def _answer(tool: Callable[[], Told], store: Callable[[], str]) -> types.CallToo
         text = f"{visible(error.message)} [{error.code}]\n{hint}"
         return _result(text, {"error": {**error_data(error), "hint": hint}}, is_error=True)
     except Exception as error:  # noqa: BLE001 - one call that fails must not end the others
-        fault = StorageError(
+        fault = FaultError(
             f"{type(error).__name__}: {error}", hint="this is a mistake in flowrail: please report it"
         )
-        return _result(fault.message, {"error": error_data(fault)}, is_error=True)
+        text = f"{visible(bounded(fault.message))} [{fault.code}]\n{fault.hint}"
+        return _result(text, {"error": error_data(fault)}, is_error=True)
 
 
 def _result(text: str, data: Any, *, is_error: bool = False) -> types.CallToolResult:
