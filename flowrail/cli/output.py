@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def show(guidance: Guidance, form: str | None) -> None:
     """Print *guidance* in the form asked for; text for a person, XML for a pipe."""
     streams.together()
-    form = form or ("text" if sys.stdout.isatty() else "xml")
+    form = form or usual_form()
     if form == "json":
         from flowrail.formatters.data import render as as_data
 
@@ -30,6 +30,11 @@ def show(guidance: Guidance, form: str | None) -> None:
         from flowrail.formatters.text import render as as_text
 
         text(as_text(guidance))
+
+
+def usual_form() -> str:
+    """Return the form of what is told where none was asked for."""
+    return "text" if sys.stdout.isatty() else "xml"
 
 
 def text(what: str) -> None:

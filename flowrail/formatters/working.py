@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flowrail.formatters.data import plain
-from flowrail.formatters.elements import element
+from flowrail.formatters.elements import block, element
 from flowrail.formatters.escape import one_line, visible
 from flowrail.formatters.told import FENCE, FINDING
 from flowrail.machines.asking import Asked, Put
@@ -37,6 +37,35 @@ def handed_text(handed: Handed) -> str:
             *([element("finding_command", handed.finding, append=FINDING)] if handed.finding else []),
         )
     )
+
+
+def handed_xml(handed: Handed) -> str:
+    """Return the same as one well-formed element, so that nothing put into the prompt passes for more of it."""
+    dispatch = handed.dispatch
+    head = {"session": handed.session, "dispatch": dispatch.id, "agent": dispatch.agent}
+    about = {"model": dispatch.model, "until": dispatch.expires_at}
+    said = [block("answered", [element("text", text), answer]) for text, answer in handed.answered]
+    ways = [
+        element("case", line, outcome=word) for word, line in zip(("ok", "fail"), handed.finish, strict=True)
+    ]
+    finding = [element("finding_command", handed.finding, append=FINDING)] if handed.finding else []
+    lines = [
+        block("current_action", _pieces(handed)),
+        *said,
+        element("how", _HOW),
+        block("next", ways),
+        SUB_AGENT_QUESTION_FORMAT,
+        element("ask_command", handed.ask),
+        *finding,
+    ]
+    return str(block("work_output", lines, **head, **about))
+
+
+_HOW = (
+    "When what current_action says is done, run the ok command of next, each fact of the result appended as "
+    "-s NAME=VALUE; where it cannot be done, the fail command with -s reason=TEXT. Return what that prints as your "
+    "whole answer."
+)
 
 
 def _pieces(handed: Handed) -> list[str | Markup]:

@@ -6,6 +6,7 @@ user what is to be asked, and goes on from what comes back. What they would deci
 
 from __future__ import annotations
 
+import html
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ from xml.etree import ElementTree as ET
 from support.agent import words_of
 from support.sandbox import Ran, flow
 
-FINISH = re.compile(r"^  ((?:flow )?finish .*)$", re.MULTILINE)
+FINISH = re.compile(r'^<case outcome="(?:ok|fail)">((?:flow )?finish .*)</case>$', re.MULTILINE)
 NEXT = re.compile(r"^NEXT for whoever launched this agent: (.*)$", re.MULTILINE)
 MOST_COMMANDS = 2_000
 
@@ -173,7 +174,7 @@ class Team:
         handed = self._ran(work.command).out
         if handed.startswith("<step_output"):
             return _next(self._go_on(self._seen(handed)).text)
-        ok, fail = FINISH.findall(handed)
+        ok, fail = map(html.unescape, FINISH.findall(handed))
         manages = self.habit.manages(work)
         line = (
             self.with_facts(ok, {"note": "done"})

@@ -6,7 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
-from flowrail.formatters.working import handed_data, handed_text
+from flowrail.formatters.working import handed_data, handed_text, handed_xml
 from flowrail.skills import working
 from flowrail.skills.runs import Answer
 
@@ -38,7 +38,9 @@ def command(
     if isinstance(taken, Answer):
         output.notes(taken.notes)
         output.show(taken.guidance, form)
-    elif form == "json":
+        return
+    form = form or output.usual_form()
+    if form == "json":
         output.data(handed_data(taken))
     else:
-        output.text(handed_text(taken))
+        output.text(handed_xml(taken) if form == "xml" else handed_text(taken))

@@ -19,7 +19,7 @@ from flowrail.formatters import menu as as_menu
 from flowrail.formatters.data import broken_item, render, session_item
 from flowrail.formatters.escape import visible
 from flowrail.formatters.text import standing, table
-from flowrail.formatters.working import ended_data, finding_data, handed_data, handed_text, put_data, put_text
+from flowrail.formatters.working import ended_data, finding_data, handed_data, handed_xml, put_data, put_text
 from flowrail.formatters.xml import render as as_xml
 from flowrail.handoff.arriving import Asked as Receiving
 from flowrail.handoff.desk import Desk
@@ -138,7 +138,7 @@ def claim(place: Place, given: Given) -> Told:
     )
     if isinstance(taken, Answer):
         return _told(world, taken)
-    return _plain(world, handed_text(taken), handed_data(taken))
+    return _plain(world, handed_xml(taken), handed_data(taken), markup=True)
 
 
 def finish(place: Place, given: Given) -> Told:

@@ -1,0 +1,50 @@
+"""Work that is handed out with a prompt, as its agent is told it."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.golden import as_in_golden_file
+
+from flowrail.formatters.working import handed_text, handed_xml
+from flowrail.machines.dispatching import Dispatched, Handed
+from flowrail.machines.relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
+
+WORK = Dispatched(
+    "d2-1", "quality-reviewer", item="auth", model="opus", expires_at="2026-11-18T13:00:00.000Z"
+)
+HANDED = Handed(
+    session="review-4k2m9a",
+    dispatch=WORK,
+    prompt="Is a < b && c > d in auth?\n\n```flow:forbidden\n- Editing auth\n```",
+    finish=(
+        "flow finish review-4k2m9a d2-1 ok --token 7kq2m9xw4r3p",
+        "flow finish review-4k2m9a d2-1 fail --token 7kq2m9xw4r3p",
+    ),
+    ask="flow ask review-4k2m9a - --token 7kq2m9xw4r3p",
+    answered=(("Which parts?", "Code; other:the <tests>"),),
+    finding="flow finding add review-4k2m9a --token 7kq2m9xw4r3p",
+)
+
+
+@pytest.mark.parametrize(("name", "form"), [("handed.xml", handed_xml), ("handed.txt", handed_text)])
+def test_prompted_work_looks_as_in_its_golden_file(name: str, form: object) -> None:
+    shown = form(HANDED)  # type: ignore[operator]
+
+    assert as_in_golden_file(name, shown.replace(str(SUB_AGENT_QUESTION_FORMAT), "(how to ask)"))
+
+
+def test_its_xml_is_one_element_with_two_ways_to_end() -> None:
+    root = ET.fromstring(handed_xml(HANDED))  # noqa: S314 - our own output
+
+    assert root.attrib == {
+        "session": "review-4k2m9a",
+        "dispatch": "d2-1",
+        "agent": "quality-reviewer",
+        "model": "opus",
+        "until": "2026-11-18T13:00:00.000Z",
+    }
+    assert [case.text for case in root.iterfind("next/case")] == list(HANDED.finish)
+    assert [action.text for action in root.iterfind("current_action/forbidden/action")] == ["Editing auth"]
+    assert str(QUESTION_RELAY_HANDLER) not in handed_xml(HANDED)
