@@ -101,6 +101,8 @@ def pages_below(path: str) -> Iterator[str]:
 def page(path: str, roots: Sequence[Root], *, default: str | None = None) -> Page:
     """Return the page at *path* with its blocks made anew; nothing is written."""
     data = _files.read_bounded(path, limit=LARGEST_PAGE, what="the page", follow=True)
+    if b"<!-- flow:" not in data:
+        return Page(path, "", "", (), {})
     before = after = _files.decode(data, source=path)
     made: list[Made] = []
     beside: dict[str, str] = {}

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
-from flowrail.diagrams.boxes import LABEL_ROW, NOTE, Box, inset
+from flowrail.diagrams.boxes import LABEL_ROW, NOTE, inset
+from flowrail.diagrams.geometry import Band, Label, Layout, Line, Placed
 from flowrail.diagrams.lanes import lanes, ports
 from flowrail.diagrams.layers import LOOP, Layers, Side, layered
 from flowrail.diagrams.metrics import width
@@ -29,48 +29,6 @@ SPREAD, ROOMY = 1.5, 300.0
 
 STRIP = 26.0
 """What a phase has above its first row, for its title."""
-
-
-class Placed(NamedTuple):
-    """A node with its middle."""
-
-    x: float
-    y: float
-    box: Box
-
-
-class Label(NamedTuple):
-    """What is written on a line, with its middle and its width."""
-
-    x: float
-    y: float
-    width: float
-    text: str
-
-
-class Line(NamedTuple):
-    """A line of one arrow: its path, and what is written on it."""
-
-    path: str
-    label: Label | None
-
-
-class Band(NamedTuple):
-    """A phase: its title, and from where to where it reaches."""
-
-    title: str
-    top: float
-    bottom: float
-
-
-class Layout(NamedTuple):
-    """A picture with every place worked out; nodes and lines in the order of the picture."""
-
-    width: float
-    height: float
-    nodes: tuple[Placed, ...]
-    lines: tuple[Line, ...]
-    bands: tuple[Band, ...]
 
 
 def layout(picture: Picture) -> Layout:

@@ -8,7 +8,7 @@ from typing import Any
 
 from flowrail.diagrams.document import Drawn
 from flowrail.diagrams.markup import attribute, escaped, escaped_lines
-from flowrail.diagrams.model import MEANING, Node, Picture, Trace
+from flowrail.diagrams.model import MEANING, Node, Picture, Stop, Trace
 from flowrail.diagrams.words import line, took
 from flowrail.machines.definition import StepDef
 from flowrail.machines.values import fact_args
@@ -16,6 +16,7 @@ from flowrail.machines.values import fact_args
 Address = Callable[[str, str], str]
 LONGEST_TEXT = 20_000
 LONGEST_FACT = 160
+MOST_STOPS = 60
 _STATES = {"here": "here now", "done": "done", "left": "still to come", "off": "not on the way"}
 
 
@@ -127,19 +128,37 @@ def _text(actions: Any) -> str:
 
 def _history(picture: Picture, trace: Trace, node: Node) -> Iterator[str]:
     titles = {each.id: each.title for each in picture.nodes}
-    moves = [stop for stop in trace.stops if stop.way and stop.way[0][0] == node.id]
-    if not moves:
+    handed = trace.work.get(node.id, ())
+    if handed:
+        yield "<h3>Work handed out</h3><ul>"
+        for work in handed:
+            said = ", ".join(filter(None, [work.item, work.status, work.outcome]))
+            yield f"<li><code>{escaped(work.id)}</code> {escaped(f'{work.agent}: {said}')}</li>"
+        yield "</ul>"
+    stops = [stop for stop in trace.stops if _is_of(stop, node)]
+    if not stops:
         return
     yield "<h3>History</h3><ul>"
-    for stop in moves:
-        spent = f", took {took(stop.seconds)}" if stop.seconds is not None else ""
-        to = titles.get(stop.to or "", stop.to or stop.status)
-        facts = "".join(
-            f"; {name} = {line(json.dumps(_plain(value), ensure_ascii=False, default=str), LONGEST_FACT)}"
-            for name, value in stop.facts.items()
-        )
-        yield f"<li>{escaped(f'{stop.at}: {stop.outcome} → {to}{spent}{facts}')}</li>"
+    if len(stops) > MOST_STOPS:
+        yield f"<li>{len(stops) - MOST_STOPS} earlier ones</li>"
+    for stop in stops[-MOST_STOPS:]:
+        yield f"<li>{escaped(_happened(stop, titles))}</li>"
     yield "</ul>"
+
+
+def _is_of(stop: Stop, node: Node) -> bool:
+    return stop.way[0][0] == node.id if stop.way else stop.step == node.id
+
+
+def _happened(stop: Stop, titles: Mapping[str, str]) -> str:
+    if not stop.way:
+        return f"{stop.at}: {stop.kind}{f' {stop.besides}' if stop.besides else ''} by {stop.by}"
+    spent = f", took {took(stop.seconds)}" if stop.seconds is not None else ""
+    facts = "".join(
+        f"; {name} = {line(json.dumps(_plain(value), ensure_ascii=False, default=str), LONGEST_FACT)}"
+        for name, value in stop.facts.items()
+    )
+    return f"{stop.at}: {stop.outcome} → {titles.get(stop.to or '', stop.to or stop.status)}{spent}{facts}"
 
 
 def _plain(value: Any) -> Any:

@@ -85,7 +85,10 @@ class Arrow(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """One record of a session: what was reported where, where it led, and how long it took."""
+    """One record of a session: what was reported where, where it led, and how long it took.
+
+    ``besides`` is what a record tells that is no move: of which work, question or finding it is.
+    """
 
     seq: int
     kind: str
@@ -101,13 +104,26 @@ class Stop(NamedTuple):
     seconds: float | None = None
     capped: bool = False
     facts: Mapping[str, Any] = Frozen()
+    besides: str = ""
+
+
+class Work(NamedTuple):
+    """One piece of work that a step handed out: what of, and what became of it."""
+
+    id: str
+    agent: str
+    run: str | None
+    item: str
+    status: str
+    outcome: str | None
 
 
 class Trace(NamedTuple):
     """A session laid over its workflow: where it is, the way it took, what is left.
 
     ``taken`` counts the arrows that were followed, as pairs of nodes; ``left`` are steps that can still come.
-    Where it is not ``counted``, counts are left out of what is written.
+    Where it is not ``counted``, counts are left out of what is written. ``work`` is what each step handed
+    out last.
     """
 
     session: str
@@ -119,6 +135,7 @@ class Trace(NamedTuple):
     left: frozenset[str]
     stops: tuple[Stop, ...] = ()
     counted: bool = True
+    work: Mapping[str, tuple[Work, ...]] = Frozen()
 
     def state(self, node: Node) -> str:
         """Return what *node* is to the session: here, done, left, or out of reach (`off`)."""

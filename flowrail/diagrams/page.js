@@ -171,7 +171,7 @@
     }
     const { last } = now, title = (id) => data.workflows[0].titles[id] || id || "";
     const what = last.outcome ? `${title(last.step)}: ${last.outcome}${last.capped ? " (at the limit)" : ""} → ${last.to ? title(last.to) : last.status}`
-      : `${last.kind}${last.to ? `, at ${title(last.to)}` : ""}`;
+      : `${last.kind}${last.besides ? ` ${last.besides}` : ""}${last.to ? `, at ${title(last.to)}` : ""}`;
     $("told").textContent = `${record + 1} of ${session.path.length} · revision ${last.revision} · ${last.at} · ${what}`
       + `${last.seconds === null ? "" : ` · took ${words(last.seconds)}`}`;
     range.setAttribute("aria-valuetext", $("told").textContent);

@@ -157,8 +157,10 @@ def _data(drawn: Sequence[Drawn]) -> str:
 def _session(picture: Picture) -> Mapping[str, Any]:
     assert picture.trace is not None  # noqa: S101 - asked before
     told = trace_data(picture, picture.trace)
-    ways = [[list(pair) for pair in stop.way] for stop in picture.trace.stops]
-    return {"path": [{**stop, "way": way} for stop, way in zip(told["path"], ways, strict=True)]}
+    more = [
+        {"way": [list(pair) for pair in stop.way], "besides": stop.besides} for stop in picture.trace.stops
+    ]
+    return {"path": [{**stop, **also} for stop, also in zip(told["path"], more, strict=True)]}
 
 
 def _part(name: str) -> str:

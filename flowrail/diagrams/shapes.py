@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from flowrail.diagrams.boxes import CUT, MARK, POINT, SLANT, STACK
-from flowrail.diagrams.layout import Placed
+from flowrail.diagrams.geometry import Placed
 from flowrail.diagrams.model import Kind
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from flowrail.diagrams.boxes import NOTE_ROW, STACK, TITLE_ROW
-from flowrail.diagrams.layout import Layout, Line, Placed, layout
+from flowrail.diagrams.geometry import Layout, Line, Placed
+from flowrail.diagrams.layout import layout
 from flowrail.diagrams.markup import attribute, escaped
 from flowrail.diagrams.model import ENDS, MEANING, Arrow, Kind, Node, Picture
 from flowrail.diagrams.shapes import shape

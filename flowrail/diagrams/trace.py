@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from flowrail.diagrams.extract import end_id
-from flowrail.diagrams.model import Kind, Picture, Stop, Trace
+from flowrail.diagrams.model import Kind, Picture, Stop, Trace, Work
+from flowrail.diagrams.words import line
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import FAILED, Move
+
+_PLAIN = frozenset({"dispatch", "outcome", "finding", "reason"})
+_TOLD = ("dispatch", "outcome", "questions", "answers", "finding", "from", "to", "at", "reason")
+"""What of a note is told."""
 
 
 def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
@@ -16,6 +22,7 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
     stops: list[Stop] = []
     seconds: dict[str, float] = {}
     taken: Counter[tuple[str, str]] = Counter()
+    work: dict[str, tuple[Work, ...]] = {}
     since, last = "", None
     for record in records:
         last = record.session
@@ -23,6 +30,8 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
         stop = _stop(record, move, _seconds(since, record.at) if move else None)
         stops.append(stop)
         taken.update(stop.way)
+        if record.session.step is not None and record.session.dispatches:
+            work[record.session.step] = tuple(_work(each) for each in record.session.dispatches)
         if move and stop.seconds is not None:
             seconds[move.step] = round(seconds.get(move.step, 0.0) + stop.seconds, 3)
         since = record.at if not record.seq or record.kind in {"move", "rewind"} else since
@@ -34,7 +43,7 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
         visits[ended] = 1
     left = _ahead(picture, last.step) if last.is_open and last.step is not None else frozenset[str]()
     current = last.step if last.is_open else None
-    trace = Trace(last.id, last.status, current, visits, seconds, taken, left, tuple(stops))
+    trace = Trace(last.id, last.status, current, visits, seconds, taken, left, tuple(stops), work=work)
     return picture._replace(trace=trace)
 
 
@@ -83,6 +92,34 @@ def _stop(record: Record, move: Move | None, seconds: float | None) -> Stop:
         seconds,
         bool(move and move.capped),
         move.facts if move else {},
+        _besides(record.note) if not move else "",
+    )
+
+
+def _besides(note: Mapping[str, Any]) -> str:
+    """Return what a note tells; tokens and sessions of agents stay in the journal."""
+    told = []
+    for name in _TOLD:
+        value = note.get(name)
+        if isinstance(value, Mapping):
+            told += [f"{key} = {each}" for key, each in value.items()]
+        elif isinstance(value, list | tuple):
+            told.append(", ".join(map(str, value)))
+        elif value is not None:
+            told.append(str(value) if name in _PLAIN else f"{name} {value}")
+    return line("; ".join(told), 200)
+
+
+def _work(dispatch: Mapping[str, Any]) -> Work:
+    item = dispatch.get("item")
+    outcome, run = dispatch.get("outcome"), dispatch.get("workflow")
+    return Work(
+        line(str(dispatch.get("id")), 40),
+        line(str(dispatch.get("agent")), 60),
+        line(str(run), 80) if run else None,
+        line(str(item), 80) if item is not None else "",
+        line(str(dispatch.get("status")), 20),
+        str(outcome) if outcome else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -17,6 +18,7 @@ name: NAME
 steps:
   - id: hand
     title: Hand out
+    actions: [Hand it out.]
     dispatch: {agent: explore, run: NAME/look}
     next: {ok: null, fail: null}
 """
@@ -210,6 +212,19 @@ def test_agents_that_run_each_other_or_what_is_not_there_are_drawn_once() -> Non
     text = flow("diagram", "fanning", "--format", "md").out
 
     assert text.count("```mermaid") == 2
+
+
+def test_a_page_tells_of_work_that_was_handed_out_and_of_no_token() -> None:
+    put_skill("fanning", FANNING, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
+    begun = told("start", "fanning")
+    child = told(*shlex.split(begun["dispatches"][0]["command"])[1:])["session"]
+
+    page = flow("diagram", "--session", begun["session"], "--format", "html").out
+
+    assert "Work handed out" in page
+    assert "<code>d0-1</code> explore: claimed" in page
+    assert ": claim d0-1 by " in page
+    assert child not in page
 
 
 def test_a_session_whose_copy_is_damaged_is_told(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from support.golden import FOLDER, as_in_golden_file
@@ -49,6 +50,7 @@ def answers() -> dict[str, Any]:
     """Return one answer of each kind, with as much in it as there can be."""
     put_skill("asking", ASKING, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
     put_skill("wrong", SMALL.replace("ok: second", "ok: nowhere"))
+    Path("page.md").write_text("<!-- flow:steps asking -->\n<!-- /flow:steps -->\n")
     step = told("step", "asking")
     told("step", "asking", "done", "-s", "sure=high", "-s", "where=a")
     return {
@@ -60,6 +62,7 @@ def answers() -> dict[str, Any]:
         "show": told("show", "asking"),
         "check": json.loads(flow("check", "wrong", "--json").out),
         "diagram": told("diagram", "asking", "--session", step["session"]),
+        "inject": json.loads(flow("diagram", "--inject", "page.md", "--check", "--json").out),
         "preview": told("preview", "asking", "look"),
         "abandon": told("abandon", step["session"]),
         "error": json.loads(flow("step", "nosuch", "--json").out),

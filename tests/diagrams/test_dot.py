@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from support.pictures import FEW, ODD, sprawling
 from support.workflows import loop, step, workflow
 
@@ -53,6 +53,13 @@ def test_graphviz_itself_reads_every_picture(made: Definition) -> None:
     nodes = [each for each in read.get("objects", []) if not each["name"].startswith("cluster")]
     assert len(nodes) == len(drawn.nodes)
     assert len(read.get("edges", [])) == len(drawn.arrows)
+
+
+@pytest.mark.long
+@settings(max_examples=600, deadline=None)
+@given(ODD)
+def test_graphviz_itself_reads_six_hundred_pictures(made: Definition) -> None:
+    assert json.loads(graphviz(render(picture(made))))["name"] == "workflow"
 
 
 def test_graphviz_shows_titles_as_they_are() -> None:

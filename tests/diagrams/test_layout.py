@@ -5,14 +5,16 @@ from __future__ import annotations
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pictures import FEW, ODD, sprawling, tangled
 from support.workflows import workflows
 
 from flowrail.diagrams.extract import picture
+from flowrail.diagrams.geometry import Layout
 from flowrail.diagrams.lanes import lanes, ports
-from flowrail.diagrams.layout import Layout, layout
+from flowrail.diagrams.layout import layout
 from flowrail.diagrams.metrics import balanced, width, wrapped
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.ordering import crossings, ordered
@@ -85,6 +87,13 @@ def test_nothing_lies_over_anything_else_and_all_is_inside(made: Definition) -> 
 @FEW
 @given(workflows(most=12))
 def test_nor_in_workflows_that_run(made: Workflow) -> None:
+    check(picture(made))
+
+
+@pytest.mark.long
+@settings(max_examples=3_000, deadline=None)
+@given(ODD | workflows(most=15))
+def test_nothing_lies_over_anything_else_in_thousands(made: Definition) -> None:
     check(picture(made))
 
 

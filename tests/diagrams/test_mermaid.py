@@ -156,6 +156,15 @@ def test_mermaid_itself_draws_every_picture(mermaid: Tab, made: Definition) -> N
     assert len(drawn_by(mermaid, render(drawn))) == len(drawn.nodes)
 
 
+@pytest.mark.long
+@settings(max_examples=1_000, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(made=ODD)
+def test_mermaid_itself_draws_a_thousand_pictures(mermaid: Tab, made: Definition) -> None:
+    drawn = picture(made)
+
+    assert len(drawn_by(mermaid, render(drawn))) == len(drawn.nodes)
+
+
 def test_mermaid_shows_the_titles_as_they_are(mermaid: Tab) -> None:
     titles = ["1. one", "- two", 'say "three"', "a|b <c> & #35;", "fa:fa-user", "`four`", "x_y_z $$a$$"]
     steps = [

@@ -148,8 +148,15 @@ def test_texts_fit_into_their_shapes(tab: Tab, tmp_path: object) -> None:
         "b = each.querySelector('.shape').getBBox(); return a.width <= b.width + 16 && a.y >= b.y - 9;}))"
     )
 
+    labels = tab.run(
+        "[...document.querySelectorAll('.labels g')].map(each =>"
+        "each.querySelector('text').getBBox().width <= each.querySelector('rect').getBBox().width - 6)"
+    )
+
     assert wide
     assert all(wide)
+    assert labels
+    assert all(labels)
 
 
 # --- PNG
