@@ -210,3 +210,14 @@ def test_clocks_that_say_nothing_count_for_no_time() -> None:
 
     assert life.dwell == {}
     assert life.coverage.taken == 1
+
+
+@pytest.mark.parametrize(("form", "begins"), [("svg", "<svg"), ("dot", "digraph")])
+def test_other_pictures_go_to_a_file(form: str, begins: str, tmp_path: Path) -> None:
+    put_skill("asking", ASKING)
+    file = tmp_path / "picture"
+
+    ran = flow("coverage", "asking", "--format", form, "-o", str(file))
+
+    assert (ran.status, ran.out) == (0, "")
+    assert file.read_text().startswith(begins)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options, output, pictures
+from flowrail.cli.asyncio_later import load_engine
 from flowrail.cli.calling import call_limited
 from flowrail.cli.here import Here
 from flowrail.cli.world import world
 from flowrail.rehearsal import coverage
+
+DRAWN = ("mermaid", "dot", "svg", "png")
 
 
 @click.command("coverage")
@@ -17,10 +20,10 @@ from flowrail.rehearsal import coverage
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "mermaid"]),
+    type=click.Choice(["text", "json", *DRAWN]),
     default="text",
     show_default=True,
-    help="How to print it; mermaid draws it.",
+    help="How to print it, or the language to draw it in.",
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option(
@@ -30,16 +33,23 @@ from flowrail.rehearsal import coverage
     metavar="PERCENT",
     help="Exit 1 where fewer of the ways were taken.",
 )
+@pictures.into
 @options.store
 @options.root
 def command(
-    skill: str, lived: bool, form: str, at_least: int, store: str | None, roots: tuple[str, ...]
+    skill: str,
+    lived: bool,
+    form: str,
+    at_least: int,
+    into: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
 ) -> int:
     """Tell which ways through a workflow were taken, and which never
 
     Of the walks that `flow test` goes; or with --sessions of real life, read from the journals of
     the store: also where sessions stop, how long steps take, and gates that never failed. Journals
-    are only read, and nothing of the skill is run for them.
+    are only read, and nothing of the skill is run for them. A picture has a count on every way.
     """
     life: coverage.Life | None = None
     if lived:
@@ -60,11 +70,12 @@ def command(
         covered = coverage.of_walks(workflow, plan(workflow, call=call_limited).walks)
     if form == "json":
         output.data(coverage.as_data(workflow, covered, life))
-    elif form == "mermaid":
-        from flowrail.diagrams.mermaid import render
+    elif form in DRAWN:
+        load_engine()
+        from flowrail.diagrams.document import Drawn
         from flowrail.rehearsal.covered import drawn
 
-        output.text(render(drawn(workflow, covered, life)))
+        pictures.put([Drawn(workflow, drawn(workflow, covered, life))], form, into=into)
     else:
         from flowrail.rehearsal.covered import text
 
