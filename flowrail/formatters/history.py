@@ -80,6 +80,8 @@ def _besides(kind: str, note: dict[str, Any]) -> str:
     told = ""
     if kind == "rewind":
         told = f"from revision {note['from']} to {note['to']}"
+    elif kind == "held":
+        told = f"time {note.get('times')}"
     elif kind == "fork" and "into" in note:
         told = f"at revision {note['at']} into {note['into']}"
     elif kind == "fork":

@@ -27,6 +27,8 @@ _SAME = {
 _SHELLS = _SAME["Bash"]
 _NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill", "WebSearch": "query"}
 _PATHS = ("file_path", "path", "notebook_path")
+_OWN_TOOL = re.compile(r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z")
+"""A tool of our own server, under the names that a host gives it."""
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*'|\"[^\"]*\"|\S)*\s+")
 _WRAPPED = re.compile(
@@ -59,7 +61,7 @@ def problem(rule: object) -> str | None:
 
 def forbidding(rules: Iterable[object], used: Used) -> str | None:
     """Return the first of *rules* that *used* meets; our own commands never meet one."""
-    if used.tool in _SHELLS and _is_ours(_command(used)):
+    if _OWN_TOOL.match(used.tool) or (used.tool in _SHELLS and _is_ours(_command(used))):
         return None
     return next((str(rule) for rule in rules if _meets(rule, used)), None)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.agents import put_lead
 from support.hooks import HOSTS, A, B, claude_code, context, denied, hook, reason, within
-from support.sandbox import SMALL, flow, put_skill, sessions_folder, told
+from support.sandbox import SMALL, flow, home_skills, put_python, put_skill, sessions_folder, told
 
 FORBIDDING = SMALL.replace(
     "actions: [Do the first thing.],", "actions: [Do.], forbids: [Edit, 'Bash(git push*)'],"
@@ -93,7 +93,7 @@ def test_holding_is_on_record_and_moves_nothing() -> None:
         ("held", 0, {"times": 2}),
     ]
     assert flow("verify", session).status == 0
-    assert "held" in flow("history", session).out
+    assert "held   time 2" in flow("history", session).out
     after = told("status", session)
     assert {**after, "head": before["head"]} == before
     assert within(A, "step", "small", "ok", "--session", session, "--expect", "0")["revision"] == 1
@@ -213,6 +213,17 @@ def test_a_step_tells_what_it_forbids() -> None:
     assert told("step", "strict", "ok")["forbids"] == []
     assert told("show", "strict")["steps"][0]["forbids"] == ["Edit", "Bash(git push*)"]
     assert "forbids Edit, Bash(git push*)" in flow("show", "strict").out
+
+
+def test_a_python_step_forbids_as_well() -> None:
+    folder = put_python("py", where=home_skills())
+    file = folder / "workflow.py"
+    file.write_text(file.read_text().replace('["Do it."], decide,', '["Do it."], decide, forbids=("Edit",),'))
+
+    assert told("show", "py")["steps"][0]["forbids"] == ["Edit"]
+    start("py")
+    assert "`Edit`" in use("Edit")
+    assert use("Read") == ""
 
 
 class TestAgentsThatWorkForOthers:

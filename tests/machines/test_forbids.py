@@ -124,6 +124,13 @@ def test_what_is_no_rule_is_told(rule: object) -> None:
     assert problem(rule)
 
 
+def test_tools_of_our_own_server_are_never_denied() -> None:
+    for tool in ("mcp__flow__step", "mcp__flowrail__answer", "mcp__plugin_flowrail_flow__step"):
+        assert forbidding(["mcp__*", tool], use(tool)) is None
+    for tool in ("mcp__flower__step", "mcp__overflow__step", "mcp__flow__step__x"):
+        assert forbidding(["mcp__*"], use(tool)) == "mcp__*"
+
+
 @given(st.text("ab*", max_size=8), st.text("ab", max_size=10))
 def test_a_star_stands_for_anything(pattern: str, text: str) -> None:
     assert _glob(pattern, text) == fnmatch.fnmatchcase(text, pattern)

@@ -5,6 +5,7 @@ Whoever leads knows nothing after its context was shortened but what the hook te
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
@@ -13,6 +14,10 @@ from pathlib import Path
 from support.hooks import HOSTS, A, context, conversation, hook, reason
 from support.sandbox import Ran
 from support.team import Habit, Team, Told, Work
+
+from flowrail.hosts.glance import sessions_of, shelves
+from flowrail.machines.keys import Owner, state_folder
+from flowrail.machines.store import Store
 
 _GOES_ON = re.compile(r"of this conversation: `(flow resume [^`]*)`")
 
@@ -67,6 +72,7 @@ class Host(Team):
         self._stop(told)
         if self.agents or told.status not in {"active", "waiting"}:
             return told
+        self._glance()
         with self.gate:
             text = context(hook("session-start", self.says("session-start", self.name, source="compact")))
         goes_on = _GOES_ON.findall(text)
@@ -75,6 +81,18 @@ class Host(Team):
         again = self._told(goes_on[0])
         assert (again.session, again.step, again.visit) == (told.session, told.step, told.visit)
         return again
+
+    def _glance(self) -> None:
+        """Hold that a quick look at the copies sees what the journals say."""
+        with self.gate:
+            (shelf,) = shelves(os.getcwd(), {})
+            seen = {
+                each.id: (each.status, each.step, each.is_child) for each in sessions_of(shelf, (self.name,))
+            }
+            state = state_folder(os.environ, os.environ["HOME"])
+            kept = (Store(shelf.path, Owner(state)).read(each).session for each in self.sessions)
+            true = {each.id: (each.status, each.step, bool(each.parent)) for each in kept if each.is_open}
+        assert seen == true
 
     def _stop(self, told: Told) -> None:
         event = "subagent-stop" if self.agents else "stop"
