@@ -130,7 +130,7 @@ def _says(copy: object, record: Handoff | Session) -> bool:
 
 def _session_copy(store: Store, session_id: str, lines: list[Record]) -> Iterator[Finding]:
     folder = store.folder(session_id)
-    seen = session_witness.seen_by(folder)
+    seen = session_witness.seen_by(folder, half=True)
     if seen is None:
         if os.path.lexists(os.path.join(folder, session_witness.COPY)):
             yield Finding(session_id, "COPY_UNREADABLE", "session.json cannot be read")

@@ -1,7 +1,7 @@
 """Sessions on disk: the journal is the truth, the copy beside it a witness, the lock the kernel's.
 
     sessions/<id>/journal.jsonl     appended and flushed: what is there has happened
-    sessions/<id>/session.json      the newest record, readable; replaced after each commit
+    sessions/<id>/session.json      the newest record, readable; written over after each commit
     sessions/<id>/definition.json   the workflow as data, with the digests of its files
     sessions/<id>/texts/            long texts that records name
     sessions/<id>/lock              held while a record is added
@@ -284,7 +284,7 @@ class Store:
     def _load(self, fd: int, folder: str, session_id: str) -> tuple[Kept, ledger.Tail, bool]:
         """Return a session, the end of its journal, and whether its copy has not seen that yet."""
         path = os.path.join(folder, JOURNAL)
-        seen = witness.seen_by(folder)  # before the journal, which can only be further on then
+        seen = witness.newest_seen(folder)  # before the journal, which can only be further on then
         tail = ledger.tail(fd, path)
         if not tail.line:
             witness.check(folder, -1, "", seen)

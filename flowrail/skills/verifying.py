@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -147,7 +148,7 @@ class _Examination:
 
     def records(self) -> None:
         """Look through every record, each against the one before it, as far as they can be read."""
-        seen = witness.seen_by(self.folder)
+        seen = _settled(self.folder)
         before: Session | None = None
         try:
             for short in self.store.records(self.id):
@@ -233,6 +234,9 @@ class _Examination:
     def _copy(self, record: Record, seen: witness.Seen) -> None:
         """Compare the copy with the record that it says it is of."""
         path = os.path.join(self.folder, witness.COPY)
+        if not seen.whole and self._half_written(path, record):
+            self._notes.append("the copy was never finished; the next record renews it")
+            return
         if seen.hash != record.hash:
             self.add("COPY_DIFFERS", f"{path}:3", f"it has seen another record {record.seq}")
             return
@@ -241,6 +245,28 @@ class _Examination:
             self.add(
                 "COPY_DIFFERS", f"{path}:{_first_other_line(path, expected)}", "the journal says otherwise"
             )
+
+    def _half_written(self, path: str, record: Record) -> bool:
+        """Return whether the copy begins as that of *record* and goes on as that of the one before it."""
+        new = witness.copy_of(record.seq, record.hash, to_plain(record.session))
+        old = b""
+        if self._newest is not None:
+            old = witness.copy_of(record.seq - 1, self.hashes[-2], to_plain(self._newest))
+        with open(path, "rb") as file:
+            data = file.read(4 * bounds.LARGEST_LINE)
+        pairs = enumerate(zip(data, new, strict=False))
+        cut = next((at for at, (one, other) in pairs if one != other), min(len(data), len(new)))
+        return data[cut:] == old[cut:]
+
+
+def _settled(folder: str) -> witness.Seen | None:
+    """Return what the copy says, also where it is not as it was written; a writer may be at it just now."""
+    for _ in range(3):
+        seen = witness.seen_by(folder, half=True)
+        if seen is not None and seen.whole:
+            break
+        time.sleep(0.005)
+    return seen
 
 
 def _first_other_line(path: str, expected: bytes) -> int:

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flowrail import _files
 from flowrail._codec import to_plain
 from flowrail._files import LockTimeoutError, NotPrivateError, WriteFailedError
 from flowrail.errors import FlowError, StorageError
-from flowrail.machines import bounds, ledger
+from flowrail.machines import bounds, ledger, witness
 from flowrail.machines.bounds import LARGEST_STATE, TooLargeError
 from flowrail.machines.journal import UnknownSessionError
 from flowrail.machines.kept import Kept
@@ -374,6 +376,85 @@ def test_a_spoilt_copy_tells_nothing_and_is_made_again(store: Store, content: by
     kept = move(store, 1)
 
     assert json.loads(copy(store).read_text())["hash"] == kept.hash
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=9), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
+    ),
+    st.sampled_from([0, 1, 7]),
+    st.none() | st.text(),
+)
+def test_the_copy_is_what_json_would_write(state: dict[str, object], revision: int, step: str | None) -> None:
+    plain = to_plain(session(state=state, revision=revision, step=step))
+
+    copied = json.loads(witness.copy_of(3, "0" * 64, plain))
+
+    assert len(copied.pop("check")) == 16
+    assert copied == {"seq": 3, "hash": "0" * 64, "session": json.loads(json.dumps(plain))}
+    assert [type(each) for each in copied["session"].values()] == [
+        type(each) for each in json.loads(json.dumps(plain)).values()
+    ]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 1.0])
+def test_a_copy_that_is_half_written_tells_nothing_and_is_made_again(store: Store, share: float) -> None:
+    create(store)
+    old = copy(store).read_bytes()
+    move(store, 1, state={"note": "longer than before"})
+    new = copy(store).read_bytes()
+    cut = int(share * (len(old) - 1))
+
+    copy(store).write_bytes(new[:cut] + old[cut:])
+
+    assert witness.seen_by(store.folder(ID)) is None
+    assert witness.newest_seen(store.folder(ID)) is None
+    assert store.read(ID).seq == 1
+    assert move(store, 2).seq == 2
+    assert witness.is_whole(copy(store).read_bytes())
+
+
+def test_a_whole_copy_is_read_in_both_ways_alike(store: Store) -> None:
+    create(store)
+    move(store, 1)
+    seen, short = witness.seen_by(store.folder(ID)), witness.newest_seen(store.folder(ID))
+
+    assert seen is not None
+    assert short == seen._replace(session={})
+    assert (seen.seq, seen.whole, seen.session["id"]) == (1, True, ID)
+
+
+def test_a_copy_as_earlier_versions_wrote_it_counts(store: Store) -> None:
+    create(store)
+    kept = move(store, 1)
+    copy(store).write_text(json.dumps({"seq": 5, "hash": "0" * 64, "session": {}}, indent=1))
+
+    with pytest.raises(LinesLostError, match="has seen record 5, the journal ends with record 1"):
+        store.read(ID)
+    assert kept.seq == 1
+
+
+def test_a_copy_that_grows_shorter_leaves_nothing_of_the_longer_one(store: Store) -> None:
+    create(store)
+    move(store, 1, state={"note": "x" * 9_000})
+    move(store, 2)
+
+    assert copy(store).stat().st_size < 2_000
+    assert json.loads(copy(store).read_bytes())["session"]["state"] == {}
+
+
+def test_a_copy_is_never_written_into_what_is_somebody_elses(store: Store, tmp_path: Path) -> None:
+    create(store)
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+
+    for make in (lambda path: os.link(outside, path), lambda path: Path(path).symlink_to(outside), os.mkfifo):
+        copy(store).unlink()
+        make(copy(store))
+        revision = store.read(ID).session.revision + 1
+        move(store, revision)
+        assert outside.read_text() == "mine"
+        assert json.loads(copy(store).read_bytes())["session"]["revision"] == revision
 
 
 def test_a_copy_that_cannot_be_written_does_not_undo_the_record(store: Store) -> None:
@@ -767,14 +848,15 @@ def test_a_reader_between_record_and_copy_sees_the_record(
 ) -> None:
     create(store)
     seen: list[int] = []
-    real = _files.write_atomic
+    real = _files.write_over
 
-    def write_atomic(path: str, data: bytes, **options: Any) -> None:
-        if path.endswith("session.json"):
-            seen.append(store.read(ID).seq)
-        real(path, data, **options)
+    def write_over(path: str, data: bytes) -> None:
+        seen.append(store.read(ID).seq)
+        os.unlink(path)  # the moment without one
+        seen.append(store.read(ID).seq)
+        real(path, data)
 
-    monkeypatch.setattr(_files, "write_atomic", write_atomic)
+    monkeypatch.setattr(_files, "write_over", write_over)
     move(store, 1)
 
-    assert seen == [1]
+    assert seen == [1, 1]

@@ -404,6 +404,29 @@ def test_a_copy_of_another_record_is_found(session: str) -> None:
     assert problems(session)[0]["code"] == "COPY_DIFFERS"
 
 
+def test_a_copy_that_was_never_finished_is_no_fault_wherever_its_writer_died(session: str) -> None:
+    path = sessions_folder() / session / "session.json"
+    old = path.read_bytes()
+    told("step", "small", "skip")
+    new = path.read_bytes()
+    assert len(old) != len(new)
+
+    for cut in range(0, max(len(old), len(new)), 7):
+        path.write_bytes(new[:cut] + old[cut:])
+        assert problems(session) == []
+        assert told("resume", session)["revision"] == 2
+
+
+def test_a_copy_that_was_edited_and_cut_is_found(session: str) -> None:
+    path = sessions_folder() / session / "session.json"
+    whole = path.read_bytes()
+
+    path.write_bytes(whole.replace(b'"status": "active"', b'"status": "failed"'))
+
+    (problem,) = problems(session)
+    assert problem["code"] == "COPY_DIFFERS"
+
+
 def test_a_copy_that_is_ahead_means_that_lines_were_lost(session: str) -> None:
     journal(session).write_bytes(journal(session).read_bytes().splitlines(keepends=True)[0])
 

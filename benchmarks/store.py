@@ -1,0 +1,169 @@
+"""What keeping a step costs: over history, over one append with a flush, beside two peers.
+
+Run: python benchmarks/store.py [LARGEST]
+
+The peers are LangGraph's SqliteSaver and Burr's SQLite persister; where they are not installed
+(`pip install --group peers`) that is said, and the rest is measured. All write to one disk in the same run.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from timing import best_of, report
+
+from flowrail.discovery.locations import skill_roots
+from flowrail.machines import ledger
+from flowrail.machines.advance import advance
+from flowrail.machines.keys import Owner
+from flowrail.machines.ledger import Record
+from flowrail.machines.plain import from_plain
+from flowrail.machines.session import Report, Session
+from flowrail.machines.store import Store
+from flowrail.machines.upgrades import DEFINITION_FORMAT
+from flowrail.skills import runs
+
+SIZES = (10, 100, 1_000, 10_000, 100_000)
+FLAT, SHARE = 2.0, 2.5
+STATE = {
+    "finding": "the pool is exhausted under load " * 4,
+    "areas": ["auth", "db"],
+    "confidence": "high",
+    "round": 3,
+}
+TEXT = """\
+name: turn
+description: Turns.
+steps:
+  - {id: work, title: Work, actions: [Work.], next: {ok: work, skip: null}}
+"""
+
+
+def main(largest: int = SIZES[-1], rounds: int = 30) -> None:
+    """Print the ratios."""
+    with tempfile.TemporaryDirectory() as folder:
+        _over_an_append(Path(folder), rounds)
+        _over_history(Path(folder), [size for size in SIZES if size <= largest], rounds)
+
+
+def _over_history(folder: Path, sizes: list[int], rounds: int) -> None:
+    """Compare one `flow step` in process after few and after many records."""
+    skill = folder / ".claude" / "skills" / "turn"
+    skill.mkdir(parents=True)
+    (skill / "workflow.yaml").write_text(TEXT)
+    (folder / ".git").mkdir()
+    world = _world(folder)
+    sessions = {size: _grown(world, size) for size in sizes}
+
+    def step(session: str) -> Callable[[], object]:
+        return lambda: runs.report(world, "turn", "ok", session_id=session)
+
+    best = best_of({f"{size:,} records": step(session) for size, session in sessions.items()}, rounds=rounds)
+    base, last = (f"{size:,} records" for size in (sizes[0], sizes[-1]))
+    report("A step after so many records, over one after few", best, base, {last: FLAT})
+
+
+def _world(folder: Path) -> runs.World:
+    return runs.World(
+        store=Store(str(folder / ".flow"), Owner(str(folder / "state"))),
+        roots=skill_roots(str(folder), str(folder / "home"), {}, ()),
+        state=str(folder / "state"),
+        now=lambda: f"{time.time():.3f}",
+        by="benchmark",
+    )
+
+
+def _grown(world: runs.World, records: int) -> str:
+    """Return a session whose journal has so many records, written without a flush for each."""
+    told = runs.begin(world, "turn").guidance
+    kept = world.store.read(told.session)
+    workflow = from_plain(world.store.definition(told.session)["workflow"])
+    before, session = kept.hash, kept.session
+    lines = []
+    for seq in range(1, records):
+        session = advance(workflow, session, Report("ok"), now=world.now())
+        written = ledger.write(Record(seq, "move", world.now(), "benchmark", session, {}, before, ""))
+        before = written.record.hash
+        lines.append(written.line)
+    with open(os.path.join(kept.folder, "journal.jsonl"), "ab") as journal:
+        journal.writelines(lines)
+        os.fsync(journal.fileno())
+    runs.report(world, "turn", "ok", session_id=told.session)  # it finds the copy behind, and mends it
+    return told.session
+
+
+def _over_an_append(folder: Path, rounds: int) -> None:
+    """Compare what the store does for a step with one append of the same bytes and a flush."""
+    store = Store(str(folder / "alone" / ".flow"), Owner(str(folder / "state")))
+    (folder / "alone").mkdir()
+    session = Session("turn-abcdef", "turn", "work", state=STATE)
+    store.create(session, {"format": DEFINITION_FORMAT}, at="then", by="benchmark")
+    line = ledger.write(Record(1, "move", "then", "benchmark", session, {}, "0" * 64, "")).line
+    plain = str(folder / "plain")
+
+    def append() -> None:
+        fd = os.open(plain, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.write(fd, line)
+        os.fsync(fd)
+        os.close(fd)
+
+    def keep() -> None:
+        with store.change("turn-abcdef") as change:
+            after = change.kept.session
+            change.commit(after._replace(revision=after.revision + 1), kind="move", at="then", by="benchmark")
+
+    peers = {name: keeper for name, make in PEERS.items() if (keeper := _made(name, make, folder))}
+    best = best_of({"append and flush": append, "the store": keep, **peers}, rounds=10 * rounds)
+    report("Keeping one step, over one append with a flush", best, "append and flush", {"the store": SHARE})
+
+
+def _made(
+    name: str, make: Callable[[Path], Callable[[], object]], folder: Path
+) -> Callable[[], object] | None:
+    try:
+        return make(folder)
+    except ImportError as error:
+        print(f"{name} is left out: {error}")
+        return None
+
+
+def _langgraph(folder: Path) -> Callable[[], object]:
+    from langgraph.checkpoint.base import empty_checkpoint
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    saver: Any = SqliteSaver(sqlite3.connect(str(folder / "langgraph.db"), check_same_thread=False))
+    config: dict[str, Any] = {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}
+
+    def keep() -> None:
+        nonlocal config
+        checkpoint = {**empty_checkpoint(), "channel_values": dict(STATE)}
+        config = saver.put(config, checkpoint, {"source": "loop", "step": 1, "parents": {}}, {})
+
+    return keep
+
+
+def _burr(folder: Path) -> Callable[[], object]:
+    from burr.core import State
+    from burr.core.persistence import SQLitePersister
+
+    persister: Any = SQLitePersister(str(folder / "burr.db"))
+    persister.initialize()
+    sequence = iter(range(1_000_000))
+    return lambda: persister.save("one", "app", next(sequence), "work", State(dict(STATE)), "completed")
+
+
+PEERS: Mapping[str, Callable[[Path], Callable[[], object]]] = {
+    "LangGraph's SqliteSaver": _langgraph,
+    "Burr's SQLitePersister": _burr,
+}
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
