@@ -13,7 +13,7 @@ from flowrail.discovery.declared import Declared, Reading, SkillFile
 from flowrail.discovery.eligibility import judge, merge
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.metadata import read_metadata
+from flowrail.discovery.metadata import declared_fields, declared_meta, read_metadata
 from flowrail.discovery.scan import Found
 
 V2 = """\
@@ -391,3 +391,10 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
     else:
         assert found.code in {"NOT_ACCEPTING", "NO_CATEGORIES", "NO_DESCRIPTION"}
         assert found.reason
+
+
+def test_every_field_that_is_listed_is_one_that_can_be_declared() -> None:
+    listed = [each.name for each in declared_fields()] + [name for name, _ in declared_meta()]
+
+    assert set(listed) <= set(Declared._fields)
+    assert len(set(listed)) == len(listed)

@@ -13,6 +13,7 @@ from support.sandbox import flow, refused, sessions_folder, told
 
 from flowrail.cli.desk import desk
 from flowrail.formatters.audit import took
+from flowrail.formatters.audit_html import render
 from flowrail.handoff.proving import verify
 
 
@@ -155,6 +156,46 @@ def test_the_page_needs_nothing_beside_itself_and_escapes_everything() -> None:
     ):
         assert words in page
     assert told("audit", "--html", "audit.html")["handoffs"]
+
+
+def test_the_page_tells_of_journals_that_are_broken_and_of_handoffs_that_never_got_far() -> None:
+    target("digger", requires="[insights.uncertainties]")
+    refused("handoff", "send", "digger", "--session", session())
+    report = told("audit")
+    [handoff] = report["handoffs"]
+    bare = {**handoff, "checks": [], "started_at": "once", "phase": "discovery", "failures": []}
+    broken = [{"id": "handoff-aaaaaa", "code": "JOURNAL_DAMAGED", "message": "<b>line 1</b>"}]
+    spans = [{**span, "started_at": "once"} for trace in report["traces"] for span in trace["spans"] * 2]
+
+    page = render(
+        {
+            **report,
+            "handoffs": [bare, handoff],
+            "broken": broken,
+            "traces": [{**report["traces"][0], "spans": spans}],
+        },
+        title="x",
+        made="now",
+    )
+
+    for words in ("not checked yet", "JOURNAL_DAMAGED: &lt;b&gt;line 1", "<details open><summary>checks: "):
+        assert words in page, words
+    assert "its way through" not in page
+
+
+def test_what_is_broken_elsewhere_is_no_part_of_one_answer() -> None:
+    sent, _ = a_chain()
+    (handoffs_folder() / sent[1]["handoff"] / "journal.jsonl").write_text("{}\n")
+
+    assert told("audit", sent[0]["handoff"])["broken"] == []
+    assert flow("audit", "--handoffs").status == 1
+
+
+def test_a_folder_that_holds_nothing_proves_nothing() -> None:
+    a_chain()
+    (handoffs_folder() / "handoff-aaaaaa").mkdir()
+
+    assert told("audit", "verify")["handoffs"] == 2
 
 
 def test_all_of_it_is_proven() -> None:

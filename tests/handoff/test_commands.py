@@ -12,7 +12,7 @@ from support.handoffs import PAYLOADS, example, with_
 from support.sandbox import flow, refused, told
 
 from flowrail import _yaml
-from flowrail.handoff import integrity
+from flowrail.handoff import integrity, record
 from flowrail.handoff.payload import read, render
 
 
@@ -131,7 +131,10 @@ def test_the_schema_of_a_payload_is_published(version: str) -> None:
 
 
 def test_the_lifecycle_is_drawn() -> None:
-    assert flow("handoff", "diagram").out.startswith("stateDiagram-v2\n")
+    drawn = flow("handoff", "diagram").out
+
+    assert drawn.startswith("flowchart ")
+    assert all(phase in drawn for phase in record.PHASES)
 
 
 def test_an_error_document_has_all_its_parts() -> None:

@@ -56,6 +56,7 @@ def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> N
     here = session()
     sent = send("digger", here)
     receive(sent)
+    other = send("digger", session())
     told("abandon", here)
     assert flow("prune", "--older-than", "0", "--dry-run").status == 0
     assert phases(sent["handoff"])[-1] == "acknowledgment"
@@ -64,6 +65,7 @@ def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> N
 
     assert not Path(sent["payload"]).exists()
     assert phases(sent["handoff"])[-1] == "pruned"
+    assert phases(other["handoff"])[-1] == "invocation"
     assert told("audit", "verify")["findings"] == []
     assert told("handoff", "status", sent["handoff"])["phase"] == "acknowledgment"
 

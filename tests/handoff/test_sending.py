@@ -26,6 +26,8 @@ from support.sandbox import (
 )
 
 from flowrail import _yaml
+from flowrail.cli.desk import desk
+from flowrail.handoff.sending import _expired
 
 
 def payload_of(sent: dict[str, Any]) -> dict[str, Any]:
@@ -420,6 +422,34 @@ def test_a_payload_that_expired_before_it_was_written_is_made_anew(monkeypatch: 
     assert "expired before it was written" in error["message"]
     sent = send("digger", here)
     assert (sent["phase"], sent["expired"]) == ("invocation", False)
+
+
+def test_a_target_that_goes_away_while_a_sender_is_dead_is_told_by_the_next_one() -> None:
+    card = target("digger")
+    here = session()
+    kept = Path.cwd() / "kept"
+    shutil.copytree(Path.cwd() / ".flow", kept)
+    for _ in killed_at_every_call(["handoff", "send", "digger", "--session", here]):
+        found = told("handoff", "status")["handoffs"]
+        if found and found[0]["phase"] == "selection":
+            break
+        shutil.rmtree(Path.cwd() / ".flow")
+        shutil.copytree(kept, Path.cwd() / ".flow")
+    card.unlink()
+
+    status, error = refused("handoff", "retry", told("handoff", "status")["handoffs"][0]["handoff"])
+
+    assert (status, error["code"], error["recoverable"]) == (6, "TARGET_NOT_FOUND", True)
+    assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
+
+
+def test_one_that_was_received_just_before_it_expired_is_not_called_expired() -> None:
+    ours("digger")
+    sent = send("digger", session())
+    receive(sent)
+    at, _ = desk(store=None)
+
+    assert _expired(at, sent["handoff"]).phase == "acknowledgment"
 
 
 def test_one_that_nobody_received_in_time_is_over_when_it_is_tried_again(
