@@ -9,6 +9,7 @@ from flowrail.formatters.data import plain
 from flowrail.formatters.text import table
 from flowrail.machines.ledger import Record
 from flowrail.machines.texts import MARK
+from flowrail.machines.wording import shortened
 
 
 def items(records: Sequence[Record]) -> list[dict[str, Any]]:
@@ -89,8 +90,25 @@ def _besides(kind: str, note: dict[str, Any]) -> str:
     elif kind == "migrate":
         names = ", ".join(f"{old} → {new}" for old, new in note["renamed"].items())
         told = f"{note['verdict']}{f': {names}' if names else ''}"
-    reason = note.get("reason", "")
+    else:
+        told = shortened(_of_others(kind, note))
+    reason = shortened(note.get("reason", ""))
     return f"{told} ({reason})" if told and reason else told or reason
+
+
+def _of_others(kind: str, note: dict[str, Any]) -> str:
+    """Return what a record tells of work given to agents, of questions and of findings."""
+    if kind == "claim":
+        into = f", as {note['child']}" if note.get("child") else ""
+        return f"{note.get('dispatch')} by {note.get('holder')}{into}"
+    if kind in {"finish", "cancel"}:
+        return " ".join(str(note[name]) for name in ("dispatch", "outcome") if note.get(name))
+    if kind == "answer":
+        given = note.get("answers") or {}
+        return " ".join(f"{name}={word}" for name, words in given.items() for word in words)
+    if kind == "ask":
+        return " ".join(note.get("questions") or ())
+    return str(note.get("finding") or "")
 
 
 def _seconds(start: str, end: str) -> float | None:

@@ -144,3 +144,29 @@ def test_many_values_may_come_in_a_file() -> None:
     assert "<wants_file>or append --facts FILE instead" in out
     assert "or append --facts FILE instead" in flow("resume", read(out).session, "--format", "text").out
     assert "facts FILE" not in go("flow start reviewed")
+
+
+def test_a_history_tells_who_took_what_what_was_found_and_what_the_user_said() -> None:
+    put()
+    begun = told("start", "reviewed")["session"]
+
+    end(told("resume", begun)["dispatches"][0]["command"], 0)
+    told("claim", begun, "d0-2", "--as", "ann <x>")
+    told("finish", begun, "d0-2", "--cancel")
+    questions = (
+        '[{"id": "db", "header": "Store", "text": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]'
+    )
+    told("ask", begun, "-", stdin=questions.encode())
+    told("answer", begun, "db=A", "--reason", "so it is")
+    told("finding", "add", begun, "--severity", "MUST", "--text", "wrong")
+
+    out = flow("history", begun).out
+    for words in (
+        "d0-1 ok",
+        "d0-2 by ann <x>",
+        "cancel  d0-2",
+        "ask     db",
+        "db=A (so it is)",
+        "finding  F1",
+    ):
+        assert " ".join(words.split()) in " ".join(out.split()), out
