@@ -69,7 +69,9 @@ def lowest(session: nox.Session) -> None:
 @nox.session(default=False)
 def pictures(session: nox.Session) -> None:
     """Pictures, against Mermaid itself (npm), Chromium, Graphviz and rsvg-convert (apt)."""
-    session.run("npm", "install", "--no-save", "--no-audit", "--no-fund", "mermaid@11", external=True)
+    session.run(
+        "npm", "install", "--no-save", "--no-audit", "--no-fund", "mermaid@11", "axe-core@4", external=True
+    )
     session.run(
         "pytest",
         "-q",

@@ -152,6 +152,7 @@
       node.classList.add(state);
       if (state === "here") node.setAttribute("aria-current", "step"); else node.removeAttribute("aria-current");
       badge(node, count);
+      if (node.dataset.label) node.setAttribute("aria-label", `${node.dataset.label}${count > 1 ? ` ${count}×` : ""}${state === "here" ? ", here now" : ""}`);
       const mark = node.tabIndex === 0 && details(id) && details(id).querySelector(".now");
       if (mark) mark.textContent = state === "here" ? "here now" : "";
       const tag = node.tabIndex === 0 && details(id) && details(id).querySelector(".state");
@@ -184,6 +185,7 @@
     if (!mark) {
       mark = node.appendChild(document.createElementNS(name, "g"));
       mark.setAttribute("class", "badge");
+      mark.setAttribute("aria-hidden", "true");
       mark.append(document.createElementNS(name, "rect"), document.createElementNS(name, "text"));
     }
     const [ground, text] = mark.children, x = box.x + box.width - 14, y = box.y;
@@ -217,7 +219,9 @@
       if (!told) continue;
       node.tabIndex = 0;
       node.setAttribute("role", "button");
-      node.setAttribute("aria-label", told.querySelector("summary").textContent.trim().replace(/\s+/g, " "));
+      node.querySelector("title").remove(); // its words stand in the list, and would be read twice
+      node.dataset.label = [...node.querySelectorAll("text")].map((each) => each.textContent).join(" ");
+      node.setAttribute("aria-label", node.dataset.label);
     }
     drawing.querySelector("svg").setAttribute("role", "group");
   }

@@ -129,7 +129,7 @@ def _timeline(picture: Picture) -> Iterator[str]:
     if picture.trace is None:
         return
     last = len(picture.trace.stops) - 1
-    yield '<footer id="time" role="group" aria-label="The session over time">'
+    yield '<footer id="time" aria-label="The session over time">'
     yield '<button id="back" aria-label="One record back">‹</button>'  # noqa: RUF001 - an arrow
     yield '<button id="play">Play</button><button id="on" aria-label="One record on">›</button>'  # noqa: RUF001
     yield '<label class="hidden" for="range">Record of the session</label>'
