@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flowrail.errors import FlowError
-from flowrail.hosts.setup import Place, look, places
+from flowrail.hosts.setup import Place, look, places, switched_off
 from flowrail.machines.findings import Finding
 from flowrail.skills.examining import Section, World
 
@@ -35,6 +35,12 @@ def hooks_section(world: World) -> Section:
 
 
 def _findings(where: Place, hooks: Mapping[str, bool | None]) -> Iterator[Finding]:
+    stands = any(each is not None for each in hooks.values())
+    if stands and switched_off(where):
+        message = (
+            f"our hooks stand in the settings of {where.host}, where `disableAllHooks` switches them off"
+        )
+        yield Finding("HOOKS_OFF", "warning", message, "take `disableAllHooks` out", where.path)
     missing = [event for event, stands in hooks.items() if stands is None]
     old = [event for event, stands in hooks.items() if stands is False]
     again = f"flow hook install --host {where.host} --to {where.to}"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from flowrail import _files
 from flowrail.discovery.locations import config_folder, find_project_root
 from flowrail.errors import ConflictError, DocumentError, FlowError
-from flowrail.hosts.jsonc import without
+from flowrail.hosts.jsonc import parse, without
 from flowrail.hosts.settings import standing, with_hooks, without_hooks
 
 HOSTS = ("claude-code", "codex")
@@ -127,6 +127,16 @@ def look(where: Place) -> dict[str, bool | None] | FlowError | None:
         return None if text is None else standing_of(text, where.path)
     except FlowError as error:
         return error
+
+
+def switched_off(where: Place) -> bool:
+    """Return whether a host's settings say that no hook is called at all."""
+    try:
+        root = parse(_text(os.path.realpath(where.path)) or "{}", source=where.path)
+    except FlowError:
+        return False
+    off = root.member("disableAllHooks")
+    return off is not None and off.value is True
 
 
 def _real(where: Place) -> str:

@@ -331,6 +331,13 @@ def test_the_doctor_knows_what_is_missing() -> None:
     assert "subagent-stop" in found["message"]
 
 
+def test_hooks_that_are_switched_off_are_told() -> None:
+    put('{"disableAllHooks": true}')
+    assert findings() == []
+    told("hook", "install")
+    assert [each["code"] for each in findings()] == ["HOOKS_OFF"]
+
+
 def test_what_a_host_runs_answers_even_where_there_is_no_flow(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     for event in EVENTS:

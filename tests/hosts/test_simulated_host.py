@@ -59,7 +59,13 @@ def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work(tmp_pat
     assert max(records()[key] for key in records() if key[1] == "held") <= 3
 
 
-@pytest.mark.parametrize("habit", [Last(), Failing("accept-the-risk")], ids=["last", "failing"])
+@pytest.mark.parametrize(
+    "habit",
+    [
+        pytest.param(Last(), id="last"),
+        pytest.param(Failing("accept-the-risk"), id="failing", marks=pytest.mark.long),
+    ],
+)
 def test_whatever_the_agents_decide_nobody_is_held_where_the_user_is_asked(
     habit: Habit, tmp_path: Path
 ) -> None:

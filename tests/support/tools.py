@@ -53,15 +53,21 @@ class Tools:
 
 
 @contextmanager
-def served(*options: str, before: str = "", env: Mapping[str, str] | None = None) -> Iterator[Tools]:
-    """Run a server for as long as the context is open; *before* is Python that it runs first."""
+def served(*options: str, before: str = "", mode: str = "auto") -> Iterator[Tools]:
+    """Run a server for as long as the context is open; *before* is Python that it runs first.
+
+    *mode* is how client and server find the version of the protocol.
+    """
     server = StdioServerParameters(
         command=sys.executable,
         args=["-c", f"{before}\n{ENTRY}", "mcp", *options],
-        env={**os.environ, **(env or {})},
+        env=dict(os.environ),
         cwd=os.getcwd(),
     )
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(Client(server, mode=mode)) as client,
+    ):
         yield Tools(portal, client)
 
 
