@@ -28,6 +28,7 @@ MOVES = st.builds(
     st.lists(TEXT, max_size=3).map(tuple),
     st.booleans(),
     TEXT,
+    st.lists(FACTS, max_size=2).map(tuple),
 )
 PARTS: dict[object, st.SearchStrategy[Any]] = {
     str: TEXT,

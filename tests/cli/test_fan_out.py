@@ -113,7 +113,7 @@ def _one_agent(line: str, number: int, results: Any) -> None:
     for words in (line.split()[1:], None, None):
         more = ["-s", f"found={number}"] if len(steps) == 2 else []
         command = words if words is not None else steps[-1]["next"][0]["command"].split()[1:]
-        ran = flow(*command, *more, "--json")
+        ran = flow(*command, *more, "--json", "--wait", "90")  # (a machine may be busy with more than this)
         if ran.status:
             results.put((number, ran.status, ran.out))
             return

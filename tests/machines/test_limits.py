@@ -30,8 +30,7 @@ def failing(flow: Workflow, session: Session) -> tuple[Session, int]:
 
 
 def offered(session: Session) -> list[str]:
-    (question,) = asking.asked(session)
-    assert question.source == "limit"
+    (question,) = [each for each in asking.asked(session) if each.source == "limit"]
     return [str(option.outcome) for option in question.options]
 
 
