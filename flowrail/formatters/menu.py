@@ -23,13 +23,23 @@ if TYPE_CHECKING:
 _MOST_UNFIT = 10
 
 
-def render(menu: Menu, discovery: Discovery, *, kept: Kept | None = None, everything: bool = False) -> str:
+def render(
+    menu: Menu,
+    discovery: Discovery,
+    *,
+    kept: Kept | None = None,
+    everything: bool = False,
+    command: str = "flow discover",
+) -> str:
     """Return the menu: those to choose from with their scores and why, or why there is nothing.
 
-    With *everything* all that fit, and then those that do not, those hidden and those passed over.
+    With *everything* all that fit, and then those that do not, those hidden and those passed over;
+    *command* with `--all` is what tells of them.
     """
     told = list(remarks(discovery))
-    parts = [_nothing(menu.nothing, discovery) if menu.nothing else _offers(menu, everything=everything)]
+    parts = [
+        _nothing(menu.nothing, discovery) if menu.nothing else _offers(menu, command, everything=everything)
+    ]
     if everything:
         parts += [
             _unfit(menu.unfit, len(menu.unfit)),
@@ -39,7 +49,7 @@ def render(menu: Menu, discovery: Discovery, *, kept: Kept | None = None, everyt
         told += [note for each in discovery.candidates for note in each.notes]
     else:
         parts.append(_unfit(menu.unfit, _MOST_UNFIT) if menu.nothing else "")
-        parts.append(_counted(discovery.skipped))
+        parts.append(_counted(discovery.skipped, command))
     parts += [notes(told), _cache(kept)]
     return "\n\n".join(filter(None, parts))
 
@@ -119,7 +129,7 @@ def passed_over(skipped: Iterable[Skipped]) -> str:
     return section("Passed over", lines)
 
 
-def _offers(menu: Menu, *, everything: bool) -> str:
+def _offers(menu: Menu, command: str, *, everything: bool) -> str:
     fitting = f"{count(len(menu.ranked), 'skill')} can take over"
     others = f", of {len(menu.ranked) + len(menu.unfit)} that accept handoffs" if menu.unfit else ""
     to = "what is asked for" if menu.asked.synthesis is None else "what the work has shown"
@@ -127,7 +137,7 @@ def _offers(menu: Menu, *, everything: bool) -> str:
     shown = menu.places if everything else menu.places[: menu.length]
     parts += [_offer(place, each, menu.asked) for place, each in shown]
     if left := len(menu.ranked) - len(shown):
-        parts.append(f"{left} more with `flow discover --all`.")
+        parts.append(f"{left} more with `{command} --all`.")
     return "\n\n".join(parts)
 
 
@@ -176,11 +186,13 @@ def _nothing(nothing: Nothing, discovery: Discovery) -> str:
     return "\n".join(lines)
 
 
-def _counted(skipped: Sequence[Skipped]) -> str:
+def _counted(skipped: Sequence[Skipped], command: str) -> str:
     if not skipped:
         return ""
     counts = ", ".join(f"{many} {code}" for code, many in Counter(each.code for each in skipped).items())
-    return f"Passed over: {counts}. `flow discover --all` tells of each, `--why NAME` all about one."
+    return (
+        f"Passed over: {counts}. `{command} --all` tells of each, `flow discover --why NAME` all about one."
+    )
 
 
 def _unfit(unfit: Sequence[Unfit], most: int) -> str:

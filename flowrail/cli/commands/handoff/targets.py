@@ -81,7 +81,8 @@ def command(
             each.update(by_skill.get(each["skill"], {}))
         output.data(told)
     else:
-        text = as_menu.render(menu, found, kept=kept, everything=everything)
+        words = ("handoff", "targets", *(("--session", session.id) if session else ()))
+        text = as_menu.render(menu, found, kept=kept, everything=everything, command=at.command(*words))
         output.text(page.render_targets(text, offers[: menu.length] if session else ()))
 
 
