@@ -65,6 +65,7 @@ MEANINGS = {
     "label": "an answer that can be chosen",
     "limit": "how often the step may be visited, or the review repeated",
     "loop": "where a review loop stands: its gate, round, limit, mode and the findings that block",
+    "lost": "whether it is an agent's session whose work was given to another, called off or left behind",
     "max": "the largest value",
     "max_length": "the longest text or list",
     "line": "the line of the file",

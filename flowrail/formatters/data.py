@@ -115,7 +115,7 @@ def example_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
 
 
-def session_item(kept: Kept, *, store: str | None = None) -> dict[str, Any]:
+def session_item(kept: Kept, *, store: str | None = None, lost: bool = False) -> dict[str, Any]:
     """Return one session of a list."""
     session = kept.session
     return {
@@ -130,8 +130,10 @@ def session_item(kept: Kept, *, store: str | None = None) -> dict[str, Any]:
         "moved_at": session.moved_at,
         "params": plain(session.params),
         "foreign": kept.foreign,
+        "parent": session.parent.get("session"),
+        "lost": lost,
         "command": command("resume", session.id, store=store)
-        if session.is_open and not kept.foreign
+        if session.is_open and not kept.foreign and not lost
         else None,
         "error": None,
     }

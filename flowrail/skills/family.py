@@ -26,6 +26,19 @@ def still_theirs(store: Store, session: Session) -> None:
         _hold_to(store, session, {CLAIMED})
 
 
+def is_lost(store: Store, session: Session) -> bool:
+    """Return whether *session* is open and works for nobody any more, so that nothing of it will ever count."""
+    if not session.is_open or not session.parent:
+        return False
+    try:
+        still_theirs(store, session)
+    except DispatchGoneError:
+        return True
+    except FlowError:
+        return False  # what cannot be read may say otherwise once it can
+    return False
+
+
 def still_at_work(store: Store, session: Session) -> None:
     """Refuse anything more from a child that has ended, or that lost its dispatch."""
     if not session.is_open:

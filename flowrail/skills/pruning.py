@@ -1,7 +1,7 @@
 """Sessions taken off the disk: old ones that have ended, and nothing that anybody still needs.
 
-Never an open one, one whose parent is open, one with an open handoff, one of somebody else, or one that
-cannot be read. A session is moved out of sight first, in one step, and then deleted.
+Never an open one that anybody can go on with, one whose parent is open, one with an open handoff, one of
+somebody else, or one that cannot be read. A session is moved out of sight first, in one step, and then deleted.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from flowrail.machines import texts
 from flowrail.machines.journal import JOURNAL, UnknownSessionError
 from flowrail.machines.kept import Kept
 from flowrail.machines.store import DEFINITION, LOCK, Store
+from flowrail.skills.family import is_lost
 from flowrail.skills.runs import World
 
 DAY = 86_400.0
 UNBEGUN = "never begun"
+LOST = "lost"
+"""An agent's session whose work was given to another, called off or left behind."""
 _STARTING = 3_600.0
 """A start that is younger may still be going on."""
 _GONE = ".gone-"
@@ -92,8 +95,10 @@ def _old(
             yield Item(session_id, "unreadable", 0.0, f"it cannot be read: {error.message}")
             continue
         session = kept.session
-        if not session.is_open and days > older_than and (not statuses or session.status in statuses):
-            yield Item(session_id, session.status, days, _needed(store, kept, has_open_handoff))
+        status = LOST if is_lost(store, session) else session.status
+        ended = status == LOST or not session.is_open
+        if ended and days > older_than and (not statuses or status in statuses):
+            yield Item(session_id, status, days, _needed(store, kept, has_open_handoff))
 
 
 def _needed(store: Store, kept: Kept, has_open_handoff: Holds) -> str:
@@ -123,7 +128,8 @@ def _remove(world: World, item: Item, parting: Parting) -> str:
     else:
         try:
             with store.change(item.session, wait=world.wait) as change:
-                if change.kept.session.is_open:
+                now = change.kept.session
+                if now.is_open and not (item.status == LOST and is_lost(store, now)):
                     return "it was opened again"
                 parting(item.session)
                 _move_aside(folder, aside)

@@ -80,6 +80,8 @@ class Summary(NamedTuple):
     id: str
     kept: Kept | None
     problem: FlowError | None = None
+    lost: bool = False
+    """Whether it is an agent's whose work was given to another, called off or left behind."""
 
 
 def begin(world: World, address: str, params: Sequence[str] | Mapping[str, Any] = ()) -> Answer:
@@ -240,9 +242,17 @@ def summaries(store: Store, *, every: bool = False) -> list[Summary]:
             found.append(Summary(session_id, None, error))
             continue
         if every or kept.session.is_open:
-            found.append(Summary(session_id, kept))
+            found.append(Summary(session_id, kept, lost=_is_lost(store, kept.session)))
     found.sort(key=lambda each: each.kept.session.moved_at if each.kept else "", reverse=True)
     return found
+
+
+def _is_lost(store: Store, session: Session) -> bool:
+    if not session.parent:
+        return False
+    from flowrail.skills.family import is_lost
+
+    return is_lost(store, session)
 
 
 def the_open_session(world: World) -> Kept:

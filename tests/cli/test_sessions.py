@@ -111,6 +111,8 @@ def test_open_sessions_are_listed_newest_first() -> None:
         "moved_at": first["started_at"],
         "params": {},
         "foreign": False,
+        "parent": None,
+        "lost": False,
         "command": f"flow resume {first['session']}",
         "error": None,
     }

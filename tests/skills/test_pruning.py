@@ -173,6 +173,28 @@ def test_a_child_stays_for_as_long_as_its_parent_is_open() -> None:
         assert gone() == {parent["session"]}
 
 
+def test_a_child_that_lost_its_work_has_ended() -> None:
+    parent = told("step", "agents")["session"]
+    first = told("claim", parent, "d0-1")["session"]
+    told("finish", parent, "d0-1", "--cancel")
+    second = told("claim", parent, "d0-1")["session"]
+
+    listed = {each["session"]: each for each in told("sessions")["sessions"]}
+    assert {name: each["lost"] for name, each in listed.items()} == {
+        parent: False,
+        first: True,
+        second: False,
+    }
+    assert (listed[first]["parent"], listed[first]["command"]) == (parent, None)
+    assert "active (lost)" in flow("sessions").out
+    with after(MUCH_LATER):
+        assert stays() == {first: f"`{parent}`, which it works for, is open"}
+        told("abandon", parent)
+    with after(2 * MUCH_LATER):
+        assert told("prune", "--dry-run", "--status", "lost")["sessions"] != []
+        assert gone() == {parent, first, second}
+
+
 def test_a_session_whose_handoff_is_on_its_way_stays_until_it_is_received() -> None:
     here = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
     sent = told(*SEND, "--session", here)

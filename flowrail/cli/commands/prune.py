@@ -12,7 +12,7 @@ from flowrail.formatters.escape import one_line
 from flowrail.formatters.lines import count
 from flowrail.formatters.text import table
 from flowrail.machines.session import ABANDONED, COMPLETED, FAILED
-from flowrail.skills.pruning import UNBEGUN, Holds, Item, Parting, prune
+from flowrail.skills.pruning import LOST, UNBEGUN, Holds, Item, Parting, prune
 from flowrail.skills.runs import World
 
 MONTH = 30.0
@@ -31,7 +31,7 @@ MONTH = 30.0
     "--status",
     "statuses",
     multiple=True,
-    type=click.Choice([COMPLETED, FAILED, ABANDONED, UNBEGUN]),
+    type=click.Choice([COMPLETED, FAILED, ABANDONED, LOST, UNBEGUN]),
     help="Only those that ended so. May be repeated.",
 )
 @click.option("--dry-run", is_flag=True, help="Only tell which.")
@@ -49,7 +49,7 @@ def command(
     """Delete old sessions that have ended
 
     Never one that is open, works for one that is, has a handoff on its way, was begun by somebody
-    else or cannot be read.
+    else or cannot be read. An agent's session that lost its work has ended, too.
     """
     here = world(store=store, wait=wait)
     holds, parting = _handoffs(here)

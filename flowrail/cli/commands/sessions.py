@@ -18,11 +18,14 @@ from flowrail.skills import runs
 def command(every: bool, as_json: bool, store: str | None) -> None:
     """List the open sessions
 
-    A session that came with a clone is marked foreign, one that cannot be read with the reason.
+    A session that came with a clone is marked foreign, an agent's whose work was given to another or called
+    off is marked lost, one that cannot be read has the reason.
     """
     here = world(store=store)
     items = [
-        session_item(each.kept, store=here.shown_store) if each.kept else broken_item(each.id, each.problem)
+        session_item(each.kept, store=here.shown_store, lost=each.lost)
+        if each.kept
+        else broken_item(each.id, each.problem)
         for each in runs.summaries(here.store, every=every)
     ]
     if as_json:
@@ -38,7 +41,8 @@ def command(every: bool, as_json: bool, store: str | None) -> None:
 def _row(item: dict[str, object]) -> list[str]:
     if item.get("error"):
         return [str(item["session"]), "cannot be read", str(item["error"]), "", ""]
-    status = f"{item['status']}{' (foreign)' if item['foreign'] else ''}"
+    mark = " (foreign)" if item["foreign"] else " (lost)" if item["lost"] else ""
+    status = f"{item['status']}{mark}"
     return [
         str(item["session"]),
         status,
