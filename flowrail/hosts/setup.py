@@ -90,6 +90,7 @@ def install(where: Place, state: str, *, permissions: bool, dry_run: bool) -> Do
             "after": _digest(edited.text),
             "spans": edited.spans,
             "made": bare is None,
+            "folder": kept["folder"] if kept else not os.path.isdir(os.path.dirname(real)),
             "permissions": permissions,
         }
         _files.make_private_dir(os.path.join(state, "hosts"))
@@ -108,6 +109,9 @@ def uninstall(where: Place, state: str, *, dry_run: bool) -> Done:
     if not dry_run:
         if after is None and before is not None:
             os.unlink(real)
+            if kept and kept["folder"]:
+                with suppress(OSError):  # somebody may have put something else there
+                    os.rmdir(os.path.dirname(real))
         elif after is not None and after != before:
             _files.write_atomic(real, after.encode(), mode=_mode(real))
         with suppress(OSError):
@@ -171,13 +175,10 @@ def _kept(path: str, state: str, text: str | None) -> dict[str, Any] | None:
         data = json.loads(_files.read_bounded(_record(path, state), limit=LARGEST, what="what was put in"))
         spans = [(int(at), int(length)) for at, length in data["spans"]]
         fits = data["path"] == path and data["after"] == _digest(text)
-        return (
-            {"spans": spans, "made": data["made"] is True, "permissions": bool(data["permissions"])}
-            if fits
-            else None
-        )
-    except (DocumentError, ValueError, KeyError, TypeError):
+        told = {name: data.get(name) is True for name in ("made", "permissions", "folder")}
+    except (DocumentError, ValueError, KeyError, TypeError, AttributeError):
         return None
+    return {"spans": spans, **told} if fits else None
 
 
 def _bare(text: str | None, kept: Mapping[str, Any] | None) -> str | None:

@@ -298,6 +298,17 @@ def test_settings_that_are_no_text_or_hold_none_of_ours_are_left_alone() -> None
     assert PROJECT.read_bytes() == b"\xff\xfe{}"
 
 
+def test_a_folder_that_was_made_for_hooks_goes_with_them_and_any_other_stays() -> None:
+    for words in ([], ["--permissions"]):
+        told("hook", "install", *words)
+    told("hook", "uninstall")
+    assert not PROJECT.parent.exists()
+    told("hook", "install")
+    (PROJECT.parent / "mine").write_text("x")
+    told("hook", "uninstall")
+    assert [each.name for each in PROJECT.parent.iterdir()] == ["mine"]
+
+
 def test_codex_has_a_file_of_its_own() -> None:
     out = flow("hook", "install", "--host", "codex").out
     assert "/hooks" in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from support.sandbox import (
     SMALL,
     clean_environment,
     flow,
+    home_skills,
     project_skills,
     put_python,
     put_skill,
@@ -172,6 +174,21 @@ def test_a_definition_that_changed_on_disk_is_noticed_at_the_next_call(tools: To
         tools.refused("start", skill="fresh")["code"]
         == json.loads(flow("start", "fresh", "--json").out)["error"]["code"]
     )
+
+
+def test_python_beside_a_skill_is_read_anew_at_each_call(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = "import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\nimport beside_a_skill\n"
+    folder = put_python("py", "return Outcome(beside_a_skill.WORD)", where=home_skills(), before=beside)
+    monkeypatch.setattr(sys, "path", list(sys.path))  # what the skill does to it ends with the test
+
+    for word, status in (("ok", "active"), ("fail", "failed"), ("ok", "active")):
+        (folder / "beside_a_skill.py").write_text(f"WORD = {word!r}\n")
+        shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+        session = tools.told("start", skill="py")["session"]
+        assert tools.told("step", session=session, outcome="done")["status"] == status
+        assert "beside_a_skill" not in sys.modules
 
 
 def test_work_is_handed_out_and_brought_back_by_calls_alone(tools: Tools) -> None:

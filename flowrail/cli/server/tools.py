@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flowrail.cli.server import verbs
+from flowrail.cli.server.forgetting import forgetting
 from flowrail.cli.server.verbs import Place, Told
 from flowrail.errors import FlowError, UsageError
 from flowrail.machines.wording import did_you_mean
@@ -228,7 +229,8 @@ def call(place: Place, name: str, given: Mapping[str, Any]) -> Told:
     if problem is not None:
         takes = ", ".join(f"{each}{'' if each in tool.needs else '?'}" for each in tool.takes)
         raise WrongArgumentsError(f"`{name}`: {problem}", hint=f"it takes {takes}", tool=name)
-    return tool.run(place, {key: value for key, value in given.items() if value is not None})
+    with forgetting(lambda: (each.path for each in place.world().roots)):
+        return tool.run(place, {key: value for key, value in given.items() if value is not None})
 
 
 def _problems(tool: Tool, given: Mapping[str, Any]) -> Iterator[str]:
