@@ -42,6 +42,7 @@ MEANINGS = {
     "fail": "where the outcome `fail` leads; null for the end",
     "finding_command": "the command that records a finding",
     "findings": "findings: of a review, or of `flow check`",
+    "findings_command": "the command that lists the findings, whole",
     "finish": "the command that ends a piece of work",
     "foreign": "whether the session came from elsewhere and needs `flow adopt`",
     "forbids": "the tools of the host that this step forbids",

@@ -44,6 +44,7 @@ def render(guidance: Guidance) -> dict[str, Any]:
         "parent": plain(guidance.parent) or None,
         "then_command": guidance.then_command,
         "finding_command": guidance.finding_command,
+        "findings_command": guidance.findings_command,
         "loop": plain(guidance.loop._asdict()) if guidance.loop else None,
         "ask_command": guidance.ask_command,
         "said": [plain(each) for each in guidance.said],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flowrail.formatters.data import example_text, in_short
 from flowrail.formatters.escape import one_line, visible
-from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, item_of, pieces, variables
+from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, findings_of, item_of, pieces, variables
 from flowrail.machines.guidance import Guidance, Way, wants_of
 from flowrail.machines.wording import in_words, shortened
 
@@ -99,11 +99,13 @@ def _questions(guidance: Guidance) -> str:
 
 
 def _findings(guidance: Guidance) -> str:
+    shown, more = findings_of(guidance)
     lines = [
         f"  {each.id} {each.severity} (round {each.round}) {one_line(each.text)}"
         + (f"  {one_line(each.place)}" if each.place else "")
-        for each in guidance.findings
+        for each in shown
     ]
+    lines += [f"  {visible(more)}"] if more else []
     record = guidance.finding_command
     return "\n".join(
         [

@@ -10,6 +10,7 @@ from flowrail.machines.markup import Markup
 from flowrail.machines.wording import in_words, shortened
 
 if TYPE_CHECKING:
+    from flowrail.machines.reviewing import Recorded
     from flowrail.machines.views import DispatchView, QuestionView
 
 BY_LIMIT = "limit"
@@ -24,6 +25,7 @@ ASK_USER = (
 )
 OWN_WORDS = "For an answer in other words, put other:TEXT in the place of the label."
 SEVERAL = "Where multi is true, append one ID=LABEL for each further choice."
+MOST_FINDINGS, LONGEST_FINDING = 40, 1_000
 LONGEST_VALUE = 120
 """Items and variables of work are told so far; JSON has the whole, and so has the agent that does it."""
 
@@ -41,6 +43,25 @@ def how_to_ask(questions: Sequence[QuestionView]) -> str:
         *([SEVERAL] if any(each.multi for each in waiting) else []),
     ]
     return " ".join(lines)
+
+
+def findings_of(guidance: Guidance) -> tuple[list[Recorded], str]:
+    """Return the findings as they are printed, the worst of them where there are many, and what is left out."""
+    if not guidance.findings:
+        return [], ""
+    from flowrail.machines.gates import Severity
+
+    worst = sorted(guidance.findings, key=lambda each: list(Severity).index(Severity(each.severity)))
+    chosen = {each.id for each in worst[:MOST_FINDINGS]}
+    shown = [
+        each if len(each.text) <= LONGEST_FINDING else each._replace(text=f"{each.text[:LONGEST_FINDING]}…")
+        for each in guidance.findings
+        if each.id in chosen
+    ]
+    left = len(guidance.findings) - len(shown)
+    cut = any(len(each.text) > LONGEST_FINDING for each in shown)
+    more = f"{left} more" if left else "whole texts" if cut else ""
+    return shown, f"{more}: {guidance.findings_command}" if more else ""
 
 
 def variables(dispatch: DispatchView) -> str:

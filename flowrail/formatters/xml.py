@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 from flowrail.formatters.data import example_text, in_short, result_of
 from flowrail.formatters.escape import attributes, xml_text
-from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, how_to_ask, item_of, pieces, variables
+from flowrail.formatters.told import (
+    FACTS_FILE,
+    FINDING,
+    MANY,
+    findings_of,
+    how_to_ask,
+    item_of,
+    pieces,
+    variables,
+)
 from flowrail.machines.guidance import Guidance, Want, Way, wants_of
 from flowrail.machines.markup import Markup
 
@@ -160,9 +169,12 @@ def _questions(guidance: Guidance) -> Iterator[str]:
 
 
 def _findings(guidance: Guidance) -> Iterator[str]:
-    for each in guidance.findings:
+    shown, more = findings_of(guidance)
+    for each in shown:
         about = attributes(id=each.id, severity=each.severity, round=each.round, place=each.place)
         yield f"<finding{about}>{xml_text(each.text)}</finding>"
+    if more:
+        yield f"<more_findings>{xml_text(more)}</more_findings>"
 
 
 def _wants(guidance: Guidance) -> list[str]:

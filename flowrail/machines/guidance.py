@@ -98,6 +98,8 @@ class Guidance(NamedTuple):
     """For an agent that works for another: the command that puts its questions, ``-`` for what it writes."""
     forbids: tuple[str, ...] = ()
     """Tools that the current step does without."""
+    findings_command: str | None = None
+    """Where there are findings: the command that lists them all, whole."""
     said: tuple[Mapping[str, Any], ...] = ()
     """What the user answered in the step before this one."""
 

@@ -43,13 +43,15 @@ def with_others(
     review = step.id if step.gate is None else step.gate.review
     if loop is not None and loop.mode == FIX:
         review = reviewing.gates(workflow)[loop.gate].review
+    found = reviewing.of_round(session, review)
     join = dispatching.join_of(step, dispatches) if dispatches else None
     needed = join is not None and not join.met
     return told._replace(
         dispatches=tuple(_dispatch(each, session, place, needed=needed) for each in dispatches),
         join=join,
         questions=tuple(questions),
-        findings=reviewing.of_round(session, review),
+        findings=found,
+        findings_command=command("finding", "list", session.id, store=store) if found else None,
         loop=loop,
     )
 

@@ -115,6 +115,7 @@ def _without_commands(told: Guidance) -> Guidance:
             for each in told.questions
         ),
         findings=(),
+        findings_command=None,
         finding_command=None,
         loop=loop,
     )

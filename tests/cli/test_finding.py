@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from support.agents import REVIEW, put_lead
@@ -111,6 +112,28 @@ def test_a_reviewer_that_lost_its_work_is_refused(session: str) -> None:
     status, error = refused("finding", "add", child, "--severity", "MUST", "--text", "late")
 
     assert (status, error["code"]) == (4, "DISPATCH_GONE")
+
+
+def test_many_and_long_findings_are_printed_in_part_the_worst_of_them() -> None:
+    put_lead(
+        "review",
+        REVIEW.replace("    dispatch: {agent: quality-reviewer, run: NAME/one, vars: {area: all}}\n", ""),
+    )
+    here = told("start", "review")["session"]
+    told("step", "review", "ok")
+    for number in range(45):
+        add(here, "--severity", "COULD", "--text", f"taste {number} {'x' * 2_000}")
+    add(here, "--severity", "MUST", "--text", "wrong")
+    told("step", "review", "ok")
+
+    for form in ("xml", "text"):
+        out = flow("resume", "--format", form).out
+        assert "wrong" in out
+        assert f"6 more: flow finding list {here}" in out
+        assert len(out) < 50_000
+    assert len(told("resume")["findings"]) == 46
+    root = ET.fromstring(flow("resume").out)  # noqa: S314 - our own output
+    assert [each.get("severity") for each in root.iterfind("finding")] == ["COULD"] * 39 + ["MUST"]
 
 
 def test_whoever_leads_takes_no_finding_of_its_reviewer_away() -> None:
