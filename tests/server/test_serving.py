@@ -143,6 +143,11 @@ def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: 
     assert tools.refused("step", facts={"a": 1})
     assert tools.refused("step", skill="small", outcome="ok", params={"a": "b"})
     assert tools.refused("finish", session="x", dispatch="y", outcome="ok")
+    assert (
+        tools.refused("finish", session="small-abcdef", dispatch="d0-1", cancel=True)["code"]
+        == "UNKNOWN_SESSION"
+    )
+    assert tools.refused("step", skill="small", outcome=None, expect=None, facts=None, session="x")
     assert tools.refused("handoff", action="send")["message"] == "`send` needs `target`"
     session = tools.told("start", skill="small")["session"]
     assert tools.refused("step", session=session, params={"a": "b"})
@@ -354,7 +359,13 @@ def test_without_the_extra_the_refusal_names_it(monkeypatch: pytest.MonkeyPatch)
     assert ran.status == 2
     assert "[MCP_MISSING]" in ran.err
     assert "pip install 'flowrail[mcp]'" in ran.err
-    assert flow("mcp", "--dir", "/nosuch").status == 2
+
+
+def test_a_folder_that_cannot_be_entered_is_refused() -> None:
+    ran = flow("mcp", "--dir", "/nosuch")
+
+    assert ran.status == 2
+    assert "/nosuch cannot be entered" in ran.err
 
 
 def test_every_tool_is_that_verb_of_the_command_line() -> None:

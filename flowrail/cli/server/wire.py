@@ -155,7 +155,7 @@ def _answer(tool: Callable[[], Told], store: Callable[[], str]) -> types.CallToo
 
 
 def _result(text: str, data: Any, *, is_error: bool = False) -> types.CallToolResult:
-    plain = json.loads(_plain(json.dumps(data, ensure_ascii=False, default=_as_list)))
+    plain = json.loads(_plain(json.dumps(data, ensure_ascii=False, default=str)))
     content = [types.TextContent(type="text", text=_plain(text))]
     return types.CallToolResult(content=list(content), structured_content=plain, is_error=is_error)
 
@@ -170,7 +170,3 @@ def _or_refused(read: Callable[[], Any]) -> Any:
 def _plain(text: str) -> str:
     """Return *text* as any encoder takes it."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _as_list(value: Any) -> Any:
-    return list(value) if isinstance(value, set | frozenset | tuple) else str(value)
