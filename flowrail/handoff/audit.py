@@ -10,8 +10,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
+from flowrail.handoff.entries import Entry
 from flowrail.handoff.integrity import moment
-from flowrail.handoff.journal import Entry, Handoffs, UnknownHandoffError
+from flowrail.handoff.journal import Handoffs, UnknownHandoffError
 from flowrail.handoff.record import (
     ACKNOWLEDGMENT,
     DISCOVERY,

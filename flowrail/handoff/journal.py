@@ -5,6 +5,7 @@
     handoffs/<id>/preserved.*      the payload of an attempt that failed
     handoffs/<id>/lock             held while a record is added
 
+Every line carries the mark of its writer's key, so nobody else can write a journal anew, hashes and all.
 A reader takes no lock: a line that is not whole yet is not there yet.
 """
 
@@ -15,12 +16,12 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail import _files
-from flowrail._codec import RecordError, from_plain, to_plain
+from flowrail._codec import to_plain
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
+from flowrail.handoff.entries import Entry, read_line, written
 from flowrail.handoff.record import Handoff
 from flowrail.machines import bounds, journal, ledger
 from flowrail.machines.keys import Owner
@@ -30,9 +31,6 @@ from flowrail.machines.wording import did_you_mean
 HANDOFF_ID = re.compile(r"handoff-[a-z0-9]{6}\Z")
 JOURNAL, COPY, LOCK = journal.JOURNAL, "handoff.json", "lock"
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
-_MARK = b',"hash":"'
-_TAIL = len(_MARK) + 64 + len('"}')
-_PARTS = {"seq": int, "kind": str, "at": str, "by": str, "note": dict, "handoff": dict, "prev": str}
 
 
 class UnknownHandoffError(UsageError):
@@ -53,19 +51,6 @@ class RecordsLostError(StorageError):
     code = "RECORDS_LOST"
 
 
-class Entry(NamedTuple):
-    """One line: what happened, when, by whom, and the handoff after it."""
-
-    seq: int
-    kind: str
-    at: str
-    by: str
-    handoff: Handoff
-    note: Mapping[str, Any]
-    prev: str
-    hash: str
-
-
 class Kept(NamedTuple):
     """A handoff as it is on disk."""
 
@@ -80,8 +65,9 @@ class Kept(NamedTuple):
 class Change:
     """A handoff held under its lock, to which records can be added."""
 
-    def __init__(self, kept: Kept, fd: int, end: int) -> None:
+    def __init__(self, kept: Kept, fd: int, end: int, key: bytes) -> None:
         self.kept = kept
+        self._key = key
         self._fd = fd
         self._end = end
 
@@ -90,7 +76,7 @@ class Change:
     ) -> Handoff:
         """Add one record; when this returns, it has happened."""
         entry = Entry(self.kept.seq + 1, kind, at, by, handoff, note or {}, self.kept.hash, "")
-        line, digest = _written(entry)
+        line, digest = written(entry, self._key)
         path = os.path.join(self.kept.folder, JOURNAL)
         if self.kept.torn:
             journal.cut(self._fd, self._end, path)
@@ -122,7 +108,7 @@ class Handoffs:
         folder = self.folder(handoff.id)
         _files.make_private_dir(folder)
         entry = Entry(0, kind, at, by, handoff, note or {}, "", "")
-        line, digest = _written(entry, self.owner.key())
+        line, digest = written(entry, self.owner.key())
         fd = journal.open_journal(folder, journal.CREATE)
         try:
             journal.append(fd, line, 0, os.path.join(folder, JOURNAL))
@@ -175,6 +161,12 @@ class Handoffs:
         finally:
             os.close(fd)
 
+    def own(self, handoff_id: str) -> Kept:
+        """Return a handoff as it is now; refused where somebody else wrote it, or its last record."""
+        kept = self.read(handoff_id)
+        _refuse_foreign(kept)
+        return kept
+
     @contextmanager
     def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[Change]:
         """Hold a handoff's lock, and give it as it is under that lock."""
@@ -183,13 +175,8 @@ class Handoffs:
         try:
             with _files.locked(os.path.join(folder, LOCK), wait=wait, what=f"handoff `{handoff_id}`"):
                 kept, end = self._load(fd, folder, handoff_id)
-                if kept.foreign:
-                    raise ForeignHandoffError(
-                        f"handoff `{handoff_id}` was not recorded by you on this machine",
-                        hint="have it sent again, from a session of your own",
-                        handoff=handoff_id,
-                    )
-                yield Change(kept, fd, end)
+                _refuse_foreign(kept)
+                yield Change(kept, fd, end, self.owner.key())
         finally:
             os.close(fd)
 
@@ -202,12 +189,22 @@ class Handoffs:
         try:
             before, number = "", 0
             for number, line in enumerate(ledger.lines(fd, path), start=1):
-                entry = _read(line, path, number)
+                entry = read_line(line, path, number)
                 if entry.prev != before or entry.seq != number - 1:
                     raise DamagedError(path, number, "the record does not follow the one before it")
                 before = entry.hash
                 yield entry
             _check_witness(folder, number - 1, before, seen)
+        finally:
+            os.close(fd)
+
+    def unsigned(self, handoff_id: str) -> list[int]:
+        """Return the numbers of the records that were not written with the owner's key."""
+        folder, key = self.folder(handoff_id), self.owner.key()
+        fd = self._open(folder, handoff_id, journal.READ)
+        try:
+            lines = enumerate(ledger.lines(fd, os.path.join(folder, JOURNAL)))
+            return [number for number, line in lines if not ledger.signed_by(line, key)]
         finally:
             os.close(fd)
 
@@ -233,14 +230,24 @@ class Handoffs:
         if not tail.line:
             _check_witness(folder, -1, "", seen)
             raise self._unknown(handoff_id)
-        entry = _read(tail.line, path, 0)
+        entry = read_line(tail.line, path, 0)
         if entry.handoff.id != handoff_id:
             raise DamagedError(path, 1, f"the journal is that of `{entry.handoff.id}`")
         first = tail.line if tail.end == len(tail.line) else ledger.first_line(fd, path)
-        foreign = not ledger.signed_by(first, self.owner.key())
+        key = self.owner.key()
+        foreign = not all(ledger.signed_by(line, key) for line in {first, tail.line})
         kept = Kept(entry.handoff, entry.seq, entry.hash, folder, tail.torn, foreign)
         _check_witness(folder, kept.seq, kept.hash, seen)
         return kept, tail.end
+
+
+def _refuse_foreign(kept: Kept) -> None:
+    if kept.foreign:
+        raise ForeignHandoffError(
+            f"handoff `{kept.handoff.id}` was not recorded by you on this machine",
+            hint="have it sent again, from a session of your own",
+            handoff=kept.handoff.id,
+        )
 
 
 def witness(folder: str) -> dict[str, Any] | None:
@@ -264,59 +271,7 @@ def _check_witness(folder: str, seq: int, digest: str, seen: Mapping[str, Any] |
     )
 
 
-def _written(entry: Entry, key: bytes | None = None) -> tuple[bytes, str]:
-    """Return the line of *entry* and its hash; with a *key*, signed."""
-    body: dict[str, Any] = {
-        "seq": entry.seq,
-        "kind": entry.kind,
-        "at": entry.at,
-        "by": entry.by,
-        "note": dict(entry.note),
-        "handoff": to_plain(entry.handoff),
-        "prev": entry.prev,
-    }
-    if key is not None:
-        body["mac"] = ledger.sign(key, _dump(body))
-    text = _dump(body)[:-1]
-    digest = sha256(text).hexdigest()
-    line = text + _MARK + digest.encode() + b'"}\n'
-    if len(line) > bounds.LARGEST_LINE:
-        raise bounds.TooLargeError(
-            f"the record would have {len(line)} bytes; {bounds.LARGEST_LINE} are the most",
-            hint="move what is long to files and hand over their paths",
-            bytes=len(line),
-        )
-    return line, digest
-
-
-def _read(line: bytes, path: str, number: int) -> Entry:
-    text = line.removesuffix(b"\n")
-    body, digest = text[:-_TAIL], text[-(64 + 2) : -2]
-    if text != body + _MARK + digest + b'"}' or sha256(body).hexdigest().encode() != digest:
-        raise DamagedError(path, number, "the line is not as it was written")
-    try:
-        data = json.loads(body + b"}")
-        shape = {name: type(value) for name, value in data.items() if name != "mac"}
-        handoff = from_plain(data["handoff"] if shape == _PARTS else None, Handoff)
-        return Entry(
-            data["seq"],
-            data["kind"],
-            data["at"],
-            data["by"],
-            handoff,
-            data["note"],
-            data["prev"],
-            digest.decode(),
-        )
-    except (RecordError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DamagedError(path, number, f"the record is of another form: {error}") from None
-
-
 def _write_copy(kept: Kept) -> None:
     copy = {"seq": kept.seq, "hash": kept.hash, "handoff": to_plain(kept.handoff)}
     data = json.dumps(copy, indent=1, ensure_ascii=True).encode() + b"\n"
     _files.write_atomic(os.path.join(kept.folder, COPY), data, durable=False)
-
-
-def _dump(body: Mapping[str, Any]) -> bytes:
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=True).encode()

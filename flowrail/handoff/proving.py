@@ -10,7 +10,8 @@ from typing import NamedTuple
 from flowrail._codec import RecordError, from_plain, to_plain
 from flowrail.errors import FlowError
 from flowrail.handoff import transfer
-from flowrail.handoff.journal import COPY, Entry, Handoffs, witness
+from flowrail.handoff.entries import Entry
+from flowrail.handoff.journal import COPY, Handoffs, witness
 from flowrail.handoff.lifecycle import edges
 from flowrail.handoff.pending import PRUNED
 from flowrail.handoff.record import INVOCATION, Handoff
@@ -93,8 +94,12 @@ def _filled(path: str) -> bool:
 
 
 def _signed(handoffs: Handoffs, handoff_id: str) -> Iterator[Finding]:
-    if handoffs.read(handoff_id).foreign:
+    unsigned = handoffs.unsigned(handoff_id)
+    if 0 in unsigned:
         yield Finding(handoff_id, "FOREIGN_HANDOFF", "its first record was not written with your key")
+        return
+    for number in unsigned:
+        yield Finding(handoff_id, "RECORD_FORGED", f"record {number} was not written with your key")
 
 
 def _copy(handoffs: Handoffs, handoff_id: str, entries: list[Entry]) -> Iterator[Finding]:

@@ -46,7 +46,7 @@ def send(desk: Desk, asked: Asked) -> Sent:
 
 def retry(desk: Desk, handoff_id: str, asked: Asked = NOTHING) -> Sent:
     """Take a handoff that failed, or was interrupted, to its end; *asked* says what is different now."""
-    handoff = desk.handoffs.read(handoff_id).handoff
+    handoff = desk.handoffs.own(handoff_id).handoff
     if handoff.phase == INVOCATION:
         if not _is_late(desk, handoff):
             return Sent(handoff, replayed=True)

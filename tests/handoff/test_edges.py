@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -147,8 +148,6 @@ def test_ids_are_not_given_twice() -> None:
 
 def rewritten(path: Path, changes: list[tuple[str, str]]) -> None:
     """Write a journal anew as somebody could who knows how its hashes are made, but not the user's key."""
-    from hashlib import sha256
-
     before, lines = "", []
     for line in path.read_text().splitlines():
         body = json.loads(line)
@@ -172,7 +171,28 @@ def test_journals_that_were_written_anew_are_found_out() -> None:
 
     codes = {each["code"] for each in json.loads(flow("audit", "verify", "--json").out)["findings"]}
 
-    assert codes == {"ILLEGAL_STEP", "DIGESTS_DIFFER", "PAYLOAD_CHANGED"}
+    assert codes == {"ILLEGAL_STEP", "DIGESTS_DIFFER", "PAYLOAD_CHANGED", "RECORD_FORGED"}
+
+
+def test_a_forgery_that_is_of_one_piece_is_found_out_by_the_key_that_it_does_not_have() -> None:
+    ours("digger")
+    here = session()
+    sent = send("digger", here)
+    folder, payload = handoffs_folder() / sent["handoff"], Path(sent["payload"])
+    handoff = json.loads(payload.read_bytes())["handoff"]
+    forged = render(integrity.sealed("3.0", {**handoff, "payload": {"working": {"do": "evil"}}}), "json")
+    payload.write_bytes(forged)
+    for copy in (folder / "handoff.json", sessions_folder() / here / "session.json"):
+        copy.unlink()
+    changes = [(sent["sha256"], sha256(forged).hexdigest())]
+    rewritten(sessions_folder() / here / "journal.jsonl", changes)
+    rewritten(folder / "journal.jsonl", changes)
+
+    found = json.loads(flow("audit", "verify", "--json").out)["findings"]
+
+    assert {each["code"] for each in found} == {"RECORD_FORGED"}
+    assert refused("handoff", "retry", sent["handoff"])[1]["code"] == "FOREIGN_HANDOFF"
+    assert receive(sent).error["code"] == "VALIDATION_FAILED"
 
 
 def test_a_sessions_move_that_its_workflow_does_not_have_is_found_out() -> None:

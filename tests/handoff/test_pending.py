@@ -12,7 +12,8 @@ import pytest
 from support.handing import handoffs_folder, ours, phases, receive, send, session, target
 from support.sandbox import flow, sessions_folder, told
 
-from flowrail.handoff.journal import Entry, ForeignHandoffError, Handoffs, UnknownHandoffError, _written
+from flowrail.handoff.entries import Entry, written
+from flowrail.handoff.journal import ForeignHandoffError, Handoffs, UnknownHandoffError
 from flowrail.handoff.pending import waiting
 from flowrail.handoff.record import Handoff
 from flowrail.machines.bounds import TooLargeError
@@ -100,7 +101,7 @@ def test_a_line_of_another_form_is_refused(tmp_path: Path) -> None:
     entry = next(iter(kept().records(sent["handoff"])))
     wrong: Any = "x"
     for odd in (entry._replace(seq=wrong), entry._replace(handoff=entry.handoff._replace(hops=wrong))):
-        path.write_bytes(_written(odd)[0])
+        path.write_bytes(written(odd, b"k")[0])
         (path.parent / "handoff.json").unlink(missing_ok=True)
         with pytest.raises(DamagedError):
             kept().read(sent["handoff"])
@@ -142,7 +143,7 @@ def test_a_record_has_a_size() -> None:
     handoff = Handoff("handoff-aaaaaa", "a", "b", draft={"x": "x" * 2_000_000})
 
     with pytest.raises(TooLargeError):
-        _written(Entry(0, "discovery", "", "", handoff, {}, "", ""))
+        written(Entry(0, "discovery", "", "", handoff, {}, "", ""), b"k")
 
 
 def test_a_handoff_that_was_never_begun_is_unknown() -> None:
