@@ -191,7 +191,7 @@
     const [ground, text] = mark.children, x = box.x + box.width - 14, y = box.y;
     for (const [key, value] of Object.entries({ x: x - 13, y: y - 9, width: 26, height: 18, rx: 9 })) ground.setAttribute(key, value);
     text.setAttribute("x", x); text.setAttribute("y", y + 4);
-    text.textContent = `${count}×`;
+    text.textContent = ` ${count}×`; // the space parts it from the title when it is read
   }
 
   function scrub(by) {

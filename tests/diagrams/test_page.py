@@ -258,7 +258,10 @@ def test_a_session_is_scrubbed_through(page: Page) -> None:
     page.open(session())
 
     assert "here" in page.classes("last")
-    assert page.tab.run("document.querySelector('.node[data-id=look] .badge text').textContent") == "3\u00d7"
+    assert (
+        page.tab.run("document.querySelector('.node[data-id=look] .badge text').textContent.trim()")
+        == "3\u00d7"
+    )
     page.tab.press("[")
     assert "here" in page.classes("look")
     page.tab.press("[")
