@@ -88,3 +88,10 @@ def pictures(session: nox.Session) -> None:
 def long(session: nox.Session) -> None:
     """The long forms: thousands of kills, every system call."""
     session.run("pytest", "-q", "-m", "long", "-n", "auto", *session.posargs)
+
+
+@nox.session(default=False)
+def fuzz(session: nox.Session) -> None:
+    """Readers of strangers' documents, by coverage with atheris (Linux): FUZZ_SECONDS for each."""
+    session.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--group", "fuzz")
+    session.run("pytest", "-q", "-m", "fuzz", *(session.posargs or ["tests/fuzz"]))

@@ -66,11 +66,11 @@ def _lines(reports: Sequence[Checked], changes: Sequence[Change] | None) -> list
     for report in reports:
         for finding in report.findings:
             where = f"{report.path}/{finding.place}: {finding.severity} {finding.code}"
-            lines += [f"{where}: {one_line(finding.message)}", f"    {one_line(finding.remedy)}"]
+            lines += [f"{one_line(where)}: {one_line(finding.message)}", f"    {one_line(finding.remedy)}"]
     for change in changes or ():
         step = f" step `{change.step}`" if change.step else ""
         stops = "; sessions that stand there stop" if change.stops else ""
-        lines.append(f"{change.workflow}:{step} {one_line(change.what)}{stops}")
+        lines.append(f"{one_line(change.workflow)}:{step} {one_line(change.what)}{stops}")
     found = sum(len(report.findings) for report in reports)
     count = f"{len(reports)} workflow{'s' if len(reports) != 1 else ''} checked"
     told = "" if changes is None else f", {len(changes) or 'nothing'} changed"

@@ -1,0 +1,206 @@
+"""Readers of strangers' documents, and what must hold of each for any bytes at all.
+
+Run one as a process: ``python tests/fuzz/targets.py NAME FOLDER SECONDS``. FOLDER holds documents to begin
+with, one a file; what finds new ways through the code is added to it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+
+def frontmatter(data: bytes) -> None:
+    """Any file is a card, with notes of what was odd."""
+    from flowrail.discovery.frontmatter import read_frontmatter
+    from flowrail.discovery.metadata import read_metadata
+
+    read_metadata(read_frontmatter(data, "SKILL.md"), "SKILL.md")
+
+
+def yaml(data: bytes) -> None:
+    """A document is refused with a line, or is plain data that is written and read back equal."""
+    from flowrail import _yaml
+    from flowrail.errors import DocumentError
+
+    for plain_text in (False, True):
+        try:
+            value = _yaml.load(data, source="x", plain_text=plain_text).value
+        except DocumentError:
+            continue
+        try:
+            written = _yaml.dump(value)
+        except DocumentError:
+            continue  # what was read between quotes may be longer when it is written
+        assert repr(_yaml.load(written, source="y").value) == repr(value), written
+
+
+def workflow(data: bytes) -> None:
+    """A workflow has findings, or can be kept and comes back as it was."""
+    from flowrail import _yaml
+    from flowrail.errors import DocumentError
+    from flowrail.machines.document import read
+    from flowrail.machines.plain import from_plain, to_plain
+
+    def no_text(path: str) -> str:
+        raise DocumentError("is not there", hint="write it", place=path)
+
+    try:
+        document = _yaml.load(data, source="workflow.yaml")
+    except DocumentError:
+        return
+    found = read(document.value, name="evil", place=document.place, read_text=no_text, text_folder="steps")
+    if not any(each.severity == "error" for each in found.findings):
+        kept = to_plain(found.definition)
+        assert to_plain(from_plain(json.loads(json.dumps(kept)))) == json.loads(json.dumps(kept))
+
+
+def payload(data: bytes) -> None:
+    """A payload is refused, or judged with every problem named."""
+    from datetime import UTC, datetime
+
+    from flowrail.errors import DocumentError
+    from flowrail.handoff.checking import Asked, check
+    from flowrail.handoff.payload import read
+
+    try:
+        found = read(data, source="payload")
+    except DocumentError:
+        return
+    check(found, Asked(datetime(2026, 2, 4, tzinfo=UTC)))
+
+
+def session(data: bytes) -> None:
+    """A record whose hash is right is one of ours in form, or damaged."""
+    from flowrail.errors import StorageError
+    from flowrail.machines import ledger
+    from flowrail.machines.strangers import StrangeError, check_session
+
+    body = data.removesuffix(b"}")
+    digest = sha256(body).hexdigest().encode()
+    for line in (body + b',"hash":"' + digest + b'"}\n', data):
+        try:
+            record = ledger.read(line, "journal.jsonl", 1)
+            check_session(record.session)
+        except (StorageError, StrangeError):  # a newer format is refused as such
+            continue
+
+
+def definition(data: bytes) -> None:
+    """What a session keeps of a workflow is that, or of another form, and then known to be."""
+    from flowrail.machines.plain import from_plain, to_plain
+
+    try:
+        value = json.loads(data)
+        kept = from_plain(value)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return
+    to_plain(kept)
+
+
+def python(data: bytes) -> None:
+    """Python is read as far as it is literal, and never run."""
+    from flowrail.machines.literal import read_python
+
+    read_python(data, "evil", "workflow.py")
+
+
+def rules(data: bytes) -> None:
+    """An expression is refused, or has a value for any facts."""
+    from flowrail.machines import rules as grammar
+
+    try:
+        grammar.parse(data.decode("utf-8", "replace"))
+    except grammar.RuleError:
+        return
+
+
+def questions(data: bytes) -> None:
+    """Questions are read or refused, whole."""
+    from flowrail.machines.question_reading import QuestionsError, parse_questions
+
+    try:
+        parse_questions(data.decode("utf-8", "replace"), source="x")
+    except QuestionsError:
+        return
+
+
+def told(data: bytes) -> None:
+    """A text of a step becomes blocks and text that any XML parser takes."""
+    from flowrail.formatters.elements import content
+    from flowrail.formatters.fences import fence_problems, with_blocks
+
+    text = data.decode("utf-8", "replace")
+    fence_problems(text)
+    ET.fromstring("<a>" + "\n".join(map(content, with_blocks(text, str))) + "</a>")  # noqa: S314 - made here
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    each.__name__: each
+    for each in (frontmatter, yaml, workflow, payload, session, definition, python, rules, questions, told)
+}
+
+
+def beginnings(name: str) -> Iterator[bytes]:
+    """Yield documents to begin with: those in order, and those made to hurt that are small."""
+    from support import hostile
+    from support.handoffs import FILES, PAYLOADS
+    from support.sandbox import ASKING, CARD, HANDLER, SMALL
+
+    made: dict[str, Callable[[], Iterator[tuple[str, bytes]]]] = {
+        "frontmatter": hostile.cards, "yaml": hostile.yaml_documents, "workflow": hostile.yaml_documents,
+        "payload": hostile.json_documents, "session": hostile.json_documents, "python": hostile.python_files,
+        "definition": hostile.json_documents, "told": hostile.step_texts, "questions": hostile.json_documents,
+    }  # fmt: skip
+    yield from (data for _, data in made[name]() if len(data) <= LONGEST) if name in made else ()
+    yield from (text.encode() for text in (ASKING, CARD, HANDLER, SMALL))
+    yield from ((PAYLOADS / file).read_bytes() for file in FILES.values())
+    skills = Path(__file__).parents[2] / "flowrail" / "skills"
+    yield from (path.read_bytes()[:LONGEST] for path in sorted(skills.glob("*/workflow.yaml")))
+    yield from (path.read_bytes()[:LONGEST] for path in sorted(skills.glob("*/steps/*.md"))[:40])
+    yield b"not (a == 'x' or b in ['y', 1]) and 2 <= visit and c != -1.5e3"
+    yield b"<open_questions><question id='Q'><header>H</header><text>T</text><option label='A'/></question></open_questions>"
+    if name in {"session", "definition"}:
+        yield from _kept(name)
+
+
+def _kept(name: str) -> Iterator[bytes]:
+    from support.workflows import linear, loop
+
+    from flowrail.machines.advance import start
+    from flowrail.machines.ledger import Record, write
+    from flowrail.machines.plain import to_plain
+
+    for made in (linear("a", "b"), loop()):
+        if name == "definition":
+            yield json.dumps(to_plain(made)).encode()
+        else:
+            record = Record(0, "start", "2026-01-01", "me", start(made, session_id="a-abcdef"), {}, "", "")
+            yield write(record, b"k").line.rpartition(b',"hash":')[0] + b"}"
+
+
+LONGEST = 8_192
+
+
+def main(name: str, folder: str, seconds: str) -> None:
+    """Fuzz one target for some seconds, by coverage."""
+    atheris: Any = importlib.import_module("atheris")
+    with atheris.instrument_imports(include=["flowrail"]):
+        TARGETS[name](b"{}")  # whose modules are imported here, before anything else imports them
+    for number, data in enumerate(beginnings(name)):
+        Path(folder, f"begin-{number:04}").write_bytes(data)
+    options = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-timeout=20", "-rss_limit_mb=1500"]
+    atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={folder}/found-", folder], TARGETS[name])
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
