@@ -261,7 +261,7 @@ def _too_many_ways_past(workflow: Definition) -> Iterator[Raw]:
     lengths: dict[str | None, int] = {}
     total = 0
     for index, step in enumerate(workflow.steps):
-        total += sum(1 + _length(workflow, target, lengths) for target in step.ways.values())
+        total += sum(_length(workflow, target, lengths) for target in step.ways.values())
         if total > MOST_TRANSITIONS:
             yield Raw(
                 "FR116",

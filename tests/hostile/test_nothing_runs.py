@@ -88,8 +88,12 @@ def test_nothing_of_a_project_is_compiled_executed_or_imported() -> None:
         assert path == first_path, words
         assert modules == [], words
         for event, what in seen:
-            assert event in {"exec", "import"}, (words, event, what)
-            assert not what.startswith(here), (words, event, what)
+            assert event in {"exec", "import", "code.__new__"}, (
+                words,
+                event,
+                what,
+            )  # asyncio makes code of its own
+            assert here not in what, (words, event, what)
             assert what != "<unknown>", (words, event, what)  # what `ast.parse` reads is called so
     assert {words[0]: status for words, status, *_ in ran if words in list(RUNNING[:3])} == {
         "step": 7, "start": 7, "preview": 7,
