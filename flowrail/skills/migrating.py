@@ -180,7 +180,7 @@ def _needs(world: World, decided: Plan, missing: Sequence[str], workflow: Defini
         words += ["--map", f"{decided.at}={(near(str(decided.at), ids) or ['STEP'])[0]}"]
     if ACCEPT in missing:
         facts.append(
-            f"{listed(decided.guessed)} seem to go by another name"
+            f"{listed(decided.guessed)} seem{'s' if len(decided.guessed) == 1 else ''} to go by another name"
             if decided.guessed
             else f"the ways on from step `{decided.at}` are others now"
         )

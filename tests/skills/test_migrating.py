@@ -150,7 +150,7 @@ def test_a_rename_that_is_plain_to_see_is_offered_and_taken_where_it_is_accepted
     status, error = refused("migrate", session)
 
     assert (status, error["code"]) == (5, "MIGRATION_NEEDS")
-    assert error["message"] == f"session `{session}` needs a decision: `second` seem to go by another name"
+    assert error["message"] == f"session `{session}` needs a decision: `second` seems to go by another name"
     assert error["hint"] == f"flow migrate {session} --map second=middle"
     assert bytes_below(sessions_folder(), but={"lock"}) == before
     assert migrated(session, "--accept")["step"] == "middle"

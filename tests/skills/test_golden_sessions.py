@@ -1,0 +1,96 @@
+"""Sessions of every format that was ever released open for ever, and go on.
+
+They are files under `tests/golden/sessions`: one folder a format, never written again. A new format adds
+one: raise `FORMAT`, then run this with ``FLOWRAIL_GOLDEN=write``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from support import golden_sessions
+from support.golden import as_in_golden_file, writing
+from support.golden_sessions import KEPT, TODAY, standing
+from support.sandbox import flow, told
+
+from flowrail.machines.session import FORMAT
+
+
+def formats() -> list[str]:
+    return sorted(path.name for path in KEPT.iterdir()) if KEPT.is_dir() else []
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest) -> str:
+    """A store with the golden sessions of a format, and the key that they are signed with."""
+    kept, state = KEPT / request.param, Path(os.environ["HOME"]) / ".local" / "state" / "flowrail"
+    state.mkdir(parents=True)
+    shutil.copy(kept / "key", state / "key")
+    shutil.copytree(kept / "sessions", Path.cwd() / "kept" / "sessions")
+    return str(Path.cwd() / "kept")
+
+
+every = pytest.mark.parametrize("store", formats(), indirect=True)
+
+
+def sessions(store: str) -> list[str]:
+    return sorted(path.name for path in Path(store, "sessions").iterdir() if path.is_dir())
+
+
+@pytest.mark.skipif(not writing() or TODAY.exists(), reason="those of a format are written once")
+def test_those_of_todays_format_are_written() -> None:
+    golden_sessions.make()
+
+
+def test_there_are_sessions_of_every_format() -> None:
+    assert formats() == [f"format-{number}" for number in range(1, FORMAT + 1)]
+
+
+@every
+def test_each_stands_where_it_stood(store: str, request: pytest.FixtureRequest) -> None:
+    found = {session: standing(session, store) for session in sessions(store)}
+
+    name = f"sessions/{request.node.callspec.params['store']}/standing.json"
+    assert as_in_golden_file(name, json.dumps(found, indent=1, ensure_ascii=False))
+
+
+@every
+def test_each_is_as_it_was_written(store: str) -> None:
+    ran = flow("verify", "--store", store, "--json")
+
+    assert ran.status == 0, ran.out
+    assert len(ran.data["sessions"]) == len(sessions(store)) > 12
+    assert all(each["judged"] == each["moves"] or each["notes"] for each in ran.data["sessions"])
+
+
+@every
+def test_each_goes_on(store: str) -> None:
+    gone_on = 0
+    for session in sessions(store):
+        here = told("resume", session, "--store", store)
+        ways = [
+            way
+            for way in here["next"]
+            if not way["waits_for"] and not any(w["required"] for w in way["wants"])
+        ]
+        if not ways:
+            continue
+        after = told(*ways[0]["command"].split()[1:])
+        assert after["revision"] == here["revision"] + 1
+        assert told(*ways[0]["command"].split()[1:])["replayed"]
+        gone_on += 1
+
+    assert gone_on >= 8
+    assert flow("verify", "--store", store).status == 0
+
+
+@every
+def test_each_goes_back_to_where_it_began(store: str) -> None:
+    for session in sessions(store):
+        first = told("history", session, "--store", store)["steps"][0]
+        here = flow("fork", session, "--at", str(first["revision"]), "--store", store, "--json")
+        assert here.status == 0 or here.error["code"] == "DEFINITION_CHANGED", here
