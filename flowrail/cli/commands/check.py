@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from flowrail.cli import options, output
+from flowrail.cli.asyncio_later import load_engine
 from flowrail.cli.here import Here
 from flowrail.formatters.escape import one_line
 from flowrail.formatters.fences import fence_problems
@@ -30,6 +31,7 @@ def command(
     Read as text: nothing is run. Exits 1 where anything is wrong. A warning is let pass, with the
     reason, by `ignore` in the workflow.
     """
+    load_engine()  # conditions are tried out by it; first, or asyncio comes with it
     here = Here(roots=roots)
     reports = checking.check(targets, here.roots, here.cwd, problems=fence_problems)
     changes = _changes(targets, here, against) if against is not None else None
