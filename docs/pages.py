@@ -188,6 +188,7 @@ def json_answers() -> None:
 
 
 TITLES = {
+    "lived": "`flow coverage --sessions`",
     "team": "A step that gives out work (`flow step`, `status`, `resume`)",
     "child": "A step of an agent's own session",
     "review": "A step that is reviewed",

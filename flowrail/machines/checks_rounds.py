@@ -63,20 +63,17 @@ def _rounds(workflow: Definition) -> Iterator[Raw]:
     after, _, _ = graph.adjacency(ways)
     ids = [step.id for step in workflow.steps]
     circling = {member for group in graph.components(ids, after) for member in group}
-    bounded = {step.id for step in workflow.steps if step.bound is not None}
-    loose = {
-        source: [each for each in targets if each not in bounded]
-        for source, targets in after.items()
-        if source not in bounded
-    }
+    loose, _, _ = graph.adjacency(each for each in ways if not _is_bound(workflow, each))
     place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
-    for members in graph.components([each for each in ids if each not in bounded], loose):
+    for members in graph.components(ids, loose):
         first = min(members, key=lambda each: place[each])
         in_order = sorted(members, key=lambda each: place[each])
         what = f"nothing bounds the loop of {wording.listed(in_order)}: an agent may go round for ever"
-        hint = "give one of them a `limit`"
+        hint = "give a `limit` to one that leads back by `iterate` or `fail`"
         yield Raw("FR163", ("steps", place[first]), what, hint, first, "warning")
     for index, step in enumerate(workflow.steps):
+        if step.limit is not None and step.id in circling:
+            yield from _idle(workflow, index, step)
         if step.id in circling:
             continue
         if step.limit is not None:
@@ -91,6 +88,25 @@ def _rounds(workflow: Definition) -> Iterator[Raw]:
                 )
                 path: Path = ("steps", index, "variants", number)
                 yield Raw("FR164", path, what, "take it out, or lead back to the step", step.id, "warning")
+
+
+def _is_bound(workflow: Definition, way: graph.Edge) -> bool:
+    """Return whether a way may be taken so often only: at its step's limit it leads on, or asks the user."""
+    if workflow.step(way.source).bound is None:
+        return False
+    back = way.outcome is Outcome.FAIL and graph.leads_back(workflow, way.source, way.target)
+    return back or way.outcome is Outcome.ITERATE
+
+
+def _idle(workflow: Definition, index: int, step: StepDef) -> Iterator[Raw]:
+    """Judge a limit that no way of its step meets, though the step is in a loop."""
+    ways = [graph.Edge(step.id, outcome, target) for outcome, target in step.ways.items()]
+    if not any(_is_bound(workflow, each) for each in ways):
+        what = (
+            f"step `{step.id}` has a limit that ends nothing: it goes back neither by `iterate` nor by `fail`"
+        )
+        hint = "give it to the step that leads back"
+        yield Raw("FR164", ("steps", index, "limit"), what, hint, step.id, "warning")
 
 
 def _sizes(workflow: Definition) -> Iterator[Raw]:

@@ -94,6 +94,7 @@ def _work(index: int, step: StepDef, work: Delegation, loaded: Loaded, look: _Sh
         problem = _unfit(name, takes.get(name), value, loaded.definition)
         if problem:
             hint = wording.did_you_mean(name, takes, f"it takes {wording.listed(takes) or 'none'}")
+            hint = f"give it a {takes[name].kind}" if name in takes else hint
             what = f"`{work.run}`, which step `{step.id}` gives to agents, {problem}"
             yield Finding("FR155", "error", what, hint, locate((*at, "vars", name)), step.id)
     for name, arg in takes.items():

@@ -30,7 +30,7 @@ QUESTION = b"""\
 <needs_user_input><question id="db" header="Store"><text>Which?</text>
 <option label="Redis">Fast</option><option label="Postgres">A server</option></question></needs_user_input>"""
 
-FREE = {"facts", "params", "details", "note", "vars", "result"}
+FREE = {"statuses", "facts", "params", "details", "note", "vars", "result"}
 """Their keys are an author's, or belong to one error or record."""
 
 
@@ -64,6 +64,11 @@ def answers() -> dict[str, Any]:
         "diagram": told("diagram", "asking", "--session", step["session"]),
         "inject": json.loads(flow("diagram", "--inject", "page.md", "--check", "--json").out),
         "preview": told("preview", "asking", "look"),
+        "coverage": told("coverage", "asking"),
+        "lived": told("coverage", "asking", "--sessions"),
+        "record": told("record", step["session"]),
+        "replay": told("replay", step["session"]),
+        "test": told("test", "asking"),
         "abandon": told("abandon", step["session"]),
         "error": json.loads(flow("step", "nosuch", "--json").out),
         **work_of_others(),
