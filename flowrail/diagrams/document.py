@@ -128,7 +128,7 @@ def _markdown(drawn: Drawn, place: int, links: Mapping[str, str]) -> Iterator[st
 
 
 def _restructured(drawn: Drawn, place: int, links: Mapping[str, str]) -> Iterator[str]:
-    yield f".. _{anchor(drawn.picture.name) or f'workflow-{place}'}:"
+    yield f".. _{anchor(drawn.picture.name).strip('-_') or f'workflow-{place}'}:"
     yield heading(drawn.picture.name, "=" if not place else "-")
     yield from _texts(drawn, said)
     name = f"flow-{place}-{anchor(drawn.picture.name)}"

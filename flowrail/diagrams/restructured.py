@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from unicodedata import east_asian_width
 
-from flowrail.diagrams.metrics import width
 from flowrail.diagrams.words import line
 
 _SPECIAL = frozenset("\\`*_|<>:[]{}~^=-+#\"'.()!$%&/;?@,")
@@ -30,7 +30,8 @@ def _needed(text: str, place: int) -> frozenset[str]:
 def heading(text: str, mark: str) -> str:
     """Return a title with its line below."""
     shown = said(text) or "workflow"
-    return f"{shown}\n{mark * max(4, len(shown), round(width(shown, 2)))}"
+    columns = max(4, sum(2 if east_asian_width(char) in "WF" else 1 for char in shown))
+    return f"{shown}\n{mark * columns}"
 
 
 def raw(html: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from support.pictures import ODD, TEXTS
+from support.pictures import FEW, ODD, TEXTS
 from support.workflows import linear, loop, step, workflow
 
 from flowrail.diagrams.document import Drawn, as_markdown, as_restructured
@@ -58,6 +58,7 @@ def test_workflows_that_agents_run_follow_and_are_linked() -> None:
     assert text.count("```mermaid\n") == 2
 
 
+@FEW
 @given(ODD)
 def test_markdown_keeps_its_tables_and_fences(made: Definition) -> None:
     text = as_markdown([drawn(made)])
@@ -67,6 +68,7 @@ def test_markdown_keeps_its_tables_and_fences(made: Definition) -> None:
     assert all(line.endswith(" |") for line in text.split("\n") if line.startswith("| "))
 
 
+@FEW
 @given(ODD)
 def test_docutils_itself_reads_every_document_without_a_word(made: Definition) -> None:
     core = pytest.importorskip("docutils.core", reason="no docutils here: pip install 'flowrail[docs]'")

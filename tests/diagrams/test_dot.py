@@ -33,6 +33,7 @@ def test_quotes_and_backslashes_are_quoted() -> None:
     assert quoted('a "b" \\N', "c") == '"a \\"b\\" \\\\N\\nc"'
 
 
+@FEW
 @given(ODD)
 def test_every_text_stands_in_quotes_on_one_line(made: Definition) -> None:
     text = render(picture(made), links={"w/look": 'look".svg'})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import given
-from support.pictures import ODD
+from support.pictures import FEW, ODD
 from support.workflows import linear, loop, step, workflow, workflows
 
 from flowrail.diagrams.extract import machine_picture, picture, ways_as_written, ways_of, ways_of_machine
@@ -28,11 +28,13 @@ def kinds(drawn: Picture) -> dict[str, Kind]:
     return {node.id: node.kind for node in drawn.nodes}
 
 
+@FEW
 @given(workflows())
 def test_the_machine_and_what_is_written_agree_on_every_way_on(made: Workflow) -> None:
     assert list(ways_of_machine(compile_workflow(made))) == list(ways_as_written(made))
 
 
+@FEW
 @given(ODD)
 def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(made: Definition) -> None:
     drawn = picture(made)
@@ -45,6 +47,7 @@ def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(made: Defini
     assert len(set(pairs)) == len(pairs)
 
 
+@FEW
 @given(ODD)
 def test_every_way_on_to_a_step_that_exists_is_drawn_once(made: Definition) -> None:
     drawn = picture(made)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.chromium import Tab
-from support.pictures import ODD, TEXTS, sprawling
+from support.pictures import FEW, ODD, TEXTS, sprawling
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
@@ -86,6 +86,7 @@ def test_a_workflow_is_drawn_in_the_order_of_its_steps() -> None:
     ]
 
 
+@FEW
 @given(ODD)
 def test_every_workflow_has_a_well_formed_picture(made: Definition) -> None:
     text = render(picture(made), links={"w/look": 'look".svg'})
@@ -148,7 +149,7 @@ def drawn_by(mermaid: Tab, text: str) -> list[str]:
     return list(mermaid.run(code))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(made=ODD)
 def test_mermaid_itself_draws_every_picture(mermaid: Tab, made: Definition) -> None:
     drawn = picture(made)

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from support.chromium import Tab
-from support.pictures import ODD, sprawling
+from support.pictures import FEW, ODD, sprawling
 from support.sandbox import clean_environment
 from support.workflows import loop, step, workflow
 
@@ -29,6 +29,7 @@ def texts(svg: str) -> list[str]:
     return ["".join(each.itertext()) for each in ET.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314 - our own
 
 
+@FEW
 @given(ODD)
 def test_every_workflow_is_well_formed_and_draws_all_of_it(made: Definition) -> None:
     drawn = picture(made)
@@ -44,6 +45,7 @@ def test_every_workflow_is_well_formed_and_draws_all_of_it(made: Definition) -> 
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", svg)
 
 
+@FEW
 @given(ODD)
 def test_nothing_foreign_becomes_an_element(made: Definition) -> None:
     tags = {each.tag.removeprefix(SVG) for each in ET.fromstring(render(picture(made))).iter()}  # noqa: S314 - our own
