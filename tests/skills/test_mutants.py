@@ -18,7 +18,7 @@ from flowrail.skills.comparing import between
 
 TRIED = 8
 """So many mutants of a kind are tried, spread over all of them; all take minutes."""
-ENOUGH = {"fact renamed": 0.75, "limit removed": 0.85}
+ENOUGH = {"fact renamed": 0.85, "limit removed": 0.85}
 """A fact that nothing decides by may have any name, and one of two limits on a loop is enough."""
 OF_ALL = 0.95
 
