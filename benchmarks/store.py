@@ -120,7 +120,7 @@ def _over_an_append(folder: Path, rounds: int) -> None:
             change.commit(after._replace(revision=after.revision + 1), kind="move", at="then", by="benchmark")
 
     peers = {name: keeper for name, make in PEERS.items() if (keeper := _made(name, make, folder))}
-    best = best_of({"append and flush": append, "the store": keep, **peers}, rounds=10 * rounds)
+    best = best_of({"append and flush": append, "the store": keep, **peers}, rounds=50 * rounds)
     report("Keeping one step, over one append with a flush", best, "append and flush", {"the store": SHARE})
 
 
