@@ -9,6 +9,7 @@ is all that is loaded. PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -47,11 +48,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _is_workflow(arg: str) -> bool:
-    """Return whether an argument names a workflow, or one test of it; one in Python needs ``--flow``."""
+    """Return whether an argument names a skill's workflow, or one test of it; one in Python needs ``--flow``."""
     path = arg.partition("::")[0]
-    return path.endswith(".yaml") and (
-        path.rpartition("/")[2] == "workflow.yaml" or path.split("/")[-2:-1] == ["workflows"]
-    )
+    if not path.endswith(".yaml"):
+        return False
+    folder, name = os.path.split(path)
+    if name == "workflow.yaml":
+        return any(os.path.exists(os.path.join(folder, each)) for each in ("SKILL.md", "steps"))
+    above, last = os.path.split(folder)
+    beside = ("workflow.yaml", "workflow.py")
+    return last == "workflows" and any(os.path.exists(os.path.join(above, each)) for each in beside)
 
 
 @pytest.fixture
