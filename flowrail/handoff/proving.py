@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from flowrail import _files
 from flowrail._codec import RecordError, from_plain, to_plain
-from flowrail.errors import FlowError
+from flowrail.errors import DocumentError, FlowError
 from flowrail.handoff import transfer
 from flowrail.handoff.entries import Entry
 from flowrail.handoff.journal import COPY, Handoffs, witness
@@ -16,6 +17,7 @@ from flowrail.handoff.lifecycle import edges
 from flowrail.handoff.pending import PRUNED
 from flowrail.handoff.record import INVOCATION, Handoff
 from flowrail.handoff.telling import plain
+from flowrail.machines import bounds
 from flowrail.machines import witness as session_witness
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
@@ -135,14 +137,31 @@ def _says(copy: object, record: Handoff | Session) -> bool:
 
 def _session_copy(store: Store, session_id: str, lines: list[Record]) -> Iterator[Finding]:
     folder = store.folder(session_id)
+    path = os.path.join(folder, session_witness.COPY)
     seen = session_witness.seen_by(folder, half=True)
-    if seen is None:
-        if os.path.lexists(os.path.join(folder, session_witness.COPY)):
-            yield Finding(session_id, "COPY_UNREADABLE", "session.json cannot be read")
-    elif not _is_copy(seen.seq, seen.hash, seen.session, [(each.hash, each.session) for each in lines]):
-        yield Finding(session_id, "COPY_DIFFERS", "session.json is not what its record says")
+    good = seen is not None and _is_copy(
+        seen.seq, seen.hash, seen.session, [(each.hash, each.session) for each in lines]
+    )
+    if not good and os.path.lexists(path) and not _half_written(path, lines):
+        code, what = (
+            ("COPY_DIFFERS", "is not what its record says") if seen else ("COPY_UNREADABLE", "cannot be read")
+        )
+        yield Finding(session_id, code, f"session.json {what}")
     if store.read(session_id, adopt=True).foreign:
         yield Finding(session_id, "FOREIGN_SESSION", "its first record was not written with your key")
+
+
+def _half_written(path: str, lines: list[Record]) -> bool:
+    """Whether a copy begins as that of the last record and goes on as that before it: its writer was killed."""
+    try:
+        data = _files.read_bounded(path, limit=4 * bounds.LARGEST_LINE, what="the session's copy")
+    except DocumentError:
+        return False
+    copies = [session_witness.copy_of(each.seq, each.hash, to_plain(each.session)) for each in lines[-2:]]
+    new, old = copies[-1], copies[0] if len(copies) > 1 else b""
+    pairs = enumerate(zip(data, new, strict=False))
+    cut = next((at for at, (one, other) in pairs if one != other), min(len(data), len(new)))
+    return cut > 0 and data[cut:] == old[cut:]
 
 
 def _legal(entries: list[Entry]) -> Iterator[Finding]:
