@@ -272,6 +272,22 @@ def sweep(folder: AnyPath, *, now: float | None = None, age: float = 3600.0) -> 
     return swept
 
 
+def make_dir(path: AnyPath) -> None:
+    """Make sure that there is a directory at *path*, one that others may read; `WriteFailedError` if not."""
+    try:
+        os.makedirs(path or ".", exist_ok=True)
+    except OSError as error:
+        raise _failed(error, os.fspath(path), "could not be made") from error
+
+
+def remove(path: AnyPath) -> None:
+    """Delete the file at *path*; `WriteFailedError` where that cannot be."""
+    try:
+        os.unlink(path)
+    except OSError as error:
+        raise _failed(error, os.fspath(path), "could not be deleted") from error
+
+
 def make_private_dir(path: AnyPath) -> None:
     """Make sure that *path* is a real directory of this user; those made on the way are 0700, and flushed.
 

@@ -128,7 +128,7 @@ def write(changed: Page) -> None:
     """Write a page, and the pictures beside it, where they are not as they are made."""
     for file, content in changed.files.items():
         if _text_of(file) != content:
-            os.makedirs(os.path.dirname(file) or ".", exist_ok=True)
+            _files.make_dir(os.path.dirname(file))
             _files.write_atomic(file, content.encode(), mode=0o644, durable=False)
     if changed.after != changed.before:
         mode = os.stat(changed.path).st_mode & 0o777

@@ -11,7 +11,7 @@ import os
 from typing import Any, NamedTuple
 
 from flowrail import __version__
-from flowrail._files import MissingFileError, read_bounded, write_atomic
+from flowrail._files import MissingFileError, make_dir, read_bounded, write_atomic
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.settings import hooks
 from flowrail.skills.copies import shipped
@@ -77,7 +77,7 @@ def build(folder: str) -> Built:
     files = contents()
     for path, data in files.items():
         full = os.path.join(folder, path)
-        os.makedirs(os.path.dirname(full), exist_ok=True)
+        make_dir(os.path.dirname(full))
         write_atomic(full, data, mode=0o644, durable=False)
     return Built(folder, tuple(files))
 

@@ -95,7 +95,7 @@ def install(where: Place, state: str, *, permissions: bool, dry_run: bool) -> Do
         }
         _files.make_private_dir(os.path.join(state, "hosts"))
         _files.write_atomic(_record(real, state), json.dumps(record).encode() + b"\n")
-        os.makedirs(os.path.dirname(real), exist_ok=True)
+        _files.make_dir(os.path.dirname(real))
         _files.write_atomic(real, edited.text.encode(), mode=_mode(real))
     return Done(where, before, edited.text)
 
@@ -108,7 +108,7 @@ def uninstall(where: Place, state: str, *, dry_run: bool) -> Done:
     after = _bare(before, kept) if kept else (None if before is None else without_hooks(before, source=real))
     if not dry_run:
         if after is None and before is not None:
-            os.unlink(real)
+            _files.remove(real)
             if kept and kept["folder"]:
                 with suppress(OSError):  # somebody may have put something else there
                     os.rmdir(os.path.dirname(real))

@@ -80,6 +80,7 @@ CODES = {
     "FR179": "no agent is told its item",
     "FR180": "a default that stands in for nothing",
     "FR181": "a text asks for a fact that the step does not take",
+    "FR182": "no host finds the skill",
     "FR190": "computed, not read",
 }
 """Every code, with what it says in general. Codes are never reused for something else."""

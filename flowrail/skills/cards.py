@@ -23,6 +23,8 @@ from flowrail.machines.wording import did_you_mean, listed
 from flowrail.skills.catalog import Found, workflows
 
 CARD = "SKILL.md"
+PLACE = "skills"
+"""What the folders are called in which hosts look for skills, such as `.claude/skills`."""
 _CODE = re.compile(r"^ {0,3}```[^\n]*\n(.*?)^ {0,3}```|`([^`\n]+)`", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^[ \t$]*(flow (?:step|start) .*?)[ \t]*$", re.MULTILINE)
 _TABLE = re.compile(r"<!-- flow:steps -->\n(.*?)<!-- /flow:steps -->", re.DOTALL)
@@ -42,12 +44,20 @@ def findings(file: WorkflowFile, loaded: Loaded) -> list[Finding]:
         text = decode(data, source=CARD)
     except DocumentError as error:
         if not os.path.lexists(os.path.join(file.folder, CARD)):
-            return found  # a procedure of the user's own needs none
+            return [*found, *_no_card(file)]
         return [*found, Finding("FR168", "warning", f"the card {error.fact}", f"mend {CARD}", CARD)]
     found += _spec(file, data)
     found += _commands(file, loaded.definition, text)
     found += _table(loaded.definition, text)
     return found
+
+
+def _no_card(file: WorkflowFile) -> Iterator[Finding]:
+    """Yield that no host finds the skill, where hosts look; elsewhere a procedure needs no card."""
+    if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == PLACE:
+        what = f"there is no {CARD}, so no agent's host finds `{file.address}`"
+        hint = f"write one with `name`, `description` and `flow step {file.address}`"
+        yield Finding("FR182", "warning", what, hint, f"{file.path}:1")
 
 
 def _spec(file: WorkflowFile, data: bytes) -> Iterator[Finding]:

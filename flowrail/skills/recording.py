@@ -90,13 +90,14 @@ def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]
     Without any gate it is this one.
     """
     here, way = session_id, list[Session]()
-    while not _has_gate(world.store.definition(here)):
-        session = world.store.read(here).session
+    while True:
+        session = world.store.read(here).session  # first: it knows whether there is such a session
+        if _has_gate(world.store.definition(here)):
+            return here, way
         if not session.parent:
             return session_id, []
         way.append(session)
         here = str(session.parent["session"])
-    return here, way
 
 
 def _has_gate(kept: Mapping[str, Any]) -> bool:

@@ -153,3 +153,14 @@ def test_whoever_leads_takes_no_finding_of_its_reviewer_away() -> None:
     told("step", "review", "ok")
     assert told("step", "review", "done")["step"]["id"] == "work"
     assert told("finding", "resolve", session, "F1", "--note", "mended")["open"] is False
+
+
+@pytest.mark.parametrize(
+    "words", [("list",), ("add", "--severity", "MUST", "--text", "x"), ("resolve", "F1")]
+)
+def test_findings_of_a_session_that_is_not_there_are_refused_as_unknown(words: tuple[str, ...]) -> None:
+    verb, *more = words
+
+    status, error = refused("finding", verb, "nobody-a1b2c3", *more)
+
+    assert (status, error["code"]) == (2, "UNKNOWN_SESSION")

@@ -20,8 +20,8 @@ INDEX = """\
 {made}
 
 Every code has one meaning and keeps it. Errors are mistakes: the workflow does not start. FR126 and the codes
-from FR160 on are advice, told as warnings and only where there is no mistake; `--strict` fails on them too. A
-warning is let pass in the file, with its reason:
+from FR160 on are advice, told as warnings; `--strict` fails on them too. What is advice about the steps is told
+only where they are without mistakes. A warning is let pass in the file, with its reason:
 
 ```yaml
 ignore:
@@ -109,7 +109,9 @@ def findings_of(code: str) -> list[Finding]:
 
 def found_in(files: Mapping[str, str], folder: Path) -> list[Finding]:
     """Return what `flow check` finds in the entry workflow of a skill of these files."""
-    (first, *_) = check([str(write(folder / "demo", files))], (), str(folder), problems=fence_problems)
+    (first, *_) = check(
+        [str(write(folder / "skills" / "demo", files))], (), str(folder), problems=fence_problems
+    )
     return list(first.findings)
 
 
@@ -201,5 +203,6 @@ WHY: Mapping[str, str] = {
     "FR179": "Each agent of a list has to know which part is its own.",
     "FR180": "Parameters have defaults; a fact is what was really reported.",
     "FR181": "The agent would report it, and be refused.",
+    "FR182": "Hosts look into `.claude/skills` and find a skill by its card; without it nobody is told that there is one.",
     "FR190": "Checking runs nothing; what a file computes is judged when it is loaded.",
 }

@@ -335,6 +335,7 @@ EXAMPLES: Mapping[str, Example] = {
     "FR179": Example(THREE, "Look at $item.", "Look at your part.", "steps/work.agent.md", PROMPT),
     "FR180": Example(RULED, "required: true}", "required: true, default: low}"),
     "FR181": Example(RULED, "[Look around.]", '["Look around. Report **certain**."]'),
+    "FR182": Example(LINE, CARD, "", "SKILL.md"),
     "FR190": Example(PYTHON, '["Look around."]', "open('look.md').read()", "workflow.py"),
 }
 
