@@ -104,4 +104,5 @@ def _has_gate(kept: Mapping[str, Any]) -> bool:
     """Return whether the workflow that a session keeps has a gate; its code is not needed for that."""
     workflow = kept.get("workflow")
     steps = workflow.get("steps") if isinstance(workflow, dict) else None
-    return any(isinstance(step, dict) and step.get("gate") for step in steps or ())
+    known = steps if isinstance(steps, list) else []
+    return any(isinstance(step, dict) and step.get("gate") for step in known)

@@ -23,7 +23,7 @@ PAYLOAD: Sequence[Sequence[str]] = (
     ["handoff", "validate", "given"],
     ["handoff", "convert", "given", "--to", "3.0", "--force", "--json"],
     ["handoff", "convert", "given", "--to", "2.0", "--force"],
-    ["handoff", "receive", "given", "--force", "--format", "xml"],
+    ["handoff", "receive", "given", "--force", "--json"],
     ["handoff", "status", "--json"],
 )
 FACTS: Sequence[Sequence[str]] = (

@@ -48,6 +48,7 @@ QUICK = (
     ["verify", "ID", "--json"],
     ["adopt", "ID"],
     ["resume", "ID", "--format", "xml"],
+    ["finding", "list", "ID", "--json"],
     ["step", "evil", "ok", "--session", "ID", "--json"],
 )
 
