@@ -59,7 +59,7 @@ COMMANDS = {
     "mcp": Entry(f"{_HERE}.mcp", _AUTHOR, "Serve the same verbs as tools of the Model Context Protocol"),
     "schema": Entry(f"{_HERE}.schema", _AUTHOR, "Print the JSON Schema of a document"),
     "trust": Entry(f"{_HERE}.trust", _AUTHOR, "Allow a project's skill to run"),
-    "untrust": Entry(f"{_HERE}.untrust", _AUTHOR, "Take that back"),
+    "untrust": Entry(f"{_HERE}.untrust", _AUTHOR, "Take back what `flow trust` allowed"),
     "registry": Entry(f"{_HERE}.registry", _AUTHOR, "Show, sync or check the registry of workflows"),
     "doctor": Entry(f"{_HERE}.doctor", _AUTHOR, "Examine the whole set-up and say what to mend"),
 }

@@ -70,12 +70,14 @@ where = click.option(
     metavar="project|home|DIR",
     help="Where: the project's skills, your own, or a folder that holds skills.",
 )
+_AS_HOOKS_SAY = {"claude-code": "claude", "codex": "agents"}
 host = click.option(
     "--host",
-    type=click.Choice(["claude", "agents"]),
+    type=click.Choice(["claude", "agents", *_AS_HOOKS_SAY]),
     default="claude",
     show_default=True,
-    help="In .claude/skills, or in .agents/skills that hosts share.",
+    callback=lambda _context, _option, value: _AS_HOOKS_SAY.get(value, value),
+    help="In .claude/skills, or in .agents/skills that hosts share; or a host's name, as in `flow hook`.",
 )
 dry_run = click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
 reason = click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")

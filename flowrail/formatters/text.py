@@ -41,7 +41,7 @@ def _header(guidance: Guidance) -> str:
     phase = f" · {one_line(step.phase)}" if step.phase else ""
     visit = f" · visit {step.visit} of {step.limit}" if step.limit else ""
     title = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{visit}"
-    return f"{title}\n{marks}"
+    return f"{title}\n{marks}" if guidance.session else title  # a preview has no session
 
 
 def _given(guidance: Guidance) -> str:

@@ -92,3 +92,10 @@ def test_what_a_step_would_ask_is_shown_without_commands() -> None:
         out = flow("preview", "doc-sync", "plan", "--format", form).out
         assert "Rework" in out
         assert "flow answer" not in out
+
+
+def test_a_preview_as_text_has_a_heading_and_speaks_of_no_session() -> None:
+    first, second, *_ = flow("preview", "loop", "1", "--format", "text").out.split("\n")
+
+    assert first.startswith("loop · step 1 of 3")
+    assert second == ""

@@ -258,3 +258,18 @@ def at_a_terminal(words: list[str], answer: str, before: str = "") -> tuple[str,
     os.close(terminal)
     _, status = os.waitpid(pid, 0)
     return said, os.waitstatus_to_exitcode(status)
+
+
+def test_what_is_allowed_and_taken_back_is_told_as_json() -> None:
+    folder = put_canary()
+    status, error = refused("trust", "py", "--digest", "0")
+    digest = error["details"]["digest"]
+
+    allowed = told("trust", "py", "--digest", digest)
+    back, again = told("untrust", "py"), told("untrust", "py")
+
+    assert status == 7
+    assert (allowed["skill"], allowed["folder"], allowed["digest"]) == ("py", str(folder), digest)
+    assert allowed["allowed"]
+    assert "workflow.py" in allowed["files"]
+    assert (back["allowed"], back["changed"], again["changed"]) == (False, True, False)

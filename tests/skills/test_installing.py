@@ -37,6 +37,8 @@ def installed() -> Path:
     [
         ([], ".claude/skills"),
         (["--host", "agents"], ".agents/skills"),
+        (["--host", "codex"], ".agents/skills"),
+        (["--host", "claude-code"], ".claude/skills"),
         (["--to", "deep/skills"], "deep/skills"),
         (["--to", "~/mine"], "HOME/mine"),
         (["--to", "home"], "HOME/.claude/skills"),

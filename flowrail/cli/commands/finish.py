@@ -18,7 +18,14 @@ from flowrail.skills import working
 @click.argument("dispatch")
 @click.argument("outcome", required=False)
 @click.option("--token", metavar="T", help="The word that came with the prompt.")
-@click.option("-s", "--set", "assignments", multiple=True, metavar="NAME=VALUE", help="A fact of the result.")
+@click.option(
+    "-s",
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A fact of the result. May be repeated.",
+)
 @click.option(
     "--facts", "facts_file", metavar="FILE", help="A JSON file with the result; - reads standard input."
 )

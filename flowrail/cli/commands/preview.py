@@ -28,7 +28,7 @@ from flowrail.skills.previewing import preview
     "assignments",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A fact as if it had been reported.",
+    help="A fact as if it had been reported. May be repeated.",
 )
 @options.params
 @click.option(

@@ -13,6 +13,7 @@ NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
 
 @click.command("schema")
 @click.argument("name", required=False)
+@click.option("--json", is_flag=True, expose_value=False, help="Print one JSON document, as it does anyway.")
 def command(name: str | None) -> None:
     """Print the JSON Schema of a document
 

@@ -18,8 +18,9 @@ from flowrail.skills.catalog import find, named_root
 @click.command("trust")
 @options.skill
 @click.option("--digest", metavar="HEX", help="Allow without asking, if the folder has exactly this digest.")
+@options.as_json
 @options.root
-def command(skill: str, digest: str | None, roots: tuple[str, ...]) -> None:
+def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...]) -> None:
     """Allow a project's skill to run
 
     Shows what the folder holds and asks a person at the terminal. What is allowed is exactly
@@ -30,9 +31,11 @@ def command(skill: str, digest: str | None, roots: tuple[str, ...]) -> None:
     found = find(skill, here.roots)
     now = trust.snapshot(found.folder)
     shown = "\n".join(one_line(line) for line in about(now))
-    output.text(shown)
+    if not as_json:
+        output.text(shown)
     if digest is None:
-        _ask(skill, "" if sys.stdout.isatty() else shown, now.digest, trust.asking(skill, named_root(found)))
+        seen = sys.stdout.isatty() and not as_json
+        _ask(skill, "" if seen else shown, now.digest, trust.asking(skill, named_root(found)))
     elif digest != now.digest:
         raise TrustError(
             f"the folder's digest is {now.digest}, not {digest[:80]}",
@@ -40,6 +43,10 @@ def command(skill: str, digest: str | None, roots: tuple[str, ...]) -> None:
             digest=now.digest,
         )
     trust.allow(now, here.state, at=here.now)
+    if as_json:
+        about_it = {"skill": skill, "folder": now.folder, "digest": now.digest, "files": list(now.files)}
+        output.data({**about_it, "allowed": True})
+        return
     back = trust.typed("untrust", skill, named_root(found))
     output.text(f"{skill} may run as it is now; `{back}` takes that back")
 

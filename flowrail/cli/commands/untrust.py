@@ -12,13 +12,17 @@ from flowrail.skills.catalog import find
 
 @click.command("untrust")
 @options.skill
+@options.as_json
 @options.root
-def command(skill: str, roots: tuple[str, ...]) -> None:
-    """Take that back
+def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
+    """Take back what `flow trust` allowed
 
     The skill's code runs no more until a person allows it again.
     """
     here = Here(roots=roots)
     found = find(skill, here.roots)
     was = trust.forget(found.folder, here.state)
+    if as_json:
+        output.data({"skill": skill, "folder": found.folder, "allowed": False, "changed": was})
+        return
     output.text(f"{skill} may no longer run" if was else f"{skill} was not allowed")

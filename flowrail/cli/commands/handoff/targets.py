@@ -29,7 +29,9 @@ from flowrail.skills.offering import kept_for, synthesis
 @click.option(
     "--from", "source", default="", metavar="SKILL", help="Who hands over, where there is no session."
 )
-@click.option("--category", "categories", multiple=True, metavar="C", help="One of these it must have.")
+@click.option(
+    "--category", "categories", multiple=True, metavar="C", help="One of these it must have. May be repeated."
+)
 @options.autonomous
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show so many (default: three to five).")
 @click.option("--all", "everything", is_flag=True, help="Those that do not fit too, and why.")

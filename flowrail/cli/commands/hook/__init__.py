@@ -11,7 +11,7 @@ HELP = """Answer the hooks of an agent's host, and set them up
 
 A host calls a hook with one JSON object on standard input and reads one from standard output. Where
 there is nothing to say, where the session is another conversation's, and whatever goes wrong, the
-answer is {} and the agent is let go. The exit status is always 0.
+answer is {}, the exit status 0, and the agent is let go.
 """
 
 command = LazyGroup(
