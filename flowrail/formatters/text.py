@@ -127,6 +127,8 @@ def _next(guidance: Guidance) -> str:
         about = f"  {one_line(want.description)}" if want.description else ""
         must = "" if want.required else "  (optional)"
         example = one_line(example_text(want.example))
+        if want.type == "list":
+            example = "'" + example.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
         lines.append(f"  -s {want.name}={want.type.upper()}{must}  such as {example}{about}")
     if len(wants) >= MANY:
         lines.append(f"  {FACTS_FILE}")

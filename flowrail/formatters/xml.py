@@ -188,7 +188,8 @@ def _want(want: Want) -> str:
         name=want.name, type=want.type, example=example_text(want.example), required=want.required
     )
     about = f": {xml_text(want.description)}" if want.description else ""
-    return f"<want{head}>append -s {want.name}=VALUE{about}</want>"
+    append = f"-s '{want.name}=VALUE', a list as JSON" if want.type == "list" else f"-s {want.name}=VALUE"
+    return f"<want{head}>append {append}{about}</want>"
 
 
 def _case(way: Way) -> str:
