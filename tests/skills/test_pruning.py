@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.sandbox import flow, put_skill, refused, sessions_folder, told, unchanged
 
+from flowrail.cli.commands.prune import Age
 from flowrail.cli.world import world
 from flowrail.skills import pruning
 from flowrail.skills.pruning import DAY
@@ -141,6 +142,16 @@ def test_several_statuses_may_be_named_and_no_other_word() -> None:
 
     assert refused("prune", "--status", "active")[0] == 2
     assert refused("prune", "--older-than", "-1")[0] == 2
+    status, error = refused("prune", "--older-than", "soon")
+    assert status == 2
+    assert "write days, or 30m, 12h, 7d, 2w" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("age", "days"), [("1", 1), ("0.5", 0.5), ("7d", 7), ("12h", 0.5), ("1440m", 1), ("2w", 14)]
+)
+def test_an_age_is_days_or_has_a_unit(age: str, days: float) -> None:
+    assert Age(min=0).convert(age, None, None) == days
 
 
 def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:

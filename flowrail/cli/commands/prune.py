@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import click
 
@@ -16,16 +17,32 @@ from flowrail.skills.pruning import LOST, UNBEGUN, Holds, Item, Parting, prune
 from flowrail.skills.runs import World
 
 MONTH = 30.0
+_IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}
+
+
+class Age(click.FloatRange):
+    """Days, as a number or with a unit as `flow audit --since` takes it."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return *value* in days."""
+        per_day = _IN_A_DAY.get(value[-1:]) if isinstance(value, str) else None
+        try:
+            days = float(value[:-1]) / per_day if per_day else float(value)
+        except ValueError:
+            self.fail(f"`{str(value)[:40]}` is no age: write days, or 30m, 12h, 7d, 2w", param, ctx)
+        return super().convert(days, param, ctx)
 
 
 @click.command("prune")
 @click.option(
     "--older-than",
-    type=click.FloatRange(min=0),
+    type=Age(min=0),
     default=MONTH,
     show_default=True,
     metavar="DAYS",
-    help="Only sessions whose last record is older.",
+    help="Only sessions whose last record is older; 30m, 12h, 7d and 2w are ages too.",
 )
 @click.option(
     "--status",
