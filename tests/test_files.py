@@ -595,7 +595,7 @@ def test_a_lock_held_elsewhere_is_a_conflict_that_names_the_holder(
     ):
         pytest.fail("it was held")
 
-    assert 0.1 <= time.monotonic() - began < 2
+    assert 0.1 <= time.monotonic() - began < 30  # (the holder holds it for longer)
     assert (caught.value.code, caught.value.exit_status) == ("LOCKED", 4)
     assert caught.value.details["pid"] == holder.pid
 

@@ -38,7 +38,7 @@ def test_a_function_that_takes_too_long_is_stopped() -> None:
     with pytest.raises(HandlerTimeoutError, match=r"hang` took more than 0\.05 seconds") as caught:
         call_limited(hang, HERE, {}, seconds=0.05)
 
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 30
     assert (caught.value.code, caught.value.exit_status) == ("HANDLER_TIMEOUT", 1)
 
 
@@ -49,15 +49,15 @@ def test_a_function_that_waits_is_stopped() -> None:
 
 def test_a_function_that_catches_everything_is_stopped_all_the_same() -> None:
     def stubborn(_: StepContext) -> None:
-        end = time.monotonic() + 5
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             with suppress(Exception):
-                time.sleep(5)
+                time.sleep(60)
 
     begun = time.monotonic()
     with pytest.raises(HandlerTimeoutError):
         call_limited(stubborn, HERE, {}, seconds=0.05)
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 30
 
 
 def test_what_a_function_raises_is_one_line() -> None:

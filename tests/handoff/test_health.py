@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -25,7 +27,7 @@ def candidate(command: str | None, **more: object) -> Candidate:
 
 
 def python(code: str) -> str:
-    return f'{sys.executable} -c "{code}"'
+    return f'{shlex.quote(sys.executable)} -c "{code}"'
 
 
 def test_a_check_that_ends_well_is_good() -> None:
@@ -75,10 +77,10 @@ def test_it_ends_with_all_its_processes_when_the_time_is_up() -> None:
     code = "import os, time; print(os.getpid(), os.fork(), flush=True); time.sleep(60)"
     begun = time.monotonic()
 
-    found = check(candidate(python(code)), ENVIRON, seconds=0.6)
+    found = check(candidate(python(code)), ENVIRON, seconds=2)
 
-    assert time.monotonic() - begun < 5
-    assert "it took more than 0.6 seconds" in found.told
+    assert time.monotonic() - begun < 30
+    assert "it took more than 2 seconds" in found.told
     pids = [int(each) for each in found.told.split(": ")[1].split() if each != "0"]
     deadline = time.monotonic() + 5
     while any(_alive(each) for each in pids) and time.monotonic() < deadline:
@@ -98,7 +100,7 @@ def test_a_child_that_holds_the_output_does_not_hold_us() -> None:
     begun = time.monotonic()
 
     assert check(candidate(python(code)), ENVIRON, seconds=10).good
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
 
 
 def test_closing_the_output_is_not_the_end() -> None:
@@ -115,7 +117,7 @@ def test_endless_output_is_cut() -> None:
 
 
 def test_it_runs_only_when_it_is_asked_for() -> None:
-    target("digger", health_check=f"'{sys.executable} -c \"import sys; sys.exit(1)\"'")
+    target("digger", health_check=json.dumps(python("import sys; sys.exit(1)")))
     here = session()
 
     status, error = refused("handoff", "send", "digger", "--session", here, "--health-check")

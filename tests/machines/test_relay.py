@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -392,13 +391,10 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_texts_are_refused_soon_and_shortly(name: str) -> None:
-    before = time.perf_counter()
-
+def test_hostile_texts_are_refused_shortly(name: str) -> None:
     with pytest.raises(QuestionsError) as caught:
         parse_questions(HOSTILE[name], source="ask")
 
-    assert time.perf_counter() - before < 2
     assert len(str(caught.value)) < 5_000
 
 
