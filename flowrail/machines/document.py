@@ -49,36 +49,38 @@ class ValueSpec(_Part):
     type: Literal["string", "integer", "number", "boolean", "list"] | None = Field(
         None, description="What kind of value it is; without it the choices or the default tell."
     )
-    description: str = ""
+    description: str = Field("", description="What it is, told where it is asked for.")
     choices: list[Scalar] | None = Field(None, description="The only values it takes.")
     default: Value = Field(None, description="What stands in where none is given.")
     required: bool = Field(False, description="Whether one must be given.")
     example: Value = Field(None, description="One value that fits, shown where one is asked for.")
-    min: int | float | None = None
-    max: int | float | None = None
-    min_length: int | None = Field(None, ge=0)
-    max_length: int | None = Field(None, ge=0)
+    min: int | float | None = Field(None, description="The smallest number.")
+    max: int | float | None = Field(None, description="The largest number.")
+    min_length: int | None = Field(None, ge=0, description="The shortest text or list.")
+    max_length: int | None = Field(None, ge=0, description="The longest text or list.")
 
 
 class RuleSpec(_Part):
     """The outcome, and the expression that calls for it; without one it always holds."""
 
-    if_: str | None = Field(None, alias="if")
-    outcome: RuleOutcome
+    if_: str | None = Field(None, alias="if", description="What must hold, such as failures == 0.")
+    outcome: RuleOutcome = Field(description="The outcome then.")
 
 
 class VariantSpec(_Part):
     """Other text for the step, told when its condition holds: a file, or lines."""
 
-    when: str
+    when: str = Field(description="What must hold for it to be told.")
     text: str | None = Field(None, description="A file of the skill's folder, such as steps/look.again.md.")
-    actions: list[str] | None = None
+    actions: list[str] | None = Field(None, description="The text itself, a paragraph an item.")
 
 
 class DispatchSpec(_Part):
     """Work for agents: one for each item of `over`, or one."""
 
-    agent: Literal["explore", "general-purpose", "developer", "quality-reviewer", "technical-writer"]
+    agent: Literal["explore", "general-purpose", "developer", "quality-reviewer", "technical-writer"] = Field(
+        description="The role of whoever does it."
+    )
     run: str | None = Field(None, description="The workflow that the agent runs, such as planner/explore.")
     over: str | list[Scalar] | None = Field(None, description="A list, or the fact that is one.")
     vars: dict[str, Value] = Field(
@@ -97,17 +99,17 @@ class DispatchSpec(_Part):
 class OptionSpec(_Part):
     """One way to answer; its outcome must be a way on of the step."""
 
-    label: str
-    outcome: RuleOutcome | None = None
-    description: str = ""
+    label: str = Field(description="The answer, in a few words.")
+    outcome: RuleOutcome | None = Field(None, description="The outcome that follows from it.")
+    description: str = Field("", description="What it would mean.")
 
 
 class QuestionSpec(_Part):
     """A question to the user, opened when the step is entered."""
 
-    id: str
+    id: str = Field(description="A name for it: lower-case letters, digits and underscores.")
     header: str = Field(description="At most 12 characters.")
-    text: str
+    text: str = Field(description="The question, as the user reads it.")
     options: list[OptionSpec] = Field(description="Two or three.")
     multi: bool = Field(False, description="Whether several options may be chosen.")
     other: RuleOutcome | None = Field(None, description="The outcome of an answer in other words.")
@@ -118,7 +120,7 @@ class QuestionSpec(_Part):
 class GateSpec(_Part):
     """A gate: its outcome follows from the findings that its review recorded."""
 
-    name: str
+    name: str = Field(description="What the review is for, in a few words.")
     review: str = Field(description="The step that reviews.")
     limit: int = Field(5, ge=1, description="How many rounds before the user is asked.")
     policy: str | None = Field(None, description="Which severities block in which round.")
@@ -127,12 +129,12 @@ class GateSpec(_Part):
 class StepSpec(_Part):
     """One step; what it tells stands in steps/ID.md, in the file `text` names, or in `actions`."""
 
-    id: str
-    title: str = ""
-    phase: str | None = None
+    id: str = Field(description="A name for it: letters, digits, hyphens and underscores.")
+    title: str = Field("", description="A few words that name it; may hold $fact.")
+    phase: str | None = Field(None, description="The part of the procedure that it belongs to.")
     text: str | None = Field(None, description="The file that holds the text, if it is not steps/ID.md.")
     actions: list[str] | None = Field(None, description="The text itself, a paragraph an item.")
-    variants: list[VariantSpec] = Field(default=[])
+    variants: list[VariantSpec] = Field(default=[], description="Other texts; the first that holds is told.")
     when: str | None = Field(None, description="The step applies only where this expression holds.")
     limit: int | None = Field(None, description="How often the step may be entered.")
     reports: dict[str, ValueSpec] = Field(default={}, description="Facts that come with the report.")
@@ -149,19 +151,19 @@ class StepSpec(_Part):
 class IgnoreSpec(_Part):
     """Warnings of one code that are let pass, of one step or all, and why."""
 
-    code: str
-    reason: str = Field(min_length=1)
-    step: str | None = None
+    code: str = Field(description="Such as FR163.")
+    reason: str = Field(min_length=1, description="Why it is let pass.")
+    step: str | None = Field(None, description="Of this step only.")
 
 
 class WorkflowSpec(_Part):
     """A workflow: the file workflow.yaml of a skill's folder, or workflows/NAME.yaml for its agents."""
 
     name: str = Field(description="The folder's name; FOLDER/NAME for a workflow of its agents.")
-    description: str = ""
+    description: str = Field("", description="What it is for, in one sentence.")
     entry: str | None = Field(None, description="The step to start at, if it is not the first.")
     params: dict[str, ValueSpec] = Field(default={}, description="Fixed when a session starts.")
-    steps: list[StepSpec] = Field(min_length=1)
+    steps: list[StepSpec] = Field(min_length=1, description="In the order in which they are counted.")
     then: str | None = Field(None, description="The workflow that is offered when this one is complete.")
     ignore: list[IgnoreSpec] = Field(default=[], description="Warnings of `flow check` that are let pass.")
 

@@ -351,3 +351,15 @@ def test_the_schema_knows_every_key_and_refuses_others() -> None:
     assert set(here["properties"]["next"]["properties"]) == {"ok", "fail", "skip", "iterate", "_default"}
     assert schema["$defs"]["RuleSpec"]["properties"]["outcome"]["enum"] == ["ok", "fail", "skip", "iterate"]
     assert "if" in schema["$defs"]["RuleSpec"]["properties"]
+
+
+def test_the_schema_says_of_every_key_what_it_is() -> None:
+    schema = json_schema()
+    parts = [schema, *(part for part in schema["$defs"].values() if "properties" in part)]
+
+    assert not [
+        (part.get("title"), key)
+        for part in parts
+        for key, value in part["properties"].items()
+        if not value.get("description") and "$ref" not in value
+    ]
