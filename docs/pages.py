@@ -188,12 +188,22 @@ def json_answers() -> None:
 
 
 TITLES = {
-    "lived": "`flow coverage --sessions`",
     "team": "A step that gives out work (`flow step`, `status`, `resume`)",
     "child": "A step of an agent's own session",
-    "review": "A step that is reviewed",
     "findings": "`flow finding list`",
     "finding": "`flow finding add`, `flow finding resolve`",
+    "review": "A step that is reviewed",
+    "lived": "`flow coverage --sessions`",
+    "inject": "`flow diagram --inject --check`",
+    "diagram": "`flow diagram --format json`",
+    "proof": "`flow audit verify`",
+    "why": "`flow discover --why`",
+    "registry": "`flow registry show`",
+    "sync": "`flow registry sync`",
+    "registry-check": "`flow registry check`",
+    "hooks": "`flow hook install`",
+    "unhook": "`flow hook uninstall`",
+    "plugin": "`flow hook plugin`",
     "error": "A refusal of any command",
 }
 

@@ -42,7 +42,8 @@ def keys_of(value: Any, at: str = "") -> set[str]:
         return set()
     found: set[str] = set()
     for key, item in value.items():
-        found |= {f"{at}.{key}"} | keys_of(item, f"{at}.{key}")
+        if not key.isupper():  # (a code that is counted)
+            found |= {f"{at}.{key}"} | keys_of(item, f"{at}.{key}")
     return found
 
 
@@ -72,6 +73,35 @@ def answers() -> dict[str, Any]:
         "abandon": told("abandon", step["session"]),
         "error": json.loads(flow("step", "nosuch", "--json").out),
         **work_of_others(),
+        **of_the_set_up(),
+    }
+
+
+def of_the_set_up() -> dict[str, Any]:
+    """Return the answers about kept sessions, about skills in sight, and about what is installed."""
+    put_skill("small")
+    session = told("step", "small")["session"]
+    return {
+        "verify": told("verify", "--all"),
+        "prune": told("prune", "--dry-run", "--older-than", "0d"),
+        "migrate": told("migrate", session, "--plan"),
+        "rewind": told("rewind", session, "--to", "0"),
+        "fork": told("fork", session, "--at", "0"),
+        "audit": told("audit"),
+        "proof": told("audit", "verify"),
+        "discover": json.loads(flow("discover", "--all", "--json").out),
+        "why": told("discover", "--why", "small"),
+        "doctor": json.loads(flow("doctor", "--json").out),
+        "registry": told("registry", "show"),
+        "sync": told("registry", "sync", "--dry-run"),
+        "registry-check": told("registry", "check"),
+        "new": told("new", "fresh"),
+        "install": told("install", "decision-critic"),
+        "uninstall": told("uninstall", "decision-critic"),
+        "untrust": told("untrust", "small"),
+        "hooks": told("hook", "install"),
+        "unhook": told("hook", "uninstall"),
+        "plugin": told("hook", "plugin", "plugin"),
     }
 
 
