@@ -13,7 +13,7 @@ from flowrail.machines.forbids import LONGEST, Used, _along, _glob, forbidding, 
 
 
 def use(tool: str, **given: object) -> Used:
-    return Used(tool, given, "/work/project/src", "/work/project", "/home/me")
+    return Used(tool, given, "/srv/project/src", "/srv/project", "/home/me")
 
 
 def bash(command: str) -> Used:
@@ -21,7 +21,7 @@ def bash(command: str) -> Used:
 
 
 MET = [
-    ("Edit", use("Edit", file_path="/work/project/a.py")),
+    ("Edit", use("Edit", file_path="/srv/project/a.py")),
     ("Edit", use("Write", file_path="a.py")),
     ("Edit", use("NotebookEdit", notebook_path="a.ipynb")),
     ("Edit", use("apply_patch", command="*** Begin Patch\n*** Update File: a.py\n")),
@@ -47,10 +47,10 @@ MET = [
     ("Bash(ls *)", bash("ls")),
     ("Bash(* --force)", bash("git push --force")),
     ("Bash(rm*)", bash("ls\nrm -r x")),
-    ("Edit(src/**)", use("Edit", file_path="/work/project/src/a/b.py")),
+    ("Edit(src/**)", use("Edit", file_path="/srv/project/src/a/b.py")),
     ("Edit(/src/**)", use("Edit", file_path="a.py")),
-    ("Edit(src)", use("Edit", file_path="/work/project/src/a.py")),
-    ("Edit(*.lock)", use("Write", file_path="/work/project/deep/down/x.lock")),
+    ("Edit(src)", use("Edit", file_path="/srv/project/src/a.py")),
+    ("Edit(*.lock)", use("Write", file_path="/srv/project/deep/down/x.lock")),
     ("Edit(docs/*.md)", use("Write", file_path="../docs/a.md")),
     ("Edit(~/notes/**)", use("Write", file_path="/home/me/notes/a")),
     ("Edit(//etc/**)", use("Write", file_path="/etc/passwd")),
@@ -76,11 +76,11 @@ NOT_MET = [
     ("Bash(git push*)", use("Bash", command=7)),
     ("Bash(ls *)", bash("lsof")),
     ("Bash(npm run test:*)", bash("npm run testing")),
-    ("Edit(src/**)", use("Edit", file_path="/work/project/docs/a.md")),
-    ("Edit(src/**)", use("Edit", file_path="/work/other/src/a.md")),
+    ("Edit(src/**)", use("Edit", file_path="/srv/project/docs/a.md")),
+    ("Edit(src/**)", use("Edit", file_path="/srv/other/src/a.md")),
     ("Edit(src/**)", use("Edit")),
-    ("Edit(docs/*.md)", use("Write", file_path="/work/project/docs/deep/a.md")),
-    ("Edit(/a.py)", use("Write", file_path="/work/project/deep/b.py")),
+    ("Edit(docs/*.md)", use("Write", file_path="/srv/project/docs/deep/a.md")),
+    ("Edit(/a.py)", use("Write", file_path="/srv/project/deep/b.py")),
     ("WebFetch(domain:example.com)", use("WebFetch", url="https://example.com.evil.org/")),
     ("WebFetch(domain:example.com)", use("WebFetch", url="mailto:example.com")),
     ("Agent(explore)", use("Agent", subagent_type="developer")),
@@ -157,7 +157,7 @@ def test_a_hostile_command_or_rule_is_judged_at_once() -> None:
     assert forbidding(["Bash(git push*)"], bash("$(" * 50_000)) is None
     assert forbidding(["Bash(git push*)"], bash("A=1 " * 5_000)) is None
     assert (
-        forbidding(["Edit(" + "**/a/" * 30 + "b)"], use("Edit", file_path="/work/project/" + "a/" * 5_000))
+        forbidding(["Edit(" + "**/a/" * 30 + "b)"], use("Edit", file_path="/srv/project/" + "a/" * 5_000))
         is None
     )
 
