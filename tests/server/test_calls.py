@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from flowrail.cli.server.calls import call_of, in_calls, with_calls
 from flowrail.machines.guidance import command
 
-STORE = "/work/my project/.flow"
+STORE = "/srv/my project/.flow"
 ID = "a-skill-abc234"
 
 
