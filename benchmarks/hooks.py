@@ -9,7 +9,6 @@ Run: python benchmarks/hooks.py
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from timing import best_of, report
+from user import user_at
 
 MOST_MS = 60
 EVENTS = ("session-start", "stop", "subagent-stop", "pre-tool-use")
@@ -31,12 +31,10 @@ steps:
 def main(rounds: int = 15) -> None:
     """Print the ratios, and how much more than nothing a hook takes."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "HOME": folder, "XDG_STATE_HOME": f"{folder}/state"}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users have bytecode from the second call on
+        environment, flow = user_at(folder)
         project, empty = Path(folder, "project"), Path(folder, "empty")
         for each in (project, empty):
             (each / ".git").mkdir(parents=True)
-        flow = str(Path(sys.executable).parent / "flow")
 
         def run(*command: str, said: str = "", cwd: Path = project, host: str = "another") -> str:
             env = {**environment, "CLAUDE_CODE_SESSION_ID": host}

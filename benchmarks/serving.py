@@ -6,9 +6,7 @@ Run: python benchmarks/serving.py     (needs the extra `mcp`)
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from timing import best_of, report
+from user import user_at
 
 AIMS = {"step, a tool of the server": 0.34}
 SKILL = "decision-critic"
@@ -25,11 +24,9 @@ SKILL = "decision-critic"
 def main(rounds: int = 20) -> None:
     """Print the ratios."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "HOME": folder, "XDG_STATE_HOME": f"{folder}/state"}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users have bytecode from the second call on
+        environment, flow = user_at(folder)
         project = Path(folder) / "project"
         (project / ".git").mkdir(parents=True)
-        flow = str(Path(sys.executable).parent / "flow")
 
         def run(*words: str) -> Any:
             command = [flow, *words, "--json"]

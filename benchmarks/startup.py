@@ -6,13 +6,13 @@ Run: python benchmarks/startup.py
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from timing import best_of, report
+from user import user_at
 
 AIMS = {"flow step": 8.5, "flow --help": 4.5}
 ENGINE = "from statemachine import StateChart"
@@ -21,11 +21,9 @@ ENGINE = "from statemachine import StateChart"
 def main(rounds: int = 20) -> None:
     """Print the ratios."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "HOME": folder, "XDG_STATE_HOME": f"{folder}/state"}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users have bytecode from the second call on
+        environment, flow = user_at(folder)
         project = Path(folder) / "project"
         (project / ".git").mkdir(parents=True)
-        flow = str(Path(sys.executable).parent / "flow")
 
         def run(*command: str) -> str:
             return subprocess.run(
