@@ -21,6 +21,9 @@ def main() -> int:
         from flowrail.cli.hooking import run as run_hook  # a host calls it on every tool: not even click
 
         return run_hook(words[1])
+    from flowrail.cli.later import load_click
+
+    load_click()
     from flowrail.cli.main import main as run
 
     status = run()

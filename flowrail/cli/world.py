@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flowrail.cli.asyncio_later import load_engine
+from flowrail.cli.later import load_engine
 
 load_engine()
 

@@ -16,7 +16,7 @@ ALLOWED = {
     "compile": {"machines/running.py"},
     "import_module": {
         "cli/lazy.py",
-        "cli/asyncio_later.py",
+        "cli/later.py",
         "discovery/__init__.py",
         "_hashing.py",
         "machines/loading.py",
@@ -125,4 +125,4 @@ def test_pythons_path_is_left_alone() -> None:
             and isinstance(node.value, ast.Name)
             and node.value.id == "sys"
         ]
-        assert not touched or path in {"__main__.py", "cli/asyncio_later.py"}, path
+        assert not touched or path in {"__main__.py", "cli/later.py"}, path

@@ -11,7 +11,8 @@ import pytest
 from support.sandbox import ENTRY, SMALL, clean_environment, home_skills, process, put_python, put_skill, told
 
 HEAVY = {"asyncio", "ssl", "_hashlib", "cattrs", "pydantic", "statemachine", "yaml", "importlib.metadata"}
-NOT_FOR_A_STEP = HEAVY - {"cattrs", "statemachine"}
+STOOD_IN = {"attr.validators", "gettext", "ipaddress", "logging", "platform", "tokenize"}
+NOT_FOR_A_STEP = HEAVY - {"cattrs", "statemachine"} | STOOD_IN
 
 
 RECORDER = """
@@ -44,7 +45,8 @@ def loaded(*words: str, code: str = ENTRY, stdin: str = "") -> set[str]:
 
 def test_the_way_of_counting_counts() -> None:
     assert loaded("step", "decision-critic") >= {"yaml", "pydantic", "cattrs", "statemachine"}
-    assert loaded(code=f"import {', '.join(HEAVY)}") >= HEAVY
+    everything = HEAVY | STOOD_IN
+    assert loaded(code=f"import {', '.join(everything)}") >= everything
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["-h"]])
@@ -183,12 +185,67 @@ assert asyncio.run(drive()) == "went"
 """
 
 
-STEP = "from flowrail.cli.main import main\nassert main(['step', 'small']) == 0"
+NOTHING_ELSE = """
+assert not {"attr.validators", "attrs.validators", "gettext", "ipaddress", "logging", "platform", "tokenize"} & set(
+    sys.modules
+)
+"""
+
+THE_REAL_OTHERS = """
+import gettext, inspect, ipaddress, logging, platform, tokenize, types, urllib.parse
+import attr, attrs, click
+
+for module in (gettext, ipaddress, logging, platform, tokenize):
+    assert type(module) is types.ModuleType and module.__file__, module
+assert platform.python_implementation() == "CPython" and platform.machine()
+assert urllib.parse.urlsplit("http://[::1]/").hostname == "::1"
+assert inspect.getsource(inspect.getsource).startswith("def getsource")
+
+@attrs.define
+class Small:
+    size: int = attrs.field(validator=attrs.validators.lt(3))
+    other: int = attr.ib(default=1, validator=attr.validators.instance_of(int))
+
+assert Small(2) == Small(2)
+for wrong in (lambda: Small(3), lambda: Small(1, "2")):
+    try:
+        wrong()
+    except (ValueError, TypeError):
+        pass
+    else:
+        raise AssertionError("not validated")
+from attrs.validators import in_
+from attr.validators import matches_re
+"""
+
+LOGGED = """
+import io, logging
+import statemachine
+
+heard = io.StringIO()
+class Light(statemachine.StateChart):
+    red = statemachine.State(initial=True)
+    green = statemachine.State(final=True)
+    go = red.to(green)
+
+Light().send("go")
+logging.basicConfig(level=logging.DEBUG, stream=heard)
+Light().send("go")
+assert "statemachine" in heard.getvalue(), heard.getvalue()
+"""
+
+STEP = """
+import sys
+from flowrail.__main__ import main
+sys.argv[1:] = ["step", "small"]
+assert main() == 0
+"""
 
 
 def run(*parts: str) -> None:
-    """Run some Python in a process of its own, in a project with a skill."""
+    """Run some Python in a process of its own, in a project with a session of a skill."""
     put_skill("small")
+    told("step", "small")
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(parts)], capture_output=True, text=True, check=False, timeout=60
     )
@@ -197,6 +254,18 @@ def run(*parts: str) -> None:
 
 def test_after_a_step_asyncio_is_the_real_one() -> None:
     run(STEP, NOT_LOADED, REAL)
+
+
+def test_after_a_step_all_that_was_stood_in_for_is_the_real_one() -> None:
+    run(STEP, NOTHING_ELSE, THE_REAL_OTHERS)
+
+
+def test_after_a_step_the_engine_logs_for_who_listens() -> None:
+    run(STEP, NOTHING_ELSE, LOGGED)
+
+
+def test_what_is_there_already_is_not_stood_in_for() -> None:
+    run("import gettext, logging, platform, tokenize, attr.validators", STEP, THE_REAL_OTHERS, LOGGED)
 
 
 def test_after_a_step_the_engine_takes_async_callbacks() -> None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.asyncio_later import load_engine
 from flowrail.cli.here import Here
+from flowrail.cli.later import load_engine
 from flowrail.formatters.escape import one_line
 from flowrail.formatters.fences import fence_problems
 from flowrail.skills import checking

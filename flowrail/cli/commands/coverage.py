@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output, pictures
-from flowrail.cli.asyncio_later import load_engine
 from flowrail.cli.calling import call_limited
 from flowrail.cli.here import Here
+from flowrail.cli.later import load_engine
 from flowrail.cli.world import world
 from flowrail.rehearsal import coverage
 

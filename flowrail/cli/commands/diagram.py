@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import click
 
 from flowrail.cli import options, output, pictures
-from flowrail.cli.asyncio_later import load_engine
 from flowrail.cli.here import Here
+from flowrail.cli.later import load_engine
 from flowrail.errors import FlowError, UsageError
 
 

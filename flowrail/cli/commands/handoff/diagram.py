@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, pictures
-from flowrail.cli.asyncio_later import load_engine
 from flowrail.cli.here import Here
+from flowrail.cli.later import load_engine
 
 load_engine()
 
