@@ -69,8 +69,10 @@ def _converter(*, detailed: bool) -> Converter:
     converter = Converter(forbid_extra_keys=True, detailed_validation=detailed)
     for kind in (str, int, float, bool):
         converter.register_structure_hook(kind, _exactly(kind))
-    converter.register_structure_hook_func(_is_mapping, _mapping)
+    converter.register_structure_hook_factory(_is_mapping, _mapping_of)
     converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
+    if not detailed:  # which names the place of each
+        converter.register_structure_hook_func(lambda kind: kind == tuple[Mapping[str, Any], ...], _mappings)
     converter.register_structure_hook(Any, lambda value, _: value)
     converter.register_structure_hook_factory(is_namedtuple, _structure_tuple)
     converter.register_unstructure_hook_factory(is_namedtuple, _unstructure_tuple)
@@ -109,15 +111,31 @@ def _is_mapping(kind: Any) -> bool:
     return kind is Mapping or get_origin(kind) is Mapping
 
 
-def _mapping(value: Any, kind: Any) -> Any:
+def _mapping_of(kind: Any) -> Callable[[Any, Any], Any]:
+    of = kind.__args__[1] if get_origin(kind) is Mapping else Any
+    return _mapping_of_plain(of) if of in PLAIN else _mapping
+
+
+def _mapping(value: Any, _: Any) -> Any:
     if not isinstance(value, dict):
         raise TypeError(f"is {_named(value)}, not a mapping")
-    of = kind.__args__[1] if get_origin(kind) is Mapping else Any
-    if of in PLAIN:
-        for key, item in value.items():
+    return value
+
+
+def _mapping_of_plain(of: type[Any]) -> Callable[[Any, Any], Any]:
+    def structure(value: Any, kind: Any) -> Any:
+        for key, item in _mapping(value, kind).items():
             if type(item) is not of:
                 raise TypeError(f"has {_named(item)} at {key!r}, not {of.__name__}")
-    return value
+        return value
+
+    return structure
+
+
+def _mappings(value: Any, kind: Any) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"is {_named(value)}, not a list of mappings")
+    return tuple(_mapping(item, kind) for item in value)
 
 
 def _texts(value: Any, _: Any) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """SHA-256 and marks made with it, from the interpreter's own code where that will do.
 
 `hashlib` and `hmac` load OpenSSL, which costs a process more than all it hashes in a step. What is
-long goes to `hashlib` all the same: there OpenSSL is several times as fast.
+long goes to `hashlib` all the same, and so does everything in a process that hashes often: there OpenSSL
+is several times as fast.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from _operator import _compare_digest as same  # what `hmac.compare_digest` is
 from importlib import import_module
 from typing import Any
 
-LONG = 262_144
+LONG, OFTEN = 262_144, 400
 __all__ = ["digest", "hex_digest", "mark", "same"]
 
 _BLOCK = 64
@@ -28,11 +29,13 @@ def constructor(modules: tuple[str, ...] = ("_sha2", "_sha256")) -> Any:
 
 
 _sha256 = constructor()
+_rare = iter(range(OFTEN))
 
 
 def digest(data: bytes) -> bytes:
     """Return the SHA-256 of *data*."""
-    make = _sha256 if len(data) < LONG else import_module("hashlib").sha256
+    short = len(data) < LONG and next(_rare, None) is not None
+    make = _sha256 if short else import_module("hashlib").sha256
     return bytes(make(data).digest())
 
 

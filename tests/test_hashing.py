@@ -29,3 +29,9 @@ def test_what_is_long_is_digested_the_same() -> None:
 
 def test_without_code_of_its_own_the_interpreter_uses_hashlib() -> None:
     assert _hashing.constructor(("_sha2_of_no_interpreter",)) is hashlib.sha256
+
+
+def test_who_hashes_often_gets_the_same_digests() -> None:
+    for number in range(_hashing.OFTEN + 2):
+        data = b"%d" % number
+        assert _hashing.digest(data) == hashlib.sha256(data).digest()

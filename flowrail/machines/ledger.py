@@ -28,6 +28,7 @@ _MAC_TAIL = len(_MAC) + 64 + len('"')
 _TAIL = len(_MARK) + 64 + len('"}')
 _END = re.compile(_MARK + rb'([0-9a-f]{64})"}')
 _REFERENCE = f'"{texts.MARK}"'.encode()
+_json = json.JSONEncoder(separators=(",", ":")).encode
 _PARTS = {"seq": int, "kind": str, "at": str, "by": str, "note": dict, "session": dict, "prev": str}
 
 
@@ -119,7 +120,7 @@ def read(line: bytes, path: str, number: int, load: texts.Load | None = None) ->
     if text != body + _MARK + digest + b'"}' or hex_digest(body).encode() != digest:
         raise DamagedError(path, number, "the line is not as it was written")
     try:
-        data = json.loads(body + b"}")
+        data = json.loads(f"{body.decode()}}}")
         _check_parts(data)
         if load is not None and _REFERENCE in body:
             data["session"] = texts.joined(data["session"], load)
@@ -275,10 +276,12 @@ def _check_size(line: bytes, state: Any) -> None:
 
 
 def _check_parts(data: Mapping[str, Any]) -> None:
-    for name in {*data, *_PARTS} - {"mac"}:
-        if type(data[name]) is not _PARTS[name]:
+    for name, kind in _PARTS.items():
+        if type(data[name]) is not kind:
             raise TypeError(name)
+    if len(data) > len(_PARTS) + ("mac" in data):
+        raise KeyError(*sorted(data.keys() - _PARTS.keys() - {"mac"}))
 
 
 def _dump(body: Mapping[str, Any]) -> bytes:
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=True).encode()
+    return _json(body).encode()

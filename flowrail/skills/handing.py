@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flowrail.skills.runs import NoOpenSessionError, SeveralOpenError, World, summaries, the_open_session
+from flowrail.skills.runs import (
+    NoOpenSessionError,
+    SeveralOpenError,
+    World,
+    name_one,
+    summaries,
+    the_open_session,
+)
 
 
 def to_hand_over(world: World, by: Callable[[str], str]) -> str:
@@ -18,7 +25,7 @@ def to_hand_over(world: World, by: Callable[[str], str]) -> str:
         ids = error.details["sessions"]
         lines = [by(each) for each in ids] if isinstance(ids, list) else []
         raise SeveralOpenError(
-            error.message, hint=f"name one: {' or '.join(lines)}", sessions=ids, commands=lines
+            error.message, hint=name_one(world, lines), sessions=ids, commands=lines
         ) from None
     except NoOpenSessionError as error:
         over = [each.kept for each in summaries(world.store, every=True) if each.kept]

@@ -46,6 +46,8 @@ class SeveralOpenError(ConflictError):
     code = "SEVERAL_OPEN"
 
 
+MOST_NAMED = 5
+"""So many open sessions a refusal names one by one."""
 _LOOKED_BACK = 2_000
 """So many records are looked through for the one that got there first."""
 _MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
@@ -304,15 +306,22 @@ def _one_of(world: World, session: Session, address: str, *outcome: str) -> None
 
 def _only(world: World, candidates: Sequence[Kept], address: str) -> Kept | None:
     if len(candidates) > 1:
+        candidates = sorted(candidates, key=lambda each: each.session.moved_at, reverse=True)
         lines = [command("resume", each.session.id, store=world.shown_store) for each in candidates]
         of = f" of `{address}`" if address else ""
         raise SeveralOpenError(
             f"{len(candidates)} sessions{of} are open",
-            hint=f"name one: {' or '.join(lines)}",
+            hint=name_one(world, lines),
             sessions=[each.session.id for each in candidates],
             commands=lines,
         )
     return candidates[0] if candidates else None
+
+
+def name_one(world: World, lines: Sequence[str]) -> str:
+    """Return the hint to run one of *lines*, each of which names a session, the newest first."""
+    rest = f"; {command('sessions', store=world.shown_store)} lists all {len(lines)}"
+    return f"name one: {' or '.join(lines[:MOST_NAMED])}{rest if len(lines) > MOST_NAMED else ''}"
 
 
 def _look(world: World, kept: Kept) -> Answer:

@@ -71,6 +71,17 @@ def test_with_several_open_each_is_named(command: str) -> None:
     assert (status, error["code"], set(error["details"]["sessions"])) == (4, "SEVERAL_OPEN", ids)
 
 
+def test_of_very_many_open_only_the_newest_are_named_in_the_hint() -> None:
+    ids = [told("start", "small")["session"] for _ in range(8)]
+
+    status, error = refused("resume")
+
+    named = [each for each in ids if f"flow resume {each}" in error["hint"]]
+    assert (status, sorted(error["details"]["sessions"])) == (4, sorted(ids))
+    assert named == ids[3:]
+    assert error["hint"].endswith("; flow sessions lists all 8")
+
+
 @pytest.mark.parametrize(
     "words",
     [
