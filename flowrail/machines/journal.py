@@ -25,7 +25,7 @@ class UnknownSessionError(UsageError):
 
 def open_journal(folder: str, how: int) -> int:
     """Return the journal in *folder*, opened; `FileNotFoundError` where there is none."""
-    path = os.path.join(folder, JOURNAL)
+    path = f"{folder}/{JOURNAL}"
     _files.check_private_dir(folder)
     try:
         fd = os.open(path, _FLAGS | how, 0o600)

@@ -68,7 +68,7 @@ class Change:
         if self._end + len(written.line) > room:
             raise self._full(session)
         folder, torn = self.kept.folder, self.kept.torn
-        path = os.path.join(folder, journal.JOURNAL)
+        path = f"{folder}/{journal.JOURNAL}"
         new = texts.keep(folder, written.texts)
         try:
             if torn:

@@ -21,7 +21,7 @@ from flowrail.machines import bounds, texts
 from flowrail.machines.session import Session
 from flowrail.machines.upgrades import NewerFormatError, session_of_today
 
-_CHUNK = 65_536
+_LINE, _CHUNK = 4_096, 65_536
 _MARK = b',"hash":"'
 _MAC = b',"mac":"'
 _MAC_TAIL = len(_MAC) + 64 + len('"')
@@ -175,7 +175,7 @@ def first_line(fd: int, path: str) -> bytes:
     """Return the first line of an open journal."""
     data = b""
     while b"\n" not in data:
-        piece = os.pread(fd, _CHUNK, len(data))
+        piece = os.pread(fd, _more(data), len(data))
         if not piece or len(data) > bounds.LARGEST_LINE:
             raise DamagedError(path, 1, "the first line is not whole")
         data += piece
@@ -187,7 +187,7 @@ def tail(fd: int, path: str) -> Tail:
     size = os.fstat(fd).st_size
     data, start = b"", size
     while start > 0 and len(data) <= 2 * bounds.LARGEST_LINE:
-        step = min(_CHUNK, start)
+        step = min(_more(data), start)
         start -= step
         data = os.pread(fd, step, start) + data
         last = data.rfind(b"\n")
@@ -200,6 +200,11 @@ def tail(fd: int, path: str) -> Tail:
         _check_torn(data, fd, path)
         return Tail(b"", 0, size)
     raise DamagedError(path, count_lines(fd), f"the last line has more than {bounds.LARGEST_LINE} bytes")
+
+
+def _more(data: bytes) -> int:
+    """Return how much to read beside *data*: most lines are short, so little at first."""
+    return min(max(_LINE, len(data)), _CHUNK)
 
 
 def lines(fd: int, path: str) -> Iterator[bytes]:

@@ -117,7 +117,7 @@ class Store:
                 hint="`flow sessions --all` lists them",
                 session=session_id[:80],
             )
-        return os.path.join(self.sessions, session_id)
+        return f"{self.sessions}/{session_id}"
 
     def ids(self) -> list[str]:
         """Return the ids of all sessions, in order of their names."""
@@ -152,7 +152,7 @@ class Store:
         folder = self.folder(session_id)
         fd = self._open(folder, session_id, journal.CHANGE)
         try:
-            with _files.locked(os.path.join(folder, LOCK), wait=wait, what=f"session `{session_id}`"):
+            with _files.locked(f"{folder}/{LOCK}", wait=wait, what=f"session `{session_id}`"):
                 kept, tail, behind = self._load(fd, folder, session_id)
                 if kept.foreign:
                     raise self.foreign(session_id)
@@ -283,7 +283,7 @@ class Store:
 
     def _load(self, fd: int, folder: str, session_id: str) -> tuple[Kept, ledger.Tail, bool]:
         """Return a session, the end of its journal, and whether its copy has not seen that yet."""
-        path = os.path.join(folder, JOURNAL)
+        path = f"{folder}/{JOURNAL}"
         seen = witness.newest_seen(folder)  # before the journal, which can only be further on then
         tail = ledger.tail(fd, path)
         if not tail.line:

@@ -42,7 +42,7 @@ class Seen(NamedTuple):
 
 def write_copy(folder: str, seq: int, digest: str, session: Mapping[str, Any]) -> None:
     """Replace the copy in a session's *folder*."""
-    _files.write_over(os.path.join(folder, COPY), copy_of(seq, digest, session))
+    _files.write_over(f"{folder}/{COPY}", copy_of(seq, digest, session))
 
 
 def copy_of(seq: int, digest: str, session: Mapping[str, Any]) -> bytes:
@@ -85,7 +85,7 @@ def newest_seen(folder: str) -> Seen | None:
     """Return what `seen_by` does, with an empty session: a step needs no more, and saves the reading."""
     try:
         data = _files.read_bounded(
-            os.path.join(folder, COPY), limit=4 * bounds.LARGEST_LINE, what="the session's copy"
+            f"{folder}/{COPY}", limit=4 * bounds.LARGEST_LINE, what="the session's copy"
         )
     except DocumentError:
         return None
