@@ -61,7 +61,8 @@ class _Node(NamedTuple):
     before: int | None
     act: Act | None
     ways: tuple[Way, ...]
-    atoms: frozenset[Atom]
+    atoms: tuple[Atom, ...]
+    """In an order that is the same in every process: walks are named after them."""
     error: str | None = None
     given: Mapping[str, Any] = Frozen()
 
@@ -201,25 +202,25 @@ class _Search:
 
     def _begin(self, params: Mapping[str, Any]) -> _Node:
         session = start(self.workflow, params)
-        return _Node(session, None, None, (), frozenset(self._atoms(session, ())), given=params)
+        return _Node(session, None, None, (), tuple(self._atoms(session, ())), given=params)
 
     def _next(self, here: int, session: Session, act: Act) -> _Node:
         after = self._performed(session, act)
         if not isinstance(after, Session):
-            return _Node(None, here, act, (), frozenset({("error", str(session.step), after)}), after)
+            return _Node(None, here, act, (), (("error", str(session.step), after),), after)
         ways = ways_of(session, after, self.workflow)
         before = self.nodes[here].ways
-        atoms = set(self._atoms(after, ways))
+        atoms = [*self._atoms(after, ways)]
         if ways and before:
-            atoms.add(("pair", before[-1], ways[0]))
+            atoms.append(("pair", before[-1], ways[0]))
         step = self.workflow.step(str(session.step))
         visit = min(session.visit, _most(step.bound))
         if not ways:
-            atoms.add(("asks", session.step, visit))
-        atoms |= {("answer", session.step, *given, visit) for given in act.answers}
-        atoms |= {("found", session.step, *act.findings, visit)} if act.findings else set()
-        atoms |= {("ended", session.step, tuple(sorted(set(act.ended))), act.report)} if act.ended else set()
-        return _Node(after, here, act, ways or before, frozenset(atoms))
+            atoms.append(("asks", session.step, visit))
+        atoms += [("answer", session.step, *given, visit) for given in act.answers]
+        atoms += [("found", session.step, *act.findings, visit)] if act.findings else []
+        atoms += [("ended", session.step, tuple(sorted(set(act.ended))), act.report)] if act.ended else []
+        return _Node(after, here, act, ways or before, tuple(atoms))
 
     def _performed(self, session: Session, act: Act) -> Session | str:
         try:
@@ -235,7 +236,7 @@ class _Search:
             if step is not None:
                 yield "visits", step_id, min(visits, _most(step.bound))
         values = {**session.params, **session.state}
-        for name in read_in(self.workflow):
+        for name in sorted(read_in(self.workflow)):
             if name in values:
                 yield "value", session.step, name, repr(values[name])
 
@@ -265,7 +266,7 @@ def _covering(search: _Search) -> list[Walk]:
         walk = search.walk(number, _purpose(atom))
         walks.append(walk)
         for node in search.path(number):
-            shown |= node.atoms
+            shown.update(node.atoms)
         ways = walk.ways
         shown |= {("way", way) for way in ways}
         shown |= {("pair", *pair) for pair in pairwise(ways)}

@@ -14,13 +14,15 @@ import pytest
 
 from flowrail.discovery.locations import Root, skill_roots
 from flowrail.errors import FlowError
+from flowrail.formatters.escape import visible
 from flowrail.formatters.fences import fence_problems
 from flowrail.machines.folder import WorkflowFile
 from flowrail.machines.judgement import call_plainly
 from flowrail.machines.keys import state_folder
 from flowrail.machines.walks import Walk
 from flowrail.rehearsal.playing import Played, Player
-from flowrail.rehearsal.rehearse import SKIPPED, Rehearsed, planned, repeat, stage_for
+from flowrail.rehearsal.rehearse import SKIPPED, Rehearsed, planned, stage_for
+from flowrail.rehearsal.repeating import Named, named, repeat
 from flowrail.rehearsal.run import this_moment
 from flowrail.rehearsal.stage import Stage
 from flowrail.skills import checking
@@ -214,13 +216,14 @@ class WalkItem(_FlowItem):
         address = self.parent.file.address
         played = self.parent.about.player.play(address, self.walk)
         if not played.ok:
-            raise AssertionError("\n".join(_wrong(address, played)))
+            about = self.parent.about
+            place = named(self.parent.file, about.roots, str(self.config.invocation_params.dir))
+            raise AssertionError("\n".join(_wrong(place, played)))
 
 
-def _wrong(address: str, played: Played) -> Iterator[str]:
+def _wrong(place: Named, played: Played) -> Iterator[str]:
     yield f"at step {played.step}: {played.problem}" if played.step else played.problem
-    yield "To repeat it, or its commands one by one as they ran:"
-    yield from (f"  {line}" for line in repeat(address, played))
+    yield from (visible(line) for line in repeat(place, played).told)
 
 
 def _strictly(result: Rehearsed) -> Rehearsed:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from flowrail.formatters.escape import visible
-from flowrail.rehearsal.rehearse import FAILED, SKIPPED, Rehearsed, repeat
+from flowrail.rehearsal.rehearse import FAILED, SKIPPED, Rehearsed
+from flowrail.rehearsal.repeating import repeat
 
 
 def document(results: Sequence[Rehearsed]) -> str:
@@ -27,7 +28,7 @@ def document(results: Sequence[Rehearsed]) -> str:
         if not result.played:
             _case(suite, result.address, "load", result.why, skipped=result.status == SKIPPED)
         for played in result.played:
-            told = "\n".join(repeat(result.address, played))
+            told = "\n".join(repeat(result.place, played).told)
             _case(suite, result.address, played.walk.name, played.problem, told=told)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from flowrail.machines.store import Store
 from flowrail.machines.walks import Plan, Walk, plan
 from flowrail.rehearsal.coverage import Coverage, of_walks
 from flowrail.rehearsal.playing import Played, Player
+from flowrail.rehearsal.repeating import Named, named
 from flowrail.rehearsal.stage import NAMED, Inside, Stage
 from flowrail.skills.catalog import find
 from flowrail.skills.runs import World
@@ -39,6 +39,7 @@ class Rehearsed(NamedTuple):
     seconds: float = 0.0
     why: str = ""
     unentered: tuple[str, ...] = ()
+    place: Named = Named(())
 
     @property
     def gaps(self) -> str:
@@ -75,6 +76,7 @@ def rehearse(
     roots: Sequence[Root],
     state: str,
     *,
+    cwd: str,
     now: Callable[[], str],
     call: Call = call_plainly,
     only: str | None = None,
@@ -83,13 +85,14 @@ def rehearse(
 ) -> Iterator[Rehearsed]:
     """Yield what became of each workflow of *files*; *only* names one walk.
 
-    *state* is the user's state folder, which tells what may run; nothing is written there. *make_stage*
-    gives another stage than this process.
+    *state* is the user's state folder, which tells what may run; nothing is written there. Commands are told as
+    one types them in *cwd*. *make_stage* gives another stage than this process.
     """
     with stage_for(files, roots, state, now=now, call=call, make_stage=make_stage) as stage:
         player = Player(stage, thorough=make_stage is not None)
         for file in files:
-            yield _rehearsed(stage, player, file.address, call, only, watch)
+            result = _rehearsed(stage, player, file.address, call, only, watch)
+            yield result._replace(place=named(file, roots, cwd))
 
 
 @contextmanager
@@ -128,12 +131,6 @@ def planned(workflow_of: Callable[[str], Any], address: str, call: Call) -> tupl
         return None, Rehearsed(address, FAILED, why=f"{type(error).__name__}: {error}")
     made = plan(workflow, call=call)
     return made, Rehearsed(address, PASSED, coverage=of_walks(workflow, made.walks), unentered=made.unentered)
-
-
-def repeat(address: str, played: Played) -> list[str]:
-    """Return the commands that repeat a walk, with the walk's own name first."""
-    again = shlex.join(["flow", "test", address, "--walk", played.walk.name])
-    return [again, *(turn.command for turn in played.turns)]
 
 
 def _rehearsed(

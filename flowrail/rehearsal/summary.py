@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flowrail.formatters.data import plain
-from flowrail.formatters.escape import one_line
+from flowrail.formatters.escape import one_line, visible
 from flowrail.formatters.text import table
 from flowrail.rehearsal.playing import Played
-from flowrail.rehearsal.rehearse import FAILED, PASSED, SKIPPED, Rehearsed, repeat
+from flowrail.rehearsal.rehearse import FAILED, PASSED, SKIPPED, Rehearsed
+from flowrail.rehearsal.repeating import repeat
 
 
 def summary(results: Sequence[Rehearsed]) -> str:
@@ -53,8 +54,7 @@ def _trouble(result: Rehearsed) -> Iterator[str]:
         others = f" ({more} more walk{'s' if more > 1 else ''} failed)" if more else ""
         lines = [f"{result.address}: the shortest walk that goes wrong is {each.walk.name}{others}"]
         lines.append(f"  {_where(each)}{one_line(each.problem)}")
-        lines.append("  To repeat it, or its commands one by one as they ran:")
-        lines += [f"    {one_line(line)}" for line in repeat(result.address, each)]
+        lines += [f"  {visible(line)}" for line in repeat(result.place, each).told]
         yield "\n".join(lines)
     if result.gaps:
         yield f"{result.address}: no walk was found that {one_line(result.gaps)}"
@@ -85,7 +85,7 @@ def _item(result: Rehearsed) -> dict[str, Any]:
                 "step": each.step,
                 "problem": each.problem,
                 "params": plain(each.walk.params),
-                "commands": repeat(result.address, each),
+                "commands": repeat(result.place, each).commands,
             }
             for each in result.failures
         ],

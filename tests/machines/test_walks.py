@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
@@ -258,6 +261,28 @@ def test_names_of_walks_are_unique() -> None:
     names = [walk.name for walk in plan(REVIEWED).walks]
 
     assert len(set(names)) == len(names)
+
+
+def test_walks_and_their_names_are_the_same_in_every_process() -> None:
+    code = (
+        "from flowrail import Outcome, StepDef, Workflow\n"
+        "from flowrail.testing import plan\n"
+        "steps = [StepDef(a, a, [a], next={Outcome.OK: b, Outcome.FAIL: None}) for a, b in WAYS]\n"
+        "print(plan(Workflow('line', *steps)).walks)"
+    ).replace("WAYS", "[('a', 'b'), ('b', 'c'), ('c', 'd'), ('d', None)]")
+
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize("status", ["completed", "failed"])

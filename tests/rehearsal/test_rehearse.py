@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from support.sandbox import (
     project_skills,
     put_python,
     put_skill,
+    told,
 )
 
 from flowrail.cli.main import main
@@ -55,6 +57,10 @@ FILES = {
     "workflows/look.yaml": SMALL.replace("NAME", "NAME/look"),
     "steps/tell.agent.md": "Tell $item.\n",
 }
+ENDLESS = {
+    "workflows/look.yaml": SMALL.replace("NAME", "NAME/look").replace("ok: null, skip: null", "fail: null")
+}
+"""What its agents run can only fail."""
 
 
 def results_of(*words: str) -> tuple[int, Any]:
@@ -111,10 +117,46 @@ def test_the_shortest_walk_that_goes_wrong_is_shown_with_its_commands() -> None:
     assert len(shortest["commands"]) == min(len(each["commands"]) for each in result["failures"]) == 5
     assert shortest["commands"][0].startswith("flow test py --walk ")
     assert [line.split()[1] for line in shortest["commands"][1:]] == ["start", "step", "step", "step"]
-    assert shortest["commands"][0] in ran.out
-    assert ran.out.count("    flow ") == 5
+    assert f"  To repeat it: {shortest['commands'][0]}\n  Or by hand:\n" in ran.out
+    assert ran.out.count("\n    flow ") == 4
     assert result["missing"] == [{"step": step, "outcome": "ok"} for step in ("first", "second")]
     assert "no walk was found that takes first ok, second ok" in ran.out
+
+
+def test_the_commands_of_a_failing_walk_do_it_again_as_they_are_printed() -> None:
+    folder = put_python("py", RAISES)
+    text = (folder / "workflow.py").read_text().replace("Outcome.FAIL: None", 'Outcome.FAIL: "first"')
+    (folder / "workflow.py").write_text(text)
+    allow("py")
+
+    _, data = results_of("py")
+
+    shortest = data[RESULTS][0]["failures"][0]
+    again, *by_hand = (shlex.split(line)[1:] for line in shortest["commands"])
+    assert flow(*again).status == 1
+    ran = [flow(*words) for words in by_hand]
+    assert [each.status for each in ran] == [0] * (len(ran) - 1) + [1]
+    assert "LookupError: lost" in ran[-1].err
+    assert told("sessions")["sessions"] == []
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_walk_with_agents_is_shown_as_it_ran_and_repeated_as_a_whole(
+    tmp_path: Path, *, elsewhere: bool
+) -> None:
+    put_skill("fan", FAN, texts=FILES)
+    place = tmp_path / "there" if elsewhere else project_skills()
+    named = str(put_skill("fan", FAN, texts={**FILES, **ENDLESS}, where=place)) if elsewhere else "fan"
+    put_skill("fan", FAN, texts={**FILES, **ENDLESS}, where=place)
+
+    ran = flow("test", named)
+    failure = results_of(named)[1][RESULTS][0]["failures"][0]
+    again = shlex.split(failure["commands"][0])
+
+    assert "  What it did, with the ids of that run:\n    flow start fan\n" in ran.out
+    assert any(line.startswith("flow claim fan-") for line in failure["commands"])
+    assert again[:3] == ["flow", "test", str(place / "fan" / "workflow.yaml") if elsewhere else "fan"]
+    assert flow(*again[1:]).status == 1
 
 
 def test_one_walk_is_repeated_by_its_name() -> None:
@@ -199,8 +241,7 @@ def test_a_skill_is_named_by_path_wherever_it_lies(tmp_path: Path) -> None:
 
 
 def test_agents_whose_workflow_cannot_be_completed_are_told_of() -> None:
-    inner = SMALL.replace("NAME", "NAME/look").replace("ok: null, skip: null", "fail: null")
-    put_skill("fan", FAN, texts={**FILES, "workflows/look.yaml": inner})
+    put_skill("fan", FAN, texts={**FILES, **ENDLESS})
 
     status, data = results_of("fan")
 

@@ -49,6 +49,7 @@ def command(
             files,
             about.roots,
             here.state,
+            cwd=about.cwd,
             now=here.now,
             call=call_limited,
             only=walk,
