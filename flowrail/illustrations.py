@@ -24,7 +24,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.marked import Marked, blocks, put
 from flowrail.diagrams.table import outcomes_table, params_table, skills_table, steps_table
 from flowrail.discovery.locations import Root, Scope
-from flowrail.errors import DocumentError
+from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition import Definition
 from flowrail.machines.folder import entry_file
 from flowrail.skills.catalog import BUNDLED
@@ -182,7 +182,15 @@ def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | No
             place=f"{path}:{block.line}",
         )
     near = [Root(os.path.dirname(folder), Scope.EXTRA, "the page's own")] if is_card else []
-    return definition_of(address, [*near, *roots])[0], address
+    try:
+        return definition_of(address, [*near, *roots])[0], address
+    except DocumentError:
+        raise  # it tells its own place
+    except FlowError as error:
+        place = f"{path}:{block.line}"
+        error.message = f"{place}: {error.message}"
+        error.details.setdefault("place", place)
+        raise
 
 
 def _check_name(path: str, block: Marked) -> None:

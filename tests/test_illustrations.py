@@ -117,6 +117,18 @@ def test_a_block_that_names_no_workflow_is_refused() -> None:
     )
 
 
+def test_a_skill_that_is_not_there_is_told_with_the_line_of_its_block() -> None:
+    Path("page.md").write_text("# Page\n\n" + marked("steps", "nobody"))
+
+    ran = flow("diagram", "--inject", "page.md", "--json")
+
+    assert ran.status == 2
+    told = json.loads(ran.out)["error"]
+    assert told["code"] == "UNKNOWN_SKILL"
+    assert told["message"] == "page.md:3: there is no skill `nobody`"
+    assert told["details"]["place"] == "page.md:3"
+
+
 def test_a_misspelt_block_is_refused_and_blocks_of_others_are_left_alone() -> None:
     Path("page.md").write_text(marked("counts") + marked("reference"))
     assert page("page.md", ()).made == ()

@@ -9,7 +9,7 @@ from typing import Any
 from flowrail.diagrams.document import Drawn
 from flowrail.diagrams.markup import attribute, escaped, escaped_lines
 from flowrail.diagrams.model import MEANING, Node, Picture, Stop, Trace
-from flowrail.diagrams.words import line, took
+from flowrail.diagrams.words import line, times, took
 from flowrail.machines.definition import StepDef
 from flowrail.machines.values import fact_args
 
@@ -51,7 +51,9 @@ def steps(drawn: Drawn, known: Mapping[str, str], address: Address) -> Iterator[
 
 def _about(picture: Picture, node: Node, state: str) -> Iterator[str]:
     if picture.trace is not None:
-        yield f'<span class="tag state {state}">{_STATES[state]}</span>'
+        count = picture.trace.visits.get(node.id, 0)
+        entered = f", entered {times(count)}" if count else ""
+        yield f'<span class="tag state {state}">{_STATES[state]}{entered}</span>'
         if node.id in picture.trace.seconds:
             yield f'<span class="tag">{escaped(took(picture.trace.seconds[node.id]))} in all</span>'
     if node.number is not None:

@@ -159,7 +159,7 @@
       if (tag) {
         tag.className = `tag state ${state}`;
         tag.textContent = { here: "here now", done: "done", left: "still to come", off: "not on the way" }[state]
-          + (count ? `, entered ${count === 1 ? "once" : `${count} times`}` : "");
+          + (count ? `, entered ${["", "once", "twice"][count] || `${count} times`}` : "");
       }
     }
     for (const line of drawings[0].querySelectorAll(".line")) {

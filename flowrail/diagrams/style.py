@@ -79,7 +79,8 @@ def style(root: str, scheme: str = "auto") -> str:
     if scheme != "auto":
         return f"\n{_coloured(rules, DARK if scheme == 'dark' else LIGHT)}\n"
     dark = "\n".join(_coloured(_only_colours(rule), DARK) for rule in rules.split("\n") if "var(" in rule)
-    return f"\n{_coloured(rules, LIGHT)}\n@media(prefers-color-scheme:dark){{\n{dark}\n}}\n"
+    whole = f"{root}{{color-scheme:light dark}}"  # the window around a picture that is opened by itself
+    return f"\n{whole}\n{_coloured(rules, LIGHT)}\n@media(prefers-color-scheme:dark){{\n{dark}\n}}\n"
 
 
 def _coloured(rules: str, colours: str) -> str:

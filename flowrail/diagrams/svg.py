@@ -115,7 +115,7 @@ def _node(picture: Picture, node: Node, at: Placed, links: Mapping[str, str]) ->
     state = f" {picture.trace.state(node)}" if picture.trace is not None else ""
     maybe = " maybe" if node.when is not None else ""
     rows = list(_rows(node, at))
-    inner = "".join([f"<title>{escaped(_tooltip(picture, node))}</title>", shape(node.kind, at), *rows])
+    inner = f"<title>{escaped(_tooltip(picture, node))}</title>{shape(node.kind, at)}{' '.join(rows)}"
     group = f'<g class="node {node.kind}{maybe}{state}"{attribute("data-id", node.id)}>{inner}</g>'
     if node.run is not None and node.run in links:
         return f"<a{attribute('href', links[node.run])}>{group}</a>"

@@ -82,6 +82,8 @@ def test_texts_ways_on_and_history_are_in_the_page_as_text() -> None:
     page = render([Drawn(made, seen)])
 
     assert "Do look." in page
+    assert ">here now, entered once<" in page
+    assert ">done, entered twice<" in page
     assert "2026-02-04T10:01:30.000Z: iterate → Look, took 1 min 30 s" in page
     assert '<a href="#dull:last">2 · Last</a>' in page
 
@@ -242,9 +244,7 @@ def test_a_phone_is_served_too(page: Page) -> None:
     x, y = page.place("look")
     page.tab.touch("touchStart", (x, y))
     page.tab.touch("touchEnd")
-    page.tab.run(
-        "document.querySelector('.node[data-id=look]').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
-    )
+    page.tab.frame()
     assert page.opened() == ["look"]
     before = page.scale()
     page.tab.touch("touchStart", (150, 300), (200, 300))
@@ -252,6 +252,14 @@ def test_a_phone_is_served_too(page: Page) -> None:
     page.tab.touch("touchEnd")
     assert page.scale() > before
     assert not page.tab.complaints()
+
+
+def test_on_a_phone_the_name_of_the_workflow_that_is_shown_can_be_read(page: Page) -> None:
+    page.tab.show(390, 844, phone=True)
+    page.open(session(), drawn(linear("a", "b", name="dull/what-an-agent-of-it-runs")))
+
+    assert page.tab.run("document.getElementById('pick').getBoundingClientRect().width") > 300
+    assert page.tab.run("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_session_is_scrubbed_through(page: Page) -> None:
@@ -317,16 +325,17 @@ def test_axe_finds_nothing_to_mend(page: Page, *, dark: bool, phone: bool) -> No
     if not found.is_file():
         pytest.skip("no axe here: npm install --no-save axe-core, or set AXE to its axe.min.js")
     page.tab.show(390 if phone else 1200, 800, dark=dark, phone=phone)
-    page.open(session(), drawn(sprawling(40)))
-    page.tab.run(f"{found.read_text(encoding='utf-8')};0")
-
+    rows = step("one", title="A title that takes two rows", dispatch=Delegation("explore", run="dull/look"))
     rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-    told = page.tab.run(
-        f"axe.run(document, {{runOnly: {rules}}}).then(made => made.violations.map(each =>"
-        "[each.id, each.nodes.map(node => node.html)]))"
-    )
 
-    assert told == []
+    for shown in ([session(), drawn(sprawling(40))], [drawn(workflow(rows))]):
+        page.open(*shown)
+        page.tab.run(f"{found.read_text(encoding='utf-8')};0")
+        told = page.tab.run(
+            f"axe.run(document, {{runOnly: {rules}}}).then(made => made.violations.map(each =>"
+            "[each.id, each.nodes.map(node => node.html)]))"
+        )
+        assert told == []
 
 
 def test_without_a_script_the_steps_can_still_be_read(page: Page) -> None:

@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -119,6 +120,24 @@ def brightness(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+def test_the_window_around_a_picture_is_as_light_or_dark_as_it(tab: Tab, tmp_path: Path) -> None:
+    file = tmp_path / "picture.svg"
+    file.write_text(render(picture(loop(3))))
+    tab.open(file)
+
+    assert tab.run("getComputedStyle(document.documentElement).colorScheme") == "light dark"
+
+
+def test_rows_of_a_text_are_read_apart() -> None:
+    made = render(picture(workflow(step("one", title="A title that takes two rows at the least"))))
+    node = re.search(r'<g class="node step" data-id="one">(.*?)</g>', made)
+
+    assert node
+    assert node[1].count("<text") > 1
+    said = re.sub(r"<title>.*?</title>|<[^>]+>", "", node[1])
+    assert said == "1 · A title that takes two rows at the least"
+
+
 def test_the_same_in_every_process() -> None:
     code = (
         "from support.pictures import sprawling; from flowrail.diagrams.extract import picture;"
@@ -136,11 +155,9 @@ def test_the_same_in_every_process() -> None:
     assert told("1") == told("2")
 
 
-def test_texts_fit_into_their_shapes(tab: Tab, tmp_path: object) -> None:
+def test_texts_fit_into_their_shapes(tab: Tab, tmp_path: Path) -> None:
     """Measured by a browser, in the font that it takes."""
-    from pathlib import Path
-
-    page = Path(str(tmp_path)) / "drawn.svg"
+    page = tmp_path / "drawn.svg"
     page.write_text(render(picture(sprawling(40))), encoding="utf-8")
     tab.open(page)
 
