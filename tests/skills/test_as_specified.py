@@ -221,15 +221,30 @@ def test_what_is_told_is_within_the_same_bound_with_what_it_quotes() -> None:
                 assert len(whole.encode()) <= LARGEST, (address, step.id)
 
 
-def test_no_paragraph_stands_in_two_texts() -> None:
+def test_no_paragraph_and_no_item_of_a_list_stands_in_two_texts() -> None:
     seen: dict[str, list[str]] = defaultdict(list)
     for path in TEXTS:
-        for paragraph in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
-            folded = " ".join(paragraph.split())
+        text = path.read_text(encoding="utf-8")
+        for part in {*re.split(r"\n\s*\n", text), *re.split(r"\n\s*\n|\n\s*(?=\d+\. |- )", text)}:
+            folded = " ".join(part.split())
             if len(folded) > A_LINE:
                 seen[folded].append(name(path))
 
     assert not {folded: where for folded, where in seen.items() if len(where) > 1}
+
+
+def test_whoever_launched_an_agent_saves_what_it_could_not_write() -> None:
+    """An agent without the right to write gives its file in its answer; later steps read files."""
+    launched = 0
+    for address, _, step in steps():
+        if step.work is None or step.work.run is None:
+            continue
+        (answer,) = told(ALL[step.work.run].steps[-1])
+        if "in front of what is printed for it" in answer:
+            launched += 1
+            for text in told(step):
+                assert re.search(r"could not write|`reply`", text), (address, step.id)
+    assert launched == 8
 
 
 def test_every_text_is_told_by_a_step() -> None:
