@@ -33,6 +33,11 @@ def facts_of(assignments: Sequence[str], file: str | None) -> dict[str, object]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UsageError(f"`-s {text[:60]}` is not NAME=VALUE", hint="write it as `-s NAME=VALUE`")
+        if value.strip() in {"…", "..."}:  # as a hint prints it
+            raise UsageError(
+                f"`-s {name[:60]}={value.strip()}` gives no value",
+                hint=f"write what it is in place of `{value.strip()}`",
+            )
         named[name] = value
     return {**(read_facts(file) if file else {}), **named}
 

@@ -238,7 +238,17 @@ def lift_1_2_to_3(old: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], li
         "meta.handoff_chain: the producer alone",
     ]
     known = ("version", "producer", "consumer", "timestamp", "session", "deliverable", "context", "quality")
-    return counted(new), added, ["1.2 is read as far as both have it in common", *_others(old, "", known)]
+    lost = ["all that 1.2 and 3.0 do not have in common, hence the tag `lossy`", *_others(old, "", known)]
+    parts = {
+        "session": ("session_dir",),
+        "deliverable": ("location", "type", "checksum"),
+        "context": ("task_id", "description", "focus_areas", "known_gaps"),
+    }
+    for part, names in parts.items():
+        lost += _others(get(old, part) or {}, f"{part}.", names)
+    if made.get("type") and made["type"] not in _ARTIFACTS:
+        lost.append(f"deliverable.type: {made['type']} becomes {artifact['type']}")
+    return counted(new), added, lost
 
 
 def counted(handoff: Mapping[str, Any]) -> dict[str, Any]:

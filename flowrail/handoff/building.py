@@ -6,9 +6,11 @@ tier. Themes and insights may be texts with ` | ` between their parts, as agents
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
@@ -23,6 +25,9 @@ PROMPTS = (
     "original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal", "decision", "focus",
 )  # fmt: skip
 """The names that skills give to what they were asked, the first that says anything counts."""
+
+ASKED = ("original_prompt", "problem_type", "reframed_challenge", "focus_areas", "success_criteria")
+"""What the user asked: it goes on with the work, whether or not the skill in between says it again."""
 
 _SUMMARIES = ("synthesis_summary", "summary")
 _FRAMED = ("reframed_challenge", "reframed")
@@ -57,7 +62,7 @@ _TEN = 10
 
 def build(session: Session, handoff: Handoff, *, now: str, folder: str, project: str) -> dict[str, Any]:
     """Return the payload of *handoff* in its version, sealed; its shape is judged elsewhere."""
-    facts = {**session.params, **session.state, **handoff.facts}
+    facts = _known({**session.params, **session.state, **handoff.facts}, session.received)
     made = _two(facts, session, handoff, now=now, folder=folder)
     if handoff.schema != "3.0":
         when = integrity.moment(now)
@@ -67,6 +72,17 @@ def build(session: Session, handoff: Handoff, *, now: str, folder: str, project:
     lifted, _, _ = adapters.lift_2_to_3({"version": "2.0", "timestamp": now, **made})
     lifted.pop("expires_at", None)
     return integrity.sealed("3.0", _three(lifted, facts, session, handoff, now, project))
+
+
+def _known(own: Mapping[str, Any], received: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of a session, and what was asked of the one before it where it says nothing itself."""
+    asked = received.get("asked")
+    before = dict(asked) if isinstance(asked, Mapping) else {}
+    for names in (PROMPTS, _FRAMED):
+        if _text(own, names):
+            before.pop(names[0], None)
+    said = {name for name, value in own.items() if value not in (None, "", (), [])}
+    return {**own, **{name: value for name, value in before.items() if name not in said}}
 
 
 def fact_for(field: str) -> str:
@@ -143,6 +159,13 @@ def _three(
     new = put(new, "payload.session", {"artifacts": held, "state": state})
     if handoff.approved:
         new = put(new, "meta.user_approved", True)
+    if came := session.received.get("payload"):
+        told = f"the payload that the work came with from {session.received.get('from')}"
+        new = put(
+            new,
+            "payload.references",
+            {"files": [{"path": str(came), "description": told, "relevance": "important"}]},
+        )
     tracing = {
         "events": [
             {"timestamp": now, "event_type": "created", "workflow": handoff.source, "details": handoff.id}
@@ -180,8 +203,18 @@ def _text(facts: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _list(facts: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
-    found = (facts.get(name) for name in names)
-    return list(next((each for each in found if isinstance(each, list | tuple) and each), ()))
+    """Return the first of these that says anything; a text is a list in JSON, or a list of that one."""
+    found = (_listed(facts.get(name)) for name in names)
+    return next((each for each in found if each), [])
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, str) and value.strip():
+        with suppress(ValueError, RecursionError):
+            if isinstance(read := json.loads(value), list):
+                return read
+        return [value]
+    return list(value) if isinstance(value, list | tuple) else []
 
 
 def _some(name: str, value: Any) -> dict[str, Any]:

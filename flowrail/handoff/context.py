@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flowrail.handoff import adapters
-from flowrail.handoff.building import PROMPTS
+from flowrail.handoff.building import ASKED, PROMPTS
 from flowrail.handoff.payload import Payload, get, text_at, texts_at
 from flowrail.handoff.record import Handoff
 from flowrail.machines.params import Arg
@@ -41,4 +41,12 @@ def carried(handoff: Handoff, payload: Payload, copy: str) -> dict[str, Any]:
         "span_id": handoff.span_id or text_at(three, "tracing.parent_span_id"),
         "reason": text_at(three, "meta.handoff_reason"),
         "summary": text_at(three, "context.summary"),
+        "asked": {name: value for name, value in _asked(three) if value not in (None, "", [])},
     }
+
+
+def _asked(three: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what the user asked, by the names of facts: whoever takes the work on needs it too."""
+    for name in ASKED:
+        found = get(three, f"context.{name}")
+        yield name, get(three, f"payload.working.{name}") if found is None else found

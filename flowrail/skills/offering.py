@@ -23,7 +23,11 @@ def synthesis(session: Session | None, problem_type: str | None = None) -> Synth
     """
     if session is None:
         return Synthesis(problem_type.lower()) if problem_type else None
-    shown = read_synthesis({**session.params, **session.state})
+    own = {
+        key: value for key, value in {**session.params, **session.state}.items() if value not in (None, "")
+    }
+    asked = session.received.get("asked")  # of the session that the work came from
+    shown = read_synthesis({**(asked if isinstance(asked, Mapping) else {}), **own})
     kind = (problem_type or shown.problem_type).lower()
     return shown._replace(problem_type=kind) if kind else None
 

@@ -223,7 +223,9 @@ def test_version_1_2_is_read_as_far_as_it_goes_and_marked() -> None:
     assert artifact["path"] == "/tmp/pm-session-1/spec.md"
     assert three.handoff["meta"]["confidence"] == "high"
     assert three.handoff["payload"]["working"]["quality"]["notes"] == "reviewed twice"
-    assert three.lost[0].startswith("1.2 is read as far as")
+    assert three.lost == ("all that 1.2 and 3.0 do not have in common, hence the tag `lossy`",)
+    odd = with_(with_(example("1.2"), "context.mood", "good"), "deliverable.type", "slides")
+    assert convert("1.2", odd, "3.0").lost[1:] == ("context.mood", "deliverable.type: slides becomes report")
     bare = without(without(example("1.2"), "quality"), "deliverable.checksum")
     assert not errors(convert("1.2", bare, "3.0").handoff, sealed=False)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import handoffs_folder, ours, phases, receive, send, session, target
+from support.handing import handoffs_folder, ours, payload_of, phases, receive, send, session, target
 from support.handoffs import PAYLOADS, example
 from support.killing import killed_at_every_call
 from support.sandbox import (
@@ -64,9 +64,32 @@ def test_a_workflow_of_ours_goes_on_with_the_payload_as_its_context() -> None:
         "span_id": sent["span_id"],
         "reason": "depth",
         "summary": "We dig",
+        "asked": {
+            "original_prompt": "Should we expand into the European market?",
+            "problem_type": "strategic",
+        },
     }
     assert phases(sent["handoff"])[-2:] == ["claim", "acknowledgment"]
     assert told("history", here)["steps"][0]["note"] == {"handoff": sent["handoff"], "sha256": sent["sha256"]}
+
+
+def test_what_the_user_asked_goes_on_through_a_skill_that_does_not_say_it_again() -> None:
+    bare = "name: NAME\nsteps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n"
+    ours("between", bare)
+    target("digger")
+    here = receive(send("between", session(), "-s", 'focus_areas=["costs"]')).data["session"]
+
+    sent = send("digger", here)
+
+    payload = payload_of(sent)
+    assert payload["context"]["original_prompt"] == "Should we expand into the European market?"
+    assert (payload["context"]["problem_type"], payload["context"]["focus_areas"]) == ("strategic", ["costs"])
+    [came] = payload["payload"]["references"]["files"]
+    assert came["path"] == str(sessions_folder() / here / "received-payload.json")
+    assert told("handoff", "targets", "--session", here)["scorer"] == "relevance"
+    anew = send("digger", here, "-s", "topic=Another question", "-s", "problem_type=decision")
+    assert payload_of(anew)["context"]["original_prompt"] == "Another question"
+    assert payload_of(anew)["context"]["problem_type"] == "decision"
 
 
 def test_what_was_handed_over_is_told_until_something_is_reported() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import handoffs_folder, ours, phases, receive, send, session, target
+from support.handing import handoffs_folder, ours, payload_of, phases, receive, send, session, target
 from support.killing import killed_at_every_call
 from support.sandbox import (
     flow,
@@ -28,13 +27,6 @@ from support.sandbox import (
 from flowrail import _yaml
 from flowrail.cli.desk import desk
 from flowrail.handoff.sending import _expired
-
-
-def payload_of(sent: dict[str, Any]) -> dict[str, Any]:
-    text = Path(sent["payload"]).read_text()
-    loaded: Any = json.loads(text) if sent["payload"].endswith("json") else _yaml.load(text, source="p").value
-    handoff: dict[str, Any] = loaded["handoff"]
-    return handoff
 
 
 def test_work_passes_through_every_phase() -> None:
@@ -201,8 +193,11 @@ def test_what_the_target_requires_must_be_in_the_payload() -> None:
     assert document.value["error"]["code"] == "INVALID_PAYLOAD"
     facts = Path("facts.json")
     facts.write_text('{"key_uncertainties": ["what it costs"]}')
+    again = error["hint"].partition("flow ")[2].split()
+    status, unmeant = refused(*again)
+    assert (status, unmeant["message"]) == (2, "`-s uncertainties=…` gives no value")
 
-    sent = told(*error["hint"].partition("flow ")[2].split(), "--facts", "facts.json")
+    sent = told(*again[:-2], "--facts", "facts.json")
 
     assert sent["phase"] == "invocation"
     assert phases(sent["handoff"])[-5:] == ["validation", "failed", "retry", "transfer", "invocation"]
@@ -350,6 +345,24 @@ def test_what_is_wanting_is_named_as_the_facts_that_would_give_it(requires: str,
 
     handoff = error["details"]["handoff"]
     assert error["hint"] == f"give what is wanting: flow handoff retry {handoff}{facts}"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ('["a", "b"]', ["a", "b"]),
+        ("what it costs", ["what it costs"]),
+        ("[x] open", ["[x] open"]),
+        ("{}", ["{}"]),
+    ],
+)
+def test_a_list_that_is_wanting_can_be_given_on_the_command_line(given: str, meant: list[str]) -> None:
+    target("digger", requires="[insights.uncertainties]")
+    _, error = refused("handoff", "send", "digger", "--session", session())
+
+    sent = told("handoff", "retry", error["details"]["handoff"], "-s", f"uncertainties={given}")
+
+    assert payload_of(sent)["payload"]["working"]["insights"]["uncertainties"] == meant
 
 
 def test_a_fact_that_no_field_knows_meets_what_the_target_requires() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from support.sandbox import Ran, flow, home_skills, put_skill, told
 from support.skills import head, put
+
+from flowrail import _yaml
 
 WORK = """\
 name: NAME
@@ -55,6 +58,14 @@ def send(name: str, session_id: str, *words: str) -> dict[str, Any]:
     """Hand over, and return where the handoff stands."""
     sent: dict[str, Any] = told("handoff", "send", name, "--session", session_id, *words)
     return sent
+
+
+def payload_of(sent: dict[str, Any]) -> dict[str, Any]:
+    """Return the handoff in the payload that was sent."""
+    text = Path(sent["payload"]).read_text()
+    loaded: Any = json.loads(text) if sent["payload"].endswith("json") else _yaml.load(text, source="p").value
+    handoff: dict[str, Any] = loaded["handoff"]
+    return handoff
 
 
 def receive(sent: dict[str, Any], *words: str) -> Ran:
