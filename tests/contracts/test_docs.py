@@ -75,9 +75,23 @@ def test_every_workflow_shown_is_without_mistakes(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
-        assert "://" in target or (page.parent / target).exists(), target
+def test_every_link_leads_to_a_file_and_a_heading_in_it(page: Path) -> None:
+    for target, place in re.findall(
+        r"\]\(([^)#\s]*)(?:#([^)\s]+))?[^)]*\)", page.read_text(encoding="utf-8")
+    ):
+        if "://" in target:
+            continue
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        if place and file.suffix == ".md":
+            assert place in headings(file), f"{target}#{place}"
+
+
+def headings(page: Path) -> set[str]:
+    """Return the places of a page that can be linked to, named as GitHub and MyST do."""
+    text = re.sub(r"^(`{3,}).*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.strip().lower()).replace(" ", "-") for each in found}
 
 
 def commands(block: str) -> list[tuple[str, str]]:
