@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail import __version__, trust
-from flowrail._files import read_bounded, write_atomic
+from flowrail._files import read_bounded, sweep, write_atomic
 from flowrail.errors import ConflictError, DocumentError, StorageError, UsageError
 from flowrail.machines.wording import did_you_mean
 from flowrail.skills.catalog import UnknownSkillError, listing
@@ -234,7 +234,12 @@ def _removal(name: str, folder: str, manifest: Manifest) -> Placed:
 
 
 def _take_away(each: Placed) -> None:
-    for path in each.only(REMOVED):
+    taken = each.only(REMOVED)
+    for above in dict.fromkeys([*(above for path in taken for above in _above(path)), "."]):
+        sweep(
+            os.path.join(each.folder, above), age=0.0
+        )  # what an installation that was killed left half written
+    for path in taken:
         _remove(each.folder, path)
     _remove(each.folder, MANIFEST)
 
@@ -275,9 +280,13 @@ def _make_folders(folder: str, paths: Sequence[str]) -> None:
             with suppress(FileExistsError):
                 os.mkdir(os.path.join(folder, above))
     except OSError as error:
-        raise StorageError(
-            f"{folder} could not be made ({error.strerror})", hint="make that place writable", path=folder
-        ) from None
+        in_the_way = isinstance(error, NotADirectoryError)
+        hint = (
+            "a file stands in the way: name another place with --to"
+            if in_the_way
+            else "make that place writable"
+        )
+        raise StorageError(f"{folder} could not be made ({error.strerror})", hint=hint, path=folder) from None
 
 
 def _remove(folder: str, path: str) -> None:

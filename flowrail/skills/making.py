@@ -73,9 +73,10 @@ def _write(path: str, text: str) -> None:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
+        in_the_way = isinstance(error, NotADirectoryError)
         raise StorageError(
             f"{os.path.dirname(path)} could not be made ({error.strerror})",
-            hint="make that place writable",
+            hint="a file stands in the way: take another --dir" if in_the_way else "make that place writable",
             path=path,
         ) from None
     write_atomic(path, text.encode(), mode=0o644, durable=False)

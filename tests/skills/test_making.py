@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -159,6 +161,17 @@ def test_what_to_do_next_is_told_with_where_it_is() -> None:
     assert told_python.endswith("a person types: flow trust two\n")
 
 
+def test_the_printed_command_finds_a_skill_that_lies_where_nobody_looks() -> None:
+    elsewhere = flow("new", "one", "--dir", "more of it").out
+    in_place = flow("new", "two", "--dir", ".agents/skills").out
+
+    (command,) = re.findall("^run it: flow (step one .*)$", elsewhere, re.MULTILINE)
+    assert command == "step one --root 'more of it'"
+    assert flow(*shlex.split(command)).status == 0
+    assert "run it: flow step two\n" in in_place
+    assert flow("step", "two").status == 0
+
+
 def test_the_name_of_a_bundled_skill_is_told_to_need_leave() -> None:
     assert "it stands in front of the bundled planner" in flow("new", "planner").out
     assert refused("start", "planner", "-p", "task=x")[0] == 7
@@ -166,6 +179,16 @@ def test_the_name_of_a_bundled_skill_is_told_to_need_leave() -> None:
 
 def test_a_folder_is_a_folder_whatever_it_is_called() -> None:
     assert made("--dir", "home") == Path.cwd() / "home" / "my-thing"
+
+
+@pytest.mark.parametrize("words", [("new", "one", "--dir", "file"), ("install", "planner", "--to", "./file")])
+def test_a_file_in_the_way_of_a_folder_is_told_as_such(words: tuple[str, ...]) -> None:
+    Path("file").touch()
+
+    status, error = refused(*words)
+
+    assert (status, error["code"]) == (3, "STORAGE")
+    assert error["hint"].startswith("a file stands in the way: ")
 
 
 def test_a_place_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

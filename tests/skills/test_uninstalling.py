@@ -57,6 +57,15 @@ def test_install_and_uninstall_leave_things_as_they_were() -> None:
     }
 
 
+def test_what_a_killed_installation_left_half_written_goes_too(installed: Path) -> None:
+    (installed / "steps" / ".0123456789abcdef.tmp").write_text("half")
+    (installed / ".0123456789abcdef.tmp").write_text("half")
+
+    flow("uninstall", SKILL)
+
+    assert not installed.exists()
+
+
 def test_a_dry_run_takes_nothing_away(installed: Path) -> None:
     with unchanged(installed):
         assert flow("uninstall", SKILL, "--dry-run").out.endswith("nothing was taken away\n")

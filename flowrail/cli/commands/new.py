@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 import click
 
@@ -31,17 +32,26 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
         output.data(made._asdict())
         return
     path = os.path.relpath(made.folder, here.cwd)
+    named = made.skill + _where(made, here)
     test = next(each for each in made.files if each.startswith("tests/"))
     lines = [
         f"{made.skill} is made in {made.folder}: {', '.join(made.files)}",
         f"check it: flow check {path}",
         f"test it: python3 {path}/{test}" if python else f"test it: flow test {path}",
-        f"run it: flow step {made.skill}",
+        f"run it: flow step {named}",
     ]
     if python:
-        lines.append(f"before it runs in a project, a person types: flow trust {made.skill}")
+        lines.append(f"before it runs in a project, a person types: flow trust {named}")
     elif made.hides_bundled:
         lines.append(
             f"it stands in front of the bundled {made.skill}: a person types flow trust {made.skill}"
         )
     output.text("\n".join(one_line(line) for line in lines))
+
+
+def _where(made: making.Made, here: Here) -> str:
+    """Return what has to be said of the place of a skill that nobody finds without being told it."""
+    root = os.path.dirname(made.folder)
+    if any(os.path.realpath(each.path) == os.path.realpath(root) for each in here.roots):
+        return ""
+    return f" --root {shlex.quote(os.path.relpath(root, here.cwd))}"
