@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from flowrail import _files, _yaml
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.locations import Root
+from flowrail.discovery.locations import OFFERED, Root
 from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import DocumentError
 
-FILE = "available-workflows.yaml"
+FILE = OFFERED
 TTL_MINUTES = 30
 #: A file changed so shortly before counts as changed since: clocks tick, and file systems round.
 TICK = timedelta(seconds=2)

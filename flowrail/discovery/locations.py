@@ -16,6 +16,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+#: What a session keeps of what it was offered, in its own folder: see `cache`.
+OFFERED = "available-workflows.yaml"
 #: Where a project keeps its skills: one client's place, and the one that clients share.
 FOLDERS = (".claude/skills", ".agents/skills")
 _POINTER_LIMIT = 4096

@@ -9,11 +9,20 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.compatibility import VERSIONS, Compatibility, compatibility
+from flowrail.discovery.compatibility import VERSIONS, Compatibility, compatibility, normal_version
 from flowrail.discovery.index import Discovery, Nothing
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.notes import Note
-from flowrail.discovery.ranking import Query, Ranked, Synthesis, answers, rank, rank_for, shortlist
+from flowrail.discovery.ranking import (
+    CATEGORIES,
+    Query,
+    Ranked,
+    Synthesis,
+    answers,
+    rank,
+    rank_for,
+    shortlist,
+)
 
 
 class Asked(NamedTuple):
@@ -39,6 +48,15 @@ class Asked(NamedTuple):
     def most(self) -> int:
         """The highest score there can be."""
         return 100 if self.synthesis is None else 10
+
+    def unknown(self) -> Iterator[str]:
+        """Yield what is asked for by a name that nobody knows, with the names that there are."""
+        kind = self.synthesis.problem_type if self.synthesis else ""
+        if kind and kind not in CATEGORIES:
+            yield f"there is no problem type `{kind}`, so it counts for nobody; there are {', '.join(CATEGORIES)}"
+        version = self.query.schema_version
+        if version and normal_version(version) not in VERSIONS:
+            yield f"there is no schema version `{version}`; there are {', '.join(VERSIONS)}"
 
     def schema(self, candidate: Candidate) -> Compatibility:
         """Return whether *candidate* understands the version that is handed over."""

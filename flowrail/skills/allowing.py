@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Collection, Iterable, Iterator
 
 from flowrail.discovery.frontmatter import read_frontmatter
+from flowrail.discovery.locations import Root
 from flowrail.discovery.metadata import read_metadata
 from flowrail.discovery.scan import SKILL_FILE
 from flowrail.machines.folder import LARGEST_PYTHON
 from flowrail.machines.literal import UNREADABLE, parsed
+from flowrail.skills.catalog import OWN_SCOPES, Found, UnknownSkillError, find, places
 from flowrail.trust import Snapshot
 
 LONGEST, MOST_NAMES = 500, 60
@@ -28,6 +31,38 @@ _REACHES = {
     },
     "loads other code": {"importlib", "runpy", "ctypes", "pickle", "marshal", "code"},
 }
+
+
+def find_folder(name: str, roots: Iterable[Root]) -> Found:
+    """Return the skill of that name whose folder is to be allowed, or not any more.
+
+    One without a workflow counts too: its health check is a program. It comes after a workflow of that
+    name, unless that one is the user's own and needs no leave.
+    """
+    standing = list(roots)
+    card = _card(name, standing)
+    try:
+        found = find(name, standing)
+    except UnknownSkillError:
+        if card is None:
+            raise
+        return card
+    return card if card is not None and found.source in OWN_SCOPES else found
+
+
+def _card(name: str, roots: Iterable[Root]) -> Found | None:
+    """Return the nearest skill of a project that is called *name* and has no workflow of its own."""
+    if name != os.path.basename(name) or name in {"", os.curdir, os.pardir}:
+        return None
+    folders = ((source, os.path.join(root, name)) for source, root in places(roots))
+    return next(
+        (
+            Found(name, folder, source)
+            for source, folder in folders
+            if source not in OWN_SCOPES and os.path.isfile(os.path.join(folder, SKILL_FILE))
+        ),
+        None,
+    )
 
 
 def about(now: Snapshot) -> Iterator[str]:

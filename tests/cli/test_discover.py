@@ -510,6 +510,18 @@ def test_a_session_that_was_taken_up_elsewhere_discovers_again(session: str, clo
     assert told("discover", "--session", session)["cache"]["used"] is (at == "later")
 
 
+def test_a_session_that_was_resumed_discovers_again(session: str, clock: Any) -> None:
+    told("discover", "--session", session)
+    clock(1)
+    assert told("discover", "--session", session)["cache"]["used"]
+
+    assert flow("resume", session).status == 0
+    assert flow("resume", session).status == 0
+
+    assert not told("discover", "--session", session)["cache"]["used"]
+    assert told("discover", "--session", session)["cache"]["used"]
+
+
 def test_a_session_that_is_not_there_or_not_ones_own_is_refused(
     session: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -548,3 +560,22 @@ def test_nothing_heavy_is_imported(words: tuple[str, ...]) -> None:
 
     assert (ran.status, ran.err) == (0, "")
     assert "reader" in ran.out
+
+
+@pytest.mark.parametrize("command", [["discover"], ["handoff", "targets"]])
+def test_a_problem_type_that_nobody_knows_is_said_to_be_none(command: list[str]) -> None:
+    ran = flow(*command, "--problem-type", "Astrological")
+
+    assert ran.status == 0
+    assert (
+        "there is no problem type `astrological`, so it counts for nobody; there are strategic, " in ran.err
+    )
+    assert not flow(*command, "--problem-type", "strategic").err
+
+
+def test_a_schema_version_that_nobody_knows_is_said_to_be_none() -> None:
+    assert (
+        "there is no schema version `9`; there are 1.0, 1.2, 2.0, 3.0"
+        in flow("discover", "--schema", "9").err
+    )
+    assert not flow("discover", "--schema", "v3").err

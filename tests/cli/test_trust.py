@@ -23,6 +23,7 @@ from support.sandbox import (
     refused,
     told,
 )
+from support.skills import put
 
 from flowrail.trust import snapshot
 
@@ -273,3 +274,16 @@ def test_what_is_allowed_and_taken_back_is_told_as_json() -> None:
     assert allowed["allowed"]
     assert "workflow.py" in allowed["files"]
     assert (back["allowed"], back["changed"], again["changed"]) == (False, True, False)
+
+
+def test_a_skill_without_a_workflow_is_allowed_for_its_health_check() -> None:
+    put(project_skills(), "sick")
+    digest = snapshot(str(project_skills() / "sick")).digest
+
+    assert told("trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
+    assert flow("untrust", "sick").out == "sick may no longer run\n"
+
+    put_skill("sick", where=home_skills())
+    assert told("trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
+    for name in ("", "..", "../sick", "nobody"):
+        assert refused("trust", name, "--digest", digest)[1]["code"] == "UNKNOWN_SKILL"

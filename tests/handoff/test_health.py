@@ -145,8 +145,11 @@ def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
     assert "nobody allowed it" in error["message"]
     assert not canary.exists()
 
-    state = str(Path(os.environ["HOME"]) / ".local" / "state" / "flowrail")
-    trust.allow(trust.snapshot(str(project_skills() / "digger")), state, at="now")
+    command = error["message"].partition("a person types: ")[2].split()
+    assert command == ["flow", "trust", "digger"]
+    digest = trust.snapshot(str(project_skills() / "digger")).digest
+    allowed = told(*command[1:], "--digest", digest)
+    assert allowed["folder"] == str(project_skills() / "digger")
     assert told("handoff", "retry", error["details"]["handoff"])["phase"] == "invocation"
     assert canary.exists()
 

@@ -77,6 +77,7 @@ def command(
     history, chain = _past(here, session_id)
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
     asked = Asked(query, _synthesis(here, session_id, problem_type))
+    output.notes(asked.unknown())
     found, ours = _discover(here, roots, recursive=recursive, rescan=rescan)
     menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
     kept = _kept(here, session_id, found, menu, rescan=rescan) if session_id else None

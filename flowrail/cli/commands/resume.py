@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
+from flowrail.discovery.locations import OFFERED
 from flowrail.skills import runs
 
 
@@ -16,8 +20,12 @@ from flowrail.skills import runs
 def command(session_id: str | None, form: str | None, store: str | None) -> None:
     """Show the current step of a session again
 
-    Without ID the one open session is meant. Nothing changes, however often it is asked.
+    Without ID the one open session is meant. It stays as it is, however often it is asked; what
+    `flow discover` offered it is found anew.
     """
-    answer = runs.resume(world(store=store), session_id)
+    here = world(store=store)
+    answer = runs.resume(here, session_id)
+    with suppress(OSError):
+        os.unlink(os.path.join(here.store.folder(answer.guidance.session), OFFERED))
     output.notes(answer.notes)
     output.show(answer.guidance, form)

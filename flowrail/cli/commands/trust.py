@@ -11,8 +11,8 @@ from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.errors import TrustError
 from flowrail.formatters.escape import one_line
-from flowrail.skills.allowing import about
-from flowrail.skills.catalog import find, named_root
+from flowrail.skills.allowing import about, find_folder
+from flowrail.skills.catalog import named_root
 
 
 @click.command("trust")
@@ -28,7 +28,7 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
     the content that somebody looked at.
     """
     here = Here(roots=roots)
-    found = find(skill, here.roots)
+    found = find_folder(skill, here.roots)
     now = trust.snapshot(found.folder)
     shown = "\n".join(one_line(line) for line in about(now))
     if not as_json:

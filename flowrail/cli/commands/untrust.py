@@ -7,7 +7,7 @@ import click
 from flowrail import trust
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
-from flowrail.skills.catalog import find
+from flowrail.skills.allowing import find_folder
 
 
 @click.command("untrust")
@@ -20,7 +20,7 @@ def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
     The skill's code runs no more until a person allows it again.
     """
     here = Here(roots=roots)
-    found = find(skill, here.roots)
+    found = find_folder(skill, here.roots)
     was = trust.forget(found.folder, here.state)
     if as_json:
         output.data({"skill": skill, "folder": found.folder, "allowed": False, "changed": was})

@@ -65,7 +65,9 @@ def command(
         history=succeeded(at.handoffs),
         chain=chain_of(session) if session else (),
     )
-    menu = offer(found, Asked(query, synthesis(session, problem_type)), top=top)
+    asked = Asked(query, synthesis(session, problem_type))
+    output.notes(asked.unknown())
+    menu = offer(found, asked, top=top)
     kept = None
     if session is not None:
         scores = None if menu.asked.synthesis is None else menu.scores
