@@ -28,6 +28,7 @@ from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition import Definition
 from flowrail.machines.folder import entry_file
 from flowrail.skills.catalog import BUNDLED
+from flowrail.skills.drawing import drawable
 from flowrail.skills.shelf import definition_of, items
 
 LARGEST_PAGE = 4_000_000
@@ -183,7 +184,7 @@ def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | No
         )
     near = [Root(os.path.dirname(folder), Scope.EXTRA, "the page's own")] if is_card else []
     try:
-        return definition_of(address, [*near, *roots])[0], address
+        return drawable(*definition_of(address, [*near, *roots]))[0], address
     except DocumentError:
         raise  # it tells its own place
     except FlowError as error:

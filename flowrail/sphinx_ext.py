@@ -31,6 +31,7 @@ from flowrail.errors import FlowError
 from flowrail.machines import folder
 from flowrail.machines.definition import Definition
 from flowrail.skills.catalog import BUNDLED, find, workflow_file
+from flowrail.skills.drawing import drawable
 from flowrail.skills.shelf import items
 
 WIDEST = 40
@@ -62,7 +63,7 @@ class _Directive(SphinxDirective):
         loaded = folder.read(file)
         for path in (file.path, *loaded.files):
             self.env.note_dependency(os.path.join(file.folder, path))
-        return loaded.definition
+        return drawable(loaded.definition, loaded.findings)[0]
 
     def roots(self) -> tuple[Root, ...]:
         """Return where skills are looked for: what is configured, the project, the user's home."""

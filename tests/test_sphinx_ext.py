@@ -113,6 +113,15 @@ def test_a_page_is_made_anew_when_its_skill_has_changed(build: Build, tmp_path: 
     assert "Another" in html
 
 
+def test_a_skill_that_cannot_be_read_is_told_with_its_line(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "skills" / "release" / "workflow.yaml").write_text("steps: [")
+
+    _, told = build("Pages\n=====\n\n.. flow-diagram:: release\n")
+
+    assert "index.rst:4" in told
+    assert "FR100" in told
+
+
 def test_a_skill_that_is_not_there_is_told_with_its_line(build: Build) -> None:
     _, told = build("Pages\n=====\n\n.. flow-steps:: relase\n")
 

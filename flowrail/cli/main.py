@@ -130,7 +130,7 @@ def _run(words: list[str]) -> int:
         streams.tell(f"{error.format_message()}\n")
         return UsageError.exit_status
     except click.UsageError as error:
-        return _refuse(_wrong_use(error), words)
+        return _refuse(_wrong_use(error, words), words)
     except click.ClickException as error:
         return _refuse(UsageError(error.format_message(), hint="see --help"), words)
     except (KeyboardInterrupt, click.Abort):
@@ -150,8 +150,9 @@ def _refuse(error: FlowError, words: Sequence[str]) -> int:
     return refuse(error, as_json=as_json)
 
 
-def _wrong_use(error: click.UsageError) -> FlowError:
-    path = error.ctx.command_path if error.ctx else "flow"
+def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
+    named = [word for word in words[:1] if word in COMMANDS]  # an option without its value knows no command
+    path = error.ctx.command_path if error.ctx else " ".join(["flow", *named])
     near = getattr(error, "possibilities", None) or []
     meant = f"did you mean {', '.join(f'`{each}`' for each in near[:3])}?" if near else f"see `{path} --help`"
     if isinstance(error, click.NoSuchOption):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from flowrail.discovery.locations import Root
 from flowrail.errors import StorageError, UsageError
 from flowrail.machines.definition import Definition
+from flowrail.machines.findings import Finding, WorkflowError, raise_errors
 from flowrail.machines.ledger import Record
 from flowrail.machines.plain import from_plain
 from flowrail.machines.store import Store
@@ -18,11 +19,15 @@ MOST = 60
 
 
 class Subject(NamedTuple):
-    """A workflow to draw; ``records`` where it is that of a session, ``computed`` where code was left out."""
+    """A workflow to draw; ``records`` where it is that of a session, ``computed`` where code was left out.
+
+    ``mistakes`` says how many were found in it: what they are about may be missing in the drawing.
+    """
 
     workflow: Definition
     records: tuple[Record, ...] = ()
     computed: bool = False
+    mistakes: int = 0
 
 
 class OtherSkillError(UsageError):
@@ -33,8 +38,19 @@ class OtherSkillError(UsageError):
 
 def of_skill(address: str, roots: Sequence[Root]) -> Subject:
     """Return the workflow at *address* as far as it can be read."""
-    definition, findings = definition_of(address, roots)
-    return Subject(definition, computed=any(finding.code == "FR190" for finding in findings))
+    definition, findings = drawable(*definition_of(address, roots))
+    return Subject(
+        definition,
+        computed=any(finding.code == "FR190" for finding in findings),
+        mistakes=sum(finding.severity == "error" for finding in findings),
+    )
+
+
+def drawable(definition: Definition, findings: Sequence[Finding]) -> tuple[Definition, Sequence[Finding]]:
+    """Return both; raise what is wrong where so much is that there is no step to be drawn."""
+    if not definition.steps:
+        raise_errors(definition.name, findings)
+    return definition, findings
 
 
 def of_session(session_id: str, address: str | None, store: Store) -> Subject:
@@ -70,7 +86,7 @@ def with_agents(first: Subject, roots: Sequence[Root]) -> list[Subject]:
                 continue
             try:
                 found[run] = of_skill(run, roots)
-            except UsageError:
+            except (UsageError, WorkflowError):
                 continue
             waiting.append(found[run].workflow)
     return list(found.values())

@@ -203,6 +203,41 @@ def test_a_handoff_that_is_over_is_drawn_at_its_end() -> None:
     assert (told["status"], told["step"]) == ("rejected", None)
 
 
+def test_a_workflow_with_mistakes_is_drawn_as_far_as_it_goes_with_a_word() -> None:
+    put_skill("small", SMALL.replace("null", "nowhere"))
+
+    ran = flow("diagram", "small", "--format", "html")
+
+    assert ran.status == 0
+    assert "1 · " in ran.out
+    assert re.search(
+        r"`small` has (a mistake|\d mistakes) and is drawn as far as it goes: flow check small", ran.err
+    )
+
+
+@pytest.mark.parametrize("text", ["steps: [", "name: small\nsteps: []\n"])
+def test_a_workflow_of_which_nothing_can_be_drawn_is_refused(text: str) -> None:
+    put_skill("small", text)
+    page = Path("page.md")
+    page.write_text("<!-- flow:steps small -->\nas it was\n<!-- /flow:steps -->\n")
+    kept = page.read_text()
+
+    assert flow("diagram", "small", "--format", "svg").status == 1
+    status, told = refused("diagram", "--inject", "page.md")
+    assert status == 1
+    assert told["code"] == "INVALID_WORKFLOW"
+    assert told["message"].startswith("page.md:1: workflow `small` has ")
+    assert page.read_text() == kept
+
+
+def test_an_option_without_its_value_names_its_command() -> None:
+    ran = flow("diagram", "--inject")
+
+    assert ran.status == 2
+    assert "flow diagram: option '--inject' requires an argument" in ran.err
+    assert "see `flow diagram --help`" in ran.err
+
+
 def test_agents_that_run_each_other_or_what_is_not_there_are_drawn_once() -> None:
     circle = FANNING.replace("ok: null", "ok: more").replace("steps:", "params: {}\nsteps:")
     more = "  - {id: more, title: More, dispatch: {agent: explore, run: nowhere}, next: {ok: null, fail: null}}\n"

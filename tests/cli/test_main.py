@@ -60,7 +60,7 @@ def test_an_unknown_command_is_refused_with_near_ones(words: list[str], hint: st
             "flow step: invalid value for '--format': 'xm' is not one of 'xml', 'text', 'json'",
             "",
         ),
-        (["step", "a", "--session"], "flow: option '--session' requires an argument", ""),
+        (["step", "a", "--session"], "flow step: option '--session' requires an argument", ""),
     ],
 )
 def test_wrong_use_is_refused_with_what_to_do(words: list[str], message: str, hint: str) -> None:

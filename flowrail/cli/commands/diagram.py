@@ -79,6 +79,11 @@ def command(
     subjects = drawing.with_agents(first, here.roots) if together else [first]
     if any(each.computed for each in subjects):
         output.notes(["parts of the workflow are computed when it runs; they are left out"])
+    for each in subjects:
+        if each.mistakes:
+            count = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
+            told = f"`{each.workflow.name}` has {count} and is drawn as far as it goes: flow check {each.workflow.name}"
+            output.notes([told])
     drawn = [Drawn(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects]
     pictures.put(drawn, form, link=link, into=into)
     return 0
