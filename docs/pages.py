@@ -76,6 +76,9 @@ def _command(command: click.Command, parent: click.Context, name: str, level: in
     if rows:
         table("Option", "Meaning", rows=rows)
         out("")
+    if command.epilog:
+        lines = [line.strip() for line in command.epilog.splitlines() if line.startswith("  ")]
+        out("```shell", *lines, "```", "")
     if isinstance(command, click.Group):
         for sub in command.list_commands(context):
             found = command.get_command(context, sub)

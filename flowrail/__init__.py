@@ -53,6 +53,7 @@ _ROOMS = {
         "NextCommand",
         "Routing",
         "Step",
+        "StepOutput",
         "TerminalRouting",
     ),
     "machines.relay": (
@@ -123,9 +124,14 @@ _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604 - names, from the table above
 
 
+def room_of(name: str) -> str:
+    """Return the module below `flowrail` that has a public name; nothing where none has."""
+    return _HOMES.get(name, "")
+
+
 def __getattr__(name: str) -> Any:
-    room = _HOMES.get(name)
-    if room is None:
+    room = room_of(name)
+    if not room:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"flowrail.{room}"), name)
     globals()[name] = value

@@ -21,6 +21,11 @@ def stacked(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorate
 
 
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: it in use, a line each, as it is typed."""
+    return "\n".join(["\b", "Examples:" if len(lines) > 1 else "Example:", *(f"  {line}" for line in lines)])
+
+
 def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """Return what click asks to complete words of that *kind*."""
 

@@ -6,7 +6,9 @@ whoever runs a command can put a time limit around it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from flowrail.machines.compile import COMPLETED, EVENTS, FAILED, STOP, WorkflowMachine, compile_workflow
@@ -339,3 +341,13 @@ def _passed(workflow: Definition, target: str | None, landed: str | None) -> tup
     if target == landed:
         return ()
     return next(landing.passed for landing in landings(workflow, target) if landing.step == landed)
+
+
+class _Function(ModuleType):
+    """This module, which `from flowrail.machines import advance` gives: called, it is its function."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Session:
+        return advance(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Function

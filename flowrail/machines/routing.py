@@ -76,3 +76,7 @@ class GuidanceResult:
     def __post_init__(self) -> None:
         actions = (self.actions,) if isinstance(self.actions, str) else tuple(self.actions)
         object.__setattr__(self, "actions", actions)
+
+
+StepOutput: TypeAlias = GuidanceResult
+"""The same, as a handler of such a script calls what it returns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from importlib import import_module
 
@@ -11,6 +12,7 @@ from support.sandbox import flow
 
 from flowrail.cli.lazy import Entry, LazyGroup
 from flowrail.cli.main import COMMANDS
+from flowrail.hosts.protocol import EVENTS
 
 
 def commands(name: str) -> Iterator[tuple[tuple[str, ...], Entry | None, click.Command]]:
@@ -53,6 +55,20 @@ def test_every_command_has_help_with_its_use_and_all_its_options(name: str) -> N
                 assert param.help, (words, param.name)
                 assert param.help.endswith("."), (words, param.name)
                 assert param.opts[-1] in ran.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_that_people_type_shows_itself_in_use(name: str) -> None:
+    for words, _, command in commands(name):
+        if isinstance(command, click.Group) or (words[0] == "hook" and words[1] in EVENTS):
+            continue
+        lines = [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ")]
+        assert lines, words
+        for line in lines:
+            said = shlex.split(line)
+            assert said[: len(words) + 1] == ["flow", *words]
+            command.make_context(words[-1], said[len(words) + 1 :])  # refuses what the command does not take
+        assert f"\n  Example{'s' * (len(lines) > 1)}:\n    {lines[0]}\n" in flow(*words, "--help").out
 
 
 def test_the_help_names_every_command_with_its_line() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
@@ -48,3 +49,35 @@ def test_a_name_loads_its_own_room_only() -> None:
     )
 
     assert not {"statemachine", "pydantic", "yaml", "cattrs", "click"} & set(done.stdout.split())
+
+
+def test_the_room_of_machines_has_its_own_names_too() -> None:
+    machines = importlib.import_module("flowrail.machines")
+    same = {name for name in machines.__all__ if getattr(machines, name) is getattr(flowrail, name)}
+
+    assert {"Workflow", "StepDef", "StepOutput", "advance", "compile_workflow", "start"} <= set(
+        machines.__all__
+    )
+    assert same == set(machines.__all__) - {"advance"}
+    assert set(machines.__all__) <= set(dir(machines))
+    assert not {"discover", "format_step_header", "FlowError"} & set(machines.__all__)
+    with pytest.raises(AttributeError, match=r"module 'flowrail\.machines' has no attribute 'FlowError'"):
+        _ = machines.FlowError
+
+
+@pytest.mark.parametrize(
+    "first", ["", "import flowrail.machines.advance\n", "from flowrail import advance\n"]
+)
+def test_advance_is_called_by_its_name_in_the_room_whatever_was_imported_before(first: str) -> None:
+    code = f"""{first}
+from flowrail.machines import Report, StepDef, Workflow, advance, start
+a = StepDef(id="a", title="A", actions=["a"], next={{"ok": "b"}})
+b = StepDef(id="b", title="B", actions=["b"], next={{"ok": None}})
+two = Workflow("two", a, b)
+print(advance(two, start(two), Report("ok"), now="then").step)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "b\n"

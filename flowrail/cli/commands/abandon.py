@@ -10,7 +10,9 @@ from flowrail.formatters.data import session_item
 from flowrail.skills import runs
 
 
-@click.command("abandon")
+@click.command(
+    "abandon", epilog=options.examples("flow abandon problem-analysis-k3x9q2 --reason 'solved otherwise'")
+)
 @options.session_argument
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
 @options.as_json

@@ -12,7 +12,7 @@ from flowrail.formatters.lines import count
 from flowrail.skills.adopting import Adopted, adopt
 
 
-@click.command("adopt")
+@click.command("adopt", epilog=options.examples("flow adopt problem-analysis-k3x9q2"))
 @options.session_argument
 @options.as_json
 @options.store

@@ -10,7 +10,13 @@ from flowrail.formatters.working import invocation
 from flowrail.skills import relaying
 
 
-@click.command("answer")
+@click.command(
+    "answer",
+    epilog=options.examples(
+        "flow answer planner-k3x9q2 approve=Yes",
+        "flow answer planner-k3x9q2 approve=other:'only the first milestone'",
+    ),
+)
 @options.session_argument
 @click.argument("answers", nargs=-1, required=True, metavar="Q=OPTION...")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")

@@ -12,7 +12,9 @@ from flowrail.machines.question_reading import parse_questions
 from flowrail.skills import relaying
 
 
-@click.command("ask")
+@click.command(
+    "ask", epilog=options.examples("flow ask planner-k3x9q2 questions.xml", "flow ask planner-k3x9q2 -")
+)
 @options.session_argument
 @click.argument("file")
 @click.option("--token", metavar="T", help="The word that came with the prompt of the work.")

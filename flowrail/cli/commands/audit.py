@@ -26,7 +26,9 @@ _XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # what stands in a page does wit
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-@click.command("audit")
+@click.command(
+    "audit", epilog=options.examples("flow audit", "flow audit --handoffs --since 7d", "flow audit verify")
+)
 @click.argument("what", metavar="[ID|verify]", required=False)
 @click.option("--handoffs", "only_handoffs", is_flag=True, help="Handoffs, and no sessions.")
 @click.option("--all", "everything", is_flag=True, help="Handoffs and sessions (the default).")

@@ -16,7 +16,12 @@ from flowrail.skills.checking import Checked
 from flowrail.skills.comparing import Change
 
 
-@click.command("check")
+@click.command(
+    "check",
+    epilog=options.examples(
+        "flow check problem-analysis", "flow check --strict ./my-skill", "flow check my-skill --against HEAD"
+    ),
+)
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @click.option("--against", metavar="REV", help="Tell as well what changed since that revision of git.")

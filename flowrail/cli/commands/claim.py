@@ -11,7 +11,12 @@ from flowrail.skills import working
 from flowrail.skills.runs import Answer
 
 
-@click.command("claim")
+@click.command(
+    "claim",
+    epilog=options.examples(
+        "flow claim deepthink-k3x9q2 d2-1", "flow claim deepthink-k3x9q2 d2-1 --as agent-7"
+    ),
+)
 @options.session_argument
 @click.argument("dispatch")
 @click.option("--as", "holder", metavar="NAME", help="Who takes it, for the record.")

@@ -14,7 +14,12 @@ from flowrail.rehearsal import coverage
 DRAWN = ("mermaid", "dot", "svg", "png")
 
 
-@click.command("coverage")
+@click.command(
+    "coverage",
+    epilog=options.examples(
+        "flow coverage problem-analysis", "flow coverage problem-analysis --sessions --at-least 80"
+    ),
+)
 @options.skill
 @click.option("--sessions", "lived", is_flag=True, help="Of the kept sessions, not of `flow test`.")
 @click.option(

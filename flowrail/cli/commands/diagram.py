@@ -20,7 +20,15 @@ class StaleError(FlowError):
     code = "BLOCKS_STALE"
 
 
-@click.command("diagram")
+@click.command(
+    "diagram",
+    epilog=options.examples(
+        "flow diagram problem-analysis",
+        "flow diagram problem-analysis --format html -o picture.html",
+        "flow diagram problem-analysis --session problem-analysis-k3x9q2 --format svg",
+        "flow diagram --inject README.md --check",
+    ),
+)
 @click.argument("skill", required=False, shell_complete=options.complete("skills"))
 @pictures.form
 @pictures.session

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from flowrail.discovery.session_cache import Kept
 
 
-@click.command("discover")
+@click.command(
+    "discover",
+    epilog=options.examples(
+        "flow discover", "flow discover --category planning --all", "flow discover --why planner"
+    ),
+)
 @click.option(
     "--all", "everything", is_flag=True, help="Everything: those hidden and passed over too, and why."
 )

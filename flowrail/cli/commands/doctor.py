@@ -12,7 +12,7 @@ from flowrail.skills.doctoring import diagnose
 from flowrail.skills.examining import World
 
 
-@click.command("doctor")
+@click.command("doctor", epilog=options.examples("flow doctor"))
 @options.as_json
 @options.root
 @options.store

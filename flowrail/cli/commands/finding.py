@@ -22,7 +22,10 @@ def command() -> None:
     """
 
 
-@command.command("add")
+@command.command(
+    "add",
+    epilog=options.examples("flow finding add planner-k3x9q2 --severity MUST --text 'no way back'"),
+)
 @options.session_argument
 @click.option("--severity", required=True, metavar="MUST|SHOULD|COULD", help="How much it matters.")
 @click.option("--text", "text", metavar="T", help="What is wrong.")
@@ -64,7 +67,7 @@ def add(
         output.text(f"{finding.id} {finding.severity} is on record in {home}")
 
 
-@command.command("list")
+@command.command("list", epilog=options.examples("flow finding list planner-k3x9q2"))
 @options.session_argument
 @options.as_json
 @options.store
@@ -81,7 +84,10 @@ def list_(session_id: str, as_json: bool, store: str | None) -> None:
         )
 
 
-@command.command("resolve")
+@command.command(
+    "resolve",
+    epilog=options.examples("flow finding resolve planner-k3x9q2 F1 --note 'tested in tests/rollback.py'"),
+)
 @options.session_argument
 @click.argument("finding")
 @click.option("--note", default="", metavar="TEXT", help="How, for the record.")

@@ -13,7 +13,13 @@ from flowrail.formatters.working import ended_data
 from flowrail.skills import working
 
 
-@click.command("finish")
+@click.command(
+    "finish",
+    epilog=options.examples(
+        "flow finish deepthink-k3x9q2 d2-1 ok --token 7kq2m9xw4r3p",
+        "flow finish deepthink-k3x9q2 d2-1 --cancel",
+    ),
+)
 @options.session_argument
 @click.argument("dispatch")
 @click.argument("outcome", required=False)

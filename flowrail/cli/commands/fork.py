@@ -9,7 +9,7 @@ from flowrail.cli.world import world
 from flowrail.skills import timeline
 
 
-@click.command("fork")
+@click.command("fork", epilog=options.examples("flow fork problem-analysis-k3x9q2 --at 2"))
 @options.session_argument
 @click.option(
     "--at", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="From which revision."

@@ -12,7 +12,7 @@ from flowrail.machines import guidance
 from flowrail.machines.ledger import Record
 
 
-@click.command("history")
+@click.command("history", epilog=options.examples("flow history problem-analysis-k3x9q2"))
 @options.session_argument
 @options.as_json
 @options.store

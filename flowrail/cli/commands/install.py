@@ -16,7 +16,9 @@ from flowrail.skills.installing import LEFT, NEW, REMOVED, SAME, UPDATED, Placed
 _WORDS = {NEW: "new", UPDATED: "brought up to date", SAME: "as they were", REMOVED: "taken away"}
 
 
-@click.command("install")
+@click.command(
+    "install", epilog=options.examples("flow install planner --dry-run", "flow install --all --to home")
+)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=options.complete("skills"))
 @click.option("--all", "every", is_flag=True, help="Install every bundled skill.")
 @options.where

@@ -10,7 +10,7 @@ from flowrail.formatters.text import table
 from flowrail.skills import shelf
 
 
-@click.command("list")
+@click.command("list", epilog=options.examples("flow list", "flow list --root ../skills"))
 @options.as_json
 @options.root
 def command(as_json: bool, roots: tuple[str, ...]) -> None:

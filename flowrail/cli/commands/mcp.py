@@ -17,7 +17,7 @@ class McpMissingError(UsageError):
     code = "MCP_MISSING"
 
 
-@click.command("mcp")
+@click.command("mcp", epilog=options.examples("flow mcp --dir ."))
 @click.option(
     "--dir", "folder", metavar="DIR", help="Work as if started there (default: the current folder)."
 )

@@ -11,7 +11,13 @@ from flowrail.formatters.migration import done_text, plan_data, plan_text
 from flowrail.skills import migrating
 
 
-@click.command("migrate")
+@click.command(
+    "migrate",
+    epilog=options.examples(
+        "flow migrate problem-analysis-k3x9q2 --plan",
+        "flow migrate problem-analysis-k3x9q2 --map gate=check --accept",
+    ),
+)
 @options.session_argument
 @click.option("--plan", "only_plan", is_flag=True, help="Only show what it would do.")
 @click.option("--map", "maps", multiple=True, metavar="OLD=NEW", help="A step goes by another name now.")

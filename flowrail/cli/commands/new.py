@@ -14,7 +14,7 @@ from flowrail.formatters.escape import one_line
 from flowrail.skills import hosts, making
 
 
-@click.command("new")
+@click.command("new", epilog=options.examples("flow new release-check", "flow new release-check --python"))
 @click.argument("name")
 @click.option("--python", is_flag=True, help="Write the workflow in Python instead of YAML.")
 @click.option("--dir", "folder", metavar="DIR", help="The folder that holds skills (default: the project's).")

@@ -12,7 +12,12 @@ from flowrail.machines.gates import QRState
 from flowrail.skills.previewing import preview
 
 
-@click.command("preview")
+@click.command(
+    "preview",
+    epilog=options.examples(
+        "flow preview problem-analysis 3", "flow preview planner --step 5 --qr-iteration 2 --qr-fail"
+    ),
+)
 @options.skill
 @click.argument("step", required=False, shell_complete=options.complete("steps"))
 @click.option("--step", "number", metavar="N", help="The same as STEP, for those who come from scripts.")

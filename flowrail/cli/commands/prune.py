@@ -35,7 +35,7 @@ class Age(click.FloatRange):
         return super().convert(days, param, ctx)
 
 
-@click.command("prune")
+@click.command("prune", epilog=options.examples("flow prune --older-than 30d --dry-run"))
 @click.option(
     "--older-than",
     type=Age(min=0),

@@ -11,7 +11,7 @@ from flowrail.rehearsal.as_test import source
 from flowrail.rehearsal.recording import script
 
 
-@click.command("record")
+@click.command("record", epilog=options.examples("flow record problem-analysis-k3x9q2"))
 @options.session_argument
 @options.as_json
 @options.store

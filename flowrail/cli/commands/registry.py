@@ -21,7 +21,7 @@ def command() -> None:
     """
 
 
-@command.command("show")
+@command.command("show", epilog=options.examples("flow registry show --json"))
 @options.as_json
 def show(as_json: bool) -> None:
     """Show what stands in it, and where each field was read"""
@@ -35,7 +35,7 @@ def show(as_json: bool) -> None:
         output.text(page.render(found.registry, workflows))
 
 
-@command.command("sync")
+@command.command("sync", epilog=options.examples("flow registry sync --dry-run"))
 @click.option("--dry-run", is_flag=True, help="Show the difference, write nothing.")
 @options.as_json
 def sync(dry_run: bool, as_json: bool) -> None:
@@ -60,7 +60,7 @@ def sync(dry_run: bool, as_json: bool) -> None:
         output.text(page.render_sync(planned, written=written))
 
 
-@command.command("check")
+@command.command("check", epilog=options.examples("flow registry check"))
 @click.option("--strict", is_flag=True, help="Fail on warnings too: on what a sync would bring up to date.")
 @options.as_json
 def check(strict: bool, as_json: bool) -> int:

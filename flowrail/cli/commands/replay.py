@@ -10,7 +10,7 @@ from flowrail.cli.world import world
 from flowrail.rehearsal import replayed
 
 
-@click.command("replay")
+@click.command("replay", epilog=options.examples("flow replay", "flow replay problem-analysis-k3x9q2"))
 @click.argument("targets", nargs=-1, metavar="[ID|SKILL]...", shell_complete=options.complete("sessions"))
 @options.as_json
 @options.store

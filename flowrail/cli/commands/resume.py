@@ -13,7 +13,9 @@ from flowrail.discovery.locations import OFFERED
 from flowrail.skills import runs
 
 
-@click.command("resume")
+@click.command(
+    "resume", epilog=options.examples("flow resume", "flow resume problem-analysis-k3x9q2 --format text")
+)
 @options.optional_session
 @options.form
 @options.store

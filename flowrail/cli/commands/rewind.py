@@ -9,7 +9,7 @@ from flowrail.cli.world import world
 from flowrail.skills import timeline
 
 
-@click.command("rewind")
+@click.command("rewind", epilog=options.examples("flow rewind problem-analysis-k3x9q2 --to 2"))
 @options.session_argument
 @click.option(
     "--to", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="Which revision."

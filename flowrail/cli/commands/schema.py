@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from flowrail.cli import output
+from flowrail.cli import options, output
 from flowrail.errors import UsageError
 from flowrail.machines.wording import did_you_mean
 
 NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
 
 
-@click.command("schema")
+@click.command("schema", epilog=options.examples("flow schema workflow"))
 @click.argument("name", required=False)
 @click.option("--json", is_flag=True, expose_value=False, help="Print one JSON document, as it does anyway.")
 def command(name: str | None) -> None:

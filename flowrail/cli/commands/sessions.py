@@ -11,7 +11,7 @@ from flowrail.formatters.text import table
 from flowrail.skills import runs
 
 
-@click.command("sessions")
+@click.command("sessions", epilog=options.examples("flow sessions", "flow sessions --all"))
 @click.option("--all", "every", is_flag=True, help="Those that have ended too.")
 @options.as_json
 @options.store

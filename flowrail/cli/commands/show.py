@@ -10,7 +10,7 @@ from flowrail.formatters.workflow import render
 from flowrail.skills import shelf
 
 
-@click.command("show")
+@click.command("show", epilog=options.examples("flow show problem-analysis", "flow show planner/plan-docs"))
 @options.skill
 @options.as_json
 @options.root

@@ -9,7 +9,7 @@ from flowrail.cli.world import world
 from flowrail.skills import runs
 
 
-@click.command("start")
+@click.command("start", epilog=options.examples("flow start problem-analysis -p topic='slow login'"))
 @options.skill
 @options.params
 @options.form

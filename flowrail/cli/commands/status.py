@@ -10,7 +10,7 @@ from flowrail.formatters.text import standing
 from flowrail.skills import runs
 
 
-@click.command("status")
+@click.command("status", epilog=options.examples("flow status", "flow status problem-analysis-k3x9q2 --json"))
 @options.optional_session
 @options.as_json
 @options.store

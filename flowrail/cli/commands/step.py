@@ -10,7 +10,14 @@ from flowrail.errors import UsageError
 from flowrail.skills import runs
 
 
-@click.command("step")
+@click.command(
+    "step",
+    epilog=options.examples(
+        "flow step problem-analysis -p topic='slow login'",
+        "flow step problem-analysis ok --session problem-analysis-k3x9q2 --expect 0",
+        'flow step problem-analysis done -s confidence=high -s \'areas=["auth", "db"]\'',
+    ),
+)
 @options.skill
 @options.outcome
 @click.option(

@@ -17,7 +17,7 @@ from flowrail.rehearsal.rehearse import FAILED, MakeStage, Rehearsed, rehearse
 from flowrail.skills import checking
 
 
-@click.command("test")
+@click.command("test", epilog=options.examples("flow test problem-analysis", "flow test --junit report.xml"))
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--subprocess", "processes", is_flag=True, help="Run each command as a process of its own.")
 @click.option("--walk", metavar="NAME", help="Only the walk of that name.")

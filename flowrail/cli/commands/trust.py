@@ -15,7 +15,7 @@ from flowrail.skills.allowing import about, find_folder
 from flowrail.skills.catalog import named_root
 
 
-@click.command("trust")
+@click.command("trust", epilog=options.examples("flow trust my-skill"))
 @options.skill
 @click.option("--digest", metavar="HEX", help="Allow without asking, if the folder has exactly this digest.")
 @options.as_json

@@ -12,7 +12,7 @@ from flowrail.skills import hosts, installing
 from flowrail.skills.installing import LEFT, REMOVED
 
 
-@click.command("uninstall")
+@click.command("uninstall", epilog=options.examples("flow uninstall planner"))
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=options.complete("skills"))
 @click.option("--all", "every", is_flag=True, help="Take away every skill that was installed there.")
 @options.where

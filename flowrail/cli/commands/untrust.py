@@ -10,7 +10,7 @@ from flowrail.cli.here import Here
 from flowrail.skills.allowing import find_folder
 
 
-@click.command("untrust")
+@click.command("untrust", epilog=options.examples("flow untrust my-skill"))
 @options.skill
 @options.as_json
 @options.root

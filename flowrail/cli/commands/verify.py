@@ -12,7 +12,12 @@ from flowrail.formatters.lines import count
 from flowrail.skills import verifying
 
 
-@click.command("verify")
+@click.command(
+    "verify",
+    epilog=options.examples(
+        "flow verify --all", "flow verify problem-analysis-k3x9q2 --head 1f0c6d2a9b3e4857"
+    ),
+)
 @options.optional_session
 @click.option("--all", "every", is_flag=True, help="Every session, as without ID.")
 @click.option("--head", metavar="HEX", help="A head that was seen earlier; it must be in the journal.")

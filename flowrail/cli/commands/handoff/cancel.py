@@ -11,7 +11,9 @@ from flowrail.handoff.sending import cancel
 from flowrail.handoff.telling import item
 
 
-@click.command("cancel")
+@click.command(
+    "cancel", epilog=options.examples("flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
+)
 @click.argument("handoff_id", metavar="ID")
 @click.option("--reason", default="", metavar="WHY", help="Why, for the record.")
 @options.as_json

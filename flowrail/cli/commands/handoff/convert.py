@@ -17,7 +17,7 @@ from flowrail.handoff.payload import FORMS, read_file, render
 from flowrail.handoff.problems import EXPIRED, INTEGRITY, errors, refuse
 
 
-@click.command("convert")
+@click.command("convert", epilog=options.examples("flow handoff convert handoff-payload.yaml --to 3.0"))
 @click.argument("file")
 @click.option(
     "--to", "version", required=True, type=click.Choice([*SCHEMAS, "1.2"]), help="The version wanted."

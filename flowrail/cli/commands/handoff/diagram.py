@@ -15,7 +15,12 @@ from flowrail.handoff.lifecycle import HandoffMachine  # noqa: E402 - the same
 from flowrail.machines.keys import Owner  # noqa: E402 - the same
 
 
-@click.command("diagram")
+@click.command(
+    "diagram",
+    epilog=options.examples(
+        "flow handoff diagram", "flow handoff diagram handoff-k3x9q2 --format svg -o handoff.svg"
+    ),
+)
 @click.argument("handoff_id", metavar="[ID]", required=False)
 @pictures.form
 @pictures.into

@@ -20,7 +20,7 @@ from flowrail.skills.catalog import UnknownSkillError
 from flowrail.skills.runs import Answer, World, look
 
 
-@click.command("receive")
+@click.command("receive", epilog=options.examples("flow handoff receive handoff-payload.yaml"))
 @click.argument("file")
 @click.option("--sha256", "digest", default="", metavar="HEX", help="The digest that came with the path.")
 @click.option("--force", is_flag=True, help="Take it though its time has passed.")

@@ -14,7 +14,7 @@ from flowrail.handoff.sending import retry
 from flowrail.handoff.telling import item
 
 
-@click.command("retry")
+@click.command("retry", epilog=options.examples("flow handoff retry handoff-k3x9q2"))
 @click.argument("handoff_id", metavar="ID")
 @how
 @options.as_json

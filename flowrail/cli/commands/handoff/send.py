@@ -15,7 +15,13 @@ from flowrail.handoff.telling import item
 from flowrail.skills.handing import to_hand_over
 
 
-@click.command("send")
+@click.command(
+    "send",
+    epilog=options.examples(
+        "flow handoff send planner --session perspective-swarm-k3x9q2",
+        "flow handoff send planner --schema 3.0 --format json --yes",
+    ),
+)
 @click.argument("target")
 @options.session_option
 @how

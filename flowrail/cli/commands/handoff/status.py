@@ -10,7 +10,7 @@ from flowrail.formatters import handoffs as page
 from flowrail.handoff.telling import item
 
 
-@click.command("status")
+@click.command("status", epilog=options.examples("flow handoff status", "flow handoff status --all"))
 @click.argument("handoff_id", metavar="[ID]", required=False)
 @click.option("--all", "every", is_flag=True, help="Those that are over too.")
 @options.as_json

@@ -23,7 +23,13 @@ from flowrail.machines.session import Session
 from flowrail.skills.offering import kept_for, synthesis
 
 
-@click.command("targets")
+@click.command(
+    "targets",
+    epilog=options.examples(
+        "flow handoff targets",
+        "flow handoff targets --problem-type analytical --top 3",
+    ),
+)
 @options.session_option
 @click.option("--problem-type", metavar="T", help="Rank by fit to such a problem, whatever was reported.")
 @click.option(

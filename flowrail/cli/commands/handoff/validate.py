@@ -16,7 +16,7 @@ from flowrail.handoff.payload import read_file
 from flowrail.handoff.problems import INTEGRITY, Problem, errors
 
 
-@click.command("validate")
+@click.command("validate", epilog=options.examples("flow handoff validate handoff-payload.yaml"))
 @click.argument("file")
 @click.option("--strict-v2", is_flag=True, help="The 2.0 schema to the letter: its one source.")
 @click.option("--sha256", "digest", metavar="HEX", help="The digest that the file must have.")

@@ -12,7 +12,10 @@ from flowrail.hosts import setup
 from flowrail.hosts.settings import PERMISSIONS
 
 
-@click.command("install")
+@click.command(
+    "install",
+    epilog=options.examples("flow hook install --dry-run", "flow hook install --host codex --to home"),
+)
 @host
 @where
 @click.option("--permissions", is_flag=True, help="Also let the agent run flow's commands unasked.")

@@ -12,7 +12,7 @@ from flowrail.formatters.escape import one_line
 from flowrail.hosts.plugin import build
 
 
-@click.command("plugin")
+@click.command("plugin", epilog=options.examples("flow hook plugin ./flowrail-plugin"))
 @click.argument("folder", metavar="DIR")
 @options.as_json
 def command(folder: str, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from flowrail.formatters.hooks import data, difference, uninstalled
 from flowrail.hosts import setup
 
 
-@click.command("uninstall")
+@click.command("uninstall", epilog=options.examples("flow hook uninstall"))
 @host
 @where
 @options.dry_run
