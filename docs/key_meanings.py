@@ -121,6 +121,8 @@ MEANINGS = {
     "kept": "what stays, and why",
     "kind": "what happened: start, step, fork, rewind, migrate, …",
     "label": "an answer that can be chosen",
+    "launcher_command": "for an agent's own session: the command by which whoever launched the agent goes on",
+    "lease_over": "whether the work is claimed and its time has passed, so that another may claim it",
     "least": "the oldest version that will do",
     "left_out": "skills that the registry does not take, and why",
     "legacy": "whether it declares itself in an older form",

@@ -47,6 +47,7 @@ def render(guidance: Guidance) -> dict[str, Any]:
         "findings_command": guidance.findings_command,
         "loop": plain(guidance.loop._asdict()) if guidance.loop else None,
         "ask_command": guidance.ask_command,
+        "launcher_command": guidance.launcher_command,
         "said": [plain(each) for each in guidance.said],
         "forbids": list(guidance.forbids),
     }

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from flowrail.formatters.data import example_text, in_short
 from flowrail.formatters.escape import one_line, visible
-from flowrail.formatters.told import FACTS_FILE, FINDING, MANY, findings_of, item_of, pieces, variables
+from flowrail.formatters.told import (
+    FACTS_FILE,
+    FINDING,
+    MANY,
+    NOBODY,
+    findings_of,
+    item_of,
+    pieces,
+    variables,
+)
 from flowrail.machines.guidance import Guidance, Way, wants_of
 from flowrail.machines.wording import in_words, shortened
 
@@ -54,14 +63,18 @@ def _dispatches(guidance: Guidance) -> str:
     join = guidance.join
     if join is None:
         return ""
+    if not join.total:
+        return NOBODY
     lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
     for each in guidance.dispatches:
         about = one_line(variables(each) or item_of(each) or "")
         item = f" ({about})" if about else ""
         holder = f" by {one_line(each.holder)}" if each.holder and each.status == "claimed" else ""
+        over = ", whose lease is over" if each.lease_over else ""
+        model = f", model {one_line(each.model)}" if each.model else ""
         outcome = f" {each.outcome}" if each.outcome else ""
         runs = f" runs {each.workflow}" if each.workflow else ""
-        lines.append(f"  {each.id} {each.agent}{runs}{item}: {each.status}{outcome}{holder}")
+        lines.append(f"  {each.id} {each.agent}{runs}{item}{model}: {each.status}{outcome}{holder}{over}")
         if each.status == "done" and each.result:
             lines.append(f"    {_result(each.result)}")
         if each.status != "done" or each.again:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flowrail.machines.guidance import Guidance
@@ -11,7 +10,7 @@ from flowrail.machines.wording import in_words, shortened
 
 if TYPE_CHECKING:
     from flowrail.machines.reviewing import Recorded
-    from flowrail.machines.views import DispatchView, QuestionView
+    from flowrail.machines.views import DispatchView
 
 BY_LIMIT = "limit"
 
@@ -23,8 +22,14 @@ ASK_USER = (
     "Put what is open to the user, word for word and with every option, in one call of your question tool "
     "(AskUserQuestion in Claude Code); answer nothing yourself. Then run the command of what was chosen."
 )
+ASK_ABOVE = (
+    "What is open is the user's to answer, and you cannot ask them yourself. Answer nothing, stop here, and return "
+    "this line, word for word, as your whole answer: NEXT for whoever launched this agent: "
+)
 OWN_WORDS = "For an answer in other words, put other:TEXT in the place of the label."
 SEVERAL = "Where multi is true, append one ID=LABEL for each further choice."
+NOBODY = "There is nothing to hand out here: the list that this step goes over holds nothing. Launch nobody for it."
+"""Said where a step gives a list away that turned out empty."""
 MOST_FINDINGS, LONGEST_FINDING = 40, 1_000
 LONGEST_VALUE = 120
 """Items and variables of work are told so far; JSON has the whole, and so has the agent that does it."""
@@ -34,9 +39,11 @@ FACTS_FILE = "or append --facts FILE instead, a file that holds them as one JSON
 """Said where so many values are asked for that a command line gets unwieldy."""
 
 
-def how_to_ask(questions: Sequence[QuestionView]) -> str:
-    """Return what to do with the open ones of *questions*; nothing where there is none."""
-    waiting = [each for each in questions if each.answer is None]
+def how_to_ask(guidance: Guidance) -> str:
+    """Return what to do with the questions that are open; nothing where there is none."""
+    waiting = [each for each in guidance.questions if each.answer is None]
+    if waiting and guidance.launcher_command:
+        return f"{ASK_ABOVE}{guidance.launcher_command}"
     lines = [
         *([ASK_USER] if waiting else []),
         *([OWN_WORDS] if any(each.source != BY_LIMIT for each in waiting) else []),
@@ -91,9 +98,9 @@ def around(guidance: Guidance) -> tuple[list[str | Markup], list[str | Markup]]:
 
         before, after = loop_pieces(guidance.loop)
     if _gives_work(guidance):
-        from flowrail.machines.relay import QUESTION_RELAY_HANDLER
+        from flowrail.machines.relay import QUESTION_RELAY_HANDLER, QUESTION_RELAY_UPWARDS
 
-        after.append(QUESTION_RELAY_HANDLER)
+        after.append(QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER)
     if _is_new_to_it(guidance):
         from flowrail.formatters.elements import element
         from flowrail.machines.relay import SUB_AGENT_QUESTION_FORMAT

@@ -14,6 +14,7 @@ from flowrail.machines.guidance import Guidance, command
 from flowrail.machines.markup import Markup
 from flowrail.machines.relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
 from flowrail.machines.reviewing import Recorded
+from flowrail.machines.wording import in_words
 
 
 def handed_text(handed: Handed) -> str:
@@ -69,11 +70,13 @@ _HOW = (
 
 
 def _pieces(handed: Handed) -> list[str | Markup]:
+    given = [element("var", in_words(value), name=name) for name, value in handed.given.items()]
+    more = [block("context", given)] if given else []
     if FENCE not in handed.prompt:
-        return [handed.prompt]
+        return [handed.prompt, *more]
     from flowrail.formatters.fences import with_blocks
 
-    return with_blocks(handed.prompt, handed.resources.__getitem__)
+    return [*with_blocks(handed.prompt, handed.resources.__getitem__), *more]
 
 
 def handed_data(handed: Handed) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from flowrail.formatters.told import (
     FACTS_FILE,
     FINDING,
     MANY,
+    NOBODY,
     findings_of,
     how_to_ask,
     item_of,
@@ -31,10 +32,11 @@ LAUNCH = (
 LAUNCH_AGAIN = "What failed is still needed: see to the reason, then launch a new agent for it, whose whole task is the same."
 
 LAUNCH_ANEW = (
-    "What is claimed is at work. Where its agent is gone, launch a new one, whose whole task is the command "
-    "printed for it and what that prints."
+    "What is claimed is at work. Where its agent is gone or its lease is over, launch a new one, whose whole "
+    "task is the command printed for it and what that prints."
 )
 
+CLAIMED = "claimed"
 LONGEST_RESULT = 8_000
 ALL_RESULTS = 100_000
 """Bytes of results that are printed, of one piece of work and of all together; JSON has the whole."""
@@ -101,12 +103,14 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
         return
     head = attributes(needed=join.needed, succeeded=join.succeeded, total=join.total, met=join.met)
     yield f"<dispatches{head}>"
+    if not join.total:
+        yield f"<launch>{NOBODY}</launch>"
     if not join.met and any(each.status == "pending" for each in guidance.dispatches):
         yield "<launch>" + xml_text(LAUNCH) + "</launch>"
     if any(each.again for each in guidance.dispatches):
         yield "<launch>" + xml_text(LAUNCH_AGAIN) + "</launch>"
     asked = any(each.answer is None for each in guidance.questions)
-    if not (asked or join.met) and any(each.resume for each in guidance.dispatches):
+    if not (asked or join.met) and any(each.status == CLAIMED for each in guidance.dispatches):
         yield "<launch>" + xml_text(LAUNCH_ANEW) + "</launch>"
     if join.met and join.open:
         yield "<launch>" + xml_text(ENOUGH) + "</launch>"
@@ -121,7 +125,8 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
             model=each.model,
             status=each.status,
             holder=each.holder,
-            until=each.expires_at if each.status == "claimed" else None,
+            until=each.expires_at if each.status == CLAIMED else None,
+            lease="over" if each.lease_over else None,
             outcome=each.outcome,
             result=result_of(each, most) if each.again and each.result else None,
         )
@@ -145,7 +150,7 @@ def _questions(guidance: Guidance) -> Iterator[str]:
     if not guidance.questions:
         return
     yield "<questions>"
-    if asked := how_to_ask(guidance.questions):
+    if asked := how_to_ask(guidance):
         yield f"<ask>{xml_text(asked)}</ask>"
     for each in guidance.questions:
         about = attributes(

@@ -99,6 +99,8 @@ class Handed(NamedTuple):
     resources: Mapping[str, str] = Frozen()
     finding: str | None = None
     """For a reviewer: the command that puts a finding on record, but for what was found."""
+    given: Mapping[str, Any] = Frozen()
+    """Variables, and the item, of which the prompt says nothing."""
 
 
 class Ended(NamedTuple):
@@ -185,6 +187,18 @@ def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, Any]) ->
     told = work.prompt if work is not None else ()
     known = {**values, **dispatch.vars, "item": dispatch.item}
     return "\n\n".join(wording.fill(text, known) for text in told)
+
+
+def untold(step: StepDef, dispatch: Dispatched) -> dict[str, Any]:
+    """Return the variables and the item of *dispatch* that its prompt has no placeholder for."""
+    work = step.work
+    if work is None:
+        return {}
+    named = {name for text in work.prompt for name in wording.placeholders(text)}
+    passed_on = {name for value in work.vars.values() for name in wording.placeholders(str(value))}
+    item = {} if "item" in named | passed_on else {"item": dispatch.item}
+    known = {**dispatch.vars, **item}
+    return {name: value for name, value in known.items() if name not in named and value is not None}
 
 
 def join_of(step: StepDef, dispatches: Sequence[Dispatched]) -> Join:

@@ -102,6 +102,8 @@ class Guidance(NamedTuple):
     """Where there are findings: the command that lists them all, whole."""
     said: tuple[Mapping[str, Any], ...] = ()
     """What the user answered in the step before this one."""
+    launcher_command: str | None = None
+    """For an agent that works for another: the command by which that one goes on."""
 
 
 def guide(
@@ -114,11 +116,13 @@ def guide(
     replayed: bool = False,
     resumed: bool = False,
     from_agents: Sequence[Session] = (),
+    now: str = "",
 ) -> Guidance:
     """Return what to tell of *session*; *store* stands in the commands where one was given.
 
     *place* is the store in any case: agents at work for others may stand in another folder, so their
-    commands always name it. *from_agents* are the sessions that do this step's work.
+    commands always name it. *from_agents* are the sessions that do this step's work. *now* tells which
+    of them have had their time; without it none has.
     """
     store = place if session.parent else store
     step = workflow.get(session.step)
@@ -141,6 +145,9 @@ def guide(
         else None,
         parent=session.parent,
         ask_command=command("ask", session.id, "-", store=store) if session.parent else None,
+        launcher_command=command("resume", str(session.parent["session"]), store=store)
+        if session.parent
+        else None,
         said=session.last.said if session.last and session.is_open else (),
         resources=workflow.resources,
         forbids=tuple(step.forbids) if step is not None and session.is_open else (),
@@ -148,10 +155,10 @@ def guide(
     if step is None or not session.is_open:
         return farewell(told, workflow, session, store=store, place=place)
     reviewed = step.gate is not None or step.id in reviews(workflow)
-    if session.dispatches or session.questions or reviewed or from_agents or session.decided:
+    if session.dispatches or session.questions or reviewed or from_agents or session.decided or step.work:
         from flowrail.machines.together import with_others
 
-        told = with_others(told, workflow, step, session, from_agents, store=store, place=place)
+        told = with_others(told, workflow, step, session, from_agents, store=store, place=place, now=now)
     if reviewed or session.parent.get("review"):
         told = told._replace(finding_command=command("finding", "add", session.id, store=store))
     return told._replace(next=tuple(_ways(workflow, session, step, store, _waits(told))))

@@ -16,6 +16,7 @@ from flowrail.machines.questions import Option, Question
 
 __all__ = [
     "QUESTION_RELAY_HANDLER",
+    "QUESTION_RELAY_UPWARDS",
     "SUB_AGENT_QUESTION_FORMAT",
     "Option",
     "Question",
@@ -52,6 +53,16 @@ An agent whose whole answer is a needs_user_input block has questions, and is no
 Prose with a block in it is no such answer: launch the agent afresh and ask for the block alone.
 </question_relay>""")  # noqa: E501 - the same
 """Told to the agent that launches others: how to recognise their questions and bring back answers."""
+
+QUESTION_RELAY_UPWARDS = Markup("""\
+<question_relay>
+An agent whose whole answer is a needs_user_input block has questions, and is not finished. Report no outcome for it and do not use its work.
+You work for another agent and cannot ask the user either. Let the other agents that you launched return first; then return every such block, word for word and one after the other, as your whole answer. Answer nothing yourself.
+Where a block has an answer attribute its questions are on record: do not ask them again. Give one without to the command in ask_command, and return what that prints.
+Whoever launched you takes it from there: the agents that asked go on with their answers, and your work is taken up again after them.
+Prose with a block in it is no such answer: launch the agent afresh and ask for the block alone.
+</question_relay>""")  # noqa: E501 - the same
+"""Told to an agent that launches others and works for another itself: it passes their questions on."""
 
 
 def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Markup:

@@ -122,7 +122,9 @@ def record(
             f"`{severity[:40]}` is no severity",
             hint=wording.did_you_mean(word[:40], Severity, f"use one of {wording.listed(Severity)}"),
         )
-    if not text.strip() or len(text) > LONGEST:
+    if not text.strip():
+        raise BadFindingError("the finding says nothing", hint="say what is wrong: --text or --file")
+    if len(text) > LONGEST:
         raise BadFindingError(
             f"the finding has {len(text)} characters", hint=f"say what is wrong in 1 to {LONGEST} characters"
         )

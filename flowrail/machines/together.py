@@ -33,6 +33,7 @@ def with_others(
     *,
     store: str | None,
     place: str | None,
+    now: str,
 ) -> Guidance:
     """Return *told* with the dispatches, questions and findings of the step at hand."""
     dispatches = dispatching.states(session)
@@ -44,10 +45,11 @@ def with_others(
     if loop is not None and loop.mode == FIX:
         review = reviewing.gates(workflow)[loop.gate].review
     found = reviewing.of_round(session, review)
-    join = dispatching.join_of(step, dispatches) if dispatches else None
+    goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
+    join = dispatching.join_of(step, dispatches) if dispatches or goes_over else None
     needed = join is not None and not join.met
     return told._replace(
-        dispatches=tuple(_dispatch(each, session, place, needed=needed) for each in dispatches),
+        dispatches=tuple(_dispatch(each, session, place, now, needed=needed) for each in dispatches),
         join=join,
         questions=tuple(questions),
         findings=found,
@@ -140,7 +142,10 @@ def facts_line(session: Session, place: str | None) -> str:
     return json.dumps(kept, ensure_ascii=False, default=list)
 
 
-def _dispatch(each: Dispatched, session: Session, place: str | None, *, needed: bool) -> DispatchView:
+def _dispatch(
+    each: Dispatched, session: Session, place: str | None, now: str, *, needed: bool
+) -> DispatchView:
+    over = each.status == dispatching.CLAIMED and dispatching.claimable(each, now)
     return DispatchView(
         id=each.id,
         agent=each.agent,
@@ -156,8 +161,11 @@ def _dispatch(each: Dispatched, session: Session, place: str | None, *, needed: 
         item=each.item,
         result=each.result,
         again=needed and each.ended and not each.succeeded,
-        resume=_resume(each, session, place) if each.status == dispatching.CLAIMED else None,
+        resume=_resume(each, session, place)
+        if each.status == dispatching.CLAIMED and (each.child or not over)
+        else None,
         cancel=None if each.ended else command("finish", session.id, each.id, "--cancel", store=place),
+        lease_over=over,
     )
 
 

@@ -28,9 +28,14 @@ class DispatchView(NamedTuple):
     again: bool
     """Whether it ended without success and is still needed, so that it may be claimed once more."""
     resume: str | None
-    """Where it is claimed: the command by which a fresh agent goes on with it."""
+    """Where it is claimed: the command by which a fresh agent goes on with it.
+
+    A prompt whose lease is over has none: it is claimed anew, so that the agent before is refused.
+    """
     cancel: str | None
     """Until it has ended: the command that calls it off."""
+    lease_over: bool
+    """Whether it is claimed and its time has passed, so that it may be claimed by another."""
 
 
 class QuestionView(NamedTuple):

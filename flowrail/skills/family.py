@@ -28,15 +28,20 @@ def still_theirs(store: Store, session: Session) -> None:
 
 def is_lost(store: Store, session: Session) -> bool:
     """Return whether *session* is open and works for nobody any more, so that nothing of it will ever count."""
+    return loss_of(store, session) is not None
+
+
+def loss_of(store: Store, session: Session) -> DispatchGoneError | None:
+    """Return why nothing of *session*, which is open, will ever count, if that is so."""
     if not session.is_open or not session.parent:
-        return False
+        return None
     try:
         still_theirs(store, session)
-    except DispatchGoneError:
-        return True
+    except DispatchGoneError as error:
+        return error
     except FlowError:
-        return False  # what cannot be read may say otherwise once it can
-    return False
+        return None  # what cannot be read may say otherwise once it can
+    return None
 
 
 def still_at_work(store: Store, session: Session) -> None:

@@ -85,18 +85,19 @@ def list_findings(world: World, session_id: str) -> tuple[str, tuple[Recorded, .
 
 
 def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]]:
-    """Return the nearest session from here upwards whose workflow has a gate, and those on the way there.
+    """Return the nearest session from here upwards whose workflow has a gate, and the agents' on the way there.
 
-    Without any gate it is this one.
+    Without any gate it is this one. An agent's session stands for itself, too.
     """
     here, way = session_id, list[Session]()
     while True:
         session = world.store.read(here).session  # first: it knows whether there is such a session
+        if session.parent:
+            way.append(session)
         if _has_gate(world.store.definition(here)):
             return here, way
         if not session.parent:
-            return session_id, []
-        way.append(session)
+            return session_id, way[:1]
         here = str(session.parent["session"])
 
 

@@ -73,8 +73,8 @@ def answer(world: World, session_id: str, pairs: Sequence[str], reason: str = ""
     """Record the user's answers, ``Q=OPTION`` each, and show how to go on."""
     given = _pairs(pairs)
     with world.store.change(session_id, wait=world.wait) as change:
-        session = change.kept.session
         now = world.now()
+        session = settled(change.kept.session, now)  # a default that stands was told as the answer
         still_theirs(world.store, session)
         known = {each.id: each for each in asking.asked(session)}
         if not known or not session.is_open:
@@ -144,7 +144,8 @@ def _answered(
     if set(answered.answer or ()) == set(question.answer):
         return question
     raise ConflictError(
-        f"question `{name}` was answered `{', '.join(question.answer)}` at {question.answered_at}",
+        f"question `{name}` was answered `{', '.join(question.answer)}` by {question.answered_by}, "
+        f"at {question.answered_at}",
         hint="an answer on record stays; go on from it",
         question=name,
     )

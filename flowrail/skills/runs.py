@@ -327,7 +327,21 @@ def name_one(world: World, lines: Sequence[str]) -> str:
 def _look(world: World, kept: Kept) -> Answer:
     definition = world.store.definition(kept.session.id)
     opened = open_session(kept.session, definition, world.roots, world.state)
-    return answer_of(world, kept, opened, resumed=kept.session.is_open)
+    answer = answer_of(world, kept, opened, resumed=kept.session.is_open)
+    return _told_of_its_loss(world, kept.session, answer) if kept.session.parent else answer
+
+
+def _told_of_its_loss(world: World, session: Session, answer: Answer) -> Answer:
+    """Return *answer*, without work or a way on where nothing that its agent reports would count."""
+    from flowrail.skills.family import loss_of
+
+    lost = loss_of(world.store, session)
+    if lost is None:
+        return answer
+    told = f"{lost.message[0].upper()}{lost.message[1:]}. {lost.hint[0].upper()}{lost.hint[1:]}."
+    bare = answer.guidance._replace(actions=(told,), next=(), dispatches=(), join=None, questions=())
+    bare = bare._replace(findings=(), findings_command=None, finding_command=None, loop=None, said=())
+    return answer._replace(guidance=bare._replace(ask_command=None, launcher_command=None, forbids=()))
 
 
 def _replayed(
@@ -422,6 +436,7 @@ def answer_of(
         replayed=replayed,
         resumed=resumed,
         from_agents=agents,
+        now=now,
     )
     return Answer(told, (*opened.notes, *notes))
 

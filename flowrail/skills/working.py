@@ -28,6 +28,7 @@ from flowrail.machines.guidance import command, guide
 from flowrail.machines.hosted import bound
 from flowrail.machines.judgement import in_context, names_in
 from flowrail.machines.kept import Change, Kept
+from flowrail.machines.refusals import SessionEndedError
 from flowrail.machines.session import Session
 from flowrail.machines.wording import shortened
 from flowrail.skills.family import finished, reconciled
@@ -72,7 +73,7 @@ def claim(
         elif not dispatching.claimable(dispatch, now):
             raise DispatchGoneError(
                 f"dispatch `{dispatch.id}` is {_held(dispatch)}",
-                hint="take another; `flow status` of the session lists what is left",
+                hint=f"take another; `flow status {session_id}` lists what is left",
                 dispatch=dispatch.id,
                 status=dispatch.status,
                 holder=dispatch.holder,
@@ -122,7 +123,7 @@ def _taken(
 def _held_by(dispatch: Dispatched, token: str) -> None:
     """Refuse a token that is not that of whoever holds *dispatch*."""
     if dispatch.token != token or dispatch.status != CLAIMED:
-        by_that = "" if dispatch.token == token else ", and not by that token"
+        by_that = "" if dispatch.token == token or dispatch.token is None else ", and not by that token"
         raise DispatchGoneError(
             f"dispatch `{dispatch.id}` is {_held(dispatch)}{by_that}",
             hint="stop here and say so; the result of another holder counts",
@@ -147,6 +148,7 @@ def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken
         ask=command("ask", session.id, "-", *where, store=world.store.path),
         answered=tuple((each.text, "; ".join(each.answer or ())) for each in said),
         resources=opened.workflow.resources,
+        given=dispatching.untold(step, taken),
         finding=command("finding", "add", session.id, *where, store=world.store.path)
         if _review_at(opened.workflow, session, step)
         else None,
@@ -182,7 +184,9 @@ def finish(
         if dispatch.status != CLAIMED or dispatch.child is not None:
             raise DispatchGoneError(
                 f"dispatch `{dispatch.id}` is {_held(dispatch)}",
-                hint=f"its own session ends it: {dispatch.child}" if dispatch.child else "claim it first",
+                hint=f"its own session ends it: {dispatch.child}"
+                if dispatch.child
+                else "stop here and say so; nothing that is reported now would count",
                 dispatch=dispatch.id,
             )
         now = world.now()
@@ -227,7 +231,11 @@ def _at_work(world: World, change: Change) -> tuple[Opened, Session, StepDef]:
     session = settled(change.kept.session, world.now())
     definition = world.store.definition(session.id)
     opened = open_session(session, definition, world.roots, world.state)
-    step = standing(opened.workflow, session)
+    try:
+        step = standing(opened.workflow, session)
+    except SessionEndedError as error:  # an agent that comes late is not to begin the whole procedure anew
+        error.hint = f"stop here and say so; `flow history {session.id}` tells how it went"
+        raise
     return opened, reconciled(world.store, session), step
 
 

@@ -238,7 +238,9 @@ def test_without_a_prompt_the_agent_is_told_the_steps_own_text() -> None:
     put_skill("free", text)
     begun = told("start", "free")
 
-    assert told(*commands(begun)[0])["prompt"] == "Look at all of it."
+    handed = told(*commands(begun)[0])["prompt"]
+
+    assert handed == 'Look at all of it.\n<context>\n<var name="depth">2</var>\n</context>'
 
 
 def test_a_claim_that_is_refused_names_who_has_it() -> None:

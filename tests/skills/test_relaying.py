@@ -127,7 +127,7 @@ def test_an_answer_on_record_stays_and_the_same_again_changes_nothing(team: Team
 
     team.answer(child, "db=Postgres", "db=Redis")
     assert team.kinds(child) == ["start", "ask", "answer"]
-    with pytest.raises(ConflictError, match="was answered `Redis, Postgres` at"):
+    with pytest.raises(ConflictError, match="was answered `Redis, Postgres` by "):
         team.answer(child, "db=Redis")
 
 
@@ -181,12 +181,16 @@ def test_a_default_stands_for_an_agents_question_too(team: Team) -> None:
     assert team.report("ok", child).revision == 1
 
 
-def test_an_answer_that_comes_before_the_default_is_on_record_counts(team: Team) -> None:
+def test_from_its_deadline_on_a_default_is_the_answer_and_stays_it(team: Team) -> None:
     child = team.child(1)
     team.ask(child, default="Redis", deadline=60)
     team.clock.forward(61)
+    assert [each.answer for each in team.told(child).questions] == [("Redis",)]
 
-    assert [each.answer for each in team.answer(child, "db=Postgres").questions] == [("Postgres",)]
+    with pytest.raises(ConflictError, match="was answered `Redis` by the deadline"):
+        team.answer(child, "db=Postgres")
+
+    assert [each.answer for each in team.answer(child, "db=Redis").questions] == [("Redis",)]
 
 
 def test_a_free_form_agent_asks_in_the_session_that_it_works_for() -> None:

@@ -74,13 +74,17 @@ def add(
 def list_(session_id: str, as_json: bool, store: str | None) -> None:
     """List the findings on record"""
     home, findings = recording.list_findings(world(store=store), session_id)
+    items = any(each.item for each in findings)
     if as_json:
         output.data({"findings": [finding_data(home, each) for each in findings]})
     elif not findings:
         output.text(f"no finding is on record in {home}")
     else:
         output.text(
-            table(["id", "severity", "round", "state", "place", "what"], [_row(each) for each in findings])
+            table(
+                ["id", "severity", "round", "state", *(["item"] if items else []), "place", "what"],
+                [_row(each, items=items) for each in findings],
+            )
         )
 
 
@@ -116,6 +120,15 @@ def resolve(
         output.text(f"{settled.id} is resolved")
 
 
-def _row(each: Recorded) -> list[str]:
+def _row(each: Recorded, *, items: bool) -> list[str]:
     state = "open" if each.is_open else "resolved"
-    return [each.id, each.severity, str(each.round), state, each.place or "", each.text]
+    about = f"{each.item} (version {each.version})" if each.item and each.version > 1 else each.item or ""
+    return [
+        each.id,
+        each.severity,
+        str(each.round),
+        state,
+        *([about] if items else []),
+        each.place or "",
+        each.text,
+    ]

@@ -1,0 +1,221 @@
+"""What is told of agents beside their text: models, times, what is lost, and who asks the user."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.agents import FREE, ONE, Team, put_lead
+from support.sandbox import flow, put_skill, refused, told
+
+from flowrail.formatters import text, xml
+
+QUESTION = json.dumps(
+    [{"id": "db", "header": "Db", "text": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]
+)
+TOWER = """\
+name: NAME
+steps:
+  - {id: top, title: Top, actions: [Top.], dispatch: {agent: explore, run: NAME/mid}, next: {ok: null, fail: null}}
+"""
+MID = """\
+name: NAME/mid
+steps:
+  - {id: mid, title: Mid, actions: [Mid.], dispatch: {agent: explore, run: NAME/one, vars: {area: x}}, next: {ok: ask}}
+  - id: ask
+    title: Ask
+    actions: [Ask.]
+    questions: [{id: go, header: Go, text: "Go?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}]
+    next: {ok: null, fail: null}
+"""
+
+
+@pytest.mark.parametrize("form", ["xml", "text", "json"])
+def test_which_model_is_advised_is_told_in_every_form(form: str) -> None:
+    put_lead("free", FREE.replace("lease: 600", "model: haiku"))
+    told("start", "free")
+
+    assert flow("resume", "--format", form).out.count("haiku") == 3
+
+
+def test_what_a_prompt_has_no_place_for_is_told_below_it() -> None:
+    put_lead("free", FREE)
+    put_skill("bare", FREE.replace("JOIN", "all"), texts={"prompt.md": "Look, $depth deep.\n"})
+    put_skill("own", FREE.replace("JOIN", "all").replace("over: areas, prompt: prompt.md, ", ""))
+    below = '<context>\n<var name="item">a &lt; b</var>\n</context>'
+    expected = {
+        "free": "Look at a < b, 2 deep.",
+        "bare": f"Look, 2 deep.\n{below}",
+        "own": 'Look at all of it.\n<context>\n<var name="depth">2</var>\n</context>',
+    }
+
+    for skill, prompt in expected.items():
+        begun = told("start", skill, "-p", 'areas=["a < b"]')["dispatches"][0]["command"].split()[1:]
+        as_xml = ET.fromstring(flow(*begun).out)  # noqa: S314 - our own output
+
+        assert told(*begun, "--token", token_of(as_xml))["prompt"].strip() == prompt
+        assert len(as_xml.findall("current_action/context/var")) == prompt.count("<var")
+        assert prompt in flow(*begun, "--token", token_of(as_xml), "--format", "text").out
+
+
+def token_of(handed: ET.Element) -> str:
+    found = re.search(r"--token (\S+)", str(handed.findtext("next/case")))
+    assert found
+    return found[1]
+
+
+def test_a_prompt_whose_lease_is_over_is_claimed_anew_and_the_agent_before_is_refused() -> None:
+    put_lead("free", FREE)
+    team = Team("free")
+    late = team.handed(1, "ann")
+    assert team.told().dispatches[0].resume is not None
+
+    team.clock.forward(601)
+    told_now = team.told()
+    view = told_now.dispatches[0]
+
+    assert (view.lease_over, view.resume) == (True, None)
+    assert "claimed by ann, whose lease is over\n    flow claim" in text.render(told_now)
+    assert 'lease="over"' in xml.render(told_now)
+    assert "Where its agent is gone or its lease is over, launch a new one" in xml.render(told_now)
+    assert team.handed(1, "bob").dispatch.token != late.dispatch.token
+    assert team.told().dispatches[0].lease_over is False
+    assert refused(*late.finish[0].split()[1:])[1]["code"] == "DISPATCH_GONE"
+
+
+def test_a_session_whose_lease_is_over_is_gone_on_with_from_where_it_stands() -> None:
+    put_lead()
+    team = Team()
+    child = team.child(1, "ann")
+
+    team.clock.forward(601)
+    view = team.told().dispatches[0]
+
+    assert view.lease_over
+    assert str(view.resume).startswith(f"flow resume {child} ")
+
+
+def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:
+    put_lead()
+    begun = told("start", "lead")
+    child = told(*begun["dispatches"][0]["command"].split()[1:])
+    flow("finish", begun["session"], "d0-1", "--cancel")
+
+    for words in (["resume"], ["status"], ["step", "lead/one", "--session"]):
+        here = told(*words, child["session"])
+        out = flow(*words, child["session"]).out
+
+        assert here["next"] == []
+        assert here["ask_command"] is None
+        assert (here["status"], here["resumed"]) == ("active", True)
+        (only,) = here["actions"]
+        assert only.startswith(
+            f"Session `{child['session']}` lost its dispatch `d0-1` of `{begun['session']}`: "
+        )
+        assert only.endswith(
+            ": it is cancelled. Stop here and say so; nothing that is reported now would count."
+        )
+        assert "flow step" not in out
+
+
+def test_a_finding_of_an_agent_that_lost_its_work_is_refused_where_there_is_no_gate_too() -> None:
+    put_lead()
+    begun = told("start", "lead")
+    child = told(*begun["dispatches"][0]["command"].split()[1:])["session"]
+    assert told("finding", "add", child, "--severity", "COULD", "--text", "in time")["session"] == child
+    flow("finish", begun["session"], "d0-1", "--cancel")
+
+    for words in (["add", child, "--severity", "MUST", "--text", "late"], ["resolve", child, "F1"]):
+        assert refused("finding", *words)[1]["code"] == "DISPATCH_GONE"
+    assert len(told("finding", "list", child)["findings"]) == 1
+
+
+def test_an_agent_that_comes_late_is_told_to_stop() -> None:
+    put_lead("free", FREE, join="any")
+    begun = told("start", "free")
+    ended, off, late = (told("claim", begun["session"], f"d0-{number}") for number in (1, 2, 3))
+    flow(*ended["finish"][0].split()[1:])
+    flow("finish", begun["session"], "d0-2", "--cancel")
+
+    assert refused(*off["finish"][0].split()[1:])[1]["hint"].startswith("stop here and say so")
+    told("step", "free", "ok")
+    flow("abandon", begun["session"])
+    status, error = refused(*late["finish"][0].split()[1:])
+
+    assert (status, error["code"]) == (4, "SESSION_ENDED")
+    assert error["hint"].startswith(f"stop here and say so; `flow history {begun['session']} ")
+    assert "flow start" not in error["hint"]
+
+
+def test_a_claim_that_is_refused_prints_a_command_that_shows_what_is_left() -> None:
+    put_lead()
+    begun = told("start", "lead")
+    told("start", "lead")
+    flow("claim", begun["session"], "d0-1")
+
+    hint = refused("claim", begun["session"], "d0-1")[1]["hint"]
+
+    line = hint.split("`")[1]
+    assert told(*line.split()[1:])["session"] == begun["session"]
+
+
+def test_of_an_empty_list_it_is_told_that_nobody_is_to_be_launched() -> None:
+    put_lead()
+    begun = told("start", "lead", "-p", "areas=[]")
+
+    assert begun["join"] == {"needed": 0, "succeeded": 0, "total": 0, "open": [], "met": True}
+    for form in ("xml", "text"):
+        assert "There is nothing to hand out here" in flow("resume", "--format", form).out
+    assert "There is nothing to hand out here" not in flow("preview", "lead", "look").out
+    assert told(*begun["next"][0]["command"].split()[1:])["step"]["id"] == "tell"
+
+
+def test_an_agent_between_hands_questions_up_and_asks_nobody() -> None:
+    put_skill("tower", TOWER, texts={"workflows/mid.yaml": MID, "workflows/one.yaml": ONE})
+    top = told("start", "tower")
+    first = flow(*top["dispatches"][0]["command"].split()[1:]).out
+    mid = ET.fromstring(first).get("session", "")  # noqa: S314 - our own output
+    low = told(*told("status", mid)["dispatches"][0]["command"].split()[1:])["session"]
+    flow("ask", low, "-", stdin=QUESTION.encode())
+
+    between, above = (flow("resume", each).out for each in (mid, top["session"]))
+
+    assert "You work for another agent and cannot ask the user either." in first
+    for shown in (first, between):
+        assert "your question tool" not in shown
+    line = re.search(r"NEXT for whoever launched this agent: flow (resume [^<]*)</ask>", between)
+    assert line
+    assert told(*line[1].split())["session"] == top["session"]
+    assert "your question tool" in above
+    answer = re.search(r">flow (answer [^<]*)</option>", above)
+    assert answer
+    assert f"flow resume {low} " in flow(*answer[1].split()).out
+
+
+def test_a_question_of_an_agents_own_step_goes_to_whoever_launched_it() -> None:
+    put_skill("tower", TOWER, texts={"workflows/mid.yaml": MID, "workflows/one.yaml": ONE})
+    top = told("start", "tower")
+    mid = told(*top["dispatches"][0]["command"].split()[1:])
+    low = told(*mid["dispatches"][0]["command"].split()[1:])
+    second = told(*low["next"][0]["command"].split()[1:])
+    flow(*second["next"][0]["command"].split()[1:], "-s", "found=x")
+
+    out = flow(*mid["next"][0]["command"].split()[1:]).out
+
+    assert "you cannot ask them yourself" in out
+    assert f"NEXT for whoever launched this agent: flow resume {top['session']} --store " in out
+    assert told("resume", top["session"])["questions"][0]["session"] == mid["session"]
+
+
+def test_what_a_finding_is_about_is_listed_with_its_version() -> None:
+    put_lead()
+    session = told("start", "lead")["session"]
+    for about in (["--item", "tests"], [], ["--item", "tests"]):
+        flow("finding", "add", session, "--severity", "COULD", "--text", "few", *about)
+
+    lines = flow("finding", "list", session).out.splitlines()
+
+    assert lines[0].split() == ["id", "severity", "round", "state", "item", "place", "what"]
+    assert [" ".join(line.split()[4:]) for line in lines[1:]] == ["tests few", "few", "tests (version 2) few"]
