@@ -1,6 +1,18 @@
 """Sphinx: the documentation as a site. Build it with: python3 bootstrap.py check -s docs"""
 
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version as version_of
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+from flowrail.diagrams import extract, mermaid, svg
+from flowrail.diagrams.model import Picture
+from flowrail.handoff import drawing
+from flowrail.handoff.lifecycle import HandoffMachine
+from flowrail.skills.shelf import definition_of, items
 
 project = "flowrail"
 author = "the flowrail maintainers"
@@ -21,8 +33,41 @@ html_title = f"flowrail {release}"
 html_copy_source = False
 
 
-def setup(app: object) -> None:
-    """Show diagrams that are given as text as the text that they are."""
-    from pygments.lexers.special import TextLexer
+def setup(app: Sphinx) -> None:
+    """Draw the diagrams that pages hold as text for where Mermaid is read; one that nobody knows is told."""
+    app.connect("doctree-read", _draw)
 
-    app.add_lexer("mermaid", TextLexer)  # type: ignore[attr-defined]
+
+def _draw(app: Sphinx, doctree: nodes.document) -> None:
+    if app.builder.format != "html":
+        return
+    for number, block in enumerate(list(doctree.findall(nodes.literal_block))):
+        if block.get("language") != "mermaid":
+            continue
+        picture = _pictures().get(block.astext().strip())
+        if picture is None:
+            logging.getLogger(__name__).warning("a diagram that is no workflow's of today", location=block)
+            continue
+        drawn = svg.render(picture, name=f"flow-{number}", scheme="page")
+        fitting = drawn.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+        block.replace_self(nodes.raw("", fitting, format="html"))
+
+
+@cache
+def _pictures() -> Mapping[str, Picture]:
+    """Return what is drawn on pages by its text: the bundled workflows, the lifecycle of a handoff."""
+    drawn = [
+        extract.picture(definition_of(address, ())[0])
+        for item in items(())
+        for address in (item["name"], *item["workflows"])
+    ]
+    drawn.append(
+        extract.machine_picture(
+            HandoffMachine,
+            drawing.NAME,
+            drawing.DESCRIPTION,
+            failing=drawing.FAILING,
+            words=drawing.words,
+        )
+    )
+    return {mermaid.render(each): each for each in drawn}
