@@ -29,12 +29,14 @@ class Revision:
         self._environ = {**own, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
         self._run = run
 
+    def paths(self, folder: str) -> list[str]:
+        """Return the paths in *folder* of all that it held."""
+        listed = self._git(folder, "ls-tree", "-r", "-z", "--name-only", self.commit(folder), "--", ".")
+        return [os.fsdecode(path) for path in listed.split(b"\0") if path]
+
     def files(self, folder: str) -> dict[str, bytes]:
         """Return the files below *folder* at the revision by their paths in it; large ones are left out."""
-        if not self.name or self.name.startswith("-"):
-            raise self._unknown("is no name of a revision")
-        commit = self._git(folder, "rev-parse", "--verify", "--quiet", f"{self.name}^{{commit}}").strip()
-        listed = self._git(folder, "ls-tree", "-r", "-l", "-z", commit.decode("ascii"), "--", ".")
+        listed = self._git(folder, "ls-tree", "-r", "-l", "-z", self.commit(folder), "--", ".")
         found: dict[str, str] = {}
         for entry in listed.split(b"\0")[:MOST]:
             about, _, path = entry.partition(b"\t")
@@ -42,6 +44,13 @@ class Revision:
             if kind == "blob" and mode != "120000" and size.isdigit() and int(size) <= LARGEST:
                 found[os.fsdecode(path)] = blob
         return self._contents(folder, found)
+
+    def commit(self, folder: str) -> str:
+        """Return the revision as git knows it in *folder*; refused where it does not."""
+        if not self.name or self.name.startswith("-"):
+            raise self._unknown("is no name of a revision")
+        found = self._git(folder, "rev-parse", "--verify", "--quiet", f"{self.name}^{{commit}}")
+        return found.strip().decode("ascii")
 
     def _contents(self, folder: str, blobs: Mapping[str, str]) -> dict[str, bytes]:
         asked = "".join(f"{blob}\n" for blob in blobs.values()).encode()

@@ -161,7 +161,10 @@ def _shape(workflow: Definition) -> Iterator[Raw]:
             "let the last step lead to nothing: `next: {ok: null}`",
         )
     reached = graph.reach([str(workflow.entry_point)], known)
-    leaving = graph.reach(ends, before)
+    unknown = {
+        step.id for step in workflow.steps if not all(_leads(workflow, way) for way in step.next.items())
+    }
+    leaving, perhaps = graph.reach(ends, before), graph.reach(ends | unknown, before)
     for index, step in enumerate(workflow.steps):
         if step.id not in reached:
             yield Raw(
@@ -171,7 +174,7 @@ def _shape(workflow: Definition) -> Iterator[Raw]:
                 "lead to it from another step, or take it out",
                 step.id,
             )
-        elif ends and step.next and step.id not in leaving:
+        elif ends and step.next and step.id not in perhaps:
             yield Raw(
                 "FR108",
                 ("steps", index),
@@ -180,6 +183,12 @@ def _shape(workflow: Definition) -> Iterator[Raw]:
                 step.id,
             )
     yield from _loops(workflow, leaving)
+
+
+def _leads(workflow: Definition, way: tuple[object, str | None]) -> bool:
+    """Return whether a way on is one; what is wrong with another is told as such, and not what follows of it."""
+    outcome, target = way
+    return isinstance(outcome, Outcome) and (target is None or target in workflow)
 
 
 def _loops(workflow: Definition, leaving: set[str]) -> Iterator[Raw]:

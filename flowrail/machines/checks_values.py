@@ -49,7 +49,7 @@ def _rules(workflow: Definition) -> Iterator[Raw]:
                     "move it to the end",
                     step.id,
                 )
-        if step.rules[-1].when is not None:
+        if all(rule.when is not None for rule in step.rules):
             yield Raw(
                 "FR118",
                 ("steps", index, "rules", len(step.rules) - 1),

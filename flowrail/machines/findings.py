@@ -127,7 +127,7 @@ class WorkflowError(FlowError):
         lines = "\n".join(f"  {finding.line}" for finding in findings)
         super().__init__(
             f"workflow `{name}` has {count}\n{lines}",
-            hint="mend what is named, then check again",
+            hint="mend what is named, then run `flow check`",
             workflow=name,
             findings=[finding._asdict() for finding in findings],
         )

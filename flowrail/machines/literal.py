@@ -61,6 +61,9 @@ class Computed:
         self.__qualname__ = source
         if takes is not None:
             self.__signature__ = takes
+            hints = {name: each.annotation for name, each in takes.parameters.items()}
+            hints["return"] = takes.return_annotation
+            self.__annotations__ = {name: hint for name, hint in hints.items() if hint is not Signature.empty}
 
     def __call__(self, _context: StepContext, **_arguments: Any) -> Any:
         """Refuse to run: what stands here was only read."""
@@ -106,6 +109,7 @@ class _Reader:
         self.constants: dict[str, ast.expr] = {}
         self.functions: set[str] = set()
         self.made: dict[str, ast.AST] = {}
+        self.declared: dict[str, int] = {}
         self.findings: list[Finding] = []
         self.workflow: ast.expr | None = None
         self.values_left = MOST_VALUES
@@ -191,7 +195,9 @@ class _Reader:
                 for node in arguments
             ]
             named = list(zip((step.id for step in steps), nodes, strict=True))
-            places = SourcePlaces(self.source, self.text, call, named, self.constants, self._named)
+            places = SourcePlaces(
+                self.source, self.text, call, named, self.constants, self._named, self.declared
+            )
             definition.derived["places"] = places
             self.findings += check_workflow(definition, locate=places)
         return definition, self.findings
@@ -247,9 +253,18 @@ class _Reader:
         """Return what a function asks for, as far as it says so itself; `None` where that is not known."""
         made = self.made.get(node.id) if isinstance(node, ast.Name) and node.id in self.functions else node
         if isinstance(made, ast.Lambda):
-            return signature_of(made.args)
-        plain = isinstance(made, ast.FunctionDef) and not made.decorator_list
-        return signature_of(made.args) if plain and isinstance(made, ast.FunctionDef) else None
+            return signature_of(made, self._literal)
+        if not isinstance(made, ast.FunctionDef) or made.decorator_list:
+            return None
+        for each in (*made.args.args, *made.args.kwonlyargs):
+            self.declared.setdefault(each.arg, each.lineno)
+        return signature_of(made, self._literal)
+
+    def _literal(self, node: ast.expr) -> Any:
+        try:
+            return self._value(node)
+        except _UnreadableError as error:
+            raise ValueError(error.what) from None
 
     def _is_function(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Lambda) or (isinstance(node, ast.Name) and node.id in self.functions)

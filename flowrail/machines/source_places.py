@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
+from typing import Annotated, Any, Literal
 
 from flowrail.machines.definition import Outcome
 from flowrail.machines.findings import Path
 
 Arguments = Callable[[ast.Call], Mapping[str, ast.expr]]
 """Returns the arguments of a call by the names that its parameters have."""
-_PLAIN = frozenset({"str", "int", "float", "bool", "list", "tuple", "dict", "object"})
+_PLAIN: Mapping[str, type] = {
+    kind.__name__: kind for kind in (str, int, float, bool, list, tuple, dict, object)
+}
 _OTHER_NAMES = {"if": "when", "text": "actions"}
 
 
@@ -26,6 +29,7 @@ class SourcePlaces:
         steps: Sequence[tuple[str, ast.expr]],
         constants: Mapping[str, ast.expr],
         arguments: Arguments,
+        declared: Mapping[str, int],
     ) -> None:
         self.source = source
         self.lines = text.splitlines()
@@ -33,6 +37,8 @@ class SourcePlaces:
         self.steps = steps
         self.constants = constants
         self.arguments = arguments
+        self.declared = declared
+        """In which lines handlers declare parameters."""
 
     def __call__(self, path: Path) -> str:
         """Return the place of *path*: the innermost part of it that the file writes out."""
@@ -41,7 +47,10 @@ class SourcePlaces:
             inside = ".".join([step_id, *(str(part) for part in path[2:])])
             return f"{self.source}:{self._line(node, path[2:])} ({inside})"
         words = ".".join(str(part) for part in path)
-        return f"{self.source}:{self._line(self.whole, path)}{f' ({words})' if words else ''}"
+        line = self._line(self.whole, path)
+        if line == self.whole.lineno and path[:1] == ("params",) and len(path) > 1:
+            line = self.declared.get(str(path[1]), line)
+        return f"{self.source}:{line}{f' ({words})' if words else ''}"
 
     def _line(self, node: ast.expr, path: Path) -> int:
         key: ast.expr = node
@@ -89,22 +98,69 @@ def _said(key: ast.expr) -> str | None:
     return None
 
 
-def signature_of(arguments: ast.arguments) -> Signature:
-    """Return the signature that a function is written with, without what may be declared with `Arg`."""
+def signature_of(function: ast.FunctionDef | ast.Lambda, value_of: Callable[[ast.expr], Any]) -> Signature:
+    """Return the signature that a function is written with: what it asks for, and with what it may come back.
+
+    Left out is what may be declared with an `Arg` that is not literal; *value_of* reads a literal value, or
+    raises ValueError.
+    """
+    arguments = function.args
     placed = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(placed) - len(arguments.defaults)) + list(arguments.defaults)
     kinds = [Parameter.POSITIONAL_OR_KEYWORD] * len(placed) + [Parameter.KEYWORD_ONLY] * len(
         arguments.kwonlyargs
     )
     given = zip([*placed, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], kinds, strict=True)
+    asked = [_parameter(each, kind, default, value_of) for each, default, kind in list(given)[1:]]
+    context = [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD)] if placed else []
+    returns = function.returns if isinstance(function, ast.FunctionDef) else None
+    said = _outcomes(returns, value_of)
     return Signature(
-        [
-            Parameter(each.arg, kind, default=Parameter.empty if default is None else None)
-            for place, (each, default, kind) in enumerate(given)
-            if not place or each.annotation is None or _is_plain(each.annotation)
-        ],
+        [*context, *(each for each in asked if each is not None)],
+        return_annotation=Signature.empty if said is None else said,
         __validate_parameters__=False,
     )
+
+
+def _parameter(
+    each: ast.arg, kind: Any, default: ast.expr | None, value_of: Callable[[ast.expr], Any]
+) -> Parameter | None:
+    stands = Parameter.empty if default is None else None
+    if each.annotation is None or _is_plain(each.annotation):
+        return Parameter(each.arg, kind, default=stands)
+    marked = _parts(each.annotation, "Annotated")
+    if len(marked) < 2:  # noqa: PLR2004 - the type, and what is said of it
+        return None
+    try:
+        found = [value_of(mark) for mark in marked[1:]]
+        meant = Parameter.empty if default is None else value_of(default)
+    except ValueError:
+        return None
+    hint = Annotated[(_PLAIN.get(getattr(marked[0], "id", ""), object), *found)]  # type: ignore[valid-type]
+    return Parameter(each.arg, kind, default=meant, annotation=hint)
+
+
+def _outcomes(returns: ast.expr | None, value_of: Callable[[ast.expr], Any]) -> Any:
+    """Return ``Literal[…]`` of the outcomes that an annotation names, alone or first in a tuple."""
+    for each in (returns, *_parts(returns, "tuple")[:1]):
+        named = _parts(each, "Literal")
+        if named:
+            try:
+                return Literal[tuple(value_of(name) for name in named)]
+            except (ValueError, TypeError):
+                return None
+    return None
+
+
+def _parts(node: ast.expr | None, name: str) -> list[ast.expr]:
+    """Return what stands in the brackets of ``name[…]``; nothing where *node* is something else."""
+    if not isinstance(node, ast.Subscript):
+        return []
+    outside = node.value
+    called = outside.attr if isinstance(outside, ast.Attribute) else getattr(outside, "id", "")
+    if called != name:
+        return []
+    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _is_plain(annotation: ast.expr) -> bool:

@@ -20,6 +20,7 @@ from flowrail.machines.definition import Definition, Outcome, StepDef
 from flowrail.machines.findings import Finding
 from flowrail.machines.folder import Loaded, WorkflowFile
 from flowrail.machines.wording import did_you_mean, listed
+from flowrail.machines.wording import near as near_names
 from flowrail.skills.catalog import Found, workflows
 
 CARD = "SKILL.md"
@@ -45,7 +46,7 @@ def findings(file: WorkflowFile, loaded: Loaded) -> list[Finding]:
     except DocumentError as error:
         if not os.path.lexists(os.path.join(file.folder, CARD)):
             return [*found, *_no_card(file)]
-        return [*found, Finding("FR168", "warning", f"the card {error.fact}", f"mend {CARD}", CARD)]
+        return [*found, Finding("FR168", "warning", f"the card {error.fact}", f"mend {CARD}", f"{CARD}:1")]
     found += _spec(file, data)
     found += _commands(file, loaded.definition, text)
     found += _table(loaded.definition, text)
@@ -74,9 +75,10 @@ def _commands(file: WorkflowFile, definition: Definition, text: str) -> Iterator
     lines = list(_shown(text))
     starting = [words for _, words in lines if words[2] == file.address]
     if not starting:
+        near = next((line for line, words in lines if near_names(words[2], [file.address])), 1)
         hint = f"show how it starts: `flow step {file.address}`"
         yield Finding(
-            "FR169", "warning", f"the card never says `flow step {file.address}`", hint, f"{CARD}:1"
+            "FR169", "warning", f"the card never says `flow step {file.address}`", hint, f"{CARD}:{near}"
         )
     elif not any(_complete(words, definition) for words in starting):
         must = listed(name for name, arg in definition.params.items() if arg.required)
@@ -220,6 +222,8 @@ def _leftover(file: WorkflowFile, loaded: Loaded) -> Iterator[Finding]:
     for name in names:
         path = f"{file.text_folder}/{name}"
         if name.endswith(".md") and path not in told:
-            steps = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps}
-            hint = did_you_mean(path, steps - told, "name it after its step, or take it away")
-            yield Finding("FR171", "warning", "no step tells this text", hint, path)
+            silent = {
+                f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions
+            }
+            hint = did_you_mean(path, silent - told, "name it after its step, or take it away")
+            yield Finding("FR171", "warning", "no step tells this text", hint, f"{path}:1")

@@ -12,7 +12,7 @@ from flowrail.machines import folder
 from flowrail.machines.exceptions import applied
 from flowrail.machines.findings import Finding
 from flowrail.skills import cards, references
-from flowrail.skills.catalog import Found, find, listing, workflow_file, workflows
+from flowrail.skills.catalog import OWN_SCOPES, Found, find, listing, workflow_file, workflows
 from flowrail.skills.references import Problems
 
 
@@ -41,6 +41,22 @@ def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[folde
     return [file for each in listing(roots) for file in workflows(each)]
 
 
+def compared(
+    targets: Sequence[str], roots: Sequence[Root], cwd: str
+) -> tuple[list[folder.WorkflowFile], list[str]]:
+    """Return the workflows that are held against what they were, and folders in which some may be gone.
+
+    Without *targets* they are those of the project: what is installed has no history there.
+    """
+    if targets:
+        paths = [os.path.normpath(os.path.join(cwd, target)) for target in targets]
+        above = [path for path in paths if os.path.isdir(path) and not list(workflows(_at(path)))]
+        return files(targets, roots, cwd), above
+    own = [each for each in listing(roots) if each.source not in OWN_SCOPES]
+    above = [root.path for root in roots if root.scope.value not in OWN_SCOPES and os.path.isdir(root.path)]
+    return [file for each in own for file in workflows(each)], above
+
+
 def _named(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> Iterator[folder.WorkflowFile]:
     for target in targets:
         path = os.path.join(cwd, target)
@@ -49,27 +65,28 @@ def _named(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> Iterator[
         elif os.path.isfile(path):
             yield _file(path)
         else:
+            if os.path.isabs(target) or target.startswith((".", "~")):
+                raise UsageError(f"there is nothing at `{target}`", hint="name a skill, a folder or a file")
             found = find(target, roots)
             yield from workflows(found) if "/" not in target else (workflow_file(target, found),)
 
 
 def _in_folder(path: str, target: str) -> Iterator[folder.WorkflowFile]:
     real = os.path.normpath(path)
-    files = list(workflows(Found(os.path.basename(real), real, "path")))
+    files = list(workflows(_at(real)))
     if not files:
         inside = [os.path.join(real, name) for name in sorted(os.listdir(real))]
-        files = [
-            file
-            for each in inside
-            if os.path.isdir(each)
-            for file in workflows(Found(os.path.basename(each), each, "path"))
-        ]
+        files = [file for each in inside if os.path.isdir(each) for file in workflows(_at(each))]
     if not files:
         hint = "name a skill's folder, or a folder of such folders"
         if os.path.lexists(os.path.join(real, "workflow.yml")):
             hint = "name the file `workflow.yaml`"
-        raise UsageError(f"{target} holds no workflow", hint=hint)
+        raise UsageError(f"`{target}` holds no workflow", hint=hint)
     yield from files
+
+
+def _at(path: str) -> Found:
+    return Found(os.path.basename(path), path, "path")
 
 
 def _file(path: str) -> folder.WorkflowFile:
@@ -83,7 +100,9 @@ def _file(path: str) -> folder.WorkflowFile:
         )
     if name.endswith((".yaml", ".yml", ".py")):
         return folder.WorkflowFile(os.path.basename(above), above, name, "steps")
-    raise UsageError(f"{path} is no workflow", hint="name a workflow.yaml, a workflow.py or a skill's folder")
+    raise UsageError(
+        f"`{path}` is no workflow", hint="name a workflow.yaml, a workflow.py or a skill's folder"
+    )
 
 
 def _checked(file: folder.WorkflowFile, roots: Sequence[Root], problems: Problems | None) -> Checked:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from flowrail.errors import DocumentError
@@ -11,6 +13,8 @@ from flowrail.machines.definition import Definition, StepDef
 from flowrail.machines.fingerprint import step_print
 from flowrail.machines.folder import WorkflowFile
 from flowrail.machines.params import Arg, arg_to_plain
+
+_WORKFLOW = re.compile(r"([a-z0-9-]+)/(?:workflow\.(?:yaml|py)|workflows/([a-z0-9-]+)\.yaml)")
 
 
 class Change(NamedTuple):
@@ -28,9 +32,15 @@ class Past(Protocol):
     def files(self, folder: str) -> dict[str, bytes]:
         """Return the files of *folder* as they were."""
 
+    def paths(self, folder: str) -> list[str]:
+        """Return the paths in *folder* of all that it held."""
 
-def compare(files: Sequence[WorkflowFile], past: Past) -> list[Change]:
-    """Return what is different now in each workflow of *files*; nothing of either is run."""
+
+def compare(files: Sequence[WorkflowFile], past: Past, above: Sequence[str] = ()) -> list[Change]:
+    """Return what is different now in each workflow of *files*, and what is gone; nothing of either is run.
+
+    *above* are folders of skills, for those of which nothing is left.
+    """
     changes: list[Change] = []
     folders: dict[str, dict[str, bytes]] = {}
     for file in files:
@@ -43,7 +53,24 @@ def compare(files: Sequence[WorkflowFile], past: Past) -> list[Change]:
             changes.append(Change(file.address, None, f"the workflow {gone}"))
         else:
             changes += between(before, after)
-    return changes
+    lost = [address for place in above for address in _gone(place, past.paths(place))]
+    for skill in dict.fromkeys(file.folder for file in files if "/" not in file.address):
+        if os.path.dirname(skill) not in above:
+            name = os.path.basename(skill)
+            lost += _gone(os.path.dirname(skill), [f"{name}/{path}" for path in folders[skill]])
+    return [*changes, *(Change(each, None, "the workflow is gone", stops=True) for each in lost)]
+
+
+def _gone(above: str, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the address of each workflow among *paths* in a folder of skills that stands there no more."""
+    for path in sorted(paths):
+        found = _WORKFLOW.fullmatch(path)
+        if found is None:
+            continue
+        name, inner = found.groups()
+        left = (f"{name}/workflow.yaml", f"{name}/workflow.py") if inner is None else (path,)
+        if not any(os.path.lexists(os.path.join(above, each)) for each in left):
+            yield name if inner is None else f"{name}/{inner}"
 
 
 def between(before: Definition, after: Definition) -> Iterator[Change]:

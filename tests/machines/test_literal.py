@@ -185,6 +185,71 @@ WORKFLOW = Workflow(
         here.handler(None)
 
 
+DECLARING = f"""from typing import Annotated, Literal
+import typing
+{HEAD}
+MODES = ("quick", "full")
+def decide(
+    ctx,
+    mode: Annotated[str, Arg(choices=MODES)] = "full",
+    *,
+    rounds: typing.Annotated[int, Arg(min=1, max=5)] = 2,
+) -> Literal[Outcome.OK, "fail"]: ...
+def note(ctx, odd: Annotated[str, Arg(choices=open("x"))], text: "Annotated[str, Arg()]") -> Annotated[str, 1]: ...
+WORKFLOW = Workflow(
+    "dull",
+    StepDef("a", title="A", actions=["$mode"], handler=decide, next={{"ok": "b", "fail": None}}),
+    StepDef("b", title="B", actions=["Do."], handler=NOTE, next={{"ok": None}}),
+)
+"""
+
+
+def test_what_a_handler_declares_is_read_as_running_the_file_gives_it() -> None:
+    text = DECLARING.replace("NOTE", "decide").replace(
+        'Literal[Outcome.OK, "fail"]', 'tuple[Literal["ok"], dict]'
+    )
+
+    got, findings = read(text)
+
+    assert findings == []
+    assert dict(got.params) == dict(running(text.replace("choices=open", "choices=tuple")).params)
+
+
+def test_what_is_wrong_with_what_a_handler_declares_is_found_in_its_line() -> None:
+    text = (
+        DECLARING.replace("NOTE", "note")
+        .replace('= "full"', '= "fast"')
+        .replace('"fail": None', '"skip": None')
+    )
+
+    found = read(text)[1]
+
+    lines = text.splitlines()
+    said = [
+        (each.code, lines[int(each.place.split(" ")[0].partition(":")[2]) - 1].strip()[:6]) for each in found
+    ]
+    assert said == [("FR122", "mode: "), ("FR110", "StepDe")]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '"Literal[1]"',
+        "Literal",
+        "Literal[()]",
+        'Literal[["a"]]',
+        "Literal[x]",
+        "tuple[()]",
+        "x()[0]",
+        "dict[str, int]",
+    ],
+)
+def test_an_annotation_that_says_nothing_of_outcomes_is_let_be(written: str) -> None:
+    text = DECLARING.replace("NOTE", "decide").replace('Literal[Outcome.OK, "fail"]', written)
+
+    assert codes(text) == []
+
+
 def test_no_handler_is_no_handler() -> None:
     assert not read(f"WORKFLOW = Workflow('dull', {ONE[:-1]}, handler=None))")[0].steps[0].decides
 

@@ -127,7 +127,7 @@ steps:
         "  - {id: tell, title: Tell, next: {ok: null}}\n",
         "FR167 steps/look.md:2",
         "FR166 steps/tell.md:3",
-        "FR171 steps/more.md",
+        "FR171 steps/more.md:1",
         steps__look_md="Look.\nThen report `done`.\n",
         steps__tell_md="Tell.\n\nAs step `lok` said.\n",
         steps__more_md="More.\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from support.skills import git, repository
 
 from flowrail.discovery.revision import LARGEST, NoRevisionError, Revision
 from flowrail.machines.folder import entry_file
+from flowrail.skills import catalog
 from flowrail.skills.checking import check
 from flowrail.skills.comparing import Change, compare
 
@@ -60,6 +62,22 @@ def test_a_card_whose_commands_do_not_work_is_found(text: str, what: str, tmp_pa
 
     assert one.startswith("FR169 SKILL.md:")
     assert what in one
+
+
+def test_a_card_that_names_the_skill_wrongly_is_told_in_which_line(tmp_path: Path) -> None:
+    (near,) = found(tmp_path / "a", with_card("One.\n\nStart: `flow step dem`\n"))
+    (far,) = found(tmp_path / "b", with_card("One.\n\nAsk: `flow step planner`\n"))
+
+    assert near.startswith("FR169 SKILL.md:8")
+    assert far.startswith("FR169 SKILL.md:1")
+
+
+def test_a_text_of_no_step_is_named_after_a_step_only_that_lacks_one(tmp_path: Path) -> None:
+    told = write(tmp_path / "demo", {"SKILL.md": CARD, "workflow.yaml": LINE, "steps/lok.md": "x"})
+    (finding,) = check([str(told)], (), str(tmp_path))[0].findings
+
+    assert (finding.code, finding.place) == ("FR171", "steps/lok.md:1")
+    assert finding.remedy == "name it after its step, or take it away"
 
 
 def test_a_card_has_to_give_what_is_required_once(tmp_path: Path) -> None:
@@ -148,8 +166,8 @@ def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(
     reports = check([str(write(tmp_path / "demo", files))], (), str(tmp_path))
 
     assert [(each.code, each.place) for report in reports for each in report.findings] == [
-        ("FR171", "steps/lok.md"),
-        ("FR171", "steps/area/old.md"),
+        ("FR171", "steps/lok.md:1"),
+        ("FR171", "steps/area/old.md:1"),
     ]
 
 
@@ -279,6 +297,58 @@ def test_the_command_tells_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         "what": "`fail` is new and leads to `look`",
         "stops": True,
     }
+    assert (refused.status, refused.error["code"]) == (2, "NO_REVISION")
+
+
+def test_workflows_that_are_gone_are_told_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    root = repository(tmp_path / "repo")
+    skills = root / ".claude" / "skills"
+    for name in ("demo", "other", "kept"):
+        files = {"SKILL.md": CARD, "workflow.yaml": LINE, "workflows/area.yaml": AREA}
+        write(skills / name, {path: text.replace("demo", name) for path, text in files.items()})
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "before")
+    (skills / "demo" / "workflows" / "area.yaml").unlink()
+    shutil.rmtree(skills / "other")
+    monkeypatch.chdir(root)
+
+    told = {
+        target: flow("check", *target.split(), "--against", "HEAD").out.splitlines()[-4:]
+        for target in ("demo", "demo kept", ".claude/skills", "")
+    }
+
+    assert told["demo"][-2:] == [
+        "demo/area: the workflow is gone; sessions that stand there stop",
+        "1 workflow checked, nothing found, 1 changed",
+    ]
+    assert told["demo kept"][-2:] == [told["demo"][-2], "3 workflows checked, nothing found, 1 changed"]
+    assert [line.partition(":")[0] for line in told[".claude/skills"][:3]] == [
+        "demo/area",
+        "other",
+        "other/area",
+    ]
+    assert told[""][:3] == told[".claude/skills"][:3]
+
+
+def test_without_a_name_the_projects_skills_are_held_against_what_they_were(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    bundled = tmp_path / "installed" / "skills"
+    write(
+        bundled / "there",
+        {"SKILL.md": CARD.replace("demo", "there"), "workflow.yaml": LINE.replace("demo", "there")},
+    )
+    monkeypatch.setattr(catalog, "bundled_folder", lambda: str(bundled))
+    root = repository(tmp_path / "repo")
+    write(root / ".claude" / "skills" / "demo", {"SKILL.md": CARD, "workflow.yaml": LINE})
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "before")
+    monkeypatch.chdir(root)
+
+    ran = flow("check", "--against", "HEAD")
+    refused = flow("check", "--against", "nosuch", "--json")
+
+    assert (ran.status, ran.out) == (0, "2 workflows checked, nothing found, nothing changed\n")
     assert (refused.status, refused.error["code"]) == (2, "NO_REVISION")
 
 

@@ -80,6 +80,22 @@ def test_what_is_no_workflow_is_refused(target: str) -> None:
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("", "`` holds no workflow"),
+        ("./there", "there is nothing at `./there`"),
+        ("/nowhere/workflow.yaml", "there is nothing at `/nowhere/workflow.yaml`"),
+        ("there", "there is no skill `there`"),
+    ],
+)
+def test_what_is_not_there_is_refused_as_what_it_was_named_as(target: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check(target)
+
+    assert caught.value.message == said
+
+
 @pytest.mark.parametrize("spoil", ["name: [", "name: small\n", "", "[]"])
 def test_a_file_that_cannot_be_read_is_a_finding(spoil: str) -> None:
     put_skill("small", spoil)

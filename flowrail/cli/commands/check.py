@@ -52,8 +52,11 @@ def _changes(targets: Sequence[str], here: Here, revision: str) -> list[Change]:
     from flowrail.discovery.revision import Revision
     from flowrail.skills.comparing import compare
 
-    files = checking.files(targets, here.roots, here.cwd)
-    return compare(files, Revision(revision, here.environ))
+    past = Revision(revision, here.environ)
+    if not targets:
+        past.commit(here.cwd)  # refused where there is no such revision, though nothing is compared
+    files, above = checking.compared(targets, here.roots, here.cwd)
+    return compare(files, past, above)
 
 
 def _data(reports: Sequence[Checked], changes: Sequence[Change] | None) -> dict[str, object]:
