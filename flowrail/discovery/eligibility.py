@@ -93,6 +93,16 @@ def filled_in(reading: Reading, bare: Candidate) -> Candidate:
     )
 
 
+def strictly(reading: Reading, path: str) -> list[Note]:
+    """Return where what *path* declares of handoffs is not as the tables have it; the dialect is its own affair."""
+    refusal = _refusal(reading)
+    if refusal:
+        declines = refusal.code in {"NO_HANDOFF", "NOT_ACCEPTING"}  # a skill may
+        return [] if declines else [Note(refusal.code, refusal.reason, path, refusal.line)]
+    version = reading.declared.schema_version or _VERSION.get(reading.dialect, _NEWEST)
+    return [note for note in _notes(reading, path, version) if note.code != "LEGACY_DIALECT"]
+
+
 def _refusal(reading: Reading) -> _Refusal | None:
     said = reading.declared
     if said.accepts_from is None and not reading.line:

@@ -120,7 +120,8 @@ class _Reader:
                 continue
             path, value = (*top.path, "handoff"), top.values["handoff"]
             if isinstance(value, str) and top.path:
-                front = read_block(value, self._file, self._front.line(*path))
+                line = self._front.line(*path)  # a text of lines begins on the next one
+                front = read_block(value, self._file, line if "\n" in value else max(line - 1, 0))
                 self._notes.extend(front.notes)
                 value = None if front.problem else dict(front.values)
             if isinstance(value, dict):

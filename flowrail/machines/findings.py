@@ -81,6 +81,7 @@ CODES = {
     "FR180": "a default that stands in for nothing",
     "FR181": "a text asks for a fact that the step does not take",
     "FR182": "no host finds the skill",
+    "FR183": "the card's handoff block is not as the handoff schema has it",
     "FR190": "computed, not read",
 }
 """Every code, with what it says in general. Codes are never reused for something else."""

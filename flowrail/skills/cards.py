@@ -13,12 +13,14 @@ from collections.abc import Iterator, Mapping
 
 from flowrail._files import decode, read_bounded
 from flowrail.discovery.conformance import check as spec_notes
+from flowrail.discovery.eligibility import strictly
 from flowrail.discovery.frontmatter import read_frontmatter
+from flowrail.discovery.metadata import read_metadata
 from flowrail.errors import DocumentError
 from flowrail.machines import folder
 from flowrail.machines.definition import Definition, Outcome, StepDef
 from flowrail.machines.findings import Finding
-from flowrail.machines.folder import Loaded, WorkflowFile
+from flowrail.machines.folder import LARGEST_TEXT, Loaded, WorkflowFile
 from flowrail.machines.wording import did_you_mean, listed
 from flowrail.machines.wording import near as near_names
 from flowrail.skills.catalog import Found, workflows
@@ -41,13 +43,13 @@ def findings(file: WorkflowFile, loaded: Loaded) -> list[Finding]:
         return found
     found += _unread(file)
     try:
-        data = read_bounded(os.path.join(file.folder, CARD), limit=folder.LARGEST_TEXT, what="the card")
+        data = read_bounded(os.path.join(file.folder, CARD), limit=LARGEST_TEXT, what="the card")
         text = decode(data, source=CARD)
     except DocumentError as error:
         if not os.path.lexists(os.path.join(file.folder, CARD)):
             return [*found, *_no_card(file)]
         return [*found, Finding("FR168", "warning", f"the card {error.fact}", f"mend {CARD}", f"{CARD}:1")]
-    found += _spec(file, data)
+    found += [*_spec(file.folder, data), *_handoff(data)]
     found += _commands(file, loaded.definition, text)
     found += _table(loaded.definition, text)
     return found
@@ -61,10 +63,28 @@ def _no_card(file: WorkflowFile) -> Iterator[Finding]:
         yield Finding("FR182", "warning", what, hint, f"{file.path}:1")
 
 
-def _spec(file: WorkflowFile, data: bytes) -> Iterator[Finding]:
-    for note in spec_notes(read_frontmatter(data, CARD), folder=os.path.basename(file.folder), file=CARD):
+def _spec(path: str, data: bytes) -> Iterator[Finding]:
+    for note in spec_notes(read_frontmatter(data, CARD), folder=os.path.basename(path), file=CARD):
         what = f"{note.reason} [{note.code}]"
         yield Finding("FR168", "warning", what, note.hint, f"{CARD}:{note.line or 1}")
+
+
+def of_card(path: str) -> list[Finding]:
+    """Return what is wrong with the card of a skill that has no workflow: its fields, and its handoff block."""
+    try:
+        data = read_bounded(os.path.join(path, CARD), limit=LARGEST_TEXT, what="the card")
+    except DocumentError as error:
+        return [Finding("FR168", "warning", f"the card {error.fact}", f"mend {CARD}", f"{CARD}:1")]
+    return [*_spec(path, data), *_handoff(data)]
+
+
+def _handoff(data: bytes) -> Iterator[Finding]:
+    front = read_frontmatter(data, CARD)
+    reading = read_metadata(front, CARD)
+    odd = [note for note in reading.notes if note not in front.notes]
+    for note in (*odd, *strictly(reading, CARD)):
+        what = f"{note.reason} [{note.code}]"
+        yield Finding("FR183", "warning", what, note.hint, f"{CARD}:{note.line or 1}")
 
 
 def _commands(file: WorkflowFile, definition: Definition, text: str) -> Iterator[Finding]:

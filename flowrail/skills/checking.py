@@ -22,6 +22,8 @@ class Checked(NamedTuple):
     address: str
     path: str
     findings: tuple[Finding, ...]
+    is_workflow: bool = True
+    """Whether it is one: of a skill without any, its card is checked."""
 
 
 def check(
@@ -31,7 +33,15 @@ def check(
 
     *problems* tells what is wrong with the fences of a text; without it they are not looked at.
     """
-    return [_checked(file, roots, problems) for file in files(targets, roots, cwd)]
+    bare = [target for target in targets if _is_card_only(os.path.join(cwd, target))]
+    others = [target for target in targets if target not in bare]
+    reports = (
+        [_checked(file, roots, problems) for file in files(others, roots, cwd)] if others or not bare else []
+    )
+    for target in bare:
+        path = os.path.normpath(os.path.join(cwd, target))
+        reports.append(Checked(os.path.basename(path), path, tuple(cards.of_card(path)), is_workflow=False))
+    return reports
 
 
 def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[folder.WorkflowFile]:
@@ -55,6 +65,13 @@ def compared(
     own = [each for each in listing(roots) if each.source not in OWN_SCOPES]
     above = [root.path for root in roots if root.scope.value not in OWN_SCOPES and os.path.isdir(root.path)]
     return [file for each in own for file in workflows(each)], above
+
+
+def _is_card_only(path: str) -> bool:
+    """Whether *path* is the folder of a skill that has no workflow."""
+    inside = workflows(_at(path))
+    meant = os.path.lexists(os.path.join(path, "workflow.yml"))
+    return os.path.lexists(os.path.join(path, cards.CARD)) and not meant and next(inside, None) is None
 
 
 def _named(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> Iterator[folder.WorkflowFile]:

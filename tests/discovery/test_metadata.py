@@ -198,7 +198,7 @@ def test_a_handoff_that_is_no_mapping_is_told_and_passed_over(value: str) -> Non
 def test_text_under_metadata_that_is_no_mapping_is_told() -> None:
     found = skipped("metadata:\n  handoff: just words\n")
 
-    assert [note.code for note in found.notes] == ["STRAY_LINE", "HANDOFF_NOT_MAPPING"]
+    assert [(note.code, note.line) for note in found.notes] == [("STRAY_LINE", 5), ("HANDOFF_NOT_MAPPING", 5)]
 
 
 @pytest.mark.parametrize(

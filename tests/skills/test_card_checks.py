@@ -409,3 +409,52 @@ def test_a_folder_whose_workflow_has_another_ending_is_told_the_right_one(tmp_pa
     ran = flow("check", str(folder), "--json")
 
     assert (ran.status, ran.error["hint"]) == (2, "name the file `workflow.yaml`")
+
+
+BLOCK = 'handoff: "{accepts_handoff: true, handoff_categories: [a], handoff_description: x}"'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("", "", []),
+        (BLOCK, 'handoff: "{accepts_handoff: false}"', []),
+        (BLOCK, 'handoff: "{provides_to: [x]}"', []),
+        (", handoff_description: x", "", ["DESCRIPTION_BORROWED"]),
+        (", handoff_categories: [a]", "", ["NO_CATEGORIES"]),
+        ("[a]", "a, odd: 1", ["NOT_A_LIST", "UNKNOWN_KEY"]),
+        (BLOCK, "handoff: soon", ["STRAY_LINE", "HANDOFF_NOT_MAPPING"]),
+        (
+            "handoff_description: x",
+            "handoff_description: x, handoff_trigger: go, protocol_version: '7'",
+            ["UNKNOWN_VERSION", "TRIGGER_WITHOUT_PAYLOAD"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("workflow", [True, False])
+def test_what_discovery_forgives_in_a_handoff_block_is_found(
+    old: str, new: str, told: list[str], workflow: bool, tmp_path: Path
+) -> None:
+    card = CARD.replace("---\n\n", f"metadata:\n  {BLOCK.replace(old, new)}\n---\n\n")
+    files = {"SKILL.md": card, **({"workflow.yaml": LINE} if workflow else {})}
+
+    [report] = check([str(write(tmp_path / "demo", files))], (), str(tmp_path))
+
+    assert [each.code for each in report.findings] == ["FR183"] * len(told)
+    assert [each.message.rpartition("[")[2][:-1] for each in report.findings] == told
+    assert report.is_workflow is workflow
+
+
+def test_skills_with_and_without_a_workflow_are_counted_apart(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "demo", {"workflow.yaml": LINE, "SKILL.md": CARD})
+    write(tmp_path / "bare", {"SKILL.md": CARD.replace("demo", "bare")})
+    write(tmp_path / "broken" / "SKILL.md", {"inside": ""})
+
+    assert flow("check", "demo", "bare").out.endswith(
+        "1 workflow and 1 skill without a workflow checked, nothing found\n"
+    )
+    assert flow("check", "bare", "bare").out.startswith("2 skills without a workflow checked")
+    assert "FR168" in flow("check", "broken").out

@@ -204,5 +204,6 @@ WHY: Mapping[str, str] = {
     "FR180": "Parameters have defaults; a fact is what was really reported.",
     "FR181": "The agent would report it, and be refused.",
     "FR182": "Hosts look into `.claude/skills` and find a skill by its card; without it nobody is told that there is one.",
+    "FR183": "Discovery forgives what it can; other readers of the schema do not.",
     "FR190": "Checking runs nothing; what a file computes is judged when it is loaded.",
 }

@@ -17,6 +17,10 @@ description: Shows one thing. Use it to see how it is written.
 
 Start: `flow step demo`
 """
+OFFER = """\
+metadata:
+  handoff: "{accepts_handoff: true, handoff_description: Digs deeper, handoff_categories: [research]}"
+"""
 LINE = """\
 name: demo
 steps:
@@ -336,6 +340,13 @@ EXAMPLES: Mapping[str, Example] = {
     "FR180": Example(RULED, "required: true}", "required: true, default: low}"),
     "FR181": Example(RULED, "[Look around.]", '["Look around. Report **certain**."]'),
     "FR182": Example(LINE, CARD, "", "SKILL.md"),
+    "FR183": Example(
+        LINE,
+        "handoff_description: Digs deeper, ",
+        "",
+        "SKILL.md",
+        {"SKILL.md": CARD.replace("---\n\n", f"{OFFER}---\n\n")},
+    ),
     "FR190": Example(PYTHON, '["Look around."]', "open('look.md').read()", "workflow.py"),
 }
 

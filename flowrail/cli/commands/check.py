@@ -32,7 +32,8 @@ def command(
 ) -> int:
     """Name every mistake in a workflow
 
-    Checks the named skills or folders, or all in sight, with the workflows of their agents.
+    Checks the named skills or folders, or all in sight, with the workflows of their agents; of the
+    folder of a skill without a workflow, its card.
     Read as text: nothing is run. Exits 1 where anything is wrong. A warning is let pass, with the
     reason, by `ignore` in the workflow.
     """
@@ -82,6 +83,14 @@ def _lines(reports: Sequence[Checked], changes: Sequence[Change] | None) -> list
         stops = "; sessions that stand there stop" if change.stops else ""
         lines.append(f"{one_line(change.workflow)}:{step} {one_line(change.what)}{stops}")
     found = sum(len(report.findings) for report in reports)
-    count = f"{len(reports)} workflow{'s' if len(reports) != 1 else ''} checked"
+    counted = [("workflow", sum(report.is_workflow for report in reports))]
+    counted.append(("skill without a workflow", sum(not report.is_workflow for report in reports)))
+    some = [_count(number, what) for what, number in counted if number] or ["0 workflows"]
+    count = f"{' and '.join(some)} checked"
     told = "" if changes is None else f", {len(changes) or 'nothing'} changed"
     return [*lines, f"{count}, {found or 'nothing'} found{told}"]
+
+
+def _count(number: int, what: str) -> str:
+    noun, _, rest = what.partition(" ")
+    return f"{number} {noun}{'s' if number != 1 else ''}{' ' if rest else ''}{rest}"
