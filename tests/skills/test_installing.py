@@ -21,14 +21,6 @@ from flowrail.errors import StorageError
 from flowrail.skills import installing
 from flowrail.skills.copies import MANIFEST
 
-
-@pytest.fixture
-def installed() -> Path:
-    """Return the folder of a skill that is installed in the project."""
-    assert flow("install", SKILL).status == 0
-    return project_skills() / SKILL
-
-
 # --- where
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from support.sandbox import (
+    LOOP,
+    LOOP_TEXTS,
     bytes_below,
     flow,
     home_skills,
@@ -18,15 +20,6 @@ from support.sandbox import (
     told,
 )
 
-LOOP = """\
-name: NAME
-params: {topic: {type: string, default: x}}
-steps:
-  - {id: first, title: First, next: {ok: second}}
-  - {id: second, title: Second, limit: 3, next: {ok: third, iterate: second}}
-  - {id: third, title: Third, next: {ok: null}}
-"""
-TEXTS = {f"steps/{name}.md": f"Do the {name}.\n" for name in ("first", "second", "third")}
 SECOND = "{id: second, title: Second, limit: 3, next: {ok: third, iterate: second}}"
 RENAMED = LOOP.replace("ok: second", "ok: middle").replace(
     SECOND, "{id: middle, title: Second, limit: 3, next: {ok: third, iterate: middle}}"
@@ -35,7 +28,7 @@ RENAMED = LOOP.replace("ok: second", "ok: middle").replace(
 
 @pytest.fixture
 def folder() -> Path:
-    return put_skill("loop", LOOP, texts=TEXTS)
+    return put_skill("loop", LOOP, texts=LOOP_TEXTS)
 
 
 @pytest.fixture
@@ -330,7 +323,7 @@ def test_a_damaged_definition_and_a_changed_step_need_to_be_accepted(session: st
 
 def test_a_skill_that_moved_is_found_where_it_is(session: str, folder: Path) -> None:
     shutil.rmtree(folder)
-    put_skill("loop", LOOP, texts=TEXTS, where=home_skills())
+    put_skill("loop", LOOP, texts=LOOP_TEXTS, where=home_skills())
 
     done = migrated(session)
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from support.sandbox import (
+    LOOP,
+    LOOP_TEXTS,
     SMALL,
     allow,
     bytes_below,
@@ -26,20 +28,10 @@ from support.sandbox import (
 from flowrail.cli.world import world
 from flowrail.skills.opening import open_session, open_skill
 
-LOOP = """\
-name: NAME
-params: {topic: {type: string, default: x}}
-steps:
-  - {id: first, title: First, next: {ok: second}}
-  - {id: second, title: Second, limit: 3, next: {ok: third, iterate: second}}
-  - {id: third, title: Third, next: {ok: null}}
-"""
-TEXTS = {f"steps/{name}.md": f"Do the {name}.\n" for name in ("first", "second", "third")}
-
 
 @pytest.fixture
 def folder() -> Path:
-    return put_skill("loop", LOOP, texts=TEXTS)
+    return put_skill("loop", LOOP, texts=LOOP_TEXTS)
 
 
 def at_second() -> dict[str, Any]:
@@ -283,7 +275,7 @@ def test_what_a_session_keeps_names_every_file(folder: Path) -> None:
 
     kept = json.loads((session / "definition.json").read_text())
 
-    assert list(kept["files"]) == ["workflow.yaml", *TEXTS]
+    assert list(kept["files"]) == ["workflow.yaml", *LOOP_TEXTS]
     assert (kept["skill"], kept["source"], kept["folder"]) == ("loop", "project", str(folder))
     assert kept["workflow"]["steps"][0]["actions"] == ["Do the first."]
 

@@ -22,13 +22,6 @@ from support.sandbox import (
 from flowrail.skills.copies import MANIFEST
 
 
-@pytest.fixture
-def installed() -> Path:
-    """Return the folder of a skill that is installed in the project."""
-    assert flow("install", SKILL).status == 0
-    return project_skills() / SKILL
-
-
 def test_what_was_written_is_taken_away_and_nothing_else(installed: Path) -> None:
     (installed / "steps" / "synthesis.md").write_text("Mine.\n")
     (installed / "steps" / "extra.md").write_text("Mine too.\n")

@@ -34,6 +34,17 @@ steps:
 """
 """Two steps; NAME stands for the skill's name, in every text given to `put_skill`."""
 
+LOOP = """\
+name: NAME
+params: {topic: {type: string, default: x}}
+steps:
+  - {id: first, title: First, next: {ok: second}}
+  - {id: second, title: Second, limit: 3, next: {ok: third, iterate: second}}
+  - {id: third, title: Third, next: {ok: null}}
+"""
+LOOP_TEXTS = {f"steps/{name}.md": f"Do the {name}.\n" for name in ("first", "second", "third")}
+"""Three steps, the second as often as three times, each with a file of its own."""
+
 ASKING = """\
 name: NAME
 params: {topic: {type: string, default: nothing}, size: {type: integer, min: 1, max: 9, default: 3}}
