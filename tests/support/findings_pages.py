@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from support.mistakes import EXAMPLES, Example, write
+from support.mistakes import CARD, EXAMPLES, Example, write
 
 from flowrail.formatters.fences import fence_problems
 from flowrail.machines.findings import CODES, Finding
@@ -29,7 +29,10 @@ ignore:
 ```
 
 In Python a comment does: `# flow: ignore FR163 of look: the agent ends the loop`. The page of a code has an
-example in order, a change that makes it wrong, and what `flow check` says then.
+example in order, a change that makes it wrong, and what `flow check` says then. The files stand in a folder
+`demo` with this `SKILL.md`, where the page shows no other:
+
+{card}
 
 | Code | What it says |
 | --- | --- |
@@ -49,17 +52,11 @@ PAGE = """\
 
 {kind}. {why}
 
-In order, `{file}`:
-
-```{language}
 {right}
-```
 
 Wrong:
 
-```diff
 {change}
-```
 
 `flow check` says:
 
@@ -77,7 +74,7 @@ def index() -> str:
     rows = "\n".join(
         f"| [{code}](findings/{code}.md) | {what[0].upper()}{what[1:]} |" for code, what in CODES.items()
     )
-    return INDEX.format(made=MADE, rows=rows)
+    return INDEX.format(made=MADE, rows=rows, card=_fenced("markdown", CARD))
 
 
 def page(code: str) -> str:
@@ -85,19 +82,29 @@ def page(code: str) -> str:
     example = EXAMPLES[code]
     found = findings_of(code)
     files = example.files(wrong=False)
-    file = next(iter(files)) if not files.get(example.file) else example.file
+    first = next(iter(files)) if not files.get(example.file) else example.file
+    shown = {first: files[first], **{path: text for path, text in files.items() if text != CARD}}
+    if files.get("SKILL.md") != CARD and first != "SKILL.md":
+        shown.setdefault("SKILL.md", files.get("SKILL.md", ""))
     return PAGE.format(
         code=code,
         what=CODES[code],
         made=MADE,
         kind="Advice" if all(each.severity == "warning" for each in found) else "An error",
         why=WHY[code],
-        file=file,
-        language=LANGUAGES[Path(file).suffix],
-        right=files[file].rstrip("\n"),
-        change=_change(example),
+        right="\n\n".join(
+            f"{'Beside it' if at else 'In order'}, `{path}`:\n\n{_fenced(LANGUAGES[Path(path).suffix], text)}"
+            for at, (path, text) in enumerate(shown.items())
+        ),
+        change=_fenced("diff", _change(example)),
         told="\n".join(_told(each) for each in found),
     )
+
+
+def _fenced(language: str, text: str) -> str:
+    """Return *text* in a fence that is longer than any in it."""
+    fence = "```" if "```" not in text else "````"
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
 def findings_of(code: str) -> list[Finding]:
@@ -128,7 +135,7 @@ def _change(example: Example) -> str:
             continue
         one, other = before.get(path, "").splitlines(), after[path].splitlines()
         old = path if path in before else "/dev/null"
-        lines += difflib.unified_diff(one, other, old, path, lineterm="", n=0)
+        lines += difflib.unified_diff(one, other, old, path, lineterm="", n=1)
     gone = [f"--- {path}\n+++ /dev/null" for path in before if path not in after]
     return "\n".join([*(line.rstrip() for line in lines if not line.startswith("@@")), *gone])
 
