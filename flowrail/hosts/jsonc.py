@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from flowrail.errors import DocumentError
 
 DEEPEST = 64
-_SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+MOST_VALUES = 20_000
+_SPACE = re.compile(r"(?:[ \t\r\n\ufeff]++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _REMARK = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))+")
 _WORD = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
-_TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\.)*+"')
 
 
 class Node(NamedTuple):
@@ -67,10 +68,14 @@ class _Reader:
     def __init__(self, text: str, source: str) -> None:
         self.text = text
         self.source = source
+        self.values = 0
 
     def wrong(self, at: int, what: str) -> DocumentError:
+        return DocumentError(f"is no JSON: {what}", hint="mend it first", place=self._place(at))
+
+    def _place(self, at: int) -> str:
         line = self.text.count("\n", 0, at) + 1
-        return DocumentError(f"is no JSON: {what}", hint="mend it first", place=f"{self.source}:{line}")
+        return f"{self.source}:{line}"
 
     def space(self, at: int) -> int:
         found = _SPACE.match(self.text, at)
@@ -79,6 +84,12 @@ class _Reader:
     def value(self, at: int, depth: int) -> Node:
         if depth > DEEPEST:
             raise self.wrong(at, "it is nested too deeply")
+        self.values += 1
+        if self.values > MOST_VALUES:
+            hint = "take out what is not needed, or put the hooks in by hand"
+            raise DocumentError(
+                f"holds more than {MOST_VALUES} values", hint=hint, place=self._place(at), values=MOST_VALUES
+            )
         opening = self.text[at : at + 1]
         if opening == "{":
             return self._container(at, depth, "}")

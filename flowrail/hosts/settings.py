@@ -73,7 +73,7 @@ def with_hooks(text: str | None, *, permissions: bool, source: str) -> Edited:
     if text is None or not text.strip("\ufeff \t\r\n"):
         made = written(_whole(permissions=permissions), style_of(""), 0) + "\n"
         return Edited((text or "") + made, ((len(text or ""), len(made)),))
-    root = _object(parse(text, source=source), "the settings", source)
+    root = _object(parse(text, source=source), "the whole", source)
     style = style_of(text)
     missing = [*_missing_hooks(text, root, style, source)]
     if permissions:

@@ -7,6 +7,7 @@ step itself is computed the graph is not whole, and its rules are not judged.
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -36,6 +37,8 @@ from flowrail.machines.source_places import SourcePlaces, signature_of
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 DEEPEST = 60
 MOST_VALUES = 50_000
+MOST_PIECES = 65_536  # words, signs and line ends: a tree takes up to 750 bytes of memory for each
+_PIECE = re.compile(r"\w+|[^\w\s]|\n")
 LONGEST_TEXT = 1_000_000
 _MAKERS: Mapping[str, Callable[..., Any]] = {
     kind.__name__: kind
@@ -70,6 +73,10 @@ class Computed:
         raise TypeError(f"{self.__qualname__} was read, not loaded")
 
 
+class TooMuchError(ValueError):
+    """There is more of it than is read: one of `UNREADABLE`."""
+
+
 class _UnreadableError(Exception):
     def __init__(self, node: ast.AST, what: str) -> None:
         super().__init__(what)
@@ -82,9 +89,18 @@ def parsed(data: bytes) -> ast.Module:
 
     Raises SyntaxError, ValueError, RecursionError or MemoryError (all `UNREADABLE`).
     """
+    if sum(1 for _ in _PIECE.finditer(data.decode("utf-8", "replace"))) > MOST_PIECES:
+        raise TooMuchError(f"has more than {MOST_PIECES} words and signs")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(data)
+
+
+def why_not(error: BaseException) -> tuple[str, str]:
+    """Return why Python could not be read, and what to do about it."""
+    if isinstance(error, TooMuchError):
+        return str(error), "make it smaller"
+    return f"is no Python: {getattr(error, 'msg', None) or type(error).__name__}", "mend the syntax"
 
 
 def read_python(data: bytes, address: str, source: str) -> tuple[Definition, list[Finding]]:
@@ -93,10 +109,8 @@ def read_python(data: bytes, address: str, source: str) -> tuple[Definition, lis
         tree = parsed(data)
     except UNREADABLE as error:
         line = getattr(error, "lineno", None) or 1
-        what = getattr(error, "msg", None) or type(error).__name__
-        finding = Finding(
-            "FR100", "error", f"the file is no Python: {what}", "mend the syntax", f"{source}:{line}"
-        )
+        what, remedy = why_not(error)
+        finding = Finding("FR100", "error", f"the file {what}", remedy, f"{source}:{line}")
         return Definition(address, ()), [finding]
     return _Reader(tree, address, source, data.decode("utf-8", "replace")).read()
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from flowrail._files import read_bounded
 from flowrail.errors import DocumentError, FlowError, UsageError
-from flowrail.machines.literal import UNREADABLE, parsed, read_python
+from flowrail.machines.literal import UNREADABLE, parsed, read_python, why_not
 from flowrail.machines.wording import did_you_mean
 from flowrail.machines.workflow import Workflow
 
@@ -129,7 +129,7 @@ def _look_into(module: str, path: str, places: dict[str, Place], skipped: dict[s
     try:
         tree = parsed(data)
     except UNREADABLE as error:
-        skipped[path] = f"is no Python: {getattr(error, 'msg', None) or type(error).__name__}"
+        skipped[path] = why_not(error)[0]
         return
     if not any(_assigns(node) for node in tree.body):
         return

@@ -11,26 +11,30 @@ from flowrail.discovery.locations import Root
 from flowrail.discovery.metadata import read_metadata
 from flowrail.discovery.scan import SKILL_FILE
 from flowrail.machines.folder import LARGEST_PYTHON
-from flowrail.machines.literal import UNREADABLE, parsed
+from flowrail.machines.literal import UNREADABLE, TooMuchError, parsed
 from flowrail.skills.catalog import OWN_SCOPES, Found, UnknownSkillError, find, places
 from flowrail.trust import Snapshot
 
 LONGEST, MOST_NAMES = 500, 60
 _REACHES = {
-    "starts processes": {"subprocess", "os", "multiprocessing", "pty", "shutil"},
-    "opens the network": {
-        "socket",
-        "ssl",
-        "urllib",
-        "http",
-        "ftplib",
-        "smtplib",
-        "requests",
-        "httpx",
-        "aiohttp",
+    "starts processes": {
+        "_posixsubprocess", "anyio", "asyncio", "concurrent", "multiprocessing", "os", "pexpect", "plumbum", "posix",
+        "pty", "sh", "shutil", "subprocess", "trio", "webbrowser",
     },
-    "loads other code": {"importlib", "runpy", "ctypes", "pickle", "marshal", "code"},
-}
+    "opens the network": {
+        "_socket", "aiohttp", "anyio", "asyncio", "ftplib", "http", "httpx", "imaplib", "nntplib", "paramiko", "poplib",
+        "requests", "smtplib", "socket", "socketserver", "ssl", "telnetlib", "trio", "urllib", "urllib3", "webbrowser",
+        "websockets", "wsgiref", "xmlrpc",
+    },
+    "loads other code": {
+        "_ctypes", "_imp", "builtins", "cffi", "cloudpickle", "code", "codeop", "ctypes", "dill", "doctest", "imp",
+        "importlib", "marshal", "pdb", "pickle", "pkgutil", "runpy", "shelve", "site", "timeit", "zipimport",
+    },
+}  # fmt: skip
+"""What modules are for that reach out of the process; of what is known, for there is no end of them."""
+_BUILT_IN = frozenset({"exec", "eval", "compile", "__import__", "__builtins__", "__loader__"})
+_INNER = frozenset({"__subclasses__", "__globals__", "__builtins__", "__import__", "__loader__", "__code__"})
+"""Names that come without an import and load code, by themselves or as what hangs on another."""
 
 
 def find_folder(name: str, roots: Iterable[Root]) -> Found:
@@ -73,18 +77,23 @@ def about(now: Snapshot) -> Iterator[str]:
         yield f"  {path} ({len(now.contents[path])} bytes{', executable' if mark.startswith('x') else ''})"
     yield from _runs(now)
     imports: set[str] = set()
+    built_in: set[str] = set()
     for path, data in now.contents.items():
         if not path.endswith(".py"):
             continue
-        names = _imports(data) if len(data) <= LARGEST_PYTHON else None
-        if names is None:
-            yield f"{path} is {'no Python that can be read' if len(data) <= LARGEST_PYTHON else 'too large to look into'}"
+        try:
+            tree = _tree(data)
+        except TooMuchError:
+            yield f"{path} is too large to look into"
+        except UNREADABLE:
+            yield f"{path} is no Python that can be read"
         else:
-            imports |= names
+            imports |= _imports(tree)
+            built_in |= _built_in(tree)
     if imports:
         yield f"imports {_listed(imports)}"
     for what, modules in _REACHES.items():
-        reached = sorted(imports & modules)
+        reached = sorted((imports & modules) | (built_in if what == "loads other code" else set()))
         if reached:
             yield f"may be code that {what}: {', '.join(reached)}"
 
@@ -104,21 +113,24 @@ def _listed(names: Collection[str]) -> str:
     return ", ".join(shown) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
 
-def _imports(data: bytes) -> set[str] | None:
-    try:
-        tree = parsed(data)
-    except UNREADABLE:
-        return None
+def _tree(data: bytes) -> ast.Module:
+    if len(data) > LARGEST_PYTHON:
+        raise TooMuchError(f"has more than {LARGEST_PYTHON} bytes")
+    return parsed(data)
+
+
+def _imports(tree: ast.Module) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module.partition(".")[0])
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in {"exec", "eval", "__import__"}
-        ):
-            names.add(node.func.id)
+            names.add("." * node.level + node.module.partition(".")[0])
     return names
+
+
+def _built_in(tree: ast.Module) -> set[str]:
+    """Return what loads code without an import, however it is called."""
+    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & _BUILT_IN
+    inner = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & _INNER
+    return named | inner

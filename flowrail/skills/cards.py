@@ -43,12 +43,14 @@ def findings(file: WorkflowFile, loaded: Loaded) -> list[Finding]:
         return found
     found += _unread(file)
     try:
-        data = read_bounded(os.path.join(file.folder, CARD), limit=LARGEST_TEXT, what="the card")
+        data = read_bounded(os.path.join(file.folder, CARD), limit=LARGEST_TEXT, what="it")
         text = decode(data, source=CARD)
     except DocumentError as error:
         if not os.path.lexists(os.path.join(file.folder, CARD)):
             return [*found, *_no_card(file)]
-        return [*found, Finding("FR168", "warning", f"the card {error.fact}", f"mend {CARD}", f"{CARD}:1")]
+        what = f"the card cannot be read: {error.fact}"
+        place = error.place if error.place.startswith(CARD) else f"{CARD}:1"
+        return [*found, Finding("FR168", "warning", what, f"mend {CARD}", place)]
     found += [*_spec(file.folder, data), *_handoff(data)]
     found += _commands(file, loaded.definition, text)
     found += _table(loaded.definition, text)
@@ -72,7 +74,7 @@ def _spec(path: str, data: bytes) -> Iterator[Finding]:
 def of_card(path: str) -> list[Finding]:
     """Return what is wrong with the card of a skill that has no workflow: its fields, and its handoff block."""
     try:
-        data = read_bounded(os.path.join(path, CARD), limit=LARGEST_TEXT, what="the card")
+        data = read_bounded(os.path.join(path, CARD), limit=LARGEST_TEXT, what="it")
     except DocumentError as error:
         return [Finding("FR168", "warning", f"the card {error.fact}", f"mend {CARD}", f"{CARD}:1")]
     return [*_spec(path, data), *_handoff(data)]

@@ -128,5 +128,8 @@ def _checked(file: folder.WorkflowFile, roots: Sequence[Root], problems: Problem
         beside = (*references.findings(file, loaded, roots, problems), *cards.findings(file, loaded))
         findings = tuple(applied((*loaded.findings, *loaded.advice(), *beside), loaded.exceptions))
     except DocumentError as error:
-        findings = (Finding("FR100", "error", error.fact, error.hint, error.place),)
+        place = error.place.removeprefix(
+            os.path.join(file.folder, "")
+        )  # the folder is told by whoever shows it
+        findings = (Finding("FR100", "error", error.fact, error.hint, place),)
     return Checked(file.address, file.folder, findings)

@@ -246,6 +246,16 @@ def test_settings_of_another_shape_are_refused_and_left_alone(text: str) -> None
     assert now() == before
 
 
+def test_settings_of_more_values_than_anybody_has_are_refused_at_once_and_a_long_text_is_not() -> None:
+    before = put('{"a": [\n' + "[]," * 30_000 + "[]]}")
+    error = flow("hook", "install", "--json").error
+
+    assert error["message"].endswith("settings.json:2: holds more than 20000 values")
+    assert now() == before
+    put('{"a": "' + "x" * 500_000 + '"}')
+    assert told("hook", "install", "--dry-run")["changed"] is True
+
+
 def findings() -> list[dict[str, Any]]:
     """Return what an examination finds of hooks."""
     state = Path(os.environ["HOME"]) / "state"
@@ -327,6 +337,10 @@ def test_other_hosts_are_told_what_can_be_done() -> None:
     assert "AGENTS.md" in out
     assert "flow resume ID" in out
     assert told("hook", "install", "--host", "other")["hooks"] == []
+    back = told("hook", "uninstall", "--host", "other")
+    assert back["hooks"] == []
+    assert flow("hook", "uninstall", "--host", "other").out == f"{back['instructions']}\n"
+    assert ".codex" not in back["instructions"]
 
 
 def test_the_doctor_knows_what_is_missing() -> None:

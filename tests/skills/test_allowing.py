@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import pytest
 from support.handing import card
 from support.sandbox import put_python, put_skill
 
@@ -32,11 +33,32 @@ def test_files_imports_and_reach_are_told() -> None:
         "  run.sh (10 bytes, executable)",
         f"  workflow.py ({size} bytes)",
         "runs workflow.py whenever a step of it is shown or reported",
-        "imports eval, flowrail, importlib, json, os, urllib",
+        "imports flowrail, importlib, json, os, urllib",
         "may be code that starts processes: os",
         "may be code that opens the network: urllib",
-        "may be code that loads other code: importlib",
+        "may be code that loads other code: eval, importlib",
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("import asyncio", ["starts processes: asyncio", "opens the network: asyncio"]),
+        ("from posix import system", ["starts processes: posix"]),
+        ("import webbrowser", ["starts processes: webbrowser", "opens the network: webbrowser"]),
+        ("import builtins", ["loads other code: builtins"]),
+        ("run = eval", ["loads other code: eval"]),
+        ("__builtins__['ex' + 'ec']('1')", ["loads other code: __builtins__"]),
+        ("().__class__.__base__.__subclasses__()", ["loads other code: __subclasses__"]),
+        ("__import__('sub' + 'process')", ["loads other code: __import__"]),
+        ("from .posix import mine", []),
+        ("import json, re, dataclasses", []),
+    ],
+)
+def test_what_reaches_out_of_the_process_is_told_however_it_is_written(code: str, told: list[str]) -> None:
+    lines = list(about(snapshot(str(put_python("py", before=f"{code}\n")))))
+
+    assert [line for line in lines if "may be" in line] == [f"may be code that {each}" for each in told]
 
 
 def test_python_that_cannot_be_read_is_told() -> None:
@@ -65,11 +87,12 @@ def test_a_health_check_is_told_as_the_program_that_it_is() -> None:
 
 def test_code_too_large_to_look_into_and_names_without_end_are_told_so() -> None:
     imports = "".join(f"import m{number:03}{'x' * 90}\n" for number in range(MOST_NAMES + 9))
-    folder = put_skill("py", texts={"large.py": "#" * (LARGEST_PYTHON + 1), "names.py": imports})
+    texts = {"dense.py": "a;" * 40_000, "large.py": "#" * (LARGEST_PYTHON + 1), "names.py": imports}
+    folder = put_skill("py", texts=texts)
 
     lines = list(about(snapshot(str(folder))))
 
-    assert "large.py is too large to look into" in lines
+    assert {"dense.py is too large to look into", "large.py is too large to look into"} < set(lines)
     (told,) = [line for line in lines if line.startswith("imports ")]
     assert told.endswith(" and 9 more")
     assert len(told) < MOST_NAMES * 70

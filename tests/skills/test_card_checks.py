@@ -116,6 +116,7 @@ def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path
     (one,) = found(tmp_path, {})
 
     assert one.startswith("FR168 SKILL.md")
+    assert "the card cannot be read: it is a directory" in one
 
 
 @pytest.mark.parametrize(

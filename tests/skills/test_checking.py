@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.sandbox import BUNDLED, SMALL, project_skills, put_python, put_skill
+from support.sandbox import BUNDLED, SMALL, flow, project_skills, put_python, put_skill
 
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import UsageError
@@ -150,3 +150,24 @@ def test_many_different_mistakes_are_reported_together_each_with_place_and_remed
         assert finding.severity in {"error", "warning"}
     lines = [int(finding.place.partition(":")[2].partition(":")[0]) for finding in found.findings]
     assert set(lines) >= {2, 3, 5, 6, 7, 8, 9, 10}
+
+
+def test_a_file_that_is_too_large_is_told_by_its_place_in_the_folder() -> None:
+    folder = put_skill("small")
+    with (folder / "workflow.yaml").open("wb") as file:
+        file.truncate(3 * 1024**3)
+
+    ((finding,),) = (report.findings for report in check("small"))
+
+    assert (finding.code, finding.place) == ("FR100", "workflow.yaml")
+    assert f"{folder}/workflow.yaml: error FR100" in flow("check", "small").out
+
+
+def test_python_of_more_words_than_are_read_is_told_so_and_not_called_none() -> None:
+    folder = put_python("py", before="")
+    (folder / "workflow.py").write_text("a;" * 40_000)
+
+    ((finding,),) = ([each for each in report.findings if each.code == "FR100"] for report in check("py"))
+
+    assert finding.message == "the file has more than 65536 words and signs"
+    assert finding.remedy == "make it smaller"
