@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowrail.formatters.data import example_text, in_short
-from flowrail.formatters.escape import one_line, visible
+from flowrail.formatters.escape import LONGEST_LINE, one_line, visible
 from flowrail.formatters.told import (
     FACTS_FILE,
     FINDING,
@@ -18,6 +18,9 @@ from flowrail.formatters.told import (
 )
 from flowrail.machines.guidance import Guidance, Way, wants_of
 from flowrail.machines.wording import in_words, shortened
+
+WIDEST = 120
+"""So wide a column of a table is made: one long cell does not fill every row with blanks."""
 
 
 def render(guidance: Guidance) -> str:
@@ -171,9 +174,9 @@ def standing(guidance: Guidance) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return rows under a head, in columns as wide as they need to be."""
-    cells = [[one_line(str(cell)) for cell in row] for row in [head, *rows]]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    """Return rows under a head, in columns as wide as they need to be, within reason."""
+    cells = [[shortened(one_line(str(cell)), LONGEST_LINE) for cell in row] for row in [head, *rows]]
+    widths = [min(WIDEST, max(len(row[column]) for row in cells)) for column in range(len(head))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in cells

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.data import example_text
-from flowrail.formatters.escape import one_line
+from flowrail.formatters.escape import LONGEST_LINE, one_line
 from flowrail.formatters.text import table
+from flowrail.machines.wording import shortened
 
 
 def render(item: Mapping[str, Any]) -> str:
     """Return what `shelf.show` gives as text."""
-    about = one_line(item["description"])
+    about = shortened(one_line(item["description"]), LONGEST_LINE)
     count = item["total_steps"]
     parts = [f"{one_line(item['name'])} · {count} step{'s' if count != 1 else ''} · {_source(item)}\n{about}"]
     if item["params"]:

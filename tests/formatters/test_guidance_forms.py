@@ -376,6 +376,13 @@ def test_a_table_is_as_wide_as_its_cells() -> None:
     assert text.table(["a", "bb"], [["ccc", "d\ne"], ["f", ""]]) == "a    bb\nccc  d e\nf"
 
 
+def test_one_long_cell_neither_fills_the_other_rows_nor_goes_on_without_end() -> None:
+    first, *rest = text.table(["a", "b"], [["x" * 50_000, "y"], ["z", "y"]]).splitlines()[1:]
+
+    assert first == f"{'x' * 3_999}…  y"
+    assert rest == [f"z{' ' * text.WIDEST} y"]
+
+
 def test_golden_files_are_all_used() -> None:
     folder = Path(__file__).parents[1] / "golden" / "guidance"
 
