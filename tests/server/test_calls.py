@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree as ET
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,6 +128,23 @@ def test_in_a_text_commands_become_calls_and_the_rest_stays() -> None:
     assert '"facts": {"x": "a &amp; b"}' in shown
     assert f'`step {{"session": "{ID}"}}` goes on; myflow step x; ' in shown
     assert shown.endswith("see flow trust a-skill.")
+
+
+def test_in_an_attribute_a_command_becomes_a_call_and_the_markup_stays_whole() -> None:
+    where = STORE.replace(" ", "")
+    text = f'<needs_user_input answer="flow answer {ID} q=OPTION --store {where}"><text>Which?</text></needs_user_input>'
+    root = ET.fromstring(in_calls(text, where, markup=True))  # noqa: S314 - our own
+
+    assert root.attrib["answer"] == f'answer {{"session": "{ID}", "answers": {{"q": "OPTION"}}}}'
+    assert in_calls(text, "/other", markup=True) == text
+
+
+def test_what_lists_sessions_skills_or_targets_has_its_call_where_it_is_named() -> None:
+    text = "`flow sessions --all`, `flow sessions`, `flow list`, `flow show a/b`, `flow handoff targets`; a flow list"
+
+    assert in_calls(text, STORE, markup=False) == (
+        '`status {}`, `status {}`, `discover {}`, `discover {}`, `discover {"what": "targets"}`; a flow list'
+    )
 
 
 def test_beside_every_command_in_data_stands_its_call() -> None:

@@ -138,6 +138,7 @@ def test_wrong_arguments_are_refused_with_what_is_taken(tool: str, arguments: di
 def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: Tools) -> None:
     assert tools.refused("start", skill="nosuch")["code"] == "UNKNOWN_SKILL"
     assert tools.refused("step", session="../../etc")["code"] == "UNKNOWN_SESSION"
+    assert "`status {}`" in tools.refused("step", session="../../etc")["hint"]
     assert tools.refused("step")["code"] == "NO_OPEN_SESSION"
     assert tools.refused("step", outcome="ok")["code"] == "USAGE"
     assert tools.refused("step", facts={"a": 1})
@@ -350,6 +351,16 @@ def test_when_the_host_closes_its_input_the_server_ends() -> None:
         check=False, timeout=30,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_server_collects_its_garbage_and_a_command_does_not() -> None:
+    watch = "import atexit, gc, sys; atexit.register(lambda: sys.stderr.write(str(gc.isenabled())))"
+    for words, said in ((["mcp"], "True"), (["schema", "workflow"], "False")):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{watch}\n{ENTRY}", *words], input="", env=clean_environment(),
+            capture_output=True, text=True, check=False, timeout=30,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, said)
 
 
 def test_without_the_extra_the_refusal_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

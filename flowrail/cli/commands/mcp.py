@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from importlib.util import find_spec
 
@@ -42,4 +43,5 @@ def command(folder: str | None, store: str | None, roots: tuple[str, ...]) -> No
     from flowrail.cli.server.standing import place
     from flowrail.cli.server.wire import serve  # brings asyncio, before the engine would have it stood in for
 
+    gc.enable()  # a command does without the collector, a server lives for long
     serve(place(store=store, roots=roots))

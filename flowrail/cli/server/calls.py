@@ -13,12 +13,16 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from flowrail.formatters.escape import xml_text
+from flowrail.formatters.escape import xml_attribute, xml_text
 from flowrail.machines.definition import DONE, REPORTABLE
 
 _COMMAND = re.compile(
     r"(?<![\w/.-])flow (?:step|start|resume|status|claim|finish|ask|answer|finding add|handoff)\b[^\n<`]*"
 )
+_LISTED = re.compile(r"`flow (sessions(?: --all)?|list|show [\w/-]+|handoff targets)`")
+_LISTS = {"sessions": "status {}", "list": "discover {}", "show": "discover {}"}
+_TARGETS = 'discover {"what": "targets"}'
+"""What lists sessions, skills and targets; of others as they are named in messages."""
 _OPTIONS = {
     "--session": "session",
     "--token": "token",
@@ -60,14 +64,22 @@ def in_calls(text: str, store: str, *, markup: bool) -> str:
     """Return *text* with every command of ours that stands in it as the call of a tool."""
 
     def call(found: re.Match[str]) -> str:
-        command = found.group().rstrip()
-        behind = found.group()[len(command) :]
+        whole = found.group()
+        in_attribute = markup and text[: found.start()].endswith('="')
+        command = (whole.partition('"')[0] if in_attribute else whole).rstrip()
+        behind = whole[len(command) :]
         made = call_of(html.unescape(command) if markup else command, store)
         if made is None:
-            return found.group()
-        return (xml_text(made.said) if markup else made.said) + behind
+            return whole
+        escaped = xml_attribute if in_attribute else xml_text
+        return (escaped(made.said) if markup else made.said) + behind
 
-    return _COMMAND.sub(call, text)
+    return _COMMAND.sub(call, _LISTED.sub(_listing, text))
+
+
+def _listing(found: re.Match[str]) -> str:
+    verb = found.group(1).split()[0]
+    return f"`{_LISTS.get(verb, _TARGETS)}`"
 
 
 def with_calls(data: Any, store: str) -> Any:

@@ -199,8 +199,11 @@ def discover(place: Place, given: Given) -> Told:
     world = place.world()
     if given.get("what", "skills") == "skills":
         items = shelf.items(world.roots)
-        rows = [[each["name"], str(each["total_steps"]), _first(each["description"])] for each in items]
-        return Told(table(["skill", "steps", "what for"], rows), {"skills": items})
+        rows = [
+            [each["name"], str(each["total_steps"]), _takes(each["params"]), _first(each["description"])]
+            for each in items
+        ]
+        return Told(table(["skill", "steps", "params", "what for"], rows), {"skills": items})
     at = place.desk()
     found = at.discover()
     session = world.store.read(given["session"]).session if given.get("session") else None
@@ -287,6 +290,11 @@ def _needed(given: Given, name: str, action: str) -> str:
     if value is None:
         raise UsageError(f"`{action}` needs `{name}`", hint=f"give `{name}` too", argument=name)
     return str(value)
+
+
+def _takes(params: list[dict[str, Any]]) -> str:
+    """Return the names of parameters, those that have to be given without brackets."""
+    return " ".join(each["name"] if each.get("required") else f"[{each['name']}]" for each in params)
 
 
 def _first(text: str) -> str:
