@@ -23,7 +23,7 @@ def run(event: str) -> int:
     try:
         sys.stdout.write(f"{told}\n")
         sys.stdout.flush()
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError):  # without a standard output Python has none to write to
         _give_up_output()
     return EXIT
 

@@ -16,6 +16,9 @@ add these lines to AGENTS.md, or to the file of instructions that the host reads
     A turn ends when the procedure has, or when it waits for the user.
 
 The MCP server, `flow mcp`, offers the same commands as tools to every host that takes MCP servers."""
+NONE_ELSEWHERE = (
+    "nothing of flow stands in such a host's settings; take its lines out of the host's file of instructions"
+)
 _CODEX = "Codex runs hooks only after a person has looked at them: type /hooks there."
 
 

@@ -294,6 +294,16 @@ def test_a_process_answers_whatever_its_streams_are(event: str, session: Path) -
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_process_that_was_started_without_a_stream_ends_well(closed: str, session: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-c", ENTRY, "hook", "stop"],
+        input=json.dumps(SAID["stop"]("stop")), env=dict(os.environ), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_where_the_folder_is_gone_a_process_answers(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     code = f"import os; os.mkdir({str(gone)!r}); os.chdir({str(gone)!r}); os.rmdir({str(gone)!r})"

@@ -7,7 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.commands.hook.options import host, where
 from flowrail.cli.here import Here
-from flowrail.formatters.hooks import data, difference, uninstalled
+from flowrail.formatters.hooks import NONE_ELSEWHERE, data, difference, uninstalled
 from flowrail.hosts import setup
 
 
@@ -22,6 +22,9 @@ def command(host: str, to: str, dry_run: bool, as_json: bool) -> None:
     Hooks of others stay. Where nobody changed the settings since, they are byte for byte as they
     were before; a file that was made for our hooks is deleted.
     """
+    if host == setup.OTHER:
+        output.data({"hooks": [], "instructions": NONE_ELSEWHERE}) if as_json else output.text(NONE_ELSEWHERE)
+        return
     here = Here()
     place = setup.place(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
     done = setup.uninstall(place, here.state, dry_run=dry_run)
