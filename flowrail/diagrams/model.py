@@ -87,7 +87,8 @@ class Arrow(NamedTuple):
 class Stop(NamedTuple):
     """One record of a session: what was reported where, where it led, and how long it took.
 
-    ``besides`` is what a record tells that is no move: of which work, question or finding it is.
+    ``besides`` is what a record tells that is no move: of which work, question or finding it is. ``begun`` is
+    how often each step had been entered then, where that does not follow from the records before.
     """
 
     seq: int
@@ -105,6 +106,7 @@ class Stop(NamedTuple):
     capped: bool = False
     facts: Mapping[str, Any] = Frozen()
     besides: str = ""
+    begun: Mapping[str, int] | None = None
 
 
 class Work(NamedTuple):

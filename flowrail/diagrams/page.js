@@ -121,11 +121,13 @@
   };
 
   function at(record) {
-    const visits = {}, taken = {}, seen = session.path.slice(0, record + 1), last = seen[seen.length - 1];
+    let visits = {};
+    const taken = {}, seen = session.path.slice(0, record + 1), last = seen[seen.length - 1];
     const enter = (id) => { if (id) visits[id] = (visits[id] || 0) + 1; };
     seen.forEach((stop, number) => {
       for (const [one, two] of stop.way) taken[`${one}\n${two}`] = (taken[`${one}\n${two}`] || 0) + 1;
-      if (stop.way.length) enter(stop.way[stop.way.length - 1][1]);
+      if (stop.begun) visits = { ...stop.begun };
+      else if (stop.way.length) enter(stop.way[stop.way.length - 1][1]);
       else if (!number || stop.to !== seen[number - 1].to) enter(stop.to);
     });
     const here = last.status === "active" || last.status === "waiting" || last.status === "open" ? last.to : null;

@@ -158,7 +158,8 @@ def _session(picture: Picture) -> Mapping[str, Any]:
     assert picture.trace is not None  # noqa: S101 - asked before
     told = trace_data(picture, picture.trace)
     more = [
-        {"way": [list(pair) for pair in stop.way], "besides": stop.besides} for stop in picture.trace.stops
+        {"way": [list(pair) for pair in stop.way], "besides": stop.besides, "begun": stop.begun}
+        for stop in picture.trace.stops
     ]
     return {"path": [{**stop, **also} for stop, also in zip(told["path"], more, strict=True)]}
 

@@ -10,7 +10,7 @@ from flowrail.diagrams.extract import end_id
 from flowrail.diagrams.model import Kind, Picture, Stop, Trace, Work
 from flowrail.diagrams.words import line
 from flowrail.machines.ledger import Record
-from flowrail.machines.session import FAILED, Move
+from flowrail.machines.session import FAILED, Move, Session
 
 _PLAIN = frozenset({"dispatch", "outcome", "finding", "reason"})
 _TOLD = ("dispatch", "outcome", "questions", "answers", "finding", "from", "to", "at", "reason")
@@ -23,11 +23,20 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
     seconds: dict[str, float] = {}
     taken: Counter[tuple[str, str]] = Counter()
     work: dict[str, tuple[Work, ...]] = {}
-    since, last = "", None
+    since = ""
+    last: Session | None = None
+    visits: Counter[str] = Counter()
     for record in records:
-        last = record.session
+        before, last = last.step if last is not None else None, record.session
         move = last.last if record.kind == "move" else None
         stop = _stop(record, move, _seconds(since, record.at) if move else None)
+        if not stops or record.kind == "migrate":
+            stop = stop._replace(begun=dict(last.visits))
+            visits = Counter(last.visits)
+        elif stop.way:
+            visits[stop.way[-1][1]] += 1
+        elif last.step is not None and last.step != before:
+            visits[last.step] += 1
         stops.append(stop)
         taken.update(stop.way)
         if record.session.step is not None and record.session.dispatches:
@@ -37,10 +46,6 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
         since = record.at if not record.seq or record.kind in {"move", "rewind"} else since
     if last is None:
         return picture
-    visits = dict(last.visits)
-    ended = next((stop.way[-1][1] for stop in reversed(stops) if stop.way), None)
-    if last.step is None and ended is not None:
-        visits[ended] = 1
     left = _ahead(picture, last.step) if last.is_open and last.step is not None else frozenset[str]()
     current = last.step if last.is_open else None
     trace = Trace(last.id, last.status, current, visits, seconds, taken, left, tuple(stops), work=work)

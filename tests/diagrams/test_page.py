@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from support.chromium import Tab
 from support.pictures import FEW, ODD, sprawling
-from support.records import records
+from support.records import at, records
 from support.workflows import linear, loop, step, workflow
 
 from flowrail.diagrams.document import Drawn
@@ -21,6 +21,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.page import render
 from flowrail.diagrams.trace import with_trace
 from flowrail.machines.definition import Definition, Delegation, OptionDef, QuestionDef, Variant
+from flowrail.machines.ledger import Record
 from flowrail.machines.params import Arg
 from flowrail.machines.session import Report
 
@@ -284,6 +285,21 @@ def test_a_session_is_scrubbed_through(page: Page) -> None:
     assert page.tab.run("document.querySelectorAll('.lines .taken').length") == 3
     assert "here" in page.classes("last")
     assert not page.tab.complaints()
+
+
+def test_what_the_page_counts_is_what_is_written_in_it_also_after_going_back(page: Page) -> None:
+    made = linear("one", "two", "three")
+    taken = records(made, "ok", "ok")
+    forked = [taken[1]._replace(seq=0, kind="fork"), taken[2]._replace(seq=1)]
+    back = Record(3, "rewind", at(600), "me", taken[0].session._replace(revision=3), {"from": 2}, "", "")
+    told = "[...document.querySelectorAll('.tag.state')].map(each => each.textContent)"
+
+    for journal in ([*taken, back], forked):
+        page.open(Drawn(made, with_trace(picture(made), journal)))
+        shown = page.tab.run(told)
+        written = re.findall(r'"tag state [a-z]+">([^<]*)<', page.file.read_text(encoding="utf-8"))
+        assert shown == written
+        assert sum("entered" in each for each in shown) == 3
 
 
 def test_workflows_that_agents_run_are_a_click_away(page: Page) -> None:

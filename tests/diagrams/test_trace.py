@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.records import records
+from support.records import at, records
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams import dot, mermaid, svg
@@ -13,6 +13,7 @@ from flowrail.diagrams.document import Drawn, as_markdown, as_restructured, stan
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.trace import with_trace
+from flowrail.machines.ledger import Record
 from flowrail.machines.workflow import Workflow
 
 
@@ -61,6 +62,32 @@ def test_a_session_that_ended_is_at_its_end() -> None:
     assert states["look:completed"] == "off"
     assert trace.current is None
     assert standing(seen) == "Session dull-a1b2c3: completed, after 2 moves."
+
+
+def test_a_step_that_was_left_by_going_back_was_entered_and_is_done() -> None:
+    made = workflow(step("first", next={"ok": "second"}), step("second", next={"ok": "last"}), step("last"))
+    taken = records(made, "ok", "ok")
+    back = taken[0].session._replace(revision=3)
+    gone = Record(3, "rewind", at(600), "me", back, {"from": 2, "to": 0}, "", "")
+    trace = with_trace(picture(made), [*taken, gone]).trace
+    assert trace is not None
+
+    assert trace.visits == {"first": 2, "second": 1, "last": 1}
+    assert {node.id: trace.state(node) for node in picture(made).nodes if node.is_step} == {
+        "first": "here",
+        "second": "done",
+        "last": "done",
+    }
+
+
+def test_a_session_that_began_in_the_midst_brings_its_visits() -> None:
+    made = workflow(step("first", next={"ok": "second"}), step("second", next={"ok": "last"}), step("last"))
+    second = records(made, "ok")[1]._replace(seq=0, kind="fork")
+    trace = with_trace(picture(made), [second]).trace
+    assert trace is not None
+
+    assert trace.visits == {"first": 1, "second": 1}
+    assert trace.stops[0].begun == {"first": 1, "second": 1}
 
 
 def test_steps_that_were_passed_over_lie_on_the_way() -> None:
