@@ -104,9 +104,10 @@ def step_again(world: World, address: str, params: Sequence[str] = ()) -> Answer
     if kept is None:
         return begin(world, address, params)
     if params:
+        given = (part for each in params for part in ("-p", each))
         raise UsageError(
             f"session `{kept.session.id}` of `{address}` is open, and its parameters are fixed",
-            hint=f"leave -p out, or begin another: {command('start', address, store=world.shown_store)}",
+            hint=f"leave -p out, or begin another: {command('start', address, *given, store=world.shown_store)}",
             session=kept.session.id,
         )
     return _look(world, kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -130,11 +131,14 @@ def test_a_step_shown_again_tells_since_when_and_how_to_begin_another() -> None:
 def test_parameters_of_an_open_session_are_fixed() -> None:
     session = told("step", "asking", "-p", "topic=login")["session"]
 
-    status, error = refused("step", "asking", "-p", "topic=other")
+    status, error = refused("step", "asking", "-p", "topic=another one", "-p", "size=2")
 
     assert (status, error["code"]) == (2, "USAGE")
     assert error["message"] == f"session `{session}` of `asking` is open, and its parameters are fixed"
-    assert error["hint"] == "leave -p out, or begin another: flow start asking"
+    leave, begin = error["hint"].split(": ", 1)
+    assert leave == "leave -p out, or begin another"
+    assert begin == "flow start asking -p 'topic=another one' -p size=2"
+    assert told(*shlex.split(begin)[1:])["params"] == {"topic": "another one", "size": 2}
 
 
 def test_a_new_session_is_begun_where_the_last_one_ended() -> None:
