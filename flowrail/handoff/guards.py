@@ -14,7 +14,7 @@ from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.discovery.index import Discovery
 from flowrail.errors import FlowError
-from flowrail.handoff import adapters, chain, checking, health, transfer
+from flowrail.handoff import adapters, chain, checking, health, integrity, transfer
 from flowrail.handoff.building import fact_for
 from flowrail.handoff.desk import Desk
 from flowrail.handoff.lifecycle import CHECKS
@@ -35,7 +35,8 @@ from flowrail.handoff.selection import card_digest
 class Check(NamedTuple):
     """How one guard was answered: its name, whether it holds, what was seen, whether that can be mended.
 
-    ``missing`` are fields that lack, ``facts`` those that would fill or mend them.
+    ``missing`` are fields that lack, ``facts`` those that would fill or mend them, ``heavy`` those that
+    should stand in files.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Check(NamedTuple):
     mendable: bool = True
     missing: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
+    heavy: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
         """Return it as plain data, for the record."""
@@ -99,7 +101,10 @@ def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, 
     recoverable = all(each.mendable for each in wrong)
     facts = dict.fromkeys(fact for each in wrong for fact in each.facts)
     given = "".join(f" -s {fact}=…" for fact in facts)
-    hint = f"{'give what is wanting' if given else 'mend that'}: {again}{given}"
+    heavy = [fact for each in wrong for fact in each.heavy]
+    given += "".join(f" -s {fact}= -s {fact}_file=…" for fact in heavy)
+    what = "write it into a file and name that" if heavy else "give what is wanting" if given else "mend that"
+    hint = f"{what}: {again}{given}"
     return kind(
         f"the handoff to `{handoff.target}` is refused: {'; '.join(each.told for each in wrong)}",
         hint=hint if recoverable else "this cannot be mended: choose another target, or another `--schema`",
@@ -173,7 +178,18 @@ def _fit(case: Case) -> Check:
     missing = tuple(each.field for each in found if each.kind == MISSING)
     told = "; ".join(map(str, found)) or "whole, in time, without mistakes"
     facts = dict.fromkeys(fact_for(each.field) for each in found if _is_reported(each.field))
-    return Check("payload_fit", not found, told, missing=missing, facts=tuple(facts))
+    return Check(
+        "payload_fit", not found, told, missing=missing, facts=tuple(facts), heavy=_heavy(case.payload)
+    )
+
+
+def _heavy(payload: Payload) -> tuple[str, ...]:
+    """Return the facts that make a payload too large, as far as no field of its own holds them."""
+    if payload.version != "3.0":
+        return ()
+    before = "payload.working.facts."
+    parts = integrity.heaviest(payload.handoff)
+    return tuple(part.removeprefix(before) for part in parts if part.startswith(before))
 
 
 def _is_reported(field: str) -> bool:

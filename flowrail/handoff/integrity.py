@@ -113,8 +113,19 @@ def too_much(handoff: Mapping[str, Any]) -> str:
     """Say what to move to a file where a 3.0 payload is too large, or nothing where it is not."""
     counted = tiers(handoff)
     total = sum(counted.values())
-    if total <= MOST_TOKENS:
+    parts = heaviest(handoff)
+    if not parts:
         return ""
+    named = ", ".join(f"`{part}` ({number})" for part, number in parts.items())
+    by_tier = ", ".join(f"{tier} {number}" for tier, number in counted.items() if number)
+    return f"has {total} tokens ({by_tier}), {MOST_TOKENS} are the most; move to a file: {named}"
+
+
+def heaviest(handoff: Mapping[str, Any]) -> dict[str, int]:
+    """Return the tokens of the largest parts of a 3.0 payload that is too large, nothing where it is not."""
+    total = sum(tiers(handoff).values())
+    if total <= MOST_TOKENS:
+        return {}
     parts = {
         f"payload.{tier}.{key}": tokens(value)
         for tier in TIERS
@@ -124,9 +135,7 @@ def too_much(handoff: Mapping[str, Any]) -> str:
     facts = _items(get(handoff, "payload.working.facts"))
     parts |= {f"payload.working.facts.{key}": tokens(value) for key, value in facts}
     largest = sorted(parts, key=lambda part: (-parts[part], part))[:3]
-    named = ", ".join(f"`{part}` ({parts[part]})" for part in largest)
-    by_tier = ", ".join(f"{tier} {number}" for tier, number in counted.items() if number)
-    return f"has {total} tokens ({by_tier}), {MOST_TOKENS} are the most; move to a file: {named}"
+    return {part: parts[part] for part in largest if part == largest[0] or parts[part] * 100 >= total}
 
 
 def _items(value: Any) -> list[tuple[str, Any]]:

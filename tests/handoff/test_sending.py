@@ -500,7 +500,15 @@ def test_too_many_tokens_are_refused_with_what_to_move() -> None:
     )
 
     assert status == 6
-    assert "move to a file: `payload.working.facts.evidence`" in error["message"]
+    assert error["message"].endswith("move to a file: `payload.working.facts.evidence` (2251)")
+    handoff = error["details"]["handoff"]
+    again = f"flow handoff retry {handoff} -s evidence= -s evidence_file=…"
+    assert error["hint"] == f"write it into a file and name that: {again}"
+
+    Path("evidence.txt").write_text("x" * 9000)
+    sent = told(*again.removeprefix("flow ").replace("…", "evidence.txt").split())
+
+    assert [each["name"] for each in payload_of(sent)["payload"]["session"]["artifacts"]] == ["evidence.txt"]
 
 
 def test_what_cannot_be_written_as_a_payload_is_refused() -> None:
