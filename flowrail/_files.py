@@ -464,7 +464,10 @@ def _timed_out(fd: int, what: str) -> LockTimeoutError:
     pid, since = _holder(fd)
     by = f"process {pid} since {since}" if pid else "another process"
     return LockTimeoutError(
-        f"{what} is held by {by}", hint="wait for it to end and try again", pid=pid, since=since
+        f"{what} is held by {by}",
+        hint="nothing was changed; wait for it to end, then run the same command again",
+        pid=pid,
+        since=since,
     )
 
 

@@ -68,6 +68,15 @@ wait = click.option(
     metavar="SECONDS",
     help="How long to wait for the session's lock.",
 )
+wait_in_a_crowd = click.option(
+    "--wait",
+    type=float,
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the session's lock.",
+)
+"""For what the agents of one step run all at once, on whatever machine."""
 where = click.option(
     "--to",
     default="project",

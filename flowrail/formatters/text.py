@@ -82,7 +82,7 @@ def _dispatches(guidance: Guidance) -> str:
             lines.append(f"    {_result(each.result)}")
         if each.status != "done" or each.again:
             line = (each.cancel if join.met else None) or each.resume or each.command
-            lines.append(f"    {visible(line)}")
+            lines += [f"    {visible(line)}"] if line else []  # a preview has none
     return "\n".join(lines)
 
 

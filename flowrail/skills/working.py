@@ -28,7 +28,7 @@ from flowrail.machines.guidance import command, guide
 from flowrail.machines.hosted import bound
 from flowrail.machines.judgement import in_context, names_in
 from flowrail.machines.kept import Change, Kept
-from flowrail.machines.refusals import SessionEndedError
+from flowrail.machines.refusals import SessionEndedError, ValuesError
 from flowrail.machines.session import Session
 from flowrail.machines.wording import shortened
 from flowrail.skills.family import finished, reconciled
@@ -258,19 +258,20 @@ def _begin_child(
         )
     opened = open_beside(address, parent, above.kept, world.roots, world.state)
     params = {name: value for name, value in dispatch.vars.items() if value is not None}
-    child = start(
-        opened.workflow,
-        params,
-        session_id=world.store.new_id(address),
-        source=opened.source,
-        now=now,
-        parent={
-            "session": parent.id,
-            "dispatch": dispatch.id,
-            "depth": depth,
-            **({"review": review} if review else {}),
-        },
-    )
+    above_it = {"session": parent.id, "dispatch": dispatch.id, "depth": depth}
+    try:
+        child = start(
+            opened.workflow,
+            params,
+            session_id=world.store.new_id(address),
+            source=opened.source,
+            now=now,
+            parent={**above_it, "review": review} if review else above_it,
+        )
+    except ValuesError as error:  # an agent cannot mend what it was given
+        off = command("finish", parent.id, dispatch.id, "--cancel", store=world.store.path)
+        error.hint = f"stop here and say so; whoever launched this agent calls the work off with `{off}`"
+        raise
     guide(opened.workflow, child, place=world.store.path)
     child = bound(child, world.host)
     return world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id}), opened

@@ -219,3 +219,27 @@ def test_what_a_finding_is_about_is_listed_with_its_version() -> None:
 
     assert lines[0].split() == ["id", "severity", "round", "state", "item", "place", "what"]
     assert [" ".join(line.split()[4:]) for line in lines[1:]] == ["tests few", "few", "tests (version 2) few"]
+
+
+def test_work_that_cannot_begin_names_the_command_that_calls_it_off() -> None:
+    put_lead()
+    begun = told("start", "lead", "-p", 'areas=["a", 3]')
+
+    hint = refused("claim", begun["session"], "d0-2")[1]["hint"]
+
+    line = hint.split("`")[1]
+    assert told(*line.split()[1:])["status"] == "cancelled"
+
+
+def test_a_preview_has_no_empty_lines_for_commands() -> None:
+    put_lead("free", FREE)
+
+    out = flow("preview", "free", "look", "--format", "text").out
+
+    assert "d0-3 explore (depth=2): pending" in out
+    assert not [line for line in out.splitlines() if line and not line.strip()]
+
+
+@pytest.mark.parametrize("verb", ["claim", "finish", "ask", "answer", "finding add", "finding resolve"])
+def test_what_many_agents_run_at_once_waits_for_a_minute(verb: str) -> None:
+    assert "[default:60.0]" in "".join(flow(*verb.split(), "--help").out.split())

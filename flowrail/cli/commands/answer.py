@@ -22,7 +22,7 @@ from flowrail.skills import relaying
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
 @options.form
 @options.store
-@options.wait
+@options.wait_in_a_crowd
 def command(
     session_id: str, answers: tuple[str, ...], reason: str, form: str | None, store: str | None, wait: float
 ) -> None:

@@ -20,7 +20,7 @@ from flowrail.skills import relaying
 @click.option("--token", metavar="T", help="The word that came with the prompt of the work.")
 @options.as_json
 @options.store
-@options.wait
+@options.wait_in_a_crowd
 def command(
     session_id: str, file: str, token: str | None, as_json: bool, store: str | None, wait: float
 ) -> None:

@@ -23,7 +23,7 @@ from flowrail.skills.runs import Answer
 @click.option("--token", metavar="T", help="Go on with what another agent had claimed, by its token.")
 @options.form
 @options.store
-@options.wait
+@options.wait_in_a_crowd
 def command(
     session_id: str,
     dispatch: str,

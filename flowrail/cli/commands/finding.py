@@ -35,7 +35,7 @@ def command() -> None:
 @click.option("--token", metavar="T", help="The word that came with the prompt of the review.")
 @options.as_json
 @options.store
-@options.wait
+@options.wait_in_a_crowd
 def add(
     session_id: str,
     severity: str,
@@ -98,7 +98,7 @@ def list_(session_id: str, as_json: bool, store: str | None) -> None:
 @click.option("--token", metavar="T", help="The word that came with the prompt of the review.")
 @options.as_json
 @options.store
-@options.wait
+@options.wait_in_a_crowd
 def resolve(
     session_id: str,
     finding: str,

@@ -38,7 +38,7 @@ from flowrail.skills import working
 @click.option("--cancel", is_flag=True, help="Call it off instead; needs no token.")
 @options.as_json
 @options.store
-@options.wait
+@options.wait_in_a_crowd
 def command(
     session_id: str,
     dispatch: str,
