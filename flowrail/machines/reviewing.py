@@ -17,6 +17,8 @@ from flowrail.machines.gates import DEFAULT_POLICY, POLICIES, Severity
 from flowrail.machines.session import Session
 
 MOST = 500
+MOST_NAMED = 12
+"""How many of the findings that block a refusal names, each with its beginning."""
 LONGEST = 4_000
 LONGEST_PLACE = 400
 
@@ -242,7 +244,10 @@ def blocking_now(gate: GateDef, session: Session, step_id: str) -> frozenset[str
 def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesError:
     """Return the refusal of an outcome that somebody claims for a gate, with what is on record."""
     judged = verdict(step, session)
-    lines = [f"{each.id} {each.severity} {wording.shortened(each.text)}" for each in judged.blocking]
+    named = judged.blocking[:MOST_NAMED]
+    lines = [f"{each.id} {each.severity} {wording.shortened(each.text)}" for each in named]
+    if left := len(judged.blocking) - len(named):
+        lines.append(f"and {left} more, which `flow finding list {session.id}` has")
     against = f"; against it stand {'; '.join(lines)}" if lines else ""
     return GateDecidesError(
         f"gate `{step.id}` decides from the record and takes nobody's `{outcome}`{against}",

@@ -28,6 +28,7 @@ from flowrail.skills.catalog import (
     BUNDLED,
     OWN_SCOPES,
     Found,
+    UnknownSkillError,
     bundled_folder,
     find,
     named_root,
@@ -86,7 +87,12 @@ def open_beside(
     else:
         beside = [] if source == BUNDLED else [Root(os.path.dirname(place), Scope(source), place)]
         found = find(address, [*beside, *roots])
-    return _opened(found, workflow_file(address, found), state)
+    try:
+        file = workflow_file(address, found)
+    except UnknownSkillError as error:  # it was there when the work was handed out
+        error.hint = f"put the workflow back into {found.folder}, then run the same command again"
+        raise
+    return _opened(found, file, state)
 
 
 def open_session(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str) -> Opened:

@@ -244,3 +244,13 @@ def test_an_approval_that_is_always_refused_asks_at_its_limit_too() -> None:
     ]
     answered = told("answer", begun["session"], "limit=Stop")
     assert told(*answered["next"][0]["command"].split()[1:])["status"] == "failed"
+
+
+def test_of_very_many_findings_a_refusal_names_some_and_where_the_others_are() -> None:
+    agent = Agent()
+    agent.to_gate(*["MUST"] * 15)
+
+    error = refused("step", "loop", "ok", "--session", agent.session)[1]
+
+    assert "F12 MUST a MUST; and 3 more, which `flow finding list" in error["message"]
+    assert len(error["details"]["blocking"]) == 15

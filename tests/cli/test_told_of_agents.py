@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -243,3 +244,19 @@ def test_a_preview_has_no_empty_lines_for_commands() -> None:
 @pytest.mark.parametrize("verb", ["claim", "finish", "ask", "answer", "finding add", "finding resolve"])
 def test_what_many_agents_run_at_once_waits_for_a_minute(verb: str) -> None:
     assert "[default:60.0]" in "".join(flow(*verb.split(), "--help").out.split())
+
+
+@pytest.mark.parametrize("gone", ["lead", "lead/workflows/one.yaml"])
+def test_work_whose_workflow_is_gone_says_where_it_was(gone: str) -> None:
+    put_lead()
+    begun = told("start", "lead")
+    path = Path(".claude/skills") / gone
+    path.rename("elsewhere")
+
+    hint = refused("claim", begun["session"], "d0-1")[1]["hint"]
+    Path("elsewhere").rename(path)
+
+    assert re.fullmatch(
+        r"put the workflow back into \S+/\.claude/skills/lead, then run the same command again", hint
+    )
+    assert told("claim", begun["session"], "d0-1")["step"]["id"] == "first"
