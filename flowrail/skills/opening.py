@@ -59,6 +59,11 @@ class Opened(NamedTuple):
     notes: tuple[str, ...] = ()
     changed: bool = False
 
+    @property
+    def named_root(self) -> str:
+        """The place of a skill that nobody finds without being told it, else nothing."""
+        return os.path.dirname(_folder_of(self.kept)) if self.source == Scope.EXTRA.value else ""
+
 
 def open_skill(address: str, roots: Sequence[Root], state: str) -> Opened:
     """Return the workflow at *address*, loaded; refused where its code may not run."""

@@ -6,6 +6,7 @@ point where anything has happened.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
@@ -439,6 +440,9 @@ def answer_of(
         from_agents=agents,
         now=now,
     )
+    if told.start_command and opened.named_root:
+        begin = shlex.join(("--root", opened.named_root))
+        told = told._replace(start_command=f"{told.start_command} {begin}")
     return Answer(told, (*opened.notes, *notes))
 
 

@@ -141,6 +141,16 @@ def test_parameters_of_an_open_session_are_fixed() -> None:
     assert told(*shlex.split(begin)[1:])["params"] == {"topic": "another one", "size": 2}
 
 
+def test_another_run_of_a_skill_from_a_place_of_its_own_is_begun_by_the_printed_command() -> None:
+    put_skill("far", where=Path("some where"))
+    session = told("start", "far", "--root", "some where")["session"]
+
+    begin = told("resume", session)["start_command"]
+
+    assert begin == f"flow start far --root '{Path.cwd() / 'some where'}'"
+    assert told(*shlex.split(begin)[1:])["session"] != session
+
+
 def test_a_new_session_is_begun_where_the_last_one_ended() -> None:
     first = told("step", "small")
     told(*next_words(first, 1))
