@@ -76,6 +76,7 @@ def command(
     from flowrail.diagrams.document import Drawn
     from flowrail.diagrams.extract import picture
     from flowrail.diagrams.trace import with_trace
+    from flowrail.machines.guidance import command as command_line
     from flowrail.skills import drawing
 
     here = Here(store=store, roots=roots)
@@ -90,8 +91,8 @@ def command(
     for each in subjects:
         if each.mistakes:
             count = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
-            told = f"`{each.workflow.name}` has {count} and is drawn as far as it goes: flow check {each.workflow.name}"
-            output.notes([told])
+            line = command_line("check", each.workflow.name)
+            output.notes([f"`{each.workflow.name}` has {count} and is drawn as far as it goes: {line}"])
     drawn = [Drawn(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects]
     pictures.put(drawn, form, link=link, into=into)
     return 0
