@@ -23,7 +23,7 @@ from flowrail.diagrams import mermaid, svg
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.marked import Marked, blocks, put
 from flowrail.diagrams.table import outcomes_table, params_table, skills_table, steps_table
-from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.locations import Root, Scope, find_project_root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition import Definition
 from flowrail.machines.folder import entry_file
@@ -47,6 +47,12 @@ class NoWorkflowError(DocumentError):
     """It is not said of which workflow a block is to be made."""
 
     code = "BLOCK_WITHOUT_WORKFLOW"
+
+
+class PictureElsewhereError(DocumentError):
+    """A marker names a picture that would lie outside of the page's project."""
+
+    code = "PICTURE_ELSEWHERE"
 
 
 class Made(NamedTuple):
@@ -116,7 +122,7 @@ def page(path: str, roots: Sequence[Root], *, default: str | None = None) -> Pag
         file = ""
         if block.name == "svg":
             workflow, _ = _workflow(path, block, roots, default)
-            file = os.path.join(os.path.dirname(path), _picture_name(block, workflow))
+            file = _picture_file(path, block, workflow)
             beside[file] = svg.render(picture(workflow)) + "\n"
             fresh = fresh and _text_of(file) == beside[file]
         made.append(Made(path, block.name, subject, block.line, fresh, file))
@@ -168,6 +174,21 @@ def _picture_name(block: Marked, workflow: Definition) -> str:
     """Return where the picture of a block lies, as seen from its page: a name that is given, or the workflow's."""
     given = next((word for word in block.words if word.endswith(".svg")), None)
     return given or f"{workflow.name.replace('/', '-')}.svg"
+
+
+def _picture_file(path: str, block: Marked, workflow: Definition) -> str:
+    """Return where the picture of a block is written: nowhere but in the project of its page."""
+    folder, name = os.path.dirname(path), _picture_name(block, workflow)
+    file = os.path.join(folder, name)
+    project = find_project_root(os.path.abspath(folder))
+    into = os.path.realpath(os.path.dirname(os.path.abspath(file)))
+    if os.path.commonpath([project, into]) != project:
+        raise PictureElsewhereError(
+            f"the picture `{name[:80]}` would lie outside of the project",
+            hint=f"name a file below {project}, as seen from the page",
+            place=f"{path}:{block.line}",
+        )
+    return file
 
 
 def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | None) -> tuple[Definition, str]:

@@ -129,6 +129,38 @@ def test_a_skill_that_is_not_there_is_told_with_the_line_of_its_block() -> None:
     assert told["details"]["place"] == "page.md:3"
 
 
+@pytest.mark.parametrize(
+    "place", ["../../far.svg", "{outside}/far.svg", "linked/far.svg", "../linked/far.svg"]
+)
+def test_no_picture_is_written_outside_of_the_project(place: str, tmp_path: Path) -> None:
+    put_skill("small")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    Path("docs").mkdir()
+    Path("linked").symlink_to(outside)
+    Path("docs/linked").symlink_to(outside)
+    page_file = Path("docs/page.md")
+    page_file.write_text(text := marked("svg", f"small {place.format(outside=outside)}"))
+
+    ran = flow("diagram", "--inject", "docs", "--json")
+
+    assert ran.status == 2
+    assert json.loads(ran.out)["error"]["code"] == "PICTURE_ELSEWHERE"
+    assert not list(outside.iterdir())
+    assert not list(Path("..").glob("far.svg"))
+    assert page_file.read_text() == text
+
+
+def test_a_picture_may_lie_in_another_folder_of_the_project() -> None:
+    put_skill("small")
+    Path(".git").mkdir(exist_ok=True)
+    Path("docs").mkdir()
+    Path("docs/page.md").write_text(marked("svg", "small ../pictures/small.svg"))
+
+    assert flow("diagram", "--inject", "docs").status == 0
+    assert Path("pictures/small.svg").is_file()
+
+
 def test_a_misspelt_block_is_refused_and_blocks_of_others_are_left_alone() -> None:
     Path("page.md").write_text(marked("counts") + marked("reference"))
     assert page("page.md", ()).made == ()
