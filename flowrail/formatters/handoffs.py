@@ -104,7 +104,8 @@ def _problem(problem: Mapping[str, Any] | None) -> list[str]:
         return []
     kept = problem.get("payload_preserved")
     lines = [f"failed   {problem['code']}: {line(problem['message'], 400)}"]
-    return lines + ([f"  the payload is kept in {line(kept)}"] if kept else [])
+    lines += [f"  the payload is kept in {line(kept)}"] if kept else []
+    return lines + ([f"  {visible(problem['hint'])}"] if problem.get("hint") else [])
 
 
 def _ways(item: Mapping[str, Any]) -> list[str]:
@@ -113,4 +114,5 @@ def _ways(item: Mapping[str, Any]) -> list[str]:
         if item["receive_command"] != item["invocation"]:
             lines[1:1] = ["Whoever takes over confirms it by:", f"  {visible(item['receive_command'])}"]
         return lines
-    return [f"  {visible(each['command'])}" for each in item["next"]]
+    said = (item["problem"] or {}).get("hint") or ""  # with what a retry needs
+    return [f"  {visible(each['command'])}" for each in item["next"] if each["command"] not in said]

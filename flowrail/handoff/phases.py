@@ -165,7 +165,9 @@ def _fail(
     known = answers or {}
     phase = lifecycle.after(handoff.phase, "refuse", lambda name: bool(known.get(name)))
     document = error.document()["error"]
-    after = handoff._replace(phase=phase, problem=_plain(document), attempts=handoff.attempts + 1)
+    after = handoff._replace(
+        phase=phase, problem=_plain({**document, "hint": error.hint}), attempts=handoff.attempts + 1
+    )
     commit(desk, change, after, note={"code": error.code})
     with suppress(StorageError):
         text = _yaml.dump({"error": _plain(document)})

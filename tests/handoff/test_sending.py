@@ -635,7 +635,8 @@ def test_a_failure_is_told_with_its_checks() -> None:
     text = flow("handoff", "status", handoff).out
     assert "checks   8 of 9 hold" in text
     assert "the payload is kept in" in text
-    assert f"flow handoff retry {handoff}" in text
+    assert f"\n  give what is wanting: flow handoff retry {handoff} -s uncertainties=…\n" in text
+    assert text.count("flow handoff retry") == 1
 
 
 def test_two_senders_at_once_make_one_handoff() -> None:
