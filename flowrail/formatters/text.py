@@ -170,6 +170,10 @@ def standing(guidance: Guidance) -> str:
     ]
     if guidance.next:
         parts.append(_next(guidance))
+    elif (
+        guidance.status in {"active", "waiting"} and not guidance.dispatches
+    ):  # it has lost its work, and that is all there is to tell
+        parts.append(visible("\n".join(guidance.actions)))
     return "\n".join(parts)
 
 

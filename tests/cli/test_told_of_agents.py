@@ -119,6 +119,7 @@ def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:
             ": it is cancelled. Stop here and say so; nothing that is reported now would count."
         )
         assert "flow step" not in out
+        assert "lost its dispatch" in out
 
 
 def test_a_finding_of_an_agent_that_lost_its_work_is_refused_where_there_is_no_gate_too() -> None:
