@@ -270,9 +270,12 @@ class _Reader:
             return signature_of(made, self._literal)
         if not isinstance(made, ast.FunctionDef) or made.decorator_list:
             return None
-        for each in (*made.args.args, *made.args.kwonlyargs):
+        takes = signature_of(made, self._literal)
+        for each in (*made.args.args[1:], *made.args.kwonlyargs):
             self.declared.setdefault(each.arg, each.lineno)
-        return signature_of(made, self._literal)
+            if each.arg not in takes.parameters and each.annotation and "Arg(" in _source(each.annotation):
+                self._unread(_UnreadableError(each, f"what `{each.arg}` takes"))
+        return takes
 
     def _literal(self, node: ast.expr) -> Any:
         try:

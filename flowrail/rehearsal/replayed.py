@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError, TrustError
-from flowrail.formatters.escape import one_line
 from flowrail.formatters.text import table
 from flowrail.machines.definition import Definition
 from flowrail.machines.journal import UnknownSessionError
@@ -15,6 +14,7 @@ from flowrail.machines.judgement import Call, call_plainly
 from flowrail.machines.store import SESSION_ID
 from flowrail.rehearsal.recording import Script, script
 from flowrail.rehearsal.replaying import Parting, replay
+from flowrail.rehearsal.summary import paragraph
 from flowrail.skills.catalog import find, workflow_file
 from flowrail.skills.opening import open_skill
 from flowrail.skills.runs import World
@@ -66,8 +66,8 @@ def text(results: Sequence[Replayed]) -> str:
         return "no session to replay"
     rows = [[each.session, str(each.turns), each.status] for each in results]
     parts = [table(["session", "turns", "result"], rows)]
-    parts += [f"{each.session}: {one_line(each.parting.told)}" for each in results if each.parting]
-    parts += [f"{each.session}: {one_line(each.why)}" for each in results if each.why]
+    parts += [paragraph(each.session, each.parting.told) for each in results if each.parting]
+    parts += [paragraph(each.session, each.why) for each in results if each.why]
     counts = {word: sum(each.status == word for each in results) for word in (SAME, PARTS, SKIPPED)}
     parts.append(", ".join(f"{count} {word}" for word, count in counts.items() if count))
     return "\n\n".join(parts)

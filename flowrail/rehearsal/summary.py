@@ -33,6 +33,12 @@ def data(results: Sequence[Rehearsed]) -> dict[str, Any]:
     }
 
 
+def paragraph(what: str, text: str) -> str:
+    """Return *text* about *what*, the lines that it has below the first indented."""
+    first, *more = text.splitlines() or [""]
+    return "\n".join([f"{what}: {one_line(first)}", *(f"  {one_line(line)}" for line in more)])
+
+
 def _row(result: Rehearsed) -> list[str]:
     covered = result.coverage
     ways = f"{covered.taken} of {len(covered.counts)}" if covered else "-"
@@ -48,7 +54,7 @@ def _row(result: Rehearsed) -> list[str]:
 
 def _trouble(result: Rehearsed) -> Iterator[str]:
     if result.why:
-        yield f"{result.address}: {one_line(result.why)}"
+        yield paragraph(result.address, result.why)
     for each in result.failures[:1]:
         more = len(result.failures) - 1
         others = f" ({more} more walk{'s' if more > 1 else ''} failed)" if more else ""

@@ -228,7 +228,12 @@ def test_what_is_wrong_with_what_a_handler_declares_is_found_in_its_line() -> No
     said = [
         (each.code, lines[int(each.place.split(" ")[0].partition(":")[2]) - 1].strip()[:6]) for each in found
     ]
-    assert said == [("FR122", "mode: "), ("FR110", "StepDe")]
+    unread = [("FR190", "def no"), ("FR190", "def no")]
+    assert said == [*unread, ("FR122", "mode: "), ("FR110", "StepDe")]
+    assert [each.message for each in found[:2]] == [
+        "what `odd` takes is computed, not read",
+        "what `text` takes is computed, not read",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,15 @@ def test_what_cannot_be_loaded_fails(text: str) -> None:
     assert data[RESULTS][0]["why"]
 
 
+def test_every_mistake_of_a_workflow_is_told_on_a_line_of_its_own() -> None:
+    put_skill("small", SMALL.replace("ok: second", "ok: secund, iterate: secnd"))
+
+    out = flow("test", "small").out
+
+    assert "\nsmall: workflow `small` has 3 mistakes\n  workflow.yaml:4: error FR102: " in out
+    assert out.count("\n  workflow.yaml:") == 3
+
+
 def test_a_module_that_raises_fails() -> None:
     put_python("py", before="raise LookupError('no')\n")
     allow("py")
