@@ -149,7 +149,7 @@ def report(
             find(address, world.roots)
             raise NoOpenSessionError(
                 f"no session of `{address}` is open",
-                hint=f"begin one: {command('start', address, store=world.shown_store)}",
+                hint=f"begin one: {_beginning(world, address)}",
                 skill=address,
             )
         session_id = kept.session.id
@@ -289,11 +289,17 @@ def _the_open_one(world: World, address: str) -> Kept | None:
 
 def _in_the_way(world: World, session_id: str, address: str, error: StorageError) -> StorageError:
     """Return the refusal of a damaged session that may be the open one, with the ways around it."""
-    begin = command("start", address, store=world.shown_store)
+    begin = _beginning(world, address)
     history = command("history", session_id, store=world.shown_store)
     error.hint = f"{error.hint}; `{history}` tells what can be read of it, `{begin}` begins another beside it"
     error.details["session"] = session_id
     return error
+
+
+def _beginning(world: World, address: str) -> str:
+    from flowrail.skills.shelf import left_to_give  # reads YAML, which only a refusal does here
+
+    return command("start", address, store=world.shown_store) + left_to_give(address, world.roots)
 
 
 def _one_of(world: World, session: Session, address: str, *outcome: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flowrail.discovery.locations import Root
-from flowrail.errors import DocumentError
+from flowrail.errors import DocumentError, FlowError
 from flowrail.machines import folder
 from flowrail.machines.definition import Definition, QuestionDef, StepDef
 from flowrail.machines.findings import Finding
@@ -44,6 +44,15 @@ def definition_of(address: str, roots: Sequence[Root]) -> tuple[Definition, tupl
     """Return a workflow as far as it can be read without running anything, and what was found."""
     loaded = folder.read(workflow_file(address, find(address, roots)))
     return loaded.definition, loaded.findings
+
+
+def left_to_give(address: str, roots: Sequence[Root]) -> str:
+    """Return the options that a start of that workflow cannot do without, their values left open."""
+    try:
+        definition, _ = definition_of(address, roots)
+    except FlowError:
+        return ""
+    return "".join(f" -p {name}=…" for name, arg in definition.params.items() if arg.required)
 
 
 def _item(found: Found) -> dict[str, Any]:

@@ -333,6 +333,7 @@ def test_a_report_without_a_session_says_how_to_begin_one() -> None:
 
     assert (status, error["code"]) == (4, "NO_OPEN_SESSION")
     assert error["hint"] == "begin one: flow start small"
+    assert refused("step", "planner", "ok")[1]["hint"] == "begin one: flow start planner -p task=…"
 
 
 def test_a_report_after_the_end_is_refused() -> None:
