@@ -2,8 +2,8 @@
 
 `locations` reads it off the files wherever it can. What is left is a repository with a `.git` folder
 of its own that lies inside another one: an old submodule, or merely a clone. The answer stands in the
-outer repository's index, so git is started once, with a time limit and without the hooks that the
-repository itself may have configured.
+outer repository's index, so git is started once, with a time limit, and nothing that the repository
+itself has configured is started by it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,34 @@ _SUBMODULE = b"160000 "
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
+#: Git without what a repository may have it start: a monitor of files, hooks.
+COMMAND = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+def environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for git in somebody's repository.
+
+    Nothing is fetched: an object that is not there would be, in a partial clone, by whatever program
+    the repository names for its remote.
+    """
+    own = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+    alone = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0"}
+    return {**own, **alone, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
+
+
 class AskGit:
     """Asks git, with the environment it is to have; see `locations.AskGit`."""
 
     def __init__(
         self, environ: Mapping[str, str], *, limit: float = LIMIT, run: Run = subprocess.run
     ) -> None:
-        own = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
-        self._environ = {**own, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
+        self._environ = environment(environ)
         self._limit = limit
         self._run = run
 
     def __call__(self, inner: str, outer: str) -> tuple[bool, str]:
         """Return whether *inner* is a submodule of *outer*, and what kept git from saying so."""
-        command = ["git", "-c", "core.fsmonitor=false", "-C", outer, "ls-files", "--stage", "-z", "--"]
+        command = [*COMMAND, "-C", outer, "ls-files", "--stage", "-z", "--"]
         try:
             done = self._run(
                 [*command, os.path.relpath(inner, outer)],

@@ -6,11 +6,13 @@ import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
+from flowrail.discovery.git import COMMAND, environment
 from flowrail.errors import UsageError
 
 LIMIT = 20.0  # seconds
 LARGEST = 1_000_000
 MOST = 2_000
+LARGEST_WHOLE = 16_000_000
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
@@ -25,8 +27,7 @@ class Revision:
 
     def __init__(self, name: str, environ: Mapping[str, str], *, run: Run = subprocess.run) -> None:
         self.name = name
-        own = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
-        self._environ = {**own, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
+        self._environ = environment(environ)
         self._run = run
 
     def paths(self, folder: str) -> list[str]:
@@ -38,11 +39,19 @@ class Revision:
         """Return the files below *folder* at the revision by their paths in it; large ones are left out."""
         listed = self._git(folder, "ls-tree", "-r", "-l", "-z", self.commit(folder), "--", ".")
         found: dict[str, str] = {}
+        whole = 0
         for entry in listed.split(b"\0")[:MOST]:
             about, _, path = entry.partition(b"\t")
             mode, kind, blob, size = (*about.decode("ascii").split(), "", "", "", "")[:4]
-            if kind == "blob" and mode != "120000" and size.isdigit() and int(size) <= LARGEST:
+            if kind != "blob" or mode == "120000":
+                continue
+            if not size.isdigit():  # nothing is fetched by looking
+                raise self._unknown("is here in part only", "fetch all of it: git fetch --refetch")
+            if int(size) <= LARGEST:
+                whole += int(size)
                 found[os.fsdecode(path)] = blob
+            if whole > LARGEST_WHOLE:
+                raise self._unknown(f"holds more than {LARGEST_WHOLE} bytes there", "name a smaller folder")
         return self._contents(folder, found)
 
     def commit(self, folder: str) -> str:
@@ -65,7 +74,7 @@ class Revision:
         return contents
 
     def _git(self, folder: str, *words: str, given: bytes | None = None) -> bytes:
-        command: Sequence[str] = ["git", "-c", "core.fsmonitor=false", "-C", folder, *words]
+        command: Sequence[str] = [*COMMAND, "-C", folder, *words]
         try:
             done = self._run(
                 command, input=given, capture_output=True, timeout=LIMIT, env=self._environ, check=False
@@ -79,7 +88,5 @@ class Revision:
             raise self._unknown(f"is not known to git in {folder}{f': {told}' if told else ''}")
         return done.stdout
 
-    def _unknown(self, what: str) -> NoRevisionError:
-        return NoRevisionError(
-            f"`{self.name[:80]}` {what}", hint="name a commit, a tag or a branch", revision=self.name[:80]
-        )
+    def _unknown(self, what: str, hint: str = "name a commit, a tag or a branch") -> NoRevisionError:
+        return NoRevisionError(f"`{self.name[:80]}` {what}", hint=hint, revision=self.name[:80])
