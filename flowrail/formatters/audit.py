@@ -67,6 +67,7 @@ def _handoff(each: Mapping[str, Any]) -> str:
         f"  failed at {failed['at']}: {line(failed['code'])}: {line(failed['message'], 400)}"
         for failed in each["failures"]
     ]
+    about += [f"  called off: {line(why)}" for why in called_off(each)]
     about += [
         f"  {'holds' if check['holds'] else 'FAILS'} {check['name']}: {line(check['told'], 160)}"
         for check in each["checks"]
@@ -123,3 +124,9 @@ def _trace(each: Mapping[str, Any]) -> str:
 
 def _indented(text: str) -> Sequence[str]:
     return [f"  {each}" for each in text.splitlines()]
+
+
+def called_off(each: Mapping[str, Any]) -> list[str]:
+    """Return why a handoff was called off, where somebody said so."""
+    notes = [event["note"] for event in each["events"] if event["kind"] == "cancel"]
+    return [str(note["reason"]) for note in notes if note.get("reason")]

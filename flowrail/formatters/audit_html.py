@@ -7,7 +7,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from flowrail.formatters.audit import took
+from flowrail.formatters.audit import called_off, took
 from flowrail.formatters.audit_style import STYLE
 from flowrail.formatters.escape import visible
 from flowrail.formatters.lines import count
@@ -91,6 +91,7 @@ def _handoff(each: Mapping[str, Any], picture: str) -> str:
         )
         for failed in each["failures"]
     ]
+    about += [("called off", _text(why)) for why in called_off(each)]
     events = [
         [
             _time(event["at"]), _text(event["by"]), _text(event["kind"]), _text(event["event_type"] or ""),

@@ -30,7 +30,7 @@ def render(item: Mapping[str, Any]) -> str:
     if item["claim"]:
         session = f", session {item['claim']['session']}" if item["claim"].get("session") else ""
         lines.append(f"received {item['claim']['at']} by {line(item['claim']['by'])}{session}")
-    lines += [*_checks(item["checks"]), *_problem(item["problem"])]
+    lines += [*_checks(item["checks"]), *_problem(item["problem"], item["phase"])]
     return "\n".join([*lines, *_ways(item)])
 
 
@@ -99,13 +99,13 @@ def _checks(checks: Sequence[Mapping[str, Any]]) -> list[str]:
     return lines + [f"  {each['name']}: {line(each['told'], 400)}" for each in wrong]
 
 
-def _problem(problem: Mapping[str, Any] | None) -> list[str]:
+def _problem(problem: Mapping[str, Any] | None, phase: str) -> list[str]:
     if not problem:
         return []
     kept = problem.get("payload_preserved")
     lines = [f"failed   {problem['code']}: {line(problem['message'], 400)}"]
     lines += [f"  the payload is kept in {line(kept)}"] if kept else []
-    return lines + ([f"  {visible(problem['hint'])}"] if problem.get("hint") else [])
+    return lines + ([f"  {visible(problem['hint'])}"] if problem.get("hint") and phase == "failed" else [])
 
 
 def _ways(item: Mapping[str, Any]) -> list[str]:

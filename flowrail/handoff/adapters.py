@@ -98,9 +98,11 @@ def lift_1_to_2(old: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], list
         for key in ("original_prompt", "reframed_challenge", "problem_type", "synthesis_summary")
         if key in work
     }
+    ends = expiry("2.0", old)
     new = {
         "version": "2.0",
         "timestamp": old["timestamp"],
+        **({"expires_at": stamp(ends)} if ends else {}),
         "source": dict(old["source"]),
         "target": {"skill": old["target"]["skill"]},
         "context": context,

@@ -34,7 +34,7 @@ def on_record(desk: Desk, handoffs: Handoffs, path: str, payload: Payload, asked
     """Put a payload that came from elsewhere on record, once, and return the id of that record."""
     wrong = errors(problems(desk, payload, asked))
     if wrong:
-        raise refuse("the payload is refused", wrong, hint="have it sent again")
+        raise refuse("the payload is refused", wrong, hint="have it sent again", preserved=path)
     seen = _arrival(desk, handoffs, path, payload)
     _admit(desk, seen, payload)
     _files.make_private_dir(handoffs.store)

@@ -64,6 +64,9 @@ def check(payload: Payload, asked: Asked) -> Checked:
 def shape(version: str, handoff: Mapping[str, Any], extra: tuple[str, ...] = ()) -> list[Problem]:
     """Return where *handoff* is no payload of that version."""
     found = problems_of(MODELS[version], {"handoff": handoff})
+    if "version" in handoff and not isinstance(handoff["version"], str):
+        told = f'is a number; write it as a text, "{version}"'
+        found = [each._replace(message=told) if each.field == "handoff.version" else each for each in found]
     if version == "3.0":
         found += [Problem(key, "is not known in this version", UNKNOWN) for key in extra]
     return found

@@ -7,7 +7,7 @@ for their answers by name.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from flowrail.discovery.candidate import Candidate
@@ -107,7 +107,7 @@ def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, 
     hint = f"{what}: {again}{given}"
     return kind(
         f"the handoff to `{handoff.target}` is refused: {'; '.join(each.told for each in wrong)}",
-        hint=hint if recoverable else "this cannot be mended: choose another target, or another `--schema`",
+        hint=hint if recoverable else f"this cannot be mended; {_instead(names)}",
         recoverable=recoverable,
         preserved=preserved,
         missing_fields=missing,
@@ -115,6 +115,11 @@ def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, 
         target_skill=handoff.target,
         handoff=handoff.id,
     )
+
+
+def _instead(failing: Collection[str]) -> str:
+    other = ", or send it by another `--schema`" if "schema_fits" in failing else ""
+    return f"`flow handoff targets` shows who else can take over{other}"
 
 
 def _there(case: Case) -> Check:

@@ -133,7 +133,7 @@ class Handoffs:
         if not HANDOFF_ID.match(handoff_id):
             raise UnknownHandoffError(
                 f"`{handoff_id[:80]}` is no id of a handoff",
-                hint="`flow handoff status` lists them",
+                hint="`flow handoff status --all` lists them",
                 handoff=handoff_id[:80],
             )
         return os.path.join(self.path, handoff_id)
@@ -219,7 +219,7 @@ class Handoffs:
         names = [name for name in self.ids() if name != handoff_id]
         return UnknownHandoffError(
             f"there is no handoff `{handoff_id}` here",
-            hint=did_you_mean(handoff_id, names, "`flow handoff status` lists them"),
+            hint=did_you_mean(handoff_id, names, "`flow handoff status --all` lists them"),
             handoff=handoff_id,
         )
 

@@ -16,6 +16,9 @@ from flowrail.handoff.requesting import Asked, judge_chain, tried_again, wanted_
 from flowrail.handoff.selection import Chosen, choose
 from flowrail.machines.kept import Change as SessionChange
 
+LONGEST_SHOWN = 80
+"""Facts that are longer are not written into a command that is shown."""
+
 NOTHING = Asked("", "")
 """A retry as it was, with nothing different."""
 
@@ -52,7 +55,9 @@ def retry(desk: Desk, handoff_id: str, asked: Asked = NOTHING) -> Sent:
             return Sent(handoff, replayed=True)
         handoff = _expired(desk, handoff_id)
     if handoff.phase in ENDED:
-        words = ("handoff", "send", handoff.target, "--session", handoff.session)
+        facts = [f"{name}={value}" for name, value in handoff.facts.items() if _is_short(value)]
+        given = [word for fact in facts for word in ("-s", fact)]
+        words = ("handoff", "send", handoff.target, "--session", handoff.session, *given)
         raise ClosedError(
             f"handoff `{handoff_id}` is over: {handoff.phase}",
             hint=f"send it anew: {desk.command(*words, root=handoff.root)}",
@@ -76,6 +81,10 @@ def _taken_on(desk: Desk, change: Change, held: SessionChange, asked: Asked) -> 
         ready = drafted(desk, again._replace(phase=phase), held.kept.session)
         commit(desk, change, ready, kind="retry", note={"attempt": ready.attempts + 1})
     return Sent(go_on(desk, change, held), notes=_notes(change.kept.handoff))
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_SHOWN and value.isprintable()
 
 
 def _is_late(desk: Desk, handoff: Handoff) -> bool:

@@ -128,7 +128,7 @@ def test_a_document_without_a_version_that_is_known_is_no_payload(text: str, mes
 def test_a_version_without_quotes_is_detected_and_refused() -> None:
     found = errors(with_(example("2.0"), "version", 2.0), sealed=False)
 
-    assert found[0] == "`handoff.version` is none of `2.0`"
+    assert found[0] == '`handoff.version` is a number; write it as a text, "2.0"'
 
 
 def test_a_payload_of_version_1_2_may_stand_without_a_wrapper() -> None:

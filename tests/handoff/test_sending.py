@@ -524,7 +524,7 @@ def test_what_cannot_be_written_as_a_payload_is_refused() -> None:
 
 def test_a_handoff_can_be_called_off() -> None:
     target("digger")
-    sent = send("digger", session())
+    sent = send("digger", session(), "-s", "area=north", "-s", f"long={'x' * 81}")
 
     cancelled = told("handoff", "cancel", sent["handoff"], "--reason", "the user said so")
 
@@ -532,6 +532,12 @@ def test_a_handoff_can_be_called_off() -> None:
     status, error = refused(*sent["receive_command"].split()[1:])
     assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
     assert refused("handoff", "cancel", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
+    assert "  called off: the user said so\n" in flow("audit", sent["handoff"]).out
+    assert flow("audit", "--html", "a.html").status == 0
+    assert "the user said so" in Path("a.html").read_text()
+    anew = refused("handoff", "retry", sent["handoff"])[1]["hint"].partition("flow ")[2].split()
+    assert anew[4:] == [sent["session"], "-s", "area=north"]
+    assert told(*anew)["phase"] == "invocation"
 
 
 def test_a_workflow_of_ours_is_received_by_a_command() -> None:
@@ -585,6 +591,26 @@ def test_targets_are_ranked_by_what_the_session_reported() -> None:
     assert "Hand over, with `--reason WHY`" in text
     assert told("handoff", "targets", "--problem-type", "strategic", "--from", "x")["scorer"] == "relevance"
     assert "digger" in flow("handoff", "targets").out
+    other = told("handoff", "targets", "--session", here, "--problem-type", "Creative")["candidates"]
+    command = next(each["command"] for each in other if each["skill"] == "digger")
+    assert command == f"flow handoff send digger --session {here} -s problem_type=creative"
+
+
+def test_a_session_without_a_problem_type_is_said_to_lack_it_and_the_command_gives_it() -> None:
+    target("digger")
+    ours("bare", "name: NAME\nsteps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n")
+    here = session("bare")
+
+    assert "give it by --problem-type" in flow("handoff", "targets", "--session", here).err
+    ran = flow("handoff", "targets", "--session", here, "--problem-type", "decision")
+
+    assert not ran.err
+    [command] = [
+        each.strip() for each in ran.out.splitlines() if each.startswith("  flow handoff send digger")
+    ]
+    assert (
+        send(*command.split()[3:4], here, *command.split()[6:], "-s", "prompt=Why?")["phase"] == "invocation"
+    )
 
 
 def test_targets_say_who_had_the_work_before() -> None:

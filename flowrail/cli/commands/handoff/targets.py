@@ -12,7 +12,7 @@ from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.menu import Asked, offer
-from flowrail.discovery.ranking import Query
+from flowrail.discovery.ranking import CATEGORIES, Query
 from flowrail.formatters import handoffs as page
 from flowrail.formatters import menu as as_menu
 from flowrail.handoff.chain import drawn
@@ -73,6 +73,10 @@ def command(
     )
     asked = Asked(query, synthesis(session, problem_type))
     output.notes(asked.unknown())
+    if session is not None and asked.synthesis is None:
+        output.notes(
+            ["the session does not say its problem type, which a payload needs; give it by --problem-type"]
+        )
     menu = offer(found, asked, top=top)
     kept = None
     if session is not None:
@@ -83,7 +87,8 @@ def command(
             )
         except WriteFailedError as error:
             output.notes([f"not kept for the session: {error.message}"])
-    offers = [_offer(at, session, each.candidate) for _, each in menu.places]
+    facts = _told(session, asked)
+    offers = [_offer(at, session, each.candidate, facts) for _, each in menu.places]
     if as_json:
         told = as_menu.data(menu, found, kept=kept, everything=everything, top=top)
         by_skill = {each["skill"]: each for each in offers}
@@ -96,7 +101,15 @@ def command(
         output.text(page.render_targets(text, offers[: menu.length] if session else ()))
 
 
-def _offer(at: Desk, session: Session | None, candidate: Candidate) -> dict[str, Any]:
+def _told(session: Session | None, asked: Asked) -> tuple[str, ...]:
+    """Return the problem type as words of a command, where only the one who asks has said it."""
+    kind = asked.synthesis.problem_type if asked.synthesis else ""
+    own = synthesis(session)
+    known = kind in CATEGORIES and (own is None or own.problem_type != kind)
+    return ("-s", f"problem_type={kind}") if known else ()
+
+
+def _offer(at: Desk, session: Session | None, candidate: Candidate, facts: tuple[str, ...]) -> dict[str, Any]:
     """Return what it takes to hand over: the command, and whether the work would go round."""
     skill = candidate.skill
     if session is None:
@@ -106,5 +119,7 @@ def _offer(at: Desk, session: Session | None, candidate: Candidate) -> dict[str,
     return {
         "skill": skill,
         "loop": loop,
-        "command": at.command("handoff", "send", skill, "--session", session.id, root=named_root(candidate)),
+        "command": at.command(
+            "handoff", "send", skill, "--session", session.id, *facts, root=named_root(candidate)
+        ),
     }
