@@ -50,6 +50,19 @@ def test_install_and_uninstall_leave_things_as_they_were() -> None:
     }
 
 
+def test_what_stays_and_what_was_never_there_is_told(installed: Path) -> None:
+    (installed / "notes.txt").write_text("Mine.\n")
+
+    foretold, done, again = (
+        flow("uninstall", *words).out for words in ((SKILL, "--dry-run"), (SKILL,), ("--all",))
+    )
+
+    assert foretold.startswith(f"{SKILL} in {installed}: files ")
+    assert foretold.endswith(" to be taken away\nnothing was taken away\n")
+    assert done.endswith(" taken away\nits folder stays: it holds files that were not installed\n")
+    assert again == f"no skill was installed in {project_skills()}\n"
+
+
 def test_what_a_killed_installation_left_half_written_goes_too(installed: Path) -> None:
     (installed / "steps" / ".0123456789abcdef.tmp").write_text("half")
     (installed / ".0123456789abcdef.tmp").write_text("half")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from flowrail.cli import options, output
@@ -33,9 +35,14 @@ def command(names: tuple[str, ...], every: bool, to: str, host: str, dry_run: bo
     if as_json:
         output.data({"uninstalled": [each.as_data() for each in placed], "dry_run": dry_run})
         return
+    done = "to be taken away" if dry_run else "taken away"
     for each in placed:
-        output.text(one_line(f"{each.skill} in {each.folder}: files {len(each.only(REMOVED))} taken away"))
+        output.text(one_line(f"{each.skill} in {each.folder}: files {len(each.only(REMOVED))} {done}"))
         for path in each.only(LEFT):
             output.text(one_line(f"left, since it was changed: {path}"))
+        if not (dry_run or each.only(LEFT)) and os.path.isdir(each.folder):
+            output.text("its folder stays: it holds files that were not installed")
+    if not placed:
+        output.text(one_line(f"no skill was installed in {root}"))
     if dry_run:
         output.text("nothing was taken away")
