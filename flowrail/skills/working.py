@@ -30,6 +30,7 @@ from flowrail.machines.judgement import in_context, names_in
 from flowrail.machines.kept import Change, Kept
 from flowrail.machines.refusals import SessionEndedError, ValuesError
 from flowrail.machines.session import Session
+from flowrail.machines.together import LONGEST_RESULT
 from flowrail.machines.wording import shortened
 from flowrail.skills.family import finished, reconciled
 from flowrail.skills.opening import Opened, open_beside, open_session
@@ -284,7 +285,8 @@ def _told(opened: Opened, session: Session) -> tuple[str, ...]:
 def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bool = False) -> Ended:
     resume = command("resume", session.id, store=world.store.path)
     what = dispatch.outcome if dispatch.status == DONE else dispatch.status
-    facts = f"FACTS {_json(dispatch.result)}"
+    where = command("status", session.id, "--json", store=world.store.path)
+    facts = f"FACTS {_json(dispatching.cut(dispatch.result, LONGEST_RESULT, where))}"
     lines = (
         f"RESULT {what} of dispatch {dispatch.id}",
         facts,

@@ -114,3 +114,25 @@ def test_nothing_foreign_reaches_a_terminal_unescaped(begun: Any) -> None:
 
     assert "\u202e" not in out
     assert "\x1b" not in out
+
+
+def test_a_long_result_is_kept_whole_and_told_in_short(begun: Any) -> None:
+    handed = claim(begun)
+    long = "x" * 20_000
+
+    out = flow(*shlex.split(handed["finish"][0])[1:], "-s", f"found={long}", "-s", "n=2").out
+
+    facts = json.loads(out.splitlines()[1].removeprefix("FACTS "))
+    assert facts["n"] == "2"
+    assert facts["found"].startswith("(20002 bytes: flow status ")
+    assert len(out) < 1_000
+    assert told("status", begun["session"])["dispatches"][0]["result"]["found"] == long
+
+
+def test_an_outcome_and_its_calling_off_exclude_each_other(begun: Any) -> None:
+    claim(begun)
+
+    status, error = refused("finish", begun["session"], "d0-1", "ok", "--cancel")
+
+    assert (status, error["code"]) == (2, "USAGE")
+    assert told("status", begun["session"])["dispatches"][0]["status"] == "claimed"

@@ -57,6 +57,8 @@ def command(
     again is answered again. Prints the lines to answer with.
     """
     here = world(store=store, wait=wait)
+    if cancel and outcome is not None:
+        raise UsageError(f"`{outcome[:40]}` and --cancel exclude each other", hint="leave one of them out")
     if cancel:
         ended = working.cancel(here, session_id, dispatch)
     elif outcome is None or token is None:
