@@ -19,6 +19,7 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 from support.agents import put_lead
 from support.handing import ours, target
 from support.handing import session as session_to_hand_over
+from support.judge import hidden_in
 from support.sandbox import (
     ASKING,
     BUNDLED,
@@ -154,6 +155,26 @@ def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: 
     assert tools.refused("step", session=session, params={"a": "b"})
     assert "step {" in tools.refused("step", session=session, outcome="ok", expect=7)["hint"]
     assert tools.told("status")["sessions"][0]["session"] == session
+
+
+def test_what_hides_in_a_text_shows_itself_in_data_as_well(tools: Tools) -> None:
+    hiding = "a\u202eb\u200bc" + "".join(chr(0xE0000 + ord(each)) for each in "rm -rf")
+    written = '"' + "".join(f"\\U{ord(each):08X}" for each in hiding) + '"'
+    text = SMALL.replace("First", written, 1).replace("[Do the first thing.]", f"[{written}]")
+    put_skill("small", text.replace("A small procedure. For trying things.", written))
+
+    begun = tools.told("start", skill="small")
+    answers = [
+        begun,
+        tools.told("status"),
+        tools.told("discover"),
+        tools.told("finding", session=begun["session"], severity="MUST", text=hiding),
+        tools.refused("start", skill=hiding),
+        tools.refused("step", session=begun["session"], outcome=hiding),
+    ]
+
+    assert "⟨U+202E⟩" in begun["actions"][0]
+    assert [hidden_in(json.dumps(each, ensure_ascii=False)) for each in answers] == [[]] * len(answers)
 
 
 def test_a_fault_of_an_author_ends_no_server() -> None:

@@ -155,9 +155,21 @@ def _answer(tool: Callable[[], Told], store: Callable[[], str]) -> types.CallToo
 
 
 def _result(text: str, data: Any, *, is_error: bool = False) -> types.CallToolResult:
-    plain = json.loads(_plain(json.dumps(data, ensure_ascii=False, default=str)))
+    plain = _visible(json.loads(_plain(json.dumps(data, ensure_ascii=False, default=str))))
     content = [types.TextContent(type="text", text=_plain(text))]
     return types.CallToolResult(content=list(content), structured_content=plain, is_error=is_error)
+
+
+def _visible(value: Any) -> Any:
+    """Return plain data in which every text shows what it holds.
+
+    A host hands it to an agent as it stands, not as the escapes that our JSON has on a command line.
+    """
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {visible(key): _visible(item) for key, item in value.items()}
+    return [_visible(item) for item in value] if isinstance(value, list) else value
 
 
 def _or_refused(read: Callable[[], Any]) -> Any:
