@@ -27,6 +27,7 @@ ASK_ABOVE = (
     "this line, word for word, as your whole answer: NEXT for whoever launched this agent: "
 )
 OWN_WORDS = "For an answer in other words, put other:TEXT in the place of the label."
+REASON = "Where the user gives a reason, put it in the place of the one that is printed."
 SEVERAL = "Where multi is true, append one ID=LABEL for each further choice."
 NOBODY = "There is nothing to hand out here: the list that this step goes over holds nothing. Launch nobody for it."
 """Said where a step gives a list away that turned out empty."""
@@ -48,6 +49,11 @@ def how_to_ask(guidance: Guidance) -> str:
         *([ASK_USER] if waiting else []),
         *([OWN_WORDS] if any(each.source != BY_LIMIT for each in waiting) else []),
         *([SEVERAL] if any(each.multi for each in waiting) else []),
+        *(
+            [REASON]
+            if any("--reason" in str(way["command"]) for each in waiting for way in each.options)
+            else []
+        ),
     ]
     return " ".join(lines)
 

@@ -194,6 +194,15 @@ def test_four_answers_four_ends_all_on_record(
         assert answer["note"]["reason"] == "the user accepts what is still open"
 
 
+def test_the_reason_for_a_risk_may_be_the_users_own() -> None:
+    agent = Agent()
+    agent.until_asked()
+
+    out = flow("resume", agent.session, "--format", "xml").out
+
+    assert "Where the user gives a reason, put it in the place of the one that is printed.</ask>" in out
+
+
 def test_after_must_only_one_more_round_is_judged_so_and_then_two_answers_are_left() -> None:
     agent = Agent()
     agent.until_asked()
