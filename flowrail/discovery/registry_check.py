@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from flowrail import _files, _yaml
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.declared import Entry
 from flowrail.discovery.index import Discovery
+from flowrail.discovery.locations import Scope
 from flowrail.discovery.notes import Note
 from flowrail.discovery.registry import LIMIT
 from flowrail.discovery.registry_document import mistakes, unfit
@@ -33,9 +34,10 @@ def check(discovery: Discovery) -> list[Note]:
         document = _yaml.load(data, source=registry.path)
     except DocumentError:
         return list(registry.notes)  # they say why it cannot be read
-    wrong = mistakes(document)
+    wrong = mistakes(document, local_skills(discovery))
     told = [note for note in registry.notes if note.code == "REGISTRY_DUPLICATE"]
-    return [*wrong, *told, *_stale(discovery), *_differences(discovery), *_count(document, discovery)]
+    differing = _differences(discovery, _elsewhere(document))
+    return [*wrong, *told, *_stale(discovery), *differing, *_count(document, discovery)]
 
 
 def _stale(discovery: Discovery) -> Iterator[Note]:
@@ -44,10 +46,28 @@ def _stale(discovery: Discovery) -> Iterator[Note]:
             yield Note(each.code, f"`{each.skill}`: {each.reason}", discovery.registry.path, each.line)
 
 
-def _differences(discovery: Discovery) -> Iterator[Note]:
+def local_skills(discovery: Discovery) -> frozenset[str]:
+    """Return the names of all skills that lie here, whether or not they can take over work."""
+    found = (*discovery.candidates, *discovery.hidden)
+    passed = (each.skill for each in discovery.skipped if each.is_skill and each.scope is not Scope.REGISTRY)
+    return frozenset({*(each.skill for each in found if not each.remote), *passed})
+
+
+def _elsewhere(document: _yaml.Document) -> frozenset[str]:
+    """Return the names of entries that are said to live elsewhere, a local skill of the name or not."""
+    items = document.value.get("workflows") if isinstance(document.value, dict) else None
+    found = [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []
+    return frozenset(str(each.get("name")) for each in found if each.get("remote"))
+
+
+def _differences(discovery: Discovery, elsewhere: Collection[str]) -> Iterator[Note]:
     path = discovery.registry.path
     personal = {root.path for root in discovery.places.roots if root.personal}
-    entries = {entry.folder: entry for entry in discovery.registry.entries if not entry.remote}
+    entries = {
+        entry.folder: entry
+        for entry in discovery.registry.entries
+        if not entry.remote or (not entry.path and entry.name not in elsewhere)
+    }
     for candidate in (*discovery.candidates, *discovery.hidden):
         if candidate.root not in personal or unfit(candidate):
             continue

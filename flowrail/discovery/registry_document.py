@@ -6,8 +6,10 @@ a person's own and always allowed.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -27,6 +29,8 @@ def _version(text: str) -> str:
         raise ValueError(f"is none of {', '.join(VERSIONS)}")
     return text
 
+
+_OF_THE_SKILL = frozenset({"description", "handoff", "categories"})
 
 Moment = Annotated[str, AfterValidator(_moment)]
 SchemaVersion = Annotated[str, AfterValidator(_version)]
@@ -55,7 +59,10 @@ class WorkflowMeta(_Open):
 
 
 class WorkflowEntry(_Open):
-    """One workflow; without a `skill_path`, or with a URL there, it lives elsewhere."""
+    """One workflow; without a `skill_path`, or with a URL there, it lives elsewhere.
+
+    What is required is so of those: a skill that lies here says it itself.
+    """
 
     name: Text
     version: Text | None = None
@@ -89,8 +96,8 @@ class RegistryDocument(_Open):
     meta: RegistryMeta = RegistryMeta()
 
 
-def mistakes(document: _yaml.Document) -> list[Note]:
-    """Return every way in which *document* is no registry, each with its line."""
+def mistakes(document: _yaml.Document, local: Collection[str] = ()) -> list[Note]:
+    """Return every way in which *document* is no registry, each with its line; *local* are the skills here."""
     try:
         RegistryDocument.model_validate(document.value)
     except ValidationError as error:
@@ -102,8 +109,20 @@ def mistakes(document: _yaml.Document) -> list[Note]:
                 document.line(each["loc"]),
             )
             for each in error.errors(include_url=False, include_context=False, include_input=False)
+            if not (each["type"] == "missing" and _says_itself(document.value, each["loc"], local))
         ]
     return []
+
+
+def _says_itself(value: Any, place: tuple[int | str, ...], local: Collection[str]) -> bool:
+    """Whether what is missing at *place* is said by the skill itself, which lies here."""
+    if len(place) != len(("workflows", 0, "handoff")) or place[-1] not in _OF_THE_SKILL:
+        return False
+    item = value["workflows"][place[1]]
+    path = item.get("skill_path") or ""
+    if item.get("remote") or not isinstance(path, str) or "://" in path:
+        return False
+    return (os.path.basename(os.path.dirname(path)) or item.get("name")) in local
 
 
 def unfit(candidate: Candidate) -> str:

@@ -51,10 +51,10 @@ def entry_of(candidate: Candidate, path: str) -> CommentedMap:
 
 def update(item: CommentedMap, candidate: Candidate) -> bool:
     """Write over *item* what the frontmatter declares; False where it says so already."""
-    meta = item.get("meta", CommentedMap())
+    meta, block = item.get("meta", CommentedMap()), item.get("handoff", CommentedMap())
     fields = [
         *((item, field, field) for field in _TOP),
-        *((item["handoff"], field, field) for field in _HANDOFF),
+        *((block, field, field) for field in _HANDOFF),
         *((meta, field, key) for field, key in _META),
     ]
     changed = [
@@ -62,8 +62,9 @@ def update(item: CommentedMap, candidate: Candidate) -> bool:
         for mapping, field, key in fields
         if candidate.origins.get(field, "registry") not in {"registry", "default"}
     ]
-    if meta and "meta" not in item:
-        item["meta"] = meta
+    for key, part in (("handoff", block), ("meta", meta)):
+        if part and key not in item:
+            item[key] = part
     return any(changed)
 
 

@@ -9,7 +9,7 @@ alone can do this, so it is imported for this one command.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, MutableSequence
+from collections.abc import Collection, Mapping, MutableSequence
 from datetime import datetime
 from difflib import unified_diff
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from flowrail import _files, _yaml
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.registry import LIMIT, skill_file
+from flowrail.discovery.registry_check import local_skills
 from flowrail.discovery.registry_document import mistakes, unfit
 from flowrail.discovery.registry_edit import (
     append,
@@ -84,7 +85,7 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime) -> Sync:
     before = _read(path)
     text = _EMPTY if before is None else _files.decode(before, source=path)
     if before is not None:
-        _refuse_mistakes(path, text)
+        _refuse_mistakes(path, text, local_skills(discovery))
     yaml = written_like(text)
     data = load(yaml, text, path)
     work = _Work(data["workflows"], path, home)
@@ -96,7 +97,7 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime) -> Sync:
         return Sync(path, before, before, stale=_stale(discovery), left_out=left_out)
     put_date(data, now)
     after = dump(yaml, data, text)
-    _refuse_mistakes(path, after)
+    _refuse_mistakes(path, after, local_skills(discovery))
     return Sync(
         path,
         before,
@@ -132,8 +133,8 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _refuse_mistakes(path: str, text: str) -> None:
-    found = mistakes(_yaml.load(text, source=path))
+def _refuse_mistakes(path: str, text: str, local: Collection[str]) -> None:
+    found = mistakes(_yaml.load(text, source=path), local)
     if found:
         more = f", and {len(found) - 1} more" if len(found) > 1 else ""
         raise RegistryInvalidError(

@@ -345,7 +345,6 @@ def test_the_example_of_the_document_is_in_order(home: Path) -> None:
         ('updated_at: "2026-02-07T18:30:00Z"', "updated_at: yesterday", 2),
         ('accepts_from: ["*"]', 'accepts_from: "*"', 10),
         ('schema_version: "3.0"', 'schema_version: "7.0"', 15),
-        ('description: "Multi-phase', 'summary: "Multi-phase', 5),
         ("autonomous: false", "autonomous: sometimes", 30),
         ('name: "programming-pm"', 'name: ""', 5),
     ],

@@ -251,6 +251,33 @@ def test_entries_without_a_path_or_elsewhere_are_left_alone(home: Path) -> None:
     assert (planned.after or b"").count(b"description: x") == 2
 
 
+def test_an_entry_that_only_adds_to_a_local_skill_is_in_order_and_filled_in(home: Path) -> None:
+    put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
+    put(home / ".claude/skills", "silent", head("silent"))
+    file_of(home).write_text(
+        "version: '1.0'\nworkflows:\n  - name: a-skill\n    priority: 1\n    notes: ask Ann  # mine\n"
+        "  - name: other\n    skill_path: ~/.claude/skills/silent/SKILL.md\n    tags: [x]\n"
+    )
+
+    text = synced(home)
+
+    assert "    notes: ask Ann  # mine\n" in text
+    assert '    description: "Digs deeper"\n    categories:\n      - "research"\n    handoff:\n' in text
+    assert text.count("name:") == 2
+    assert [note.code for note in check(discover(str(home), str(home), {}))] == []
+    assert synced(home) == text
+
+
+@pytest.mark.parametrize("more", ["", "    remote: true\n", "    skill_path: https://a.example/SKILL.md\n"])
+def test_what_lives_elsewhere_has_to_say_what_it_is(home: Path, more: str) -> None:
+    name = "nobody" if not more else "a-skill"
+    put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
+    file_of(home).write_text(f"version: '1.0'\nworkflows:\n  - name: {name}\n{more}    priority: 1\n")
+
+    with pytest.raises(RegistryInvalidError, match="field required, and 2 more"):
+        sync(home)
+
+
 def test_a_new_meta_is_put_in_where_a_skill_declares_one(home: Path) -> None:
     put(home / ".claude/skills", "far", head("far", PM))
     file_of(home).write_text(
