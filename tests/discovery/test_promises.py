@@ -72,7 +72,8 @@ def test_every_code_has_its_hint_and_every_hint_its_code() -> None:
 
     assert used - set(HINTS) == {
         *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CACHE_HOME", "LC_ALL"),
-        *("GIT_OPTIONAL_LOCKS", "GIT_LITERAL_PATHSPECS"),
+        *("GIT_OPTIONAL_LOCKS", "GIT_LITERAL_PATHSPECS", "GIT_TERMINAL_PROMPT"),
+        *("GIT_ALLOW_PROTOCOL", "GIT_NO_LAZY_FETCH"),
         *("NONE_INSTALLED", "NONE_ACCEPTS", "NONE_FITS"),
         *("UNKNOWN_SKILL", "AMBIGUOUS_SKILL", "REGISTRY_CHANGED", "REGISTRY_INVALID", "NO_REVISION"),
     }
