@@ -137,6 +137,8 @@ class Builder:
         actions = data.get("actions")
         if isinstance(actions, list):
             return tuple(each for each in actions if isinstance(each, str))
+        if isinstance(actions, str):  # that it is no list is told already, and it is no missing file
+            return (actions,)
         named = data.get("text")
         step_id = data["id"]
         path = named if isinstance(named, str) else f"{self.text_folder}/{step_id}.md"

@@ -23,6 +23,7 @@ from flowrail.machines.definition import (
     WORKFLOW_NAME,
     Definition,
     Outcome,
+    StepDef,
 )
 from flowrail.machines.findings import Finding, Locate, Path, Raw
 
@@ -133,7 +134,8 @@ def _targets(workflow: Definition) -> Iterator[Raw]:
                 words = wording.listed(Outcome)
                 yield Raw("FR113", path, f"`{outcome}` is no outcome", f"use one of {words}", step.id)
             if target is not None and target not in workflow:
-                hint = wording.did_you_mean(str(target), workflow._step_order, "name one of the steps")  # noqa: SLF001
+                otherwise = "name one of the steps; an end is written `null`"
+                hint = wording.did_you_mean(str(target), workflow._step_order, otherwise)  # noqa: SLF001
                 yield Raw(
                     "FR102", path, f"step `{step.id}` leads to `{target}`, which is no step", hint, step.id
                 )
@@ -153,7 +155,8 @@ def _shape(workflow: Definition) -> Iterator[Raw]:
         return
     after, before, ends = graph.adjacency(graph.edges(workflow))
     known = {source: [to for to in targets if to in workflow] for source, targets in after.items()}
-    if not ends:
+    unknown = {step.id for step in workflow.steps if not _all_lead(workflow, step)}
+    if not ends and not unknown:
         yield Raw(
             "FR103",
             ("steps",),
@@ -161,9 +164,6 @@ def _shape(workflow: Definition) -> Iterator[Raw]:
             "let the last step lead to nothing: `next: {ok: null}`",
         )
     reached = graph.reach([str(workflow.entry_point)], known)
-    unknown = {
-        step.id for step in workflow.steps if not all(_leads(workflow, way) for way in step.next.items())
-    }
     leaving, perhaps = graph.reach(ends, before), graph.reach(ends | unknown, before)
     for index, step in enumerate(workflow.steps):
         if step.id not in reached:
@@ -185,10 +185,10 @@ def _shape(workflow: Definition) -> Iterator[Raw]:
     yield from _loops(workflow, leaving)
 
 
-def _leads(workflow: Definition, way: tuple[object, str | None]) -> bool:
-    """Return whether a way on is one; what is wrong with another is told as such, and not what follows of it."""
-    outcome, target = way
-    return isinstance(outcome, Outcome) and (target is None or target in workflow)
+def _all_lead(workflow: Definition, step: StepDef) -> bool:
+    """Return whether all ways on of *step* lead somewhere; one that does not is told, not what follows of it."""
+    ways = step.next.items()
+    return bool(ways) and all(isinstance(o, Outcome) and (to is None or to in workflow) for o, to in ways)
 
 
 def _loops(workflow: Definition, leaving: set[str]) -> Iterator[Raw]:

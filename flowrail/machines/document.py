@@ -251,8 +251,8 @@ def _follows(raw: Raw, path: Path, builder: Builder, misshapen: Sequence[Path]) 
     )
 
 
-_OF_ITS_SHAPE = {"FR140", "FR142", "FR144", "FR145", "FR146", "FR147", "FR148", "FR150", "FR153"}
-"""What is found in work, questions and gates where a part of them was left out."""
+_OF_ITS_SHAPE = {"FR114", "FR140", "FR142", "FR144", "FR145", "FR146", "FR147", "FR148", "FR150", "FR153"}
+"""What is found in steps, work, questions and gates where a part of them was left out."""
 
 
 def _shape(value: object) -> list[Any]:

@@ -296,7 +296,7 @@ def test_mistakes_in_workflows_are_told_with_their_place_and_nothing_is_run() ->
     folder = put_skill("small", "name: NAME\nsteps: []\n", where=home_skills())
     put_python("py", before=f"open({str(canary)!r}, 'w')\n", where=home_skills())
 
-    found = one("FR114")
+    found = one("FR130")
 
     assert (found["severity"], found["section"]) == ("error", "workflows")
     assert found["place"].startswith(f"{folder}/workflow.yaml")
