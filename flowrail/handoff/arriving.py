@@ -16,6 +16,7 @@ from flowrail.errors import FlowError
 from flowrail.handoff import adapters, checking, guards, integrity
 from flowrail.handoff.chain import MOST_HOPS, drawn
 from flowrail.handoff.desk import Desk
+from flowrail.handoff.guards import Check
 from flowrail.handoff.journal import Handoffs
 from flowrail.handoff.payload import Payload, text_at, texts_at
 from flowrail.handoff.problems import Problem, ValidationFailedError, errors, refuse
@@ -36,7 +37,7 @@ def on_record(desk: Desk, handoffs: Handoffs, path: str, payload: Payload, asked
     if wrong:
         raise refuse("the payload is refused", wrong, hint="have it sent again", preserved=path)
     seen = _arrival(desk, handoffs, path, payload)
-    _admit(desk, seen, payload)
+    checks = _admit(desk, seen, payload)
     _files.make_private_dir(handoffs.store)
     _files.make_private_dir(handoffs.path)
     with _files.locked(os.path.join(handoffs.path, ".lock"), wait=desk.wait, what="the handoffs"):
@@ -45,7 +46,8 @@ def on_record(desk: Desk, handoffs: Handoffs, path: str, payload: Payload, asked
         ]
         if known:
             return known[-1].handoff.id
-        seen = seen._replace(id=handoffs.new_id(desk.random))
+        checked = tuple(each.data() for each in checks)
+        seen = seen._replace(id=handoffs.new_id(desk.random), checks=checked)
         handoffs.create(seen, kind="arrival", at=desk.now(), by=desk.by, note={"payload": path})
         return seen.id
 
@@ -93,14 +95,21 @@ def _hops_known(desk: Desk, handoffs: Handoffs, three: Mapping[str, Any]) -> int
     return max(known, default=0) + 1
 
 
-def _admit(desk: Desk, seen: Handoff, payload: Payload) -> None:
-    """Refuse what came too far, and what the target does not take: no sender of ours has asked it."""
+def _admit(desk: Desk, seen: Handoff, payload: Payload) -> tuple[Check, ...]:
+    """Refuse what came too far, and what the target does not take: no sender of ours has asked it.
+
+    Returns what was checked.
+    """
     case = guards.Case(desk, seen._replace(draft=payload.handoff), desk.discover(), desk.now())
-    wrong = [each for each in guards.of_the_target(case) if not each.holds]
+    shown, ends = drawn(seen.chain, seen.target), seen.hops <= MOST_HOPS
+    far = f"the work came through {seen.hops} handoffs, {MOST_HOPS} are the most: {shown}"
+    checks = (
+        *guards.of_the_target(case),
+        Check("chain_allowed", ends, shown if ends else far),
+        Check("payload_fit", True, "whole and without mistakes"),
+    )
+    wrong = [each for each in checks if not each.holds]
     told = [each.told for each in wrong]
-    if seen.hops > MOST_HOPS:
-        shown = drawn(seen.chain, seen.target)
-        told.append(f"the work came through {seen.hops} handoffs, {MOST_HOPS} are the most: {shown}")
     if told:
         raise ValidationFailedError(
             f"the payload is refused: {'; '.join(told)}",
@@ -110,3 +119,4 @@ def _admit(desk: Desk, seen: Handoff, payload: Payload) -> None:
             validation_errors=told,
             target_skill=seen.target,
         )
+    return checks

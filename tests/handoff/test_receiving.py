@@ -356,6 +356,9 @@ def test_a_payload_from_elsewhere_is_received_once(version: str) -> None:
     assert "warning: `handoff.source.session_path`" in ran.err
     assert ran.data["handoff"]["foreign"]
     assert ran.data["handoff"]["hops"] == 1
+    assert {each["name"]: each["holds"] for each in ran.data["handoff"]["checks"]} == dict.fromkeys(
+        ("source_admitted", "schema_fits", "requires_met", "chain_allowed", "payload_fit"), True
+    )
     assert ran.data["params"]["prompt"] == handoff["context"]["original_prompt"]
     copy = Path.cwd() / "copy.yaml"
     shutil.copy(path, copy)
