@@ -83,11 +83,13 @@ class Verdict(NamedTuple):
     severities: tuple[str, ...]
     blocking: tuple[Recorded, ...]
     others: tuple[Recorded, ...]
+    unreviewed: bool = False
+    """Whether the review failed and put nothing on record, so that nobody has seen that all is well."""
 
     @property
     def outcome(self) -> Outcome:
         """The way that the findings leave open."""
-        return Outcome.FAIL if self.blocking else Outcome.OK
+        return Outcome.FAIL if self.blocking or self.unreviewed else Outcome.OK
 
 
 def findings(session: Session) -> tuple[Recorded, ...]:
@@ -222,7 +224,17 @@ def verdict(step: StepDef, session: Session) -> Verdict:
         severities=tuple(severity for severity in Severity if severity in severities),
         blocking=tuple(each for each in own if each.severity in severities),
         others=tuple(each for each in own if each.severity not in severities),
+        unreviewed=failed_empty(session, gate.review),
     )
+
+
+def failed_empty(session: Session, review: str) -> bool:
+    """Return whether *review* was left just now by `fail` with nothing on record in its round."""
+    last = session.last
+    if last is None or last.step != review or last.outcome != Outcome.FAIL:
+        return False
+    since = session.entered.get(review, 0)
+    return not any(each.review == review and each.revision >= since for each in findings(session))
 
 
 def of_round(session: Session, review: str) -> tuple[Recorded, ...]:

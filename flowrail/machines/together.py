@@ -80,7 +80,11 @@ def _at_gate(workflow: Definition, step: StepDef, session: Session) -> LoopView:
     except reviewing.ReviewPendingError:
         return view
     mended_in = _name(workflow, step.way(Outcome.FAIL), session, 1)
-    view = view._replace(blocking=tuple(each.id for each in judged.blocking), mended_in=mended_in)
+    view = view._replace(
+        blocking=tuple(each.id for each in judged.blocking),
+        mended_in=mended_in,
+        unreviewed=judged.unreviewed,
+    )
     if judged.outcome is Outcome.OK:
         return view._replace(mode="passed")
     return view._replace(mode="ask-user" if session.visit >= view.limit else REVERIFY)
@@ -93,7 +97,13 @@ def _sent_back(workflow: Definition, gate: StepDef, session: Session) -> LoopVie
     blocking = [
         each.id for each in reviewing.of_round(session, gate.gate.review) if each.severity in view.severities
     ]
-    return view._replace(blocking=tuple(blocking), mended_in=_name(workflow, session.step, session))
+    since = session.entered.get(gate.gate.review, 0)
+    return view._replace(
+        blocking=tuple(blocking),
+        mended_in=_name(workflow, session.step, session),
+        unreviewed=bool(session.id)  # a preview has nothing on record
+        and not any(each.revision >= since for each in reviewing.findings(session)),
+    )
 
 
 def _view(gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:

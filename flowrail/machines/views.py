@@ -72,3 +72,5 @@ class LoopView(NamedTuple):
     severities: tuple[str, ...] = ()
     blocking: tuple[str, ...] = ()
     mended_in: str | None = None
+    unreviewed: bool = False
+    """Whether the review of the round failed and put nothing on record."""

@@ -85,6 +85,7 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
         "severities": ["MUST", "SHOULD", "COULD"],
         "blocking": ["F1", "F2"],
         "mended_in": "Do the work",
+        "unreviewed": False,
     }
     assert [(way["outcome"], way["to"]) for way in agent.here["next"]] == [("done", "work")]
 
@@ -263,3 +264,48 @@ def test_of_very_many_findings_a_refusal_names_some_and_where_the_others_are() -
 
     assert "F12 MUST a MUST; and 3 more, which `flow finding list" in error["message"]
     assert len(error["details"]["blocking"]) == 15
+
+
+def test_a_review_that_failed_and_put_nothing_on_record_does_not_pass() -> None:
+    agent = Agent()
+    agent.report("ok")
+
+    at_gate = agent.report("fail")
+
+    assert (at_gate["loop"]["mode"], at_gate["loop"]["blocking"], at_gate["loop"]["unreviewed"]) == (
+        "re-verify",
+        [],
+        True,
+    )
+    for form in ("xml", "text"):
+        assert "Its review failed and put nothing on record" in agent.shown(form)
+        assert "Back to: Do the work. Then all of it is reviewed afresh." in agent.shown(form)
+    assert [(way["outcome"], way["to"]) for way in at_gate["next"]] == [("done", "work")]
+    assert agent.report("done")["step"]["id"] == "work"
+    assert "See to what kept the review from its work." in agent.shown()
+
+
+def test_a_review_that_failed_with_findings_is_judged_by_them() -> None:
+    agent = Agent()
+    agent.until_asked()
+    agent.answer("MUST only")
+    agent.report("ok")
+    agent.find("COULD")
+
+    at_gate = agent.report("fail")
+
+    assert (at_gate["loop"]["mode"], at_gate["loop"]["unreviewed"]) == ("passed", False)
+
+
+def test_reviews_that_always_fail_without_a_word_end_with_the_user() -> None:
+    agent = Agent()
+    rounds = 0
+    while agent.here["status"] != "waiting":
+        agent.report("ok")
+        agent.report("fail")
+        agent.report("done")
+        rounds += 1
+
+    assert rounds == 5
+    assert "it is the user who says how to go on" in agent.shown()
+    assert agent.answer("Stop")["status"] == "failed"

@@ -73,6 +73,7 @@ def test_the_round_is_how_often_the_step_was_entered() -> None:
     assert told("preview", "loop", "--step", "1", "--qr-iteration", "3")["step"]["visit"] == 3
     sent_back = told("preview", "loop", "--step", "1", "--qr-iteration", "3", "--qr-fail")
     assert (sent_back["step"]["visit"], sent_back["loop"]["round"]) == (3, 2)
+    assert sent_back["loop"]["unreviewed"] is False
 
 
 def test_what_a_step_would_hand_out_is_shown_without_commands() -> None:
