@@ -34,10 +34,10 @@ _FRAMED = ("reframed_challenge", "reframed")
 _OPEN = ("uncertainties", "key_uncertainties", "known_gaps")
 _BLIND = ("blind_spots", "blind_spots_identified")
 _TERMS = ("suggested_terms", "suggested_search_terms")
-_META = ("perspectives_completed", "convergence_level", "user_feedback")
+META = ("perspectives_completed", "convergence_level", "user_feedback")
 _LISTED = ("convergent_insights", "divergent_insights", "open_questions", "focus_areas", "success_criteria")
 _TAKEN = {
-    *PROMPTS, *_SUMMARIES, *_FRAMED, *_OPEN, *_BLIND, *_TERMS, *_META, *_LISTED, "problem_type",
+    *PROMPTS, *_SUMMARIES, *_FRAMED, *_OPEN, *_BLIND, *_TERMS, *META, *_LISTED, "problem_type",
 }  # fmt: skip
 FACTS = {
     "context.original_prompt": PROMPTS[0],
@@ -112,7 +112,10 @@ def _two(
         **_some("suggested_terms", [_term(each) for each in _list(facts, _TERMS)]),
         **_some("open_questions", _list(facts, ("open_questions",))),
     }
-    meta = {key: facts[key] for key in _META if facts.get(key) not in (None, "")}
+    meta = {key: facts[key] for key in META if facts.get(key) not in (None, "")}
+    count = meta.get(META[0])
+    if isinstance(count, str) and count.isdecimal():
+        meta[META[0]] = int(count)  # as it is given on the command line
     return {
         "source": {
             "skill": handoff.source,

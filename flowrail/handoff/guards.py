@@ -15,7 +15,7 @@ from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.discovery.index import Discovery
 from flowrail.errors import FlowError
 from flowrail.handoff import adapters, chain, checking, health, integrity, transfer
-from flowrail.handoff.building import fact_for
+from flowrail.handoff.building import META, fact_for
 from flowrail.handoff.desk import Desk
 from flowrail.handoff.lifecycle import CHECKS
 from flowrail.handoff.payload import Payload, get, read, render
@@ -199,7 +199,8 @@ def _heavy(payload: Payload) -> tuple[str, ...]:
 
 def _is_reported(field: str) -> bool:
     """Whether a field is made from what a session reports, and not by ourselves."""
-    return field.removeprefix("handoff.").partition(".")[0] in {"context", "insights", "research_seeds"}
+    head, _, rest = field.removeprefix("handoff.").partition(".")
+    return head in {"context", "insights", "research_seeds"} or (head == "meta" and rest in META)
 
 
 def _requires(case: Case) -> Check:

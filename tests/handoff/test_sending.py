@@ -365,6 +365,19 @@ def test_a_list_that_is_wanting_can_be_given_on_the_command_line(given: str, mea
     assert payload_of(sent)["payload"]["working"]["insights"]["uncertainties"] == meant
 
 
+def test_what_is_wrong_in_the_metadata_is_given_anew_on_the_command_line() -> None:
+    target("digger", schema_version='"2.0"')
+    words = ["-s", "perspectives_completed=five", "-s", "convergence_level=some"]
+    _, error = refused("handoff", "send", "digger", "--session", session(), *words)
+
+    handoff = error["details"]["handoff"]
+    again = f"flow handoff retry {handoff} -s perspectives_completed=… -s convergence_level=…"
+    assert error["hint"] == f"give what is wanting: {again}"
+    meant = [word.replace("=…", "=5" if "perspectives" in word else "=low") for word in again.split()[1:]]
+
+    assert payload_of(told(*meant))["meta"]["perspectives_completed"] == 5
+
+
 def test_a_fact_that_no_field_knows_meets_what_the_target_requires() -> None:
     target("digger", requires="[context.area, mood]")
 
