@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from flowrail._files import decode, read_bounded
 from flowrail.errors import DocumentError, UsageError
+from flowrail.machines.values import refuse_left_open
 
 LARGEST = 1_000_000
 _DEEPEST = 32
@@ -33,11 +34,7 @@ def facts_of(assignments: Sequence[str], file: str | None) -> dict[str, object]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UsageError(f"`-s {text[:60]}` is not NAME=VALUE", hint="write it as `-s NAME=VALUE`")
-        if value.strip() in {"…", "..."}:  # as a hint prints it
-            raise UsageError(
-                f"`-s {name[:60]}={value.strip()}` gives no value",
-                hint=f"write what it is in place of `{value.strip()}`",
-            )
+        refuse_left_open(name, value, "-s")
         named[name] = value
     return {**(read_facts(file) if file else {}), **named}
 

@@ -199,9 +199,17 @@ def _waits(told: Guidance) -> tuple[str, ...]:
 
 
 def command(verb: str, *words: str, store: str | None = None) -> str:
-    """Return one command line of ours, every word quoted for a shell where it needs it."""
-    parts = ["flow", verb, *words, *(("--store", store) if store else ())]
+    """Return one command line of ours, every word quoted for a shell where it needs it.
+
+    It is one line: of NAME=VALUE with more of them the value is left open, for whoever runs it to give.
+    """
+    parts = ["flow", verb, *map(_in_one_line, words), *(("--store", store) if store else ())]
     return " ".join(shlex.quote(part) for part in parts)
+
+
+def _in_one_line(word: str) -> str:
+    name, equals, value = word.partition("=")
+    return f"{name}=…" if equals and value.splitlines() not in ([], [value]) else word
 
 
 def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store: str | None) -> str:

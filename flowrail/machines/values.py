@@ -51,6 +51,9 @@ def check_facts(step: StepDef, given: Mapping[str, Any]) -> Frozen[str, Any]:
     return Frozen({name: freeze_deep(value) for name, value in given.items()})
 
 
+LEFT_OPEN = frozenset({"…", "..."})
+
+
 def read_assignments(texts: Iterable[str], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
     """Return ``NAME=VALUE`` texts from a command line as values of the declared kinds.
 
@@ -63,6 +66,7 @@ def read_assignments(texts: Iterable[str], declared: Mapping[str, Arg], option: 
             raise UsageError(
                 f"`{option} {text}` is not NAME=VALUE", hint=f"write it as `{option} NAME=VALUE`"
             )
+        refuse_left_open(name, value, option)
         if name in values:
             raise UsageError(f"`{name}` is given twice", hint="give it once")
         arg = declared.get(name)
@@ -76,6 +80,15 @@ def read_assignments(texts: Iterable[str], declared: Mapping[str, Arg], option: 
                 names=list(declared),
             ) from None
     return values
+
+
+def refuse_left_open(name: str, value: str, option: str) -> None:
+    """Refuse the `…` that a printed command has where whoever runs it is to say something."""
+    if value.strip() in LEFT_OPEN:
+        raise UsageError(
+            f"`{option} {name[:60]}={value.strip()}` gives no value",
+            hint=f"write what it is in place of `{value.strip()}`",
+        )
 
 
 def how_to_give(name: str, arg: Arg | None) -> str:

@@ -151,6 +151,21 @@ def test_another_run_of_a_skill_from_a_place_of_its_own_is_begun_by_the_printed_
     assert told(*shlex.split(begin)[1:])["session"] != session
 
 
+@pytest.mark.parametrize("topic", ["two\nlines", "ends with one\n", "\rreturned", "a\u2028b"])
+def test_a_printed_command_is_one_line_and_leaves_open_what_would_take_more(topic: str) -> None:
+    needed = "name: NAME\nparams: {topic: {type: string, required: true, example: x}}\n"
+    put_skill("needy", needed + "steps: [{id: a, title: A, actions: [Do it.], next: {ok: null}}]\n")
+    session = told("start", "needy", "-p", f"topic={topic}")["session"]
+
+    begin = told("resume", session)["start_command"]
+    status, error = refused(*shlex.split(begin)[1:])
+
+    assert begin == "flow start needy -p 'topic=…'"
+    assert refused("step", "needy", "-p", f"topic={topic}")[1]["hint"].endswith(f"begin another: {begin}")
+    assert (status, error["message"]) == (2, "`-p topic=…` gives no value")
+    assert error["hint"] == "write what it is in place of `…`"
+
+
 def test_a_new_session_is_begun_where_the_last_one_ended() -> None:
     first = told("step", "small")
     told(*next_words(first, 1))
