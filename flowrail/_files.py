@@ -199,6 +199,30 @@ def write_atomic(path: AnyPath, data: bytes, *, mode: int = 0o600, durable: bool
         raise _failed(error, target) from error
 
 
+def write_out(path: AnyPath, data: bytes, *, mode: int = 0o644) -> None:
+    """Put *data* where a person said: whole into a file, and straight into what is none.
+
+    ``/dev/stdout``, ``/dev/null``, a pipe: to replace one of those by a file would take it from everybody.
+    """
+    target = os.path.abspath(os.fspath(path))
+    try:
+        kind = os.stat(target).st_mode
+    except OSError:
+        kind = stat.S_IFREG
+    devices = target.startswith(("/dev/", "/proc/")) and not target.startswith("/dev/shm/")  # noqa: S108
+    if stat.S_ISREG(kind) and not devices:
+        write_atomic(target, data, mode=mode)
+        return
+    try:
+        fd = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            _write_all(fd, data)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise _failed(error, target) from error
+
+
 def write_over(path: AnyPath, data: bytes) -> None:
     """Put *data* into the file at *path* without waiting for the disk; a reader may find it half written.
 

@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import textwrap
@@ -35,6 +36,7 @@ from flowrail._files import (
     read_bounded,
     sync_dir,
     write_atomic,
+    write_out,
 )
 
 FULL = Path("/dev/full")
@@ -250,6 +252,33 @@ def test_a_write_replaces_the_file_whole_and_leaves_nothing_else(tmp_path: Path,
     write_atomic(tmp_path / "a", b"new", durable=durable)
 
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("a", b"new")]
+
+
+def test_what_is_written_to_a_pipe_goes_through_it_and_leaves_it_there(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    write_out(pipe, b"all of it")
+
+    assert os.read(reader, 100) == b"all of it"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    os.close(reader)
+
+
+def test_what_is_written_to_a_link_stands_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "link").symlink_to("mine")
+
+    write_out(tmp_path / "link", b"new")
+    write_out(tmp_path / "other", b"new")
+
+    assert [(tmp_path / name).read_text() for name in ("mine", "link", "other")] == ["mine", "new", "new"]
+
+
+def test_a_folder_is_not_written_to(tmp_path: Path) -> None:
+    with pytest.raises(WriteFailedError):
+        write_out(tmp_path, b"new")
 
 
 def test_a_write_is_private_unless_said_otherwise(tmp_path: Path) -> None:

@@ -58,6 +58,16 @@ def data(what: Any) -> None:
     streams.put(f"{json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=list))}\n")
 
 
+def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
+    """Write *content* where a person said; ``/dev/stdout`` is where answers go, whatever stands there now."""
+    from flowrail import _files
+
+    if path == "/dev/stdout":
+        streams.put_bytes(content)
+    else:
+        _files.write_out(path, content, mode=mode)
+
+
 def notes(lines: Iterable[str]) -> None:
     """Tell the user something beside the answer."""
     from flowrail.formatters.escape import bounded, one_line

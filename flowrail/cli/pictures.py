@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from flowrail import _files
 from flowrail.cli import options, output, streams
 from flowrail.errors import UsageError
 
@@ -51,7 +49,7 @@ into = click.option("-o", "--output", "into", metavar="FILE", help="Write it the
 def put(drawn: Sequence[Drawn], form: str, *, link: str | None = None, into: str | None = None) -> None:
     """Draw and print, or write to a file."""
     if form in WITH_OTHERS:
-        _out(_together(drawn, form), into)
+        put_made(_together(drawn, form), into)
     else:
         _put_picture(drawn[0].picture, form, link=link, into=into)
 
@@ -97,13 +95,14 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
             told = f"{len(picture.arrows)} arrows, and Mermaid draws {mermaid.MOST_ARROWS}: take svg or html"
             output.notes([told])
         made = mermaid.render(picture, links=links)
-    _out(made, into)
+    put_made(made, into)
 
 
-def _out(made: str | bytes, into: str | None) -> None:
+def put_made(made: str | bytes, into: str | None) -> None:
+    """Print what was made, or write it to a file."""
     if into is not None:
         data = made if isinstance(made, bytes) else f"{made}\n".encode("utf-8", "backslashreplace")
-        _files.write_atomic(os.path.abspath(into), data, mode=0o644)
+        output.to_file(into, data)
         output.notes([f"written to {into}"])
     elif isinstance(made, bytes):
         streams.put_bytes(made)

@@ -212,8 +212,10 @@ def test_clocks_that_say_nothing_count_for_no_time() -> None:
     assert life.coverage.taken == 1
 
 
-@pytest.mark.parametrize(("form", "begins"), [("svg", "<svg"), ("dot", "digraph")])
-def test_other_pictures_go_to_a_file(form: str, begins: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("form", "begins"), [("svg", "<svg"), ("dot", "digraph"), ("text", "asking: "), ("json", "{\n")]
+)
+def test_every_form_goes_to_a_file(form: str, begins: str, tmp_path: Path) -> None:
     put_skill("asking", ASKING)
     file = tmp_path / "picture"
 

@@ -283,6 +283,15 @@ def test_results_are_written_as_junit(tmp_path: Path) -> None:
     assert "flow test bad --walk" in (failure.text or "")
 
 
+def test_results_go_to_where_answers_go_too() -> None:
+    put_skill("asking", ASKING)
+
+    ran = flow("test", "asking", "--junit", "/dev/stdout")
+
+    assert ran.out.startswith("<?xml ")
+    assert ran.out.endswith("1 passed\n")
+
+
 def test_progress_is_told_on_a_terminal_and_nowhere_else() -> None:
     put_skill("small")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -10,7 +9,6 @@ from typing import Any
 
 import click
 
-from flowrail import _files
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.errors import UsageError
@@ -70,7 +68,7 @@ def command(
 
         title = f"Audit of {what or world.store.path}"
         made = render(told, title=title, made=world.now(), pictures=_pictures(told["handoffs"]))
-        _files.write_atomic(os.path.abspath(html), made.encode("utf-8", "backslashreplace"))
+        output.to_file(html, made.encode("utf-8", "backslashreplace"), mode=0o600)
         output.notes([f"written to {html}"])
     if as_json:
         output.data(told)

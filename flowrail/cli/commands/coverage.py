@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from flowrail.cli import options, output, pictures
@@ -74,7 +76,11 @@ def command(
         workflow = open_skill(skill, about.roots, about.state).workflow
         covered = coverage.of_walks(workflow, plan(workflow, call=call_limited).walks)
     if form == "json":
-        output.data(coverage.as_data(workflow, covered, life))
+        document = coverage.as_data(workflow, covered, life)
+        if into is None:
+            output.data(document)
+        else:
+            pictures.put_made(json.dumps(document, ensure_ascii=False, indent=1), into)
     elif form in DRAWN:
         load_engine()
         from flowrail.diagrams.document import Drawn
@@ -84,5 +90,5 @@ def command(
     else:
         from flowrail.rehearsal.covered import text
 
-        output.text(text(workflow, covered, life))
+        pictures.put_made(text(workflow, covered, life), into)
     return 1 if 100 * covered.taken < at_least * len(covered.counts) else 0

@@ -76,10 +76,9 @@ def _as_processes() -> MakeStage:
 
 
 def _write(path: str, results: Sequence[Rehearsed]) -> None:
-    from flowrail import _files
     from flowrail.rehearsal.junit import document
 
-    _files.write_atomic(path, document(results).encode(), mode=0o644)
+    output.to_file(path, document(results).encode())
 
 
 class _Progress:

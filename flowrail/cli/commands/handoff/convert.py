@@ -7,7 +7,6 @@ from datetime import datetime
 
 import click
 
-from flowrail import _files
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.errors import UsageError
@@ -47,7 +46,7 @@ def command(
     if target is not None:
         if os.path.lexists(target):
             raise UsageError(f"{target} is there already", hint="name another file")
-        _files.write_atomic(os.path.abspath(target), after)
+        output.to_file(target, after, mode=0o600)
     if as_json:
         output.data(
             {
