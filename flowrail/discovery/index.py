@@ -210,10 +210,10 @@ class _Entries:
 
 def _settle(group: list[Found], entries: _Entries) -> _Settled:
     """Judge the folders of one name, nearest first."""
+    if len(group) == 1:
+        return _Settled(_judge(group[0], entries))
     first, *others = group
     winner, *judged = (_judge(each, entries) for each in group)
-    if not others:
-        return _Settled(winner)
     if isinstance(winner, Candidate):
         winner = winner._replace(hides=tuple(each.path for each in others))
     return _Settled(

@@ -16,7 +16,7 @@ from typing import Any
 
 from flowrail import _files
 from flowrail.discovery.declared import Declared, Reading, SkillFile
-from flowrail.discovery.head import Stamp, stamp
+from flowrail.discovery.head import Stamp
 from flowrail.discovery.notes import HINTS, Note
 from flowrail.errors import FlowError
 
@@ -58,7 +58,9 @@ class StatCache:
         if entry is None:
             return None
         try:
-            if entry[0] != list(stamp(os.stat(path))):
+            about = os.stat(path)  # for each file: as `stamp` has it, and no more than that
+            now = [about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino, about.st_dev]
+            if entry[0] != now:
                 return None
             file = _restored(entry[1], path)
         except (OSError, ValueError, TypeError, LookupError, AttributeError):
