@@ -88,13 +88,16 @@ def shortened(text: str, longest: int = 120) -> str:
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three of *known* that *name* may have meant, best first."""
+    """Return up to three of *known* that *name* may have meant, best first, large letters or small."""
     import difflib
 
-    names = sorted(set(known))
-    starts = [each for each in names if name and (each.startswith(name) or name.startswith(each))]
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    return list(dict.fromkeys([*close, *starts]))[:3]
+    names: dict[str, list[str]] = {}
+    for each in sorted(set(known)):
+        names.setdefault(each.casefold(), []).append(each)
+    said = name.casefold()
+    starts = [each for each in names if said and (each.startswith(said) or said.startswith(each))]
+    close = difflib.get_close_matches(said, names, n=3, cutoff=0.6)
+    return [each for folded in dict.fromkeys([*close, *starts]) for each in names[folded]][:3]
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:

@@ -123,9 +123,13 @@ def _names(root: str) -> list[str]:
 
 def _unknown(address: str, roots: Iterable[Root]) -> UnknownSkillError:
     known = [each.name for each in listing(roots)]
+    folder = os.path.basename(
+        address.rstrip("/")
+    )  # who gives the folder, as to `flow check`, is told its name
+    meant = folder if folder in known else address[:80]
     return UnknownSkillError(
         f"there is no skill `{address[:80]}`",
-        hint=did_you_mean(address[:80], known, "`flow list` shows all there are"),
+        hint=did_you_mean(meant, known, "`flow list` shows all there are"),
         skill=address[:80],
         known=known,
     )
