@@ -9,6 +9,7 @@ itself has configured is started by it.
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 from collections.abc import Callable, Mapping
 
@@ -47,6 +48,9 @@ class AskGit:
 
     def __call__(self, inner: str, outer: str) -> tuple[bool, str]:
         """Return whether *inner* is a submodule of *outer*, and what kept git from saying so."""
+        odd = _odd_file(outer)
+        if odd:
+            return False, f"git is not asked: {odd} is no plain file"
         command = [*COMMAND, "-C", outer, "ls-files", "--stage", "-z", "--"]
         try:
             done = self._run(
@@ -63,3 +67,15 @@ class AskGit:
         if done.returncode:
             return False, f"git refused: {done.stderr.decode('utf-8', 'replace').strip()[:200]}"
         return done.stdout.startswith(_SUBMODULE), ""
+
+
+def _odd_file(outer: str) -> str:
+    """Return which file that git would read first is a pipe or a device, before which it would wait."""
+    for name in ("HEAD", "config", "index"):
+        path = os.path.join(outer, ".git", name)
+        try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                return path
+        except OSError:
+            continue
+    return ""

@@ -7,9 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.judge import judged
+from support.judge import in_time, judged
 from support.sandbox import put_skill, refused
-from support.skills import git
+from support.skills import git, repository
+
+from flowrail.discovery.git import AskGit
 
 REMOTES = {
     "ssh": ("ssh://host/x", {"core.sshCommand": "EVIL"}),
@@ -86,3 +88,15 @@ def test_nothing_is_fetched_to_tell_a_submodule(
 
     assert os.getcwd() == str(inner)
     assert not canary.exists()
+
+
+@pytest.mark.parametrize("name", ["HEAD", "config", "index"])
+def test_git_is_not_asked_where_it_would_wait_for_a_pipe(name: str, tmp_path: Path) -> None:
+    outer = repository(tmp_path / "outer")
+    (outer / ".git" / name).unlink()
+    os.mkfifo(outer / ".git" / name)
+
+    with in_time("git is asked", 3):
+        answer = AskGit(dict(os.environ))(str(outer / "inner"), str(outer))
+
+    assert answer == (False, f"git is not asked: {outer}/.git/{name} is no plain file")
