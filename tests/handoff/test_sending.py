@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 import time
@@ -585,6 +586,10 @@ def test_where_none_or_several_are_open_it_is_said_how_to_name_one() -> None:
     assert set(several["details"]["commands"]) == {
         f"flow handoff send digger --session {each}" for each in (second, third)
     }
+    words = ["-s", "area=far north", "--reason", "it's deep", "--schema", "2.0", "--yes"]
+    again = refused("handoff", "send", "digger", *words)[1]["details"]["commands"][0]
+    sent = told(*shlex.split(again)[1:])
+    assert (sent["reason"], sent["schema"]) == ("it's deep", "2.0")
 
 
 def test_targets_are_ranked_by_what_the_session_reported() -> None:
