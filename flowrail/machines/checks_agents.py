@@ -131,7 +131,7 @@ def _join(path: Path, step: StepDef, work: Delegation) -> Iterator[Raw]:
         needed = joins.needed_by(str(work.join), 0)
     except ValueError:
         what = f"`{work.join}` is no join of step `{step.id}`"
-        yield Raw("FR142", (*path, "join"), what, "write `all`, `any` or `at least 3`", step.id)
+        yield Raw("FR142", (*path, "join"), what, "write `all`, `any` or `at least 1`", step.id)
         return
     if count is not None and needed > count > 0:
         what = f"step `{step.id}` waits for {needed} of {count}"
@@ -179,7 +179,7 @@ def _questions(workflow: Definition) -> Iterator[Raw]:
                 if inside
                 else f"{owner} of step `{step.id}`: {what}"
             )
-            yield Raw("FR146", (*path, *at), said, "see `flow schema workflow`", step.id)
+            yield Raw("FR146", (*path, *at), said, _AS_HOSTS_TAKE_THEM, step.id)
         yield from _answers(path, step)
         for number, question in enumerate(step.questions):
             for text in (
@@ -295,4 +295,5 @@ def _items(workflow: Definition) -> Iterator[Raw]:
 
 
 WORK_ADVICE = (_successes, _items)
+_AS_HOSTS_TAKE_THEM = "hosts take 3 questions, each with a header of 12 characters at most and 2 or 3 options"
 AGENT_RULES = (_deciders, _dispatches, _questions, _gates, _then)
