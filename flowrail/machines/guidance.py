@@ -209,7 +209,7 @@ def command(verb: str, *words: str, store: str | None = None) -> str:
 
 def _in_one_line(word: str) -> str:
     name, equals, value = word.partition("=")
-    return f"{name}=…" if equals and value.splitlines() not in ([], [value]) else word
+    return f"{name}=…" if equals and ("\n" in value or "\r" in value) else word
 
 
 def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store: str | None) -> str:

@@ -23,13 +23,17 @@ def synthesis(session: Session | None, problem_type: str | None = None) -> Synth
     """
     if session is None:
         return Synthesis(problem_type.lower()) if problem_type else None
-    own = {
-        key: value for key, value in {**session.params, **session.state}.items() if value not in (None, "")
-    }
-    asked = session.received.get("asked")  # of the session that the work came from
-    shown = read_synthesis({**(asked if isinstance(asked, Mapping) else {}), **own})
+    shown = read_synthesis({**session.params, **session.state})
     kind = (problem_type or shown.problem_type).lower()
     return shown._replace(problem_type=kind) if kind else None
+
+
+def problem_type_of(session: Session) -> str:
+    """Return the problem type that a payload of *session* has: its own, or that of the work it took over."""
+    asked = session.received.get("asked")
+    before = asked.get("problem_type") if isinstance(asked, Mapping) else None
+    own = synthesis(session)
+    return own.problem_type if own else str(before or "").lower()
 
 
 def kept_for(

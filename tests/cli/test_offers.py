@@ -110,12 +110,10 @@ def test_a_handoff_that_arrived_counts_for_its_target_and_one_in_the_chain_again
     for words in (["discover"], ["handoff", "targets"]):
         assert parts("digger", *words)["history"] == 10
         assert parts("other", *words)["history"] == 0
-        # (what took work over knows its problem type, and is ranked by how the others fit that)
-        assert "history" not in parts("digger", *words, "--session", taken)
-    offered = told("handoff", "targets", "--session", taken)["candidates"]
-    loops = {each["skill"]: each["loop"] for each in offered}
-    assert loops["digger"] == ""
-    assert "source" in loops["source"]
+        assert parts("digger", *words, "--session", taken)["history"] == 10
+        assert "loop" not in parts("digger", *words, "--session", taken)
+    assert parts("source", "discover", "--session", taken)["loop"] == -30
+    assert "`source` is in the chain already" in flow("discover", "--session", taken, "--why", "source").out
 
 
 def test_records_of_somebody_else_count_for_nothing() -> None:

@@ -86,7 +86,11 @@ def test_what_the_user_asked_goes_on_through_a_skill_that_does_not_say_it_again(
     assert (payload["context"]["problem_type"], payload["context"]["focus_areas"]) == ("strategic", ["costs"])
     [came] = payload["payload"]["references"]["files"]
     assert came["path"] == str(sessions_folder() / here / "received-payload.json")
-    assert told("handoff", "targets", "--session", here)["scorer"] == "relevance"
+    ranked = flow("handoff", "targets", "--session", here, "--json")
+    assert (ranked.data["scorer"], ranked.err) == (
+        "query",
+        "",
+    )  # by what it has shown itself, which is nothing
     anew = send("digger", here, "-s", "topic=Another question", "-s", "problem_type=decision")
     assert payload_of(anew)["context"]["original_prompt"] == "Another question"
     assert payload_of(anew)["context"]["problem_type"] == "decision"

@@ -20,7 +20,7 @@ from flowrail.handoff.desk import Desk
 from flowrail.handoff.history import chain_of, succeeded
 from flowrail.handoff.requesting import named_root
 from flowrail.machines.session import Session
-from flowrail.skills.offering import kept_for, synthesis
+from flowrail.skills.offering import kept_for, problem_type_of, synthesis
 
 
 @click.command(
@@ -73,7 +73,7 @@ def command(
     )
     asked = Asked(query, synthesis(session, problem_type))
     output.notes(asked.unknown())
-    if session is not None and asked.synthesis is None:
+    if session is not None and asked.synthesis is None and not problem_type_of(session):
         output.notes(
             ["the session does not say its problem type, which a payload needs; give it by --problem-type"]
         )
@@ -104,9 +104,8 @@ def command(
 def _told(session: Session | None, asked: Asked) -> tuple[str, ...]:
     """Return the problem type as words of a command, where only the one who asks has said it."""
     kind = asked.synthesis.problem_type if asked.synthesis else ""
-    own = synthesis(session)
-    known = kind in CATEGORIES and (own is None or own.problem_type != kind)
-    return ("-s", f"problem_type={kind}") if known else ()
+    known = session is not None and problem_type_of(session) == kind
+    return ("-s", f"problem_type={kind}") if kind in CATEGORIES and not known else ()
 
 
 def _offer(at: Desk, session: Session | None, candidate: Candidate, facts: tuple[str, ...]) -> dict[str, Any]:
