@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from typing import NamedTuple
 from flowrail.discovery.index import Discovery
 from flowrail.handoff.integrity import moment
 from flowrail.handoff.journal import Handoffs
+from flowrail.machines.guidance import command as command_line
 from flowrail.machines.store import Store
 
 
@@ -45,5 +45,4 @@ class Desk(NamedTuple):
     def command(self, *words: str, root: str = "") -> str:
         """Return one command line of ours, every word quoted where it needs it; *root* as one that was named."""
         named = ("--root", root) if root else ()
-        store = ("--store", self.shown_store) if self.shown_store else ()
-        return " ".join(shlex.quote(word) for word in ("flow", *words, *named, *store))
+        return command_line(*words, *named, store=self.shown_store)

@@ -590,6 +590,8 @@ def test_where_none_or_several_are_open_it_is_said_how_to_name_one() -> None:
     again = refused("handoff", "send", "digger", *words)[1]["details"]["commands"][0]
     sent = told(*shlex.split(again)[1:])
     assert (sent["reason"], sent["schema"]) == ("it's deep", "2.0")
+    long = refused("handoff", "send", "digger", "-s", "area=far\nnorth", "--reason", "it\nis")[1]
+    assert long["details"]["commands"][0].endswith(" -s 'area=…' --reason 'it is'")
 
 
 def test_targets_are_ranked_by_what_the_session_reported() -> None:

@@ -57,7 +57,12 @@ def command(
     """
     at, world = desk(store=store, roots=roots, wait=wait)
     said = [word for each in assignments for word in ("-s", each)]
-    named = (("--reason", reason), ("--facts", facts_file), ("--schema", schema), ("--format", form))
+    named = (
+        ("--reason", " ".join(reason.splitlines())),
+        ("--facts", facts_file),
+        ("--schema", schema),
+        ("--format", form),
+    )
     said += [word for name, value in named if value for word in (name, value)]
     flags = (("--yes", yes), ("--approved", approved), ("--health-check", health))
     said += [flag for flag, given in flags if given]
