@@ -185,10 +185,8 @@ assert asyncio.run(drive()) == "went"
 """
 
 
-NOTHING_ELSE = """
-assert not {"attr.validators", "attrs.validators", "gettext", "ipaddress", "logging", "platform", "tokenize"} & set(
-    sys.modules
-)
+NOTHING_ELSE = f"""
+assert not {STOOD_IN | {"attrs.validators"}} & set(sys.modules) - at_first
 """
 
 THE_REAL_OTHERS = """
@@ -236,6 +234,7 @@ assert "statemachine" in heard.getvalue(), heard.getvalue()
 
 STEP = """
 import sys
+at_first = set(sys.modules)  # a tool that watches the process has its own modules there
 from flowrail.__main__ import main
 sys.argv[1:] = ["step", "small"]
 assert main() == 0
