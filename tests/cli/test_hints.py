@@ -94,7 +94,7 @@ def test_refusals_from_deep_inside_name_the_store() -> None:
     gone = refused(*first, "ok", "--session", session)
     needs = refused("migrate", session, "--store", "elsewhere")
     ended = refused(*first, "ok", "--session", done)
-    unknown = refused("resume", "small-zzzzzz", "--store", "elsewhere")
+    unknown = refused("resume", "nothing-of-that-name-222222", "--store", "elsewhere")
     never = refused("rewind", session, "--to", "9", "--store", "elsewhere")
 
     for status, error in (gone, needs, ended, unknown, never):
