@@ -181,14 +181,14 @@ def _picture_file(path: str, block: Marked, workflow: Definition) -> str:
     folder, name = os.path.dirname(path), _picture_name(block, workflow)
     file = os.path.join(folder, name)
     project = find_project_root(os.path.abspath(folder))
-    into = os.path.realpath(os.path.dirname(os.path.abspath(file)))
+    into = os.path.realpath(os.path.dirname(file))  # as the system goes there, through links and back
     if os.path.commonpath([project, into]) != project:
         raise PictureElsewhereError(
             f"the picture `{name[:80]}` would lie outside of the project",
             hint=f"name a file below {project}, as seen from the page",
             place=f"{path}:{block.line}",
         )
-    return file
+    return os.path.join(into, os.path.basename(file))
 
 
 def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | None) -> tuple[Definition, str]:

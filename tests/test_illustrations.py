@@ -130,7 +130,8 @@ def test_a_skill_that_is_not_there_is_told_with_the_line_of_its_block() -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["../../far.svg", "{outside}/far.svg", "linked/far.svg", "../linked/far.svg"]
+    "place",
+    ["../../far.svg", "{outside}/far.svg", "linked/far.svg", "../linked/far.svg", "linked/../far.svg"],
 )
 def test_no_picture_is_written_outside_of_the_project(place: str, tmp_path: Path) -> None:
     put_skill("small")
@@ -148,6 +149,7 @@ def test_no_picture_is_written_outside_of_the_project(place: str, tmp_path: Path
     assert json.loads(ran.out)["error"]["code"] == "PICTURE_ELSEWHERE"
     assert not list(outside.iterdir())
     assert not list(Path("..").glob("far.svg"))
+    assert not list(tmp_path.glob("far.svg"))
     assert page_file.read_text() == text
 
 

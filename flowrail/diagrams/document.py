@@ -13,7 +13,7 @@ from flowrail.diagrams.model import Picture, Trace
 from flowrail.diagrams.restructured import heading, listing, raw, said
 from flowrail.diagrams.table import OUTCOMES, PARAMS, cell, markdown, outcome_rows, param_rows
 from flowrail.diagrams.words import line, times, took
-from flowrail.machines.definition import Definition
+from flowrail.machines.definition import WORKFLOW_NAME, Definition
 
 STEPS = ("#", "Step", "Phase", "What it is")
 PATH = ("Revision", "At", "Step", "Outcome", "To", "Took")
@@ -138,7 +138,10 @@ def _restructured(drawn: Drawn, place: int, links: Mapping[str, str]) -> Iterato
             yield listing(part.title, part.head, part.rows)
     runs = _runs(drawn.picture)
     if runs:
-        shown = (f"`{name} <{links[name]}>`__" if name in links else said(name) for name in runs)
+        shown = (
+            f"`{name} <{links[name]}>`__" if name in links and WORKFLOW_NAME.match(name) else said(name)
+            for name in runs
+        )
         yield f"Its agents run {', '.join(shown)}."
 
 

@@ -114,9 +114,15 @@ def _named(step: StepDef) -> str:
     return cell(step.name) + (f" ({'; '.join(notes)})" if notes else "")
 
 
+def _condition(text: str) -> str:
+    """Return a condition as code; as text, with everything escaped, where it could end that or a marked block."""
+    plain = len(text.splitlines()) == 1 and "`" not in text and "<!--" not in text
+    return f"`{text}`".replace("|", "\\|") if plain else cell(text)
+
+
 def _notes(step: StepDef) -> Iterator[str]:
     if step.when is not None:
-        yield "when computed" if callable(step.when) else f"when `{step.when}`".replace("|", "\\|")
+        yield "when computed" if callable(step.when) else f"when {_condition(str(step.when))}"
     if step.work is not None:
         yield f"{'agents' if step.work.over is not None else 'agent'}: {cell(step.work.agent)}"
     if step.gate is not None:

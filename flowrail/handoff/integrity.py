@@ -83,12 +83,15 @@ def expiry(version: str, handoff: Mapping[str, Any]) -> datetime | None:
     if said is not None:
         return said
     made, life = moment(text_at(handoff, "timestamp")), LIFETIME.get(version)
-    return made + life if made is not None and life is not None else None
+    if made is None or life is None:
+        return None
+    latest = datetime.max.replace(tzinfo=UTC)
+    return made + life if made < latest - life else latest
 
 
 def has_expired(when: datetime | None, now: datetime) -> bool:
     """Whether that moment has passed on everybody's clock."""
-    return when is not None and now > when + SKEW
+    return when is not None and now - SKEW > when
 
 
 def is_early(when: datetime | None, now: datetime) -> bool:

@@ -192,6 +192,8 @@ class Handoffs:
                 entry = read_line(line, path, number)
                 if entry.prev != before or entry.seq != number - 1:
                     raise DamagedError(path, number, "the record does not follow the one before it")
+                if entry.handoff.id != handoff_id:
+                    raise DamagedError(path, number, "the record is that of another handoff")
                 before = entry.hash
                 yield entry
             _check_witness(folder, number - 1, before, seen)
@@ -256,7 +258,7 @@ def witness(folder: str) -> dict[str, Any] | None:
     try:
         copy = json.loads(_files.read_bounded(path, limit=4 * bounds.LARGEST_LINE, what="the handoff's copy"))
         return {"seq": int(copy["seq"]), "hash": str(copy["hash"]), "handoff": copy["handoff"]}
-    except (DocumentError, ValueError, KeyError, TypeError, RecursionError):
+    except (DocumentError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

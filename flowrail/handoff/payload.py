@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from hashlib import sha256
+from math import isfinite
 from typing import Any, NamedTuple, NoReturn
 
 from flowrail import _files, _yaml
@@ -40,7 +41,7 @@ class Payload(NamedTuple):
         """Return the line that *field* stands in, 0 where that is not known."""
         if not self.lines.places:
             return 0
-        path = tuple(int(part) if part.isdigit() else part for part in field.split("."))
+        path = tuple(int(part) if part.isascii() and part.isdigit() else part for part in field.split("."))
         return self.lines.line(path)
 
 
@@ -127,7 +128,7 @@ def texts_at(handoff: object, path: str) -> list[str]:
 def _json(text: str, source: str) -> _yaml.Document | None:
     """Return the JSON in *text*, or `None` where it is none and may be YAML."""
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)
     except json.JSONDecodeError:
         return None
     except (ValueError, RecursionError) as error:
@@ -141,15 +142,21 @@ def _json(text: str, source: str) -> _yaml.Document | None:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(
-            f"key `{next(name for name in names if names.count(name) > 1)[:60]}` stands there twice"
-        )
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"key `{twice[:60]}` stands there twice")
     return value
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"{text[:40]} is too large a number")
+    return value
 
 
 def _deeper(value: object, levels: int) -> bool:

@@ -30,7 +30,7 @@ _PATHS = ("file_path", "path", "notebook_path")
 _OWN_TOOL = re.compile(r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z")
 """A tool of our own server, under the names that a host gives it."""
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*'|\"[^\"]*\"|\S)*\s+")
+_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*+'|\"[^\"]*+\"|\S)*+\s+")
 _WRAPPED = re.compile(
     r"(?:command|builtin|exec|time|nohup|nice(?:\s+-n\s*\S+)?|stdbuf(?:\s+-\S+)+|timeout(?:\s+-\S+)*\s+\S+|sudo"
     r"|env|xargs)\s+"

@@ -226,7 +226,7 @@ class Store:
         """Return whether a session that cannot be read had ended, as far as its copy tells."""
         seen = witness.seen_by(self.folder(session_id))
         status = seen.session.get("status") if seen and isinstance(seen.session, Mapping) else None
-        return status in ENDED
+        return isinstance(status, str) and status in ENDED
 
     def arrival(self, session_id: str, revision: int, *, most: int) -> Record | None:
         """Return the record by which a session got to *revision*, if it is among the *most* newest."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ MANIFEST = ".flowrail-install.json"
 FORMAT = 1
 LARGEST_MANIFEST = 1_000_000
 _NAMED = 5
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
 class Copy(NamedTuple):
@@ -108,7 +110,16 @@ def in_few_words(changes: Iterable[str]) -> str:
 
 
 def _texts(value: Mapping[str, object]) -> dict[str, str]:
-    return {str(path): str(digest) for path, digest in value.items()}
+    """Return the digests of files by their paths; what no installation of ours writes is left out."""
+    return {
+        path: digest
+        for path, digest in value.items()
+        if isinstance(digest, str) and _DIGEST.match(digest) and _is_below(path)
+    }
+
+
+def _is_below(path: str) -> bool:
+    return not {"", os.curdir, os.pardir} & set(path.split("/"))
 
 
 def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

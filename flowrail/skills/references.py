@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
 from typing import Any
 
+from flowrail._files import decode, read_bounded
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines import folder, wording
@@ -166,9 +167,9 @@ def _place(text: str, line: int, step: StepDef, file: WorkflowFile) -> str:
     """Return the line in the file that *text* came from, or where the step stands."""
     name = f"{file.text_folder}/{step.id}.md"
     try:
-        with open(os.path.join(file.folder, name), encoding="utf-8") as stream:
-            written = stream.read(folder.LARGEST_TEXT)
-    except (OSError, ValueError):
+        path = os.path.join(file.folder, name)
+        written = decode(read_bounded(path, limit=folder.LARGEST_TEXT, what="the text"), source=name)
+    except DocumentError:
         written = ""
     if written.strip("\n") != text:
         return step.origin or file.address

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.golden import in_golden_block
-from support.workflows import step, workflow
+from support.workflows import step, unchecked, workflow
 
 from flowrail.diagrams.marked import NoMarkersError, block, replaced
 from flowrail.diagrams.table import cell, skills_table, steps_table
@@ -114,3 +114,14 @@ def test_a_file_without_exactly_one_such_block_is_refused(text: str, what: str) 
 
     assert str(caught.value) == what
     assert (caught.value.code, caught.value.exit_status) == ("NO_MARKERS", 2)
+
+
+@pytest.mark.parametrize(
+    "said", ["x` <img onerror=1>", "x\n<!-- /flow:steps -->\n<script>", "a <!-- /flow:steps -->"]
+)
+def test_a_condition_ends_neither_its_code_nor_the_block_that_it_stands_in(said: str) -> None:
+    drawn = steps_table(unchecked(step("a", when=said, next={"ok": None})))
+
+    assert not re.search(r"(?<!\\)<(?:img|script|!--)", drawn)  # escaped, or not there
+    assert not re.search(r"(?<!\\)`", drawn) or "`" not in said
+    assert len(drawn.splitlines()) == 3

@@ -371,6 +371,8 @@ def test_what_is_well_formed_and_does_not_hold_fails_validation() -> None:
     ("text", "message"),
     [
         ('{"a": 1, "a": 2}', "p: key `a` stands there twice"),
+        ('{"version": "2.0", "a": 1e999}', "p: 1e999 is too large a number"),
+        ('{"version": "2.0", "a": -1e999}', "p: -1e999 is too large a number"),
         ('{"a": NaN}', "p: NaN is no JSON number"),
         ("[" * 100_000, "p:1"),
         ('{"a":' * 40 + "1" + "}" * 40, "p: is nested too deeply"),
@@ -411,3 +413,18 @@ def test_the_published_schema_names_every_field(version: str) -> None:
     assert schema["$schema"].startswith("https://json-schema.org/")
     assert schema["title"] == f"Handoff payload {version}"
     assert {"version", "source", "target", "context"} <= schema["$defs"]["Handoff"]["properties"].keys()
+
+
+def test_a_moment_at_the_end_of_time_is_one_like_any_other() -> None:
+    last = integrity.moment("9999-12-31T23:59:59Z")
+
+    assert last is not None
+    assert not integrity.has_expired(last, NOW)
+    assert integrity.expiry("2.0", {"timestamp": "9999-12-31T23:59:59Z"}) is not None
+
+
+def test_a_digit_that_is_no_number_is_a_name_like_any_other() -> None:
+    made = read('version: "2.0"\n"²": 1\n'.encode(), source="p")
+
+    assert made.line("²") == 2
+    assert made.line("list.²") >= 0

@@ -115,6 +115,8 @@ def test_a_journal_of_another_handoff_is_refused() -> None:
 
     with pytest.raises(DamagedError):
         kept().read("handoff-aaaaaa")
+    with pytest.raises(DamagedError, match="of another handoff"):
+        list(kept().records("handoff-aaaaaa"))
 
 
 def test_records_that_do_not_follow_each_other_are_refused() -> None:

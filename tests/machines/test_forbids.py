@@ -171,3 +171,10 @@ def test_anything_can_be_judged(text: str, given: dict[str, object]) -> None:
         for rule in ("Bash(x*)", "Edit(x)", "WebFetch(domain:x)", f"{tool}(x)", text):
             forbidding([rule], use(tool, command=text, file_path=text.replace("\0", ""), url=text))
             forbidding([rule], Used(tool, given, "/", "/", "/"))
+
+
+@pytest.mark.parametrize("after", ["", " git push", "; git push"])
+def test_a_command_of_very_many_quoted_pieces_is_judged_too(after: str) -> None:
+    used = Used("Bash", {"command": "A=" + "'a'" * 400 + after}, "/", "/", "/")
+
+    assert (forbidding(["Bash(git push*)"], used) is not None) == bool(after)

@@ -135,3 +135,21 @@ def test_a_file_that_somebody_else_takes_away_meanwhile_is_gone(
 
     assert flow("uninstall", SKILL).status == 0
     assert not (installed / "SKILL.md").exists()
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+@pytest.mark.parametrize("said", ["odd", "0" * 64])
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_list_that_names_files_elsewhere_takes_nothing_away(
+    installed: Path, tmp_path: Path, command: str, said: str, absolute: bool
+) -> None:
+    victim = tmp_path / "victim" / "file"
+    victim.parent.mkdir()
+    victim.write_text("theirs")
+    digest = hashlib.sha256(b"theirs").hexdigest() if said != "odd" else said
+    named = str(victim) if absolute else os.path.relpath(victim, installed)
+    (installed / MANIFEST).write_text(json.dumps({"format": 1, "version": "1", "files": {named: digest}}))
+
+    flow(command, SKILL)
+
+    assert victim.read_text() == "theirs"
