@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flowrail.machines import bounds, ledger
@@ -48,13 +48,17 @@ def opened(path: Path, content: bytes) -> Iterator[int]:
 
 
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), st.text(max_size=20))
+@example({}, "$file")
 def test_what_was_written_is_read(state: dict[str, object], by: str) -> None:
     record = RECORD._replace(session=SESSION._replace(state=state), by=by, note=state)
 
     line, written, *_ = ledger.write(record, KEY)
 
-    assert ledger.read(line, "journal", 1) == written
-    assert ledger.read(line.removesuffix(b"\n"), "journal", 1) == written
+    for given_back in (line, line.removesuffix(b"\n")):
+        read = ledger.read(given_back, "journal", 1)
+        assert (
+            read._replace(apart=False) == written
+        )  # a name that is our mark costs a look for texts, no more
     assert ledger.signed_by(line, KEY)
     assert line.count(b"\n") == 1
     assert line.isascii()
