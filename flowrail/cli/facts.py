@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from flowrail._files import decode, read_bounded
+from flowrail._json import read_strictly
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.values import refuse_left_open
 
@@ -43,7 +44,7 @@ def read_facts(name: str) -> dict[str, object]:
     """Return the object in the file *name*, or on standard input where it is ``-``."""
     text, source = read_text(name, what="the file of facts")
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        value = read_strictly(text)
     except json.JSONDecodeError as error:
         raise DocumentError(
             error.msg.lower(), hint="write one JSON object", place=f"{source}:{error.lineno}"
@@ -56,19 +57,6 @@ def read_facts(name: str) -> dict[str, object]:
     if _depth(value) > _DEEPEST:
         raise DocumentError("is nested too deeply", hint="report plainer facts", place=source)
     return value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"key `{twice[:60]}` stands there twice")
-    return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _depth(value: Any) -> int:

@@ -10,9 +10,10 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from math import isfinite
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from flowrail import _files, _yaml
+from flowrail._json import read_strictly
 from flowrail.errors import DocumentError
 from flowrail.handoff.problems import INVALID, MISSING, Problem
 
@@ -128,7 +129,7 @@ def texts_at(handoff: object, path: str) -> list[str]:
 def _json(text: str, source: str) -> _yaml.Document | None:
     """Return the JSON in *text*, or `None` where it is none and may be YAML."""
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)
+        value = read_strictly(text, number=_finite)
     except json.JSONDecodeError:
         return None
     except (ValueError, RecursionError) as error:
@@ -137,19 +138,6 @@ def _json(text: str, source: str) -> _yaml.Document | None:
     if _deeper(value, _DEEPEST):
         raise DocumentError("is nested too deeply", hint=f"at most {_DEEPEST} levels are read", place=source)
     return _yaml.Document(value, {}, source)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"key `{twice[:60]}` stands there twice")
-    return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _finite(text: str) -> float:

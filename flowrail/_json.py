@@ -1,0 +1,28 @@
+"""JSON that strangers wrote: no key twice, nothing that JSON does not know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+
+def read_strictly(text: str, *, number: Callable[[str], float] | None = None) -> Any:
+    """Return what *text* says; *number* reads what has a point or an exponent.
+
+    Raises JSONDecodeError where it is no JSON, another ValueError where it is not strict.
+    """
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=number)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"key `{twice[:60]}` stands there twice")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
