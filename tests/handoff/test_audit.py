@@ -133,6 +133,32 @@ def test_what_moved_lately_is_told() -> None:
     assert flow("audit", "--since", "2999-01-01").out == "nothing to tell of: no handoff and no session\n"
 
 
+@pytest.mark.parametrize(
+    "when",
+    [
+        "999999w",
+        "999999999w",
+        "9" * 5000 + "s",
+        "-5d",
+        "--5d",
+        "\u0665d",
+        "\uff15d",
+        "5\uff44",
+        "2026-13-01",
+        "nan",
+        "",
+        " ",
+        "0001-01-01T00:00:00+23:59",
+        "9999-12-31T23:59:59-23:59",
+    ],
+)
+def test_a_moment_that_there_is_not_is_refused_in_words(when: str) -> None:
+    status, error = refused("audit", f"--since={when}")
+
+    assert (status, error["message"]) == (2, f"`{when[:40]}` is no moment")
+    assert error["hint"] == "write 2026-02-04, 2026-02-04T19:30:00Z or 12h"
+
+
 def test_the_page_needs_nothing_beside_itself_and_escapes_everything() -> None:
     target("x")
     a_chain()

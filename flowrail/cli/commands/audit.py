@@ -19,7 +19,7 @@ from flowrail.handoff.integrity import moment
 from flowrail.handoff.proving import Finding, verify
 from flowrail.skills.verifying import verify_all
 
-_AGO = re.compile(r"(\d{1,6})\s*([smhdw])\Z")
+_AGO = re.compile(r"([0-9]+)\s*([smhdw])\Z")
 _XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # what stands in a page does without
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -51,7 +51,7 @@ def command(
     """
     if only_handoffs and everything:
         raise UsageError("--handoffs and --all exclude each other", hint="give one of them")
-    if what == "verify" and (only_handoffs or since or html):
+    if what == "verify" and (only_handoffs or since is not None or html):
         raise UsageError("`flow audit verify` proves all there is", hint="leave the other options out")
     at, world = desk(store=store)
     if what == "verify":
@@ -61,7 +61,7 @@ def command(
         at.handoffs,
         wanted=what,
         with_sessions=not only_handoffs,
-        since=_moment(at, since) if since else None,
+        since=None if since is None else _moment(at, since),
     ).data()
     if html is not None:
         from flowrail.formatters.audit_html import render
@@ -119,9 +119,10 @@ def _verify(at: Desk, *, as_json: bool) -> int:
 
 def _moment(at: Desk, text: str) -> datetime:
     ago = _AGO.match(text.strip())
-    if ago:
-        return at.moment() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-    found = moment(text)
+    try:
+        found = at.moment() - timedelta(**{_UNITS[ago[2]]: int(ago[1])}) if ago else moment(text)
+    except (OverflowError, ValueError):  # longer ago than there are dates, or more digits than are read
+        found = None
     if found is None:
         raise UsageError(f"`{text[:40]}` is no moment", hint="write 2026-02-04, 2026-02-04T19:30:00Z or 12h")
     return found
