@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from flowrail import trust
 from flowrail.discovery.locations import Root, Scope
-from flowrail.errors import ChangedError, DocumentError, FlowError, StorageError
+from flowrail.errors import ChangedError, DocumentError, StorageError
 from flowrail.machines import folder
+from flowrail.machines.definition import WORKFLOW_NAME
 from flowrail.machines.findings import WorkflowError
 from flowrail.machines.fingerprint import graph_print, step_print
 from flowrail.machines.plain import from_plain, has_functions, to_plain
@@ -240,7 +241,9 @@ def _why_not(found: Found, copy: copies.Copy | None) -> tuple[str, str]:
     """Return why a project's skill may not simply run, and what to do instead of allowing it."""
     if copy is None:
         return f"of this project stands in front of your own at {found.hides[-1][1]}", ""
-    again = shlex.join(["flow", "install", found.name, "--to", os.path.dirname(found.folder)])
+    again = shlex.join(
+        ["flow", "install", found.name, "--to", os.path.realpath(os.path.dirname(found.folder))]
+    )
     what = "of this project stands in front of the bundled one and differs from it"
     if copy.installed is not None:
         return f"{what}, as flowrail {copy.installed} installed it", f"bring it up to date: {again}"
@@ -260,8 +263,16 @@ def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> s
 
 
 def _hidden(address: str, place: str, roots: Sequence[Root]) -> tuple[tuple[str, str], ...]:
-    try:
-        found = find(address, roots)
-    except FlowError:
+    """Return the user's own skills and the bundled one of that name which *place* stands in for.
+
+    Every one counts, whatever else lies nearer by now: the session goes on with this folder.
+    """
+    name, real = address.partition("/")[0], os.path.realpath(place)
+    if not WORKFLOW_NAME.match(name):
         return ()
-    return found.hides if os.path.realpath(found.folder) == os.path.realpath(place) else ()
+    own = [(source, os.path.join(path, name)) for source, path in places(roots) if source in OWN_SCOPES]
+    return tuple(
+        (source, path)
+        for source, path in own
+        if os.path.realpath(path) != real and folder.entry_file(path, name) is not None
+    )

@@ -287,3 +287,18 @@ def test_a_skill_without_a_workflow_is_allowed_for_its_health_check() -> None:
     assert told("trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
     for name in ("", "..", "../sick", "nobody"):
         assert refused("trust", name, "--digest", digest)[1]["code"] == "UNKNOWN_SKILL"
+
+
+def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> None:
+    put_canary(where=tmp_path / "skills")
+    project_skills().parent.mkdir()
+    project_skills().symlink_to(tmp_path / "skills")
+
+    assert refused("step", "py")[1]["code"] == "NOT_TRUSTED"
+    assert not canary().exists()
+
+    project_skills().unlink()
+    project_skills().symlink_to(home_skills())
+    put_canary(where=home_skills())
+
+    assert told("step", "py")["source"] == "global"

@@ -115,3 +115,19 @@ def test_a_copy_in_home_is_ones_own() -> None:
     (home_skills() / SKILL / "steps" / "extract_structure.md").write_text("Do it my way.")
 
     assert told("step", SKILL)["actions"] == ["Do it my way."]
+
+
+@pytest.mark.parametrize("host", ["claude", "agents"])
+def test_a_changed_copy_asks_for_leave_though_another_copy_lies_nearer(host: str) -> None:
+    flow("install", SKILL, "--host", "agents")
+    told("step", SKILL)
+    if host == "claude":
+        flow("install", SKILL)
+    changed = Path(".agents/skills") / SKILL / "steps" / "extract_structure.md"
+    changed.write_text("Do it my way.")
+
+    for words in (["step", SKILL], ["step", SKILL, "ok"], ["resume"]):
+        status, error = refused(*words)
+
+        assert (status, error["code"]) == (7, "NOT_TRUSTED")
+        assert "steps/extract_structure.md (changed)" in error["message"]

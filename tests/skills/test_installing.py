@@ -246,3 +246,55 @@ def test_a_place_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(os, "makedirs", refuses)
 
     assert refused("install", SKILL)[0] == 3
+
+
+# --- links
+
+
+@pytest.mark.parametrize("link", [".claude", ".claude/skills"])
+@pytest.mark.parametrize("words", [["install", SKILL], ["new", "mine"], ["uninstall", "--all"]])
+def test_nothing_is_changed_behind_a_link_out_of_the_project(
+    tmp_path: Path, link: str, words: list[str]
+) -> None:
+    away = tmp_path / "away"
+    flow("install", SKILL, "--to", str(away / "skills"))
+    place = Path(link)
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(away if link == ".claude" else away / "skills")
+
+    with unchanged(tmp_path):
+        status, error = refused(*words)
+
+    assert (status, error["code"]) == (4, "PLACE_ELSEWHERE")
+    assert "leads out of the project" in error["message"]
+    assert error["hint"].endswith("--dir DIR" if words[0] == "new" else "--to DIR")
+
+
+def test_a_link_inside_the_project_and_one_in_home_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(".claude").mkdir()
+    Path("skills").mkdir()
+    Path(".claude/skills").symlink_to("../skills")
+    dotfiles = tmp_path / "dotfiles"
+    dotfiles.mkdir()
+    home = Path(os.environ["HOME"])
+    (home / ".claude").symlink_to(dotfiles)
+
+    flow("install", SKILL)
+    flow("install", SKILL, "--to", "home")
+
+    assert (Path("skills") / SKILL / "SKILL.md").exists()
+    assert (dotfiles / "skills" / SKILL / "SKILL.md").exists()
+    monkeypatch.chdir(home)
+    assert states("uninstall", SKILL)["SKILL.md"] == "removed"
+
+
+def test_a_place_that_is_named_through_a_link_is_where_the_system_goes(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "down").mkdir(parents=True)
+    Path("link").symlink_to(tmp_path / "deep" / "down")
+
+    flow("install", SKILL, "--to", "link/../skills")
+    flow("new", "mine", "--dir", "link/../skills")
+
+    assert sorted(each.name for each in (tmp_path / "deep" / "skills").iterdir()) == [SKILL, "mine"]

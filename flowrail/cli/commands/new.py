@@ -9,7 +9,6 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
-from flowrail.discovery.locations import expand
 from flowrail.formatters.escape import one_line
 from flowrail.skills import hosts, making
 
@@ -26,8 +25,8 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
     step by step; `flow check NAME` names every mistake.
     """
     here = Here()
-    root = os.path.join(here.cwd, expand(folder, here.home)) if folder else hosts.in_project(here.cwd)
-    made = making.make(name, os.path.normpath(root), python=python)
+    given = hosts.named(folder, here.cwd, here.home) if folder else ""
+    made = making.make(name, given or hosts.in_project(here.cwd, here.home, say="--dir"), python=python)
     if as_json:
         output.data(made._asdict())
         return
