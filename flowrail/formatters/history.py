@@ -92,7 +92,7 @@ def _besides(kind: str, note: dict[str, Any]) -> str:
         told = f"{note['verdict']}{f': {names}' if names else ''}"
     else:
         told = shortened(_of_others(kind, note))
-    reason = shortened(note.get("reason", ""))
+    reason = shortened(str(_value(note.get("reason", ""))))
     return f"{told} ({reason})" if told and reason else told or reason
 
 
@@ -105,7 +105,7 @@ def _of_others(kind: str, note: dict[str, Any]) -> str:
         return " ".join(str(note[name]) for name in ("dispatch", "outcome") if note.get(name))
     if kind == "answer":
         given = note.get("answers") or {}
-        return " ".join(f"{name}={word}" for name, words in given.items() for word in words)
+        return " ".join(f"{name}={_value(word)}" for name, words in given.items() for word in words)
     if kind == "ask":
         return " ".join(note.get("questions") or ())
     return str(note.get("finding") or "")

@@ -23,7 +23,7 @@ from typing import Any
 
 from flowrail import _files
 from flowrail.errors import DocumentError, StorageError, TrustError
-from flowrail.machines import bounds, journal, ledger, texts, witness
+from flowrail.machines import bounds, journal, ledger, notes, texts, witness
 from flowrail.machines.journal import JOURNAL, UnknownSessionError, unknown
 from flowrail.machines.kept import Change, Kept, said
 from flowrail.machines.keys import Owner
@@ -167,7 +167,7 @@ class Store:
             os.close(fd)
 
     def records(self, session_id: str) -> Iterator[Record]:
-        """Yield every record of a session in order, each checked against the one before it.
+        """Yield every record of a session in order, each checked against the one before it and in its note.
 
         Long texts stay references; `whole` loads them.
         """
@@ -181,6 +181,9 @@ class Store:
                 record = ledger.read(line, path, number)
                 if record.prev != before or record.seq != number - 1:
                     raise DamagedError(path, number, "the record does not follow the one before it")
+                wrong = notes.wrong_in(record.kind, record.note)
+                if wrong is not None:
+                    raise DamagedError(path, number, f"the record is of another form: {wrong}")
                 before = record.hash
                 yield record
             witness.check(folder, number - 1, before, seen)

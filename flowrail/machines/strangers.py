@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flowrail.machines import asking, dispatching, reviewing
+from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
 
 LONGEST_NAME = 200
@@ -37,6 +38,14 @@ def check_parts(session: Session) -> None:
             read(session)
         except ValueError as error:
             raise StrangeError(f"`{name}` is of another form: {str(error)[:LONGEST_NAME]}") from None
+
+
+def check_record(record: Record) -> None:
+    """Raise `StrangeError` where a record's session, or the work that its note tells of, cannot be read."""
+    check_parts(record.session)
+    told = record.note.get("dispatches")
+    if told:
+        check_parts(record.session._replace(dispatches=tuple(told)))
 
 
 def _wrong(session: Session) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ and steps that were renamed since stand under the names that they were given.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -15,10 +16,12 @@ from flowrail.machines import asking, dispatching, reviewing
 from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
 from flowrail.machines.dispatching import Dispatched
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.ledger import Record
+from flowrail.machines.journal import JOURNAL
+from flowrail.machines.ledger import DamagedError, Record
 from flowrail.machines.plain import from_plain
 from flowrail.machines.session import Session
 from flowrail.machines.store import Store
+from flowrail.machines.strangers import StrangeError, check_record
 
 MOST_FORKS = 50
 NOT_BACK = ""
@@ -151,7 +154,14 @@ def _given(definition: Definition, session: Session) -> Mapping[str, Any]:
 
 
 def _records(store: Store, session_id: str) -> list[Record]:
-    return [store.whole(session_id, each) for each in store.records(session_id)]
+    found = [store.whole(session_id, each) for each in store.records(session_id)]
+    for each in found:
+        try:
+            check_record(each)
+        except StrangeError as error:
+            path = os.path.join(store.folder(session_id), JOURNAL)
+            raise DamagedError(path, each.seq + 1, f"the record is of another form: {error}") from None
+    return found
 
 
 def _renames(records: Sequence[Record]) -> list[Mapping[str, str]]:

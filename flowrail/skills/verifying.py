@@ -26,7 +26,7 @@ from flowrail.machines.ledger import Record
 from flowrail.machines.plain import from_plain
 from flowrail.machines.session import Session
 from flowrail.machines.store import DEFINITION, Store
-from flowrail.machines.strangers import StrangeError, check_parts
+from flowrail.machines.strangers import StrangeError, check_record
 
 _HEAD = re.compile(r"[0-9a-f]{8,64}\Z")
 
@@ -210,7 +210,7 @@ class _Examination:
 
     def _record(self, before: Session | None, record: Record) -> None:
         try:
-            check_parts(record.session)
+            check_record(record)
         except StrangeError as error:
             self.add("JOURNAL_DAMAGED", self.line(), f"the record is of another form: {error}")
             return

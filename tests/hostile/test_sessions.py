@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from hashlib import sha256
-from pathlib import Path
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
 from support import hostile
 from support.canary import nothing_runs, plant
+from support.forged import folder_of, sealed
 from support.judge import judged
 from support.sandbox import put_skill, told
 
@@ -59,23 +58,13 @@ def session() -> str:
     return str(told("step", "evil")["session"])
 
 
-def folder(session_id: str) -> Path:
-    return Path(".flow", "sessions", session_id)
-
-
 def every(session_id: str) -> None:
     for words in FOREIGN:
         judged(*(each.replace("ID", session_id) for each in words))
 
 
-def sealed(record: Mapping[str, Any]) -> bytes:
-    """Return *record* as a line of a journal whose hash is right, as anybody can make it."""
-    text = json.dumps(record, separators=(",", ":")).encode()[:-1]
-    return text + b',"hash":"' + sha256(text).hexdigest().encode() + b'"}\n'
-
-
 def record_of(session_id: str) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((folder(session_id) / "journal.jsonl").read_text())
+    record: dict[str, Any] = json.loads((folder_of(session_id) / "journal.jsonl").read_text())
     del record["hash"]
     return record
 
@@ -84,7 +73,7 @@ def record_of(session_id: str) -> dict[str, Any]:
 @pytest.mark.parametrize("file", FILES)
 def test_a_hostile_file_of_a_session_is_told_or_passed_over(session: str, file: str, data: bytes) -> None:
     plant()
-    (folder(session) / file).write_bytes(data)
+    (folder_of(session) / file).write_bytes(data)
 
     with nothing_runs():
         for words in (*QUICK, ["sessions", "--all", "--json"], ["discover", "--session", "ID", "--json"]):
@@ -95,7 +84,7 @@ def test_a_hostile_file_of_a_session_is_told_or_passed_over(session: str, file: 
     "more", [b"\n", b"{", b"\0" * 5_000, b"[" * 90_000 + b"\n", b'{"seq":NaN}\n', b"\xff\n"]
 )
 def test_a_journal_with_something_behind_it_is_told(session: str, more: bytes) -> None:
-    journal = folder(session) / "journal.jsonl"
+    journal = folder_of(session) / "journal.jsonl"
     journal.write_bytes(journal.read_bytes() + more)
 
     every(session)
@@ -118,7 +107,7 @@ def test_a_session_made_by_somebody_else_is_never_believed_by_any_command(sessio
 def forge(session_id: str, part: str, values: Collection[str], commands: Sequence[Sequence[str]]) -> None:
     """Make one part of the session of each wrong type, its hash right, and go on with it."""
     record = record_of(session_id)
-    kept = json.loads((folder(session_id) / "definition.json").read_text())
+    kept = json.loads((folder_of(session_id) / "definition.json").read_text())
     parts = {"record": record, "session": record["session"], "definition": kept, "workflow": kept["workflow"]}
     for _, wrong in hostile.wrong_types(parts[part], values=values):
         made = {
@@ -127,9 +116,9 @@ def forge(session_id: str, part: str, values: Collection[str], commands: Sequenc
             "definition": (record, wrong),
             "workflow": (record, {**kept, "workflow": wrong}),
         }[part]
-        (folder(session_id) / "session.json").unlink(missing_ok=True)
-        (folder(session_id) / "journal.jsonl").write_bytes(sealed({**made[0], "mac": "0" * 64}))  # type: ignore[dict-item]
-        (folder(session_id) / "definition.json").write_text(json.dumps(made[1]))
+        (folder_of(session_id) / "session.json").unlink(missing_ok=True)
+        (folder_of(session_id) / "journal.jsonl").write_bytes(sealed({**made[0], "mac": "0" * 64}))  # type: ignore[dict-item]
+        (folder_of(session_id) / "definition.json").write_text(json.dumps(made[1]))
         for words in commands:
             judged(*(each.replace("ID", session_id) for each in words))
 
@@ -147,7 +136,7 @@ def test_what_a_session_of_somebody_else_says_is_shown_for_what_it_is(session: s
         "state": {text: text},
         "started_at": text,
     }
-    (folder(session) / "session.json").unlink()
-    (folder(session) / "journal.jsonl").write_bytes(sealed({**record, "mac": ""}))
+    (folder_of(session) / "session.json").unlink()
+    (folder_of(session) / "journal.jsonl").write_bytes(sealed({**record, "mac": ""}))
 
     every(session)
