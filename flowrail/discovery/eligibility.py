@@ -6,6 +6,8 @@ what it does not. Pure.
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
@@ -15,6 +17,7 @@ from flowrail.discovery.notes import Note
 from flowrail.discovery.scan import Found
 
 TRIGGER = "{payload_path}"
+_SHELL = re.compile(r"[;|&<>`$()\\]")
 _VERSION = {"v2": "2.0"}
 _NEWEST = "3.0"
 
@@ -63,7 +66,8 @@ def filled_in(reading: Reading, bare: Candidate) -> Candidate:
     version = declared.schema_version or _VERSION.get(reading.dialect, _NEWEST)
     if not declared.description:
         origins["description"] = origins.get("summary", "")
-    for field, value in (("trigger", declared.trigger), ("schema_version", declared.schema_version)):
+    trigger = declared.trigger if declared.trigger and is_plain(declared.trigger) else None
+    for field, value in (("trigger", trigger), ("schema_version", declared.schema_version)):
         if value is None:
             origins[field] = "default"
     return bare._replace(
@@ -71,7 +75,7 @@ def filled_in(reading: Reading, bare: Candidate) -> Candidate:
         priority=bare.scope.priority if declared.priority is None else declared.priority,
         categories=declared.categories or (),
         description=declared.description or declared.summary or "",
-        trigger=declared.trigger or TRIGGER,
+        trigger=trigger or TRIGGER,
         schema_version=normal_version(version),
         schema_type=declared.schema_type or "",
         accepts_from=declared.accepts_from or (),
@@ -91,6 +95,18 @@ def filled_in(reading: Reading, bare: Candidate) -> Candidate:
         origins=origins,
         notes=tuple(_notes(reading, bare.path, version)),
     )
+
+
+def is_plain(trigger: str) -> bool:
+    """Return whether *trigger* is one invocation in a shell too: no operators, no expansion, no program by its path."""
+    first = trigger.split()[:1]
+    if _SHELL.search(trigger) or (first and first[0].count("/") > 1):
+        return False
+    try:
+        shlex.split(trigger)
+    except ValueError:  # a quote that is not closed
+        return False
+    return True
 
 
 def strictly(reading: Reading, path: str) -> list[Note]:
@@ -131,7 +147,10 @@ def _notes(reading: Reading, path: str, version: str) -> list[Note]:
         notes.append(Note("VERSION_ASSUMED", f"no schema version, {version} is assumed", path, line))
     if normal_version(version) not in VERSIONS:
         notes.append(Note("UNKNOWN_VERSION", f"there is no schema version `{version}`", path, line))
-    if said.trigger and TRIGGER not in said.trigger:
+    if said.trigger and not is_plain(said.trigger):
+        reason = f"`{said.trigger}` is more than one invocation to a shell, `{TRIGGER}` stands for it"
+        notes.append(Note("TRIGGER_NOT_PLAIN", reason, path, line))
+    elif said.trigger and TRIGGER not in said.trigger:
         notes.append(Note("TRIGGER_WITHOUT_PAYLOAD", f"`{said.trigger}` takes no payload", path, line))
     return notes
 

@@ -65,6 +65,7 @@ HINTS: Mapping[str, str] = {
     "VERSION_ASSUMED": "declare `schema_version`",
     "UNKNOWN_VERSION": "declare one of the schema versions 1.0, 1.2, 2.0 or 3.0",
     "TRIGGER_WITHOUT_PAYLOAD": "put `{payload_path}` where the payload's path is to stand",
+    "TRIGGER_NOT_PLAIN": "write one invocation: no shell operators, no variables, no program by its path",
     # what costs a folder its place among the candidates
     "HIDDEN_FOLDER": "rename the folder if it is meant to be a skill",
     "NOT_A_FOLDER": "put the file into a folder of its own, as SKILL.md",

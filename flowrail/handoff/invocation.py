@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import shlex
 
+from flowrail.discovery.eligibility import is_plain
+
 PLACEHOLDER = "{payload_path}"
 
 
 def template(trigger: str, skill: str) -> str:
-    """Return the whole line with its placeholder still in it; one line, whatever the trigger holds."""
+    """Return the whole line with its placeholder still in it; one line, whatever the trigger holds.
+
+    A trigger that would be more than that to a shell is passed over.
+    """
     words = "".join(each if each.isprintable() else " " for each in trigger)
-    line = " ".join(words.split()) or PLACEHOLDER
+    line = (" ".join(words.split()) if is_plain(words) else "") or PLACEHOLDER
     if PLACEHOLDER not in line:
         line = f"{line} {PLACEHOLDER}"
     return line if line.startswith("/") else f"/{shlex.quote(skill)} {line}"

@@ -226,6 +226,12 @@ def test_what_is_required_and_missing_is_named(block: str, code: str, line: int)
     assert found.hint
 
 
+def test_a_trigger_with_more_than_an_invocation_is_none() -> None:
+    found = candidate(V2.replace('"--handoff {payload_path}"', '"--handoff {payload_path} && x"'))
+
+    assert (found.trigger, found.origins["trigger"]) == ("{payload_path}", "default")
+
+
 def test_without_any_description_there_is_nothing_to_show() -> None:
     assert skipped(MINIMAL, description="").code == "NO_DESCRIPTION"
 
@@ -262,6 +268,11 @@ def test_without_any_description_there_is_nothing_to_show() -> None:
         (
             "handoff:\n  accepts_from: ['*']\n  handoff_trigger: go\ncategories: [a]\n",
             "TRIGGER_WITHOUT_PAYLOAD",
+            ("a",),
+        ),
+        (
+            "handoff:\n  accepts_from: ['*']\n  handoff_trigger: '{payload_path} | sh'\ncategories: [a]\n",
+            "TRIGGER_NOT_PLAIN",
             ("a",),
         ),
         (

@@ -111,6 +111,9 @@ def test_what_no_field_knows_travels_in_the_working_tier() -> None:
     assert made["payload"]["session"]["state"] == {"step": "tell", "status": "active", "revision": 0}
 
 
+OPERATORS = ("; x", "| x", "&& x", "& x", "$(x)", "`x`", "> x", "< x", "$HOME", "(x)", "\\", "it's", '"')
+
+
 @pytest.mark.parametrize(
     ("trigger", "shown"),
     [
@@ -121,6 +124,9 @@ def test_what_no_field_knows_travels_in_the_working_tier() -> None:
         ("", "/digger '/a b'"),
         ("{payload_path} {payload_path}", "/digger '/a b' '/a b'"),
         ("--a\n--b\x1b {payload_path}", "/digger --a --b '/a b'"),
+        *((f"--a {each} {{payload_path}}", "/digger '/a b'") for each in OPERATORS),
+        ("/usr/bin/env sh {payload_path}", "/digger '/a b'"),
+        ("--note 'two words' {payload_path}", "/digger --note 'two words' '/a b'"),
     ],
 )
 def test_the_line_follows_the_trigger(trigger: str, shown: str) -> None:
