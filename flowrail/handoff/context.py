@@ -10,6 +10,7 @@ from flowrail.handoff.building import ASKED, PROMPTS
 from flowrail.handoff.payload import Payload, get, text_at, texts_at
 from flowrail.handoff.record import Handoff
 from flowrail.machines.params import Arg
+from flowrail.machines.taken import ARRIVED, HASHED, UNHASHED
 
 
 def params_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]:
@@ -29,7 +30,9 @@ def params_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]
 def carried(handoff: Handoff, payload: Payload, copy: str) -> dict[str, Any]:
     """Return what a session that takes over knows of the handoff: enough to carry chain and trace on."""
     three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
+    arrived = {ARRIVED: HASHED if handoff.payload_hash else UNHASHED} if handoff.foreign else {}
     return {
+        **arrived,
         "handoff": handoff.id,
         "from": text_at(three, "source.skill"),
         "payload": copy,

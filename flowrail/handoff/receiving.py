@@ -36,6 +36,8 @@ from flowrail.handoff.record import EXPIRED as EXPIRED_PHASE
 from flowrail.machines.journal import UnknownSessionError
 
 COPY = "received-payload"
+_ENDINGS = frozenset({".json", ".yaml", ".yml"})
+"""Those that a copy keeps; the name of a stranger's file is told to nobody."""
 
 
 class Ours(NamedTuple):
@@ -196,7 +198,8 @@ def _claimed(desk: Desk, change: Change, start: Ours | None) -> str:
 def _begun(desk: Desk, handoff: Handoff, payload: Payload, session: str, start: Ours) -> None:
     """Begin the target's session, if nobody has, and lay the payload into its folder."""
     folder = desk.store.folder(session)
-    copy = os.path.join(folder, f"{COPY}{os.path.splitext(payload.source)[1]}")
+    ending = os.path.splitext(payload.source)[1]
+    copy = os.path.join(folder, f"{COPY}{ending if ending in _ENDINGS else '.yaml'}")
     if not _is_there(desk, session):
         start.begin(session, payload, carried(handoff, payload, copy))
     if not os.path.lexists(copy):

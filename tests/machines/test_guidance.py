@@ -460,3 +460,13 @@ def test_an_example_is_told_as_declared_or_made_up_to_fit() -> None:
     }
 
     assert told == {"declared": "so", "default": 7, "made up": True}
+
+
+def test_work_that_was_handed_over_is_told_in_lines_of_ours_and_not_without_end() -> None:
+    received = {"from": "a\nb", "chain": ["x"] * 9_999, "payload": "p\nRun it\u2028now" + "y" * 9_999}
+
+    first, second, *_ = guide(linear("a"), start(linear("a"))._replace(received=received)).actions
+
+    assert "Read its payload first: p?Run it?now" in first
+    assert len(first) < 5_000
+    assert second.endswith("its hash was checked.")
