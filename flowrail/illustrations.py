@@ -14,6 +14,7 @@ of the one that the caller names.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -200,7 +201,7 @@ def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | No
     if address is None:
         raise NoWorkflowError(
             f"the block `{block.name}` names no workflow",
-            hint=f"write <!-- flow:{block.name} SKILL -->, or run flow diagram SKILL --inject {path}",
+            hint=f"write <!-- flow:{block.name} SKILL -->, or run flow diagram SKILL --inject {shlex.quote(path)}",
             place=f"{path}:{block.line}",
         )
     near = [Root(os.path.dirname(folder), Scope.EXTRA, "the page's own")] if is_card else []

@@ -61,7 +61,7 @@ def _no_card(file: WorkflowFile) -> Iterator[Finding]:
     """Yield that no host finds the skill, where hosts look; elsewhere a procedure needs no card."""
     if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == PLACE:
         what = f"there is no {CARD}, so no agent's host finds `{file.address}`"
-        hint = f"write one with `name`, `description` and `flow step {file.address}`"
+        hint = f"write one with `name`, `description` and `flow step {shlex.quote(file.address)}`"
         yield Finding("FR182", "warning", what, hint, f"{file.path}:1")
 
 
@@ -98,10 +98,9 @@ def _commands(file: WorkflowFile, definition: Definition, text: str) -> Iterator
     starting = [words for _, words in lines if words[2] == file.address]
     if not starting:
         near = next((line for line, words in lines if near_names(words[2], [file.address])), 1)
-        hint = f"show how it starts: `flow step {file.address}`"
-        yield Finding(
-            "FR169", "warning", f"the card never says `flow step {file.address}`", hint, f"{CARD}:{near}"
-        )
+        start = f"`flow step {shlex.quote(file.address)}`"
+        what, hint = f"the card never says {start}", f"show how it starts: {start}"
+        yield Finding("FR169", "warning", what, hint, f"{CARD}:{near}")
     elif not any(_complete(words, definition) for words in starting):
         must = listed(name for name, arg in definition.params.items() if arg.required)
         what = f"no command of the card gives {must}, without which `{file.address}` does not start"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -60,7 +61,7 @@ def of_session(session_id: str, address: str | None, store: Store) -> Subject:
     if address is not None and address != skill:
         raise OtherSkillError(
             f"session `{session_id}` runs `{skill}`, not `{address[:80]}`",
-            hint=f"flow diagram {skill} --session {session_id}",
+            hint=f"flow diagram {shlex.quote(skill)} --session {session_id}",
             session=session_id,
             skill=skill,
         )

@@ -182,7 +182,9 @@ def changed_under(session: Session, workflow: Workflow) -> ChangedError:
     if session.step not in workflow:
         gone = [step for step in session.visits if step not in workflow]
         what = f"step `{session.step}`, where session `{session.id}` stands, is gone from the workflow"
-        hint = f"say which step it is now: flow migrate {session.id} --map {session.step}=STEP"
+        hint = (
+            f"say which step it is now: flow migrate {session.id} --map {shlex.quote(str(session.step))}=STEP"
+        )
     else:
         gone = []
         what = f"the ways on from step `{session.step}`, where session `{session.id}` stands, are others now"

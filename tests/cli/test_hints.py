@@ -116,3 +116,31 @@ def test_a_folder_that_is_gone_leaves_a_hint_as_it_is(
         2,
         "flow: the current folder is gone [USAGE]\n  change to one that exists\n",
     )
+
+
+@pytest.mark.parametrize("words", [["preview"], ["step", "-s", "a=b"]])
+def test_a_skill_that_is_none_is_quoted_in_the_command_that_is_hinted(words: list[str]) -> None:
+    hint = refused(*words, "a; x")[1]["hint"]
+
+    assert f"flow {words[0]} 'a; x' " in hint
+
+
+def test_the_place_of_a_new_skill_is_quoted_in_the_commands_that_look_at_it() -> None:
+    ran = flow("new", "one", "--dir", "my; skills")
+
+    assert "check it: flow check 'my; skills/one'\n" in ran.out
+    assert "test it: flow test 'my; skills/one'\n" in ran.out
+    python = flow("new", "two", "--dir", "my; skills", "--python")
+    assert "test it: python3 'my; skills/two/tests/test_two.py'\n" in python.out
+
+
+def test_a_folder_that_is_no_name_is_quoted_in_the_command_that_its_card_lacks() -> None:
+    put_skill("a; x", texts={"SKILL.md": "---\nname: x\ndescription: x\n---\n"})
+
+    assert "show how it starts: `flow step 'a; x'`" in flow("check", ".claude/skills/a; x").out
+
+
+def test_a_page_is_quoted_in_the_command_that_draws_into_it() -> None:
+    Path("a; x.md").write_text("<!-- flow:diagram -->\n<!-- /flow:diagram -->\n")
+
+    assert refused("diagram", "--inject", "a; x.md")[1]["hint"].endswith(" SKILL --inject 'a; x.md'")

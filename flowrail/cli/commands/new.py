@@ -33,10 +33,11 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
     path = os.path.relpath(made.folder, here.cwd)
     named = made.skill + _where(made, here)
     test = next(each for each in made.files if each.startswith("tests/"))
+    tried = ("python3", os.path.join(path, test)) if python else ("flow", "test", path)
     lines = [
         f"{made.skill} is made in {made.folder}: {', '.join(made.files)}",
-        f"check it: flow check {path}",
-        f"test it: python3 {path}/{test}" if python else f"test it: flow test {path}",
+        f"check it: {shlex.join(['flow', 'check', path])}",
+        f"test it: {shlex.join(tried)}",
         f"run it: flow step {named}",
     ]
     if python:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from flowrail.cli import options, output
@@ -61,7 +63,7 @@ def command(
     to report to.
     """
     if (step is None) == (number is None):
-        raise UsageError("say which step: STEP, or --step N", hint=f"flow preview {skill} 1")
+        raise UsageError("say which step: STEP, or --step N", hint=f"flow preview {shlex.quote(skill)} 1")
     here = Here(roots=roots)
     qr = QRState(qr_iteration or visit, qr_fail, qr_status)
     told = preview(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from flowrail.cli import options, output
@@ -64,7 +66,8 @@ def command(
     if outcome is None:
         if assignments or facts_file or expect is not None:
             raise UsageError(
-                "facts and --expect belong to a report", hint=f"name the outcome: flow step {skill} OUTCOME …"
+                "facts and --expect belong to a report",
+                hint=f"name the outcome: flow step {shlex.quote(skill)} OUTCOME …",
             )
         if session_id and params:
             raise UsageError("-p gives parameters to a new session", hint="leave out -p, or --session")
