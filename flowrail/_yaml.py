@@ -456,7 +456,7 @@ class _Writer:
     def _line(self, text: str, path: Path) -> str:
         self._check_length(text, path)
         if _SURROGATE.search(text):
-            raise _unwritable(path, "half a character (a lone surrogate)")
+            raise _unwritable(path, "half a character (a lone surrogate)", "write it whole, or leave it out")
         if _PLAIN.fullmatch(text) and text.lower() not in _WORDS and not _HIDDEN.search(text):
             return text
         return f'"{_ESCAPED.sub(_escape, text)}"'
@@ -509,5 +509,5 @@ def _where(path: Path) -> str:
     return "".join(steps).removeprefix(".") or "the data"
 
 
-def _unwritable(path: Path, fact: str) -> YamlRefused:
-    return YamlRefused(fact, hint="shorten or split it before it is written", place=_where(path))
+def _unwritable(path: Path, fact: str, hint: str = "shorten or split it before it is written") -> YamlRefused:
+    return YamlRefused(fact, hint=hint, place=_where(path))

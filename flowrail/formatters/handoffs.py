@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.escape import visible
-from flowrail.formatters.lines import count, line, section
+from flowrail.formatters.lines import count, line, section, values
 from flowrail.formatters.text import table
 
 
@@ -58,9 +58,8 @@ def render_findings(findings: Iterable[Mapping[str, Any]], source: str, told: Ma
         f"`{line(each['field'])}` {line(each['message'], 400)}"
         for each in findings
     ]
-    ignored = [line(each) for each in told["ignored"]]
-    if ignored:
-        lines.append(f"passed over, since {told['version']} does not know it: {', '.join(ignored)}")
+    if told["ignored"]:
+        lines.append(f"passed over, since {told['version']} does not know it: {values(told['ignored'])}")
     if told["tokens"]:
         tiers = ", ".join(f"{tier} {number}" for tier, number in told["tokens"].items() if number)
         lines.append(f"tokens: {tiers}, {sum(told['tokens'].values())} in all")

@@ -320,9 +320,8 @@ def _fits_2(key: str, value: object) -> bool:
     if value is None:
         return False
     place = dict(_WORKING)[key]
-    return not [
-        each for each in shape("2.0", put({}, place, value)) if each.field.startswith(f"handoff.{place}")
-    ]
+    wrong = {each.field for each in shape("2.0", put({}, place, value))}
+    return not any(field == "handoff" or field.startswith(f"handoff.{place}") for field in wrong)
 
 
 def _unknown_2(old: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from flowrail.handoff.chain import LONG_CHAIN
 from flowrail.handoff.models import v1, v1_2, v2, v3
 from flowrail.handoff.models.fields import problems_of, schema_of
 from flowrail.handoff.payload import Payload, get, text_at, texts_at
-from flowrail.handoff.problems import ERROR, EXPIRED, INTEGRITY, INVALID, UNKNOWN, WARNING, Problem
+from flowrail.handoff.problems import ERROR, EXPIRED, INTEGRITY, INVALID, UNKNOWN, WARNING, Problem, few
 
 MODELS = {each.VERSION: each.Document for each in (v1, v1_2, v2, v3)}
 SCHEMAS = ("1.0", "2.0", "3.0")
@@ -51,7 +51,7 @@ def check(payload: Payload, asked: Asked) -> Checked:
     if payload.problems:
         return Checked("", payload.problems)
     version, handoff = payload.version, payload.handoff
-    found = [*shape(version, handoff, payload.extra)]
+    found = few(shape(version, handoff, payload.extra))
     if version == "3.0" and (much := _much(handoff)):
         found = [*(each for each in found if each.field != "handoff.meta.token_count"), much]
     elif not found:
@@ -68,7 +68,7 @@ def shape(version: str, handoff: Mapping[str, Any], extra: tuple[str, ...] = ())
         told = f'is a number; write it as a text, "{version}"'
         found = [each._replace(message=told) if each.field == "handoff.version" else each for each in found]
     if version == "3.0":
-        found += [Problem(key, "is not known in this version", UNKNOWN) for key in extra]
+        found += [Problem(key[:200], "is not known in this version", UNKNOWN) for key in extra]
     return found
 
 

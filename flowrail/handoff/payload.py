@@ -7,7 +7,7 @@ anything is judged: by `handoff.version`, and for 1.2, which has none there, by 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from math import isfinite
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ YAML, JSON = "yaml", "json"
 FORMS = {"1.0": YAML, "1.2": YAML, "2.0": YAML, "3.0": JSON}
 """The form that each version is written in where none is asked for."""
 
-_DEEPEST = 32
+_DEEPEST, _MOST_VALUES = 32, _yaml.LIMITS.nodes
 _NO_LINES = _yaml.Document(None, {}, "")
 
 
@@ -94,7 +94,11 @@ def render(handoff: Mapping[str, Any], form: str) -> bytes:
     document = {"handoff": handoff}
     if form == YAML:
         return _yaml.dump(document).encode()
-    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
+    try:
+        return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        what, hint = "half a character (a lone surrogate)", "write that character whole, or leave it out"
+        raise DocumentError(what, hint=hint, place="the payload") from None
 
 
 def put(handoff: Mapping[str, Any], path: str, value: object) -> dict[str, Any]:
@@ -137,7 +141,21 @@ def _json(text: str, source: str) -> _yaml.Document | None:
         raise DocumentError(what, hint="write one plain JSON object", place=source) from None
     if _deeper(value, _DEEPEST):
         raise DocumentError("is nested too deeply", hint=f"at most {_DEEPEST} levels are read", place=source)
+    if any(number >= _MOST_VALUES for number, _ in enumerate(_values(value))):
+        raise DocumentError(f"more than {_MOST_VALUES} values", hint="split the document", place=source)
     return _yaml.Document(value, {}, source)
+
+
+def _values(value: object) -> Iterator[object]:
+    """Yield *value* and all in it, the keys of mappings too, as they are counted in YAML."""
+    waiting = [value]
+    while waiting:
+        yield (each := waiting.pop())
+        if isinstance(each, Mapping):
+            yield from each
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
 
 
 def _finite(text: str) -> float:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from flowrail import _files, _yaml
-from flowrail.errors import StorageError
+from flowrail.errors import DocumentError, StorageError
 from flowrail.handoff import guards, integrity, invocation, lifecycle, transfer
 from flowrail.handoff.building import build
 from flowrail.handoff.desk import Desk
@@ -56,7 +56,7 @@ def _validate(desk: Desk, change: Change, held: SessionChange) -> None:
     now = desk.now()
     try:
         checks = guards.ask(guards.Case(desk, handoff, desk.discover(), now))
-    except _yaml.YamlError as error:  # what was reported cannot be written as a payload at all
+    except DocumentError as error:  # what was reported cannot be written as a payload at all
         refusal: Refusal = InvalidPayloadError(error.message, hint=error.hint, recoverable=True)
         _fail(desk, change, handoff, refusal)
         raise refusal from None

@@ -17,6 +17,7 @@ from flowrail.errors import HandoffError
 
 MISSING, INVALID, UNKNOWN, INTEGRITY, EXPIRED = "missing", "invalid", "unknown", "integrity", "expired"
 ERROR, WARNING = "error", "warning"
+MOST_TOLD, _MOST_SAID = 100, 20
 
 
 class Problem(NamedTuple):
@@ -35,6 +36,12 @@ class Problem(NamedTuple):
 def errors(problems: Iterable[Problem]) -> list[Problem]:
     """Return those that make a payload unfit; the others are told and no more."""
     return [each for each in problems if each.severity == ERROR]
+
+
+def few(problems: Sequence[Problem]) -> list[Problem]:
+    """Return the first of many, and that there are more."""
+    more = len(problems) - MOST_TOLD
+    return [*problems[:MOST_TOLD], *([Problem("handoff", f"has {more} more mistakes")] if more > 0 else [])]
 
 
 class Refusal(HandoffError):  # noqa: N818 - the room's own word; those below are the errors
@@ -105,8 +112,9 @@ def refuse(what: str, problems: Sequence[Problem], *, hint: str, preserved: str 
     missing = [each.field for each in wrong if each.kind == MISSING]
     shape = missing or any(each.kind in {INVALID, UNKNOWN} for each in wrong)
     kind = InvalidPayloadError if shape else ValidationFailedError
+    more = [f"and {len(wrong) - _MOST_SAID} more"] if len(wrong) > _MOST_SAID else []
     return kind(
-        f"{what}: {'; '.join(map(str, wrong))}",
+        f"{what}: {'; '.join([*map(str, wrong[:_MOST_SAID]), *more])}",
         hint=hint,
         recoverable=True,
         preserved=preserved,

@@ -160,3 +160,57 @@ def test_what_foreign_cards_say_reaches_nobody_unescaped() -> None:
     assert "\x1b" not in ran.out
     assert "\u202e" not in ran.out
     assert "\x1b" not in sent["invocation"]
+
+
+MANY = {
+    "mistakes beyond counting": (300_000, 1, "p.json: more than 20000 values"),
+    "more than are named": (4_000, 1, "`handoff` has 12000 mistakes, too many to name them"),
+    "more than are told": (400, 101, " more"),
+}
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_very_many_mistakes_are_told_by_some_and_a_number(what: str) -> None:
+    number, most, told_of_the_rest = MANY[what]
+    handoff = {**example("3.0"), "tracing": {"events": [{}] * number}}
+    path = "p.json"
+    Path(path).write_text(json.dumps({"handoff": handoff}, separators=(",", ":")))
+
+    for words in (["validate"], ["convert", "--to", "2.0"], ["receive"]):
+        ran = flow("handoff", *words, path)
+        assert ran.status
+        assert told_of_the_rest in " ".join(f"{ran.out} {ran.err}".split())
+        assert len(ran.out + ran.err) < 25_000
+    if number < 20_000:
+        found = json.loads(flow("handoff", "validate", path, "--json").out)
+        assert found["errors"] == most
+        assert found["findings"][most - 1]["message"].startswith("has 1")
+
+
+def test_very_many_unknown_fields_are_told_by_some_and_a_number() -> None:
+    handoff = {**example("2.0"), "expires_at": "9999-01-01T00:00:00Z", **{f"mood{n}": 1 for n in range(999)}}
+    path = put(integrity.sealed("2.0", handoff), "p.json")
+
+    assert "`mood11` and 987 more" in flow("handoff", "validate", path).out.replace("mood11 ", "`mood11` ")
+    ran = flow("handoff", "convert", path, "--to", "3.0")
+    assert (ran.status, ran.err.count("lost mood")) == (0, 100)
+    assert "lost 899 more; --json names them all" in ran.err
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_half_a_character_is_refused_where_a_payload_is_written(form: str) -> None:
+    handoff = with_(example("3.0"), "context.original_prompt", "half \ud800 a character")
+    Path("p.json").write_text(json.dumps({"handoff": handoff}))
+
+    status, error = refused("handoff", "convert", "p.json", "--to", "2.0", "--format", form)
+
+    assert (status, error["message"].partition(": ")[2]) == (2, "half a character (a lone surrogate)")
+    assert error["hint"].endswith("whole, or leave it out")
+
+
+def test_the_name_of_a_file_is_quoted_in_the_command_that_looks_at_it() -> None:
+    path = put(with_(example("3.0"), "meta.mood", 1), "my payload;.json")
+
+    assert refused("handoff", "convert", path, "--to", "2.0")[1]["hint"] == (
+        "see `flow handoff validate 'my payload;.json'`"
+    )

@@ -525,8 +525,9 @@ def test_too_many_tokens_are_refused_with_what_to_move() -> None:
     assert [each["name"] for each in payload_of(sent)["payload"]["session"]["artifacts"]] == ["evidence.txt"]
 
 
-def test_what_cannot_be_written_as_a_payload_is_refused() -> None:
-    target("digger", schema_version='"2.0"')
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_what_cannot_be_written_as_a_payload_is_refused(version: str) -> None:
+    target("digger", schema_version=f'"{version}"')
     facts = Path("facts.json")
     facts.write_text('{"synthesis_summary": "half \\ud800 a character"}')
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from flowrail.handoff.problems import INVALID, MISSING, UNKNOWN, Problem
 
+MOST_NAMED, _LONGEST_NAME = 10_000, 200
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -79,10 +80,12 @@ _WORDS = {
 
 
 def problems_of(model: type[BaseModel], value: Any) -> list[Problem]:
-    """Return every way in which *value* is no *model*, each field once."""
+    """Return every way in which *value* is no *model*, each field once; of too many no more than how many."""
     try:
         model.model_validate(value)
     except ValidationError as error:
+        if (number := error.error_count()) > MOST_NAMED:
+            return [Problem("handoff", f"has {number} mistakes, too many to name them")]
         found = error.errors(include_url=False, include_input=False)
         return list(dict.fromkeys(_problem(each) for each in found))
     return []
@@ -90,7 +93,7 @@ def problems_of(model: type[BaseModel], value: Any) -> list[Problem]:
 
 def _problem(found: Any) -> Problem:
     kind, context = str(found["type"]), found.get("ctx", {})
-    field = ".".join(str(part) for part in found["loc"])
+    field = ".".join(str(part)[:_LONGEST_NAME] for part in found["loc"])
     if kind == "literal_error":
         words = f"is none of {context['expected']}".replace("'", "`").replace(" or ", ", ")
     elif kind in {"string_too_short", "string_too_long"}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from datetime import datetime
 
 import click
@@ -13,7 +14,7 @@ from flowrail.errors import UsageError
 from flowrail.handoff.adapters import convert
 from flowrail.handoff.checking import SCHEMAS, Asked, check
 from flowrail.handoff.payload import FORMS, read_file, render
-from flowrail.handoff.problems import EXPIRED, INTEGRITY, errors, refuse
+from flowrail.handoff.problems import EXPIRED, INTEGRITY, MOST_TOLD, errors, refuse
 
 
 @click.command("convert", epilog=options.examples("flow handoff convert handoff-payload.yaml --to 3.0"))
@@ -40,7 +41,8 @@ def command(
     fine = {EXPIRED, INTEGRITY} if force else {EXPIRED}
     wrong = [each for each in errors(check(payload, asked).problems) if each.kind not in fine]
     if wrong:
-        raise refuse(f"{file} is not converted", wrong, hint=f"see `flow handoff validate {file}`")
+        again = shlex.join(["flow", "handoff", "validate", file])
+        raise refuse(f"{file} is not converted", wrong, hint=f"see `{again}`")
     made = convert(payload.version, payload.handoff, version)
     after = refuse_if_unfit(made.version, render(made.handoff, form or FORMS[version]), asked)
     if target is not None:
@@ -60,7 +62,9 @@ def command(
         )
         return
     output.notes([f"added {each}" for each in made.added])
-    output.notes([f"lost {each}" for each in made.lost])
+    output.notes([f"lost {each}" for each in made.lost[:MOST_TOLD]])
+    if len(made.lost) > MOST_TOLD:
+        output.notes([f"lost {len(made.lost) - MOST_TOLD} more; --json names them all"])
     if target is None:
         output.exact(after.decode().rstrip("\n"))
     else:
