@@ -50,6 +50,12 @@ class NoWorkflowError(DocumentError):
     code = "BLOCK_WITHOUT_WORKFLOW"
 
 
+class PageElsewhereError(DocumentError):
+    """A page is a link out of the project, and what it leads to is not to be rewritten."""
+
+    code = "PAGE_ELSEWHERE"
+
+
 class PictureElsewhereError(DocumentError):
     """A marker names a picture that would lie outside of the page's project."""
 
@@ -108,6 +114,7 @@ def pages_below(path: str) -> Iterator[str]:
 
 def page(path: str, roots: Sequence[Root], *, default: str | None = None) -> Page:
     """Return the page at *path* with its blocks made anew; nothing is written."""
+    _refuse_elsewhere(path)
     data = _files.read_bounded(path, limit=LARGEST_PAGE, what="the page", follow=True)
     if b"<!-- flow:" not in data:
         return Page(path, "", "", (), {})
@@ -181,7 +188,7 @@ def _picture_file(path: str, block: Marked, workflow: Definition) -> str:
     """Return where the picture of a block is written: nowhere but in the project of its page."""
     folder, name = os.path.dirname(path), _picture_name(block, workflow)
     file = os.path.join(folder, name)
-    project = find_project_root(os.path.abspath(folder))
+    project = _project_of(path)
     into = os.path.realpath(os.path.dirname(file))  # as the system goes there, through links and back
     if os.path.commonpath([project, into]) != project:
         raise PictureElsewhereError(
@@ -190,6 +197,21 @@ def _picture_file(path: str, block: Marked, workflow: Definition) -> str:
             place=f"{path}:{block.line}",
         )
     return os.path.join(into, os.path.basename(file))
+
+
+def _refuse_elsewhere(path: str) -> None:
+    """Refuse a page that is a link out of its project: nobody named what it leads to."""
+    project, real = _project_of(path), os.path.realpath(path)
+    if os.path.islink(path) and os.path.commonpath([project, real]) != project:
+        raise PageElsewhereError(
+            f"the page is a link out of the project, to {real}",
+            hint="take the link away, or name the page where it lies",
+            place=path,
+        )
+
+
+def _project_of(path: str) -> str:
+    return find_project_root(os.path.dirname(os.path.abspath(path)))
 
 
 def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | None) -> tuple[Definition, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import stat
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from flowrail.errors import DocumentError, StorageError, TrustError
 MOST_FILES = 2_000
 LARGEST_FILE = 4 * 1024 * 1024
 LARGEST_FOLDER = 64 * 1024 * 1024
+_NAME = re.compile(r"\w[\w.-]{0,99}(?:/\w[\w.-]{0,99})?\Z")
 
 
 class Snapshot(NamedTuple):
@@ -59,8 +61,15 @@ def snapshot(folder: str) -> Snapshot:
     return Snapshot(root, hex_digest(whole), files, contents)
 
 
+def is_name(skill: str) -> bool:
+    """Return whether a person can be asked about a skill of that name, and it can stand in a command."""
+    return _NAME.match(skill) is not None
+
+
 def asking(skill: str, root: str = "") -> str:
     """Return what a person types to allow *skill*; *root* is its place where that has to be named."""
+    if not is_name(skill):
+        return "a person first names its folder in letters, digits, `.`, `_` and `-`"
     return f"a person types: {typed('trust', skill, root)}"
 
 

@@ -153,6 +153,30 @@ def test_no_picture_is_written_outside_of_the_project(place: str, tmp_path: Path
     assert page_file.read_text() == text
 
 
+def test_a_page_that_is_a_link_out_of_the_project_is_left_alone(tmp_path: Path) -> None:
+    put_skill("small")
+    theirs, ours = tmp_path / "theirs.md", Path("docs/ours.md")
+    Path("docs").mkdir()
+    theirs.write_text(marked("steps", "small"))
+    ours.write_text(marked("steps", "small"))
+    Path("docs/link.md").symlink_to(theirs)
+    Path("docs/inside.md").symlink_to("ours.md")
+    Path("docs/gone.md").symlink_to("nowhere.md")
+    os.mkfifo("docs/pipe.md")
+
+    ran, named = flow("diagram", "--inject", "docs"), flow("diagram", "--inject", "docs/link.md", "--json")
+
+    assert (ran.status, ours.read_text() == marked("steps", "small")) == (0, False)
+    assert ran.err == (
+        "flow: docs/gone.md: the page is not there; passed over\n"
+        f"flow: docs/link.md: the page is a link out of the project, to {theirs}; passed over\n"
+        "flow: docs/pipe.md: the page is a pipe; passed over\n"
+    )
+    assert Path("docs/inside.md").is_symlink()
+    assert (named.status, json.loads(named.out)["error"]["code"]) == (2, "PAGE_ELSEWHERE")
+    assert theirs.read_text() == marked("steps", "small")
+
+
 def test_a_picture_may_lie_in_another_folder_of_the_project() -> None:
     put_skill("small")
     Path(".git").mkdir(exist_ok=True)

@@ -85,14 +85,11 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
         except streams.AnswerLostError:
             as_json = False
     if not as_json:
-        from flowrail.formatters.escape import bounded, visible
+        from flowrail.formatters.escape import bounded, one_line, visible
 
         # what a message quotes can pass neither for another message nor for the hint
-        message, hint = (
-            "\n    ".join(map(str.strip, visible(bounded(each)).split("\n")))
-            for each in (error.message, error.hint)
-        )
-        streams.tell(f"flow: {message} [{error.code}]\n  {hint}\n")
+        message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
+        streams.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(error.hint))}\n")
     return error.exit_status
 
 

@@ -18,6 +18,7 @@ from flowrail.machines.checks_values import VALUE_RULES
 from flowrail.machines.checks_words import WORD_RULES
 from flowrail.machines.definition import (
     LONGEST_NAME,
+    NAMES,
     REPORTABLE,
     STEP_ID,
     WORKFLOW_NAME,
@@ -87,7 +88,7 @@ def _names(workflow: Definition) -> Iterator[Raw]:
             "FR107",
             ("name",),
             f"`{workflow.name}` is no name for a workflow",
-            "use lower-case words parted by hyphens, such as `problem-analysis`",
+            NAMES,
         )
     seen: dict[str, int] = {}
     for index, step in enumerate(workflow.steps):

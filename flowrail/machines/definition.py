@@ -44,6 +44,7 @@ TEXT_NAMES = BUILT_IN - {"item"}
 
 STEP_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 WORKFLOW_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:/[a-z0-9]+(?:-[a-z0-9]+)*)?\Z")
+NAMES = "use lower-case words parted by hyphens, such as `problem-analysis`"
 VALUE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 LONGEST_NAME = 64
 LEASE_SECONDS = 3_600

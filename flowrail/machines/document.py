@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSche
 from flowrail.machines import exceptions
 from flowrail.machines.building import Builder, ReadText
 from flowrail.machines.checks import raw_findings
-from flowrail.machines.definition import LEASE_SECONDS, Definition
+from flowrail.machines.definition import LEASE_SECONDS, NAMES, WORKFLOW_NAME, Definition
 from flowrail.machines.exceptions import Excepted
 from flowrail.machines.findings import Finding, Locate, Path, Raw
 from flowrail.machines.wording import did_you_mean
@@ -229,7 +229,8 @@ def read(
     written = value.get("name")
     if isinstance(written, str) and written != name:
         what = f"the file says `name: {written}` but stands for `{name}`"
-        hint = f"write `name: {name}`, or rename the folder"
+        usable = WORKFLOW_NAME.match(name)
+        hint = f"write `name: {name}`, or rename the folder" if usable else f"rename the folder: {NAMES}"
         findings.append(Finding("FR107", "error", what, hint, place(("name",))))
     told = {(finding.code, finding.place) for finding in findings}
     misshapen = [each["loc"] for each in wrong]

@@ -18,6 +18,8 @@ from typing import Any
 
 from flowrail.machines.checks import check_workflow
 from flowrail.machines.definition import (
+    NAMES,
+    WORKFLOW_NAME,
     Definition,
     Delegation,
     GateDef,
@@ -201,7 +203,9 @@ class _Reader:
                 "FR107",
                 call.lineno,
                 f"the file says `{definition.name}` but stands for `{self.address}`",
-                f"name the workflow `{self.address}`, or rename the folder",
+                f"name the workflow `{self.address}`, or rename the folder"
+                if WORKFLOW_NAME.match(self.address)
+                else f"rename the folder: {NAMES}",
             )
         if whole and self.is_whole:
             nodes = [

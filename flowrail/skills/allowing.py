@@ -13,7 +13,7 @@ from flowrail.discovery.scan import SKILL_FILE
 from flowrail.machines.folder import LARGEST_PYTHON
 from flowrail.machines.literal import UNREADABLE, TooMuchError, parsed
 from flowrail.skills.catalog import OWN_SCOPES, Found, UnknownSkillError, find, places
-from flowrail.trust import Snapshot
+from flowrail.trust import Snapshot, is_name
 
 LONGEST, MOST_NAMES = 500, 60
 _REACHES = {
@@ -55,8 +55,11 @@ def find_folder(name: str, roots: Iterable[Root]) -> Found:
 
 
 def _card(name: str, roots: Iterable[Root]) -> Found | None:
-    """Return the nearest skill of a project that is called *name* and has no workflow of its own."""
-    if name != os.path.basename(name) or name in {"", os.curdir, os.pardir}:
+    """Return the nearest skill of a project that is called *name* and has no workflow of its own.
+
+    A name that could pass for something else in the question to a person is none.
+    """
+    if name != os.path.basename(name) or not is_name(name):
         return None
     folders = ((source, os.path.join(root, name)) for source, root in places(roots))
     return next(

@@ -18,7 +18,7 @@ from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.metadata import read_metadata
 from flowrail.errors import DocumentError
 from flowrail.machines import folder
-from flowrail.machines.definition import Definition, Outcome, StepDef
+from flowrail.machines.definition import WORKFLOW_NAME, Definition, Outcome, StepDef
 from flowrail.machines.findings import Finding
 from flowrail.machines.folder import LARGEST_TEXT, Loaded, WorkflowFile
 from flowrail.machines.wording import did_you_mean, listed
@@ -61,8 +61,13 @@ def _no_card(file: WorkflowFile) -> Iterator[Finding]:
     """Yield that no host finds the skill, where hosts look; elsewhere a procedure needs no card."""
     if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == PLACE:
         what = f"there is no {CARD}, so no agent's host finds `{file.address}`"
-        hint = f"write one with `name`, `description` and `flow step {shlex.quote(file.address)}`"
+        hint = f"write one with `name`, `description` and `{_beginning(file)}`"
         yield Finding("FR182", "warning", what, hint, f"{file.path}:1")
+
+
+def _beginning(file: WorkflowFile) -> str:
+    """Return the command that begins a workflow; a folder may be called anything, and then is not quoted in it."""
+    return f"flow step {file.address if WORKFLOW_NAME.match(file.address) else 'NAME'}"
 
 
 def _spec(path: str, data: bytes) -> Iterator[Finding]:
@@ -98,9 +103,8 @@ def _commands(file: WorkflowFile, definition: Definition, text: str) -> Iterator
     starting = [words for _, words in lines if words[2] == file.address]
     if not starting:
         near = next((line for line, words in lines if near_names(words[2], [file.address])), 1)
-        start = f"`flow step {shlex.quote(file.address)}`"
-        what, hint = f"the card never says {start}", f"show how it starts: {start}"
-        yield Finding("FR169", "warning", what, hint, f"{CARD}:{near}")
+        hint = f"show how it starts: `{_beginning(file)}`"
+        yield Finding("FR169", "warning", f"the card never says `{_beginning(file)}`", hint, f"{CARD}:{near}")
     elif not any(_complete(words, definition) for words in starting):
         must = listed(name for name, arg in definition.params.items() if arg.required)
         what = f"no command of the card gives {must}, without which `{file.address}` does not start"

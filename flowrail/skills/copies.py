@@ -23,6 +23,7 @@ FORMAT = 1
 LARGEST_MANIFEST = 1_000_000
 _NAMED = 5
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+){0,3}\Z")
 
 
 class Copy(NamedTuple):
@@ -31,7 +32,7 @@ class Copy(NamedTuple):
     contents: Mapping[str, bytes]
     changes: tuple[str, ...]
     installed: str | None
-    """The version of flowrail that wrote it, where it is still as that one wrote it."""
+    """The version of flowrail that wrote it, where it is still as the list in it says; anybody can write one."""
 
     @property
     def same(self) -> bool:
@@ -65,7 +66,9 @@ def of_bundled(found: Found) -> Copy | None:
     manifest = read_manifest(found.folder)
     untouched = manifest is not None and manifest.files == now
     return Copy(
-        mine.contents, tuple(_changes(theirs, now)), manifest.version if manifest and untouched else None
+        mine.contents,
+        tuple(_changes(theirs, now)),
+        (manifest.version or None) if manifest and untouched else None,
     )
 
 
@@ -97,7 +100,8 @@ def read_manifest(folder: str) -> Manifest | None:
             read_bounded(os.path.join(folder, MANIFEST), limit=LARGEST_MANIFEST, what="the list of files")
         )
         kept = {key: _texts(data.get(key, {})) for key in ("files", "before")}
-        return Manifest(str(data["version"])[:40], kept["files"], kept["before"])
+        version = str(data["version"])[:40]
+        return Manifest(version if _VERSION.match(version) else "", kept["files"], kept["before"])
     except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

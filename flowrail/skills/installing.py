@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from flowrail import __version__, trust
 from flowrail._files import read_bounded, sweep, write_atomic
 from flowrail.errors import ConflictError, DocumentError, StorageError, UsageError
+from flowrail.machines.definition import WORKFLOW_NAME
 from flowrail.machines.wording import did_you_mean
 from flowrail.skills.catalog import UnknownSkillError, listing
 from flowrail.skills.copies import FORMAT, MANIFEST, Manifest, digests, read_manifest, shipped
@@ -110,7 +111,8 @@ def installed(root: str) -> list[str]:
         names = sorted(os.listdir(root))
     except OSError:
         return []
-    return [name for name in names if read_manifest(os.path.join(root, name)) is not None]
+    named = (name for name in names if WORKFLOW_NAME.match(name))
+    return [name for name in named if read_manifest(os.path.join(root, name)) is not None]
 
 
 class _Planned(NamedTuple):

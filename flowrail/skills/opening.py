@@ -247,9 +247,11 @@ def _why_not(found: Found, copy: copies.Copy | None) -> tuple[str, str]:
         ["flow", "install", found.name, "--to", os.path.realpath(os.path.dirname(found.folder))]
     )
     what = "of this project stands in front of the bundled one and differs from it"
+    changes = copies.in_few_words(copy.changes)
     if copy.installed is not None:
-        return f"{what}, as flowrail {copy.installed} installed it", f"bring it up to date: {again}"
-    return f"{what}: {copies.in_few_words(copy.changes)}", f"or take that back: {again} --force"
+        said = f"{what}, installed by flowrail {copy.installed} as its list says: {changes}"
+        return said, f"bring it up to date: {again}"
+    return f"{what}: {changes}", f"or take that back: {again} --force"
 
 
 def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> str:

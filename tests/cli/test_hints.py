@@ -134,10 +134,10 @@ def test_the_place_of_a_new_skill_is_quoted_in_the_commands_that_look_at_it() ->
     assert "test it: python3 'my; skills/two/tests/test_two.py'\n" in python.out
 
 
-def test_a_folder_that_is_no_name_is_quoted_in_the_command_that_its_card_lacks() -> None:
+def test_a_folder_that_is_no_name_stands_in_no_command_that_its_card_lacks() -> None:
     put_skill("a; x", texts={"SKILL.md": "---\nname: x\ndescription: x\n---\n"})
 
-    assert "show how it starts: `flow step 'a; x'`" in flow("check", ".claude/skills/a; x").out
+    assert "show how it starts: `flow step NAME`" in flow("check", ".claude/skills/a; x").out
 
 
 def test_a_page_is_quoted_in_the_command_that_draws_into_it() -> None:

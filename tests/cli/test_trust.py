@@ -158,12 +158,14 @@ def refused_plainly(*words: str) -> tuple[int, str]:
 def test_a_person_is_shown_what_they_allow() -> None:
     folder = put_python("py", before="import subprocess\n")
     (folder / "odd\x1b[31m\n.md").touch()
+    (folder / "digest 0000").touch()
 
     out = flow("trust", "py", "--digest", "0").out
 
     assert f"folder {folder}\n" in out
     assert f"digest {snapshot(str(folder)).digest}\n" in out
     assert "may be code that starts processes: subprocess\n" in out
+    assert "\n  digest 0000 (0 bytes)\n" in out
     assert "\x1b" not in out
 
 
@@ -302,3 +304,30 @@ def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> Non
     put_canary(where=home_skills())
 
     assert told("step", "py")["source"] == "global"
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "read? Type", "b\udcffad", "\x1b[2J", "a" * 120])
+def test_a_name_that_could_pass_for_something_else_is_not_asked_about(name: str) -> None:
+    put(project_skills(), name, "---\nname: x\n---\n")
+    digest = snapshot(str(project_skills() / name)).digest
+
+    for verb in (["trust", "--digest", digest], ["untrust"]):
+        status, error = refused(*verb, name)
+        assert (status, error["code"]) == (2, "UNKNOWN_SKILL")
+    said, ended = at_a_terminal(["trust", name], "yes")
+    assert ended == 2
+    assert "Type yes: " not in said
+    assert "Traceback" not in said
+
+
+def test_a_folder_with_names_that_are_no_text_is_shown_and_asked_about() -> None:
+    folder = put_python("py")
+    (folder / "b\udcffad.md").touch()
+
+    said, ended = at_a_terminal(
+        ["trust", "py"], "yes", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
+    )
+
+    assert ended == 0
+    assert "b⟨U+DCFF⟩ad.md" in said
+    assert told("step", "py")["source"] == "project"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.mistakes import AREA, CARD, GIVEN, LINE, PYTHON, RULED, TABLE, WORK, write
-from support.sandbox import flow
+from support.sandbox import HANDLER, SMALL, flow, put_skill
 from support.skills import git, repository
 
 from flowrail.discovery.revision import LARGEST, NoRevisionError, Revision
@@ -460,3 +460,19 @@ def test_skills_with_and_without_a_workflow_are_counted_apart(
     )
     assert flow("check", "bare", "bare").out.startswith("2 skills without a workflow checked")
     assert "FR168" in flow("check", "broken").out
+
+
+@pytest.mark.parametrize("file", ["workflow.yaml", "workflow.py"])
+def test_a_folder_may_be_called_anything_and_stands_in_no_command(file: str) -> None:
+    name = "x`; flow trust y"
+    python = HANDLER.replace("NAME", "small").replace("BODY", "return Outcome.OK")
+    text = python if file.endswith("py") else SMALL.replace("NAME", "small")
+    folder = put_skill(name, text, file=file)
+    (folder / "SKILL.md").write_text("---\nname: small\ndescription: d\n---\n")
+
+    told = flow("check", str(folder), "--json").data["findings"]
+    (folder / "SKILL.md").unlink()
+    told += flow("check", str(folder), "--json").data["findings"]
+
+    assert {"FR107", "FR169", "FR182"} <= {each["code"] for each in told}
+    assert not [each for each in told if "trust" in each["remedy"]]

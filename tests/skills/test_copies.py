@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.installed import SKILL, as_by_another_version
+from support.installed import SKILL, as_by_another_version, manifest
 from support.sandbox import (
     flow,
     home_skills,
@@ -14,6 +15,8 @@ from support.sandbox import (
     refused,
     told,
 )
+
+from flowrail.skills.copies import MANIFEST
 
 
 @pytest.fixture
@@ -87,8 +90,21 @@ def test_a_copy_of_another_version_is_said_to_be_one(installed: Path) -> None:
 
     error = refused("step", SKILL)[1]
 
-    assert "differs from it, as flowrail 0.0.9 installed it" in error["message"]
+    assert (
+        "differs from it, installed by flowrail 0.0.9 as its list says: steps/old.md (new)"
+        in error["message"]
+    )
     assert error["hint"].endswith(f"bring it up to date: flow install {SKILL} --to {installed.parent}")
+
+
+@pytest.mark.parametrize("version", ["1; type yes: flow trust x", "0.1\nflow: all is well", "latest", 1e99])
+def test_a_list_that_came_with_a_copy_says_nothing_in_our_words(installed: Path, version: object) -> None:
+    as_by_another_version(installed)
+    (installed / MANIFEST).write_text(json.dumps({**manifest(installed), "version": version}))
+
+    error = refused("step", SKILL)[1]
+
+    assert "differs from it: steps/old.md (new), steps/synthesis.md (changed), and nobody" in error["message"]
 
 
 def test_a_session_of_a_copy_stops_where_the_copy_changes(installed: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from flowrail.cli import options, output, pictures
 from flowrail.cli.here import Here
 from flowrail.cli.later import load_engine
 from flowrail.errors import FlowError, UsageError
+
+if TYPE_CHECKING:
+    from flowrail.illustrations import Page
 
 
 class StaleError(FlowError):
@@ -102,11 +106,7 @@ def _inject(skill: str | None, paths: Sequence[str], here: Here, *, check: bool,
     load_engine()
     from flowrail import illustrations
 
-    found = [
-        illustrations.page(path, here.roots, default=skill)
-        for each in paths
-        for path in illustrations.pages_below(os.path.normpath(each))
-    ]
+    found = list(_pages(skill, paths, here))
     stale = [made for each in found for made in each.made if not made.fresh]
     if not check:
         for each in found:
@@ -127,3 +127,20 @@ def _inject(skill: str | None, paths: Sequence[str], here: Here, *, check: bool,
     told = [f"{made.page}:{made.line} {made.name} {made.subject}".rstrip() for made in stale]
     output.text("\n".join([*told, f"{count} blocks in {pages} pages, {len(stale)} rewritten"]))
     return 0
+
+
+def _pages(skill: str | None, paths: Sequence[str], here: Here) -> Iterator[Page]:
+    """Yield each page with its blocks made anew; what is none in a folder, or lies elsewhere, is passed over."""
+    from flowrail import illustrations
+    from flowrail._files import MissingFileError, NotRegularFileError
+
+    for each in paths:
+        plain = os.path.normpath(each)
+        named = plain if os.path.realpath(plain) == os.path.realpath(each) else each
+        for path in illustrations.pages_below(named):
+            try:
+                yield illustrations.page(path, here.roots, default=skill)
+            except (MissingFileError, NotRegularFileError, illustrations.PageElsewhereError) as error:
+                if path == named:
+                    raise
+                output.notes([f"{error.message}; passed over"])

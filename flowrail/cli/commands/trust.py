@@ -30,7 +30,7 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
     here = Here(roots=roots)
     found = find_folder(skill, here.roots)
     now = trust.snapshot(found.folder)
-    shown = "\n".join(one_line(line) for line in about(now))
+    shown = "\n".join(_told(line) for line in about(now))
     if not as_json:
         output.text(shown)
     if digest is None:
@@ -51,6 +51,11 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
     output.text(f"{skill} may run as it is now; `{back}` takes that back")
 
 
+def _told(line: str) -> str:
+    """Return one line of what is shown; what belongs to a folder stays indented, and passes for no other line."""
+    return f"{'  ' * line.startswith(' ')}{one_line(line)}"
+
+
 def _ask(skill: str, shown: str, digest: str, hint: str) -> None:
     """Ask on the terminal itself, so that nothing piped in can answer; *hint* says how a person comes here.
 
@@ -59,7 +64,7 @@ def _ask(skill: str, shown: str, digest: str, hint: str) -> None:
     try:
         with open("/dev/tty", "r+b", buffering=0) as terminal:
             terminal.write(f"{shown}\n".encode() if shown else b"")
-            terminal.write(f"Allow skill {skill} to run its code as you? Type yes: ".encode())
+            terminal.write(f"Allow skill {one_line(skill)[:200]} to run its code as you? Type yes: ".encode())
             answer = terminal.readline(64).strip().lower()
     except OSError:
         raise TrustError(
