@@ -7,9 +7,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.workflows import linear
 
 from flowrail.cli.server.calls import call_of, in_calls, with_calls
-from flowrail.machines.guidance import command
+from flowrail.formatters.xml import render as as_xml
+from flowrail.machines.advance import start
+from flowrail.machines.guidance import command, guide
+from flowrail.machines.reviewing import Recorded
 
 STORE = "/srv/my project/.flow"
 ID = "a-skill-abc234"
@@ -138,6 +142,68 @@ def test_in_an_attribute_a_command_becomes_a_call_and_the_markup_stays_whole() -
 
     assert root.attrib["answer"] == f'answer {{"session": "{ID}", "answers": {{"q": "OPTION"}}}}'
     assert in_calls(text, "/other", markup=True) == text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "flow resume a-bcdefg",
+        f"a=flow answer {ID} q=1",
+        "`flow handoff targets`",
+        f"flow answer {ID} q='",
+        f"flow status {ID} <x>",
+    ],
+)
+def test_what_others_said_is_no_call_and_breaks_no_markup(said: str) -> None:
+    assert_markup_holds(said)
+
+
+MENTIONS = (
+    "flow ",
+    "step ",
+    "resume ",
+    "answer ",
+    "a-bcdefg ",
+    "q=",
+    '"',
+    "'",
+    ">",
+    "<",
+    "`",
+    "\n",
+    "&quot;",
+    "\\",
+)
+
+
+@given(st.lists(st.sampled_from(MENTIONS) | st.text(max_size=3), max_size=9).map("".join))
+def test_whatever_others_said_the_markup_stays_whole(said: str) -> None:
+    assert_markup_holds(said)
+
+
+def assert_markup_holds(said: str) -> None:
+    """Of a step that quotes *said* in its texts and attributes nothing but commands of ours is another."""
+    flows = linear("a")
+    guidance = guide(flows, start(flows), resumed=True)
+    way = guidance.next[0]._replace(facts={"x": said}, command=f"flow step dull ok --session {ID} --expect 0")
+    finding = Recorded("f1", "MUST", said, place=said)
+    quoting = guidance._replace(
+        params={"topic": said},
+        actions=(said,),
+        findings=(finding,),
+        next=(way,),
+        start_command=f"flow resume {ID}",
+    )
+    text = as_xml(quoting)
+
+    before, after = (ET.fromstring(each) for each in (text, in_calls(text, STORE, markup=True)))  # noqa: S314 - our own
+
+    for one, other in zip(before.iter(), after.iter(), strict=True):
+        assert (one.tag, one.attrib, one.tail) == (other.tag, other.attrib, other.tail)
+        if one.tag in {"case", "resumed"}:
+            assert one.text != other.text
+        elif one.tag != "current_action":
+            assert one.text == other.text
 
 
 def test_what_lists_sessions_skills_or_targets_has_its_call_where_it_is_named() -> None:

@@ -10,7 +10,7 @@ import html
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from flowrail.formatters.escape import xml_attribute, xml_text
@@ -19,6 +19,12 @@ from flowrail.machines.definition import DONE, REPORTABLE
 _COMMAND = re.compile(
     r"(?<![\w/.-])flow (?:step|start|resume|status|claim|finish|ask|answer|finding add|handoff)\b[^\n<`]*"
 )
+_TAG = re.compile(r"<(?P<closing>/?)(?P<name>[\w:-]+)[^<>]*?(?P<empty>/?)>")
+_ATTRIBUTE = re.compile(r'(?<=\sanswer=")[^"]*(?=")')
+_OURS = frozenset({"case", "dispatch", "option", "resumed", "finding_command", "ask_command"})
+"""Elements that hold a command and nothing else; what is no command there is somebody's text."""
+_OTHERS = frozenset({"finding", "user_said", "answered", "text", "var"})
+"""Elements that hold what somebody else said."""
 _LISTED = re.compile(r"`flow (sessions(?: --all)?|list|show [\w/-]+|handoff targets)`")
 _LISTS = {"sessions": "status {}", "list": "discover {}", "show": "discover {}"}
 _TARGETS = 'discover {"what": "targets"}'
@@ -61,18 +67,43 @@ def call_of(command: str, store: str) -> Call | None:
 
 
 def in_calls(text: str, store: str, *, markup: bool) -> str:
-    """Return *text* with every command of ours that stands in it as the call of a tool."""
+    """Return *text* with every command of ours that stands in it as the call of a tool.
 
+    In *markup* a tag changes in the one attribute that holds a command, and what others said not at all.
+    """
+    if not markup:
+        return _said(text, store, str, str)
+    shown: list[str] = []
+    inside: list[str] = [""]
+    end = 0
+    for tag in _TAG.finditer(text):
+        shown.append(_content(text[end : tag.start()], inside[-1], store))
+        shown.append(_ATTRIBUTE.sub(lambda found: _whole(found.group(), store, xml_attribute), tag.group()))
+        end = tag.end()
+        if not tag["closing"] and not tag["empty"]:
+            inside.append(tag["name"])
+        elif tag["closing"] and tag["name"] in inside:
+            del inside[len(inside) - inside[::-1].index(tag["name"]) - 1 :]
+    return "".join([*shown, _content(text[end:], inside[-1], store)])
+
+
+def _content(text: str, element: str, store: str) -> str:
+    """Return what stands in an *element*: a command of ours, somebody's words, or a text that may name commands."""
+    if element in _OTHERS:
+        return text
+    return _whole(text, store, xml_text) if element in _OURS else _said(text, store, xml_text, html.unescape)
+
+
+def _whole(text: str, store: str, escaped: Callable[[str], str]) -> str:
+    made = call_of(html.unescape(text), store)
+    return text if made is None else escaped(made.said)
+
+
+def _said(text: str, store: str, escaped: Callable[[str], str], plain: Callable[[str], str]) -> str:
     def call(found: re.Match[str]) -> str:
-        whole = found.group()
-        in_attribute = markup and text[: found.start()].endswith('="')
-        command = (whole.partition('"')[0] if in_attribute else whole).rstrip()
-        behind = whole[len(command) :]
-        made = call_of(html.unescape(command) if markup else command, store)
-        if made is None:
-            return whole
-        escaped = xml_attribute if in_attribute else xml_text
-        return (escaped(made.said) if markup else made.said) + behind
+        command = found.group().rstrip()
+        made = call_of(plain(command), store)
+        return found.group() if made is None else escaped(made.said) + found.group()[len(command) :]
 
     return _COMMAND.sub(call, _LISTED.sub(_listing, text))
 
