@@ -6,6 +6,7 @@ can stand in one page.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flowrail.diagrams.boxes import NOTE_ROW, STACK, TITLE_ROW
@@ -17,6 +18,7 @@ from flowrail.diagrams.shapes import shape
 from flowrail.diagrams.style import style
 
 LABEL_HALF = 9.0
+_ID = re.compile(r"[A-Za-z][\w-]*")
 TIPS = ("plain", "fail", "iterate", "taken")
 
 
@@ -25,9 +27,11 @@ def render(
 ) -> str:
     """Return *picture* as an SVG document.
 
-    *name* is the id that its style holds on to; *links* are addresses of the workflows that agents run;
-    *scheme* is one of those that `style` knows.
+    *name* is the id that its style holds on to, of letters, digits, `_` and `-`; *links* are addresses of
+    the workflows that agents run; *scheme* is one of those that `style` knows.
     """
+    if not _ID.fullmatch(name):
+        raise ValueError(f"{name[:60]!r} is no id")
     return "\n".join(_document(picture, layout(picture), name, links or {}, scheme))
 
 

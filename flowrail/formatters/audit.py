@@ -52,24 +52,23 @@ def took(seconds: float | None) -> str:
 def _handoff(each: Mapping[str, Any]) -> str:
     head = (
         f"{each['handoff']} · {line(each['source'])} → {line(each['target'])} · {each['phase']} · "
-        f"{took(each['seconds'])} · trace {each['trace_id']}"
+        f"{took(each['seconds'])} · trace {line(each['trace_id'])}{_foreign(each)}"
     )
     about = [f"  chain {line(' → '.join(each['chain']))}, hop {each['hops']}"]
     if each["reason"]:
         about.append(f"  reason {line(each['reason'])}")
     if each["sha256"]:
-        about.append(f"  payload {line(each['payload'])}\n  sha256 {each['sha256']}")
+        about.append(f"  payload {line(each['payload'] or '')}\n  sha256 {line(each['sha256'])}")
     if each["receiver"]:
-        about.append(
-            f"  received by {line(each['receiver']['by'])} {each['receiver'].get('session', '')}".rstrip()
-        )
+        claim = each["receiver"]
+        about.append(f"  received by {line(claim['by'])} {line(claim.get('session', ''))}".rstrip())
     about += [
-        f"  failed at {failed['at']}: {line(failed['code'])}: {line(failed['message'], 400)}"
+        f"  failed at {line(failed['at'])}: {line(failed['code'] or '')}: {line(failed['message'] or '', 400)}"
         for failed in each["failures"]
     ]
     about += [f"  called off: {line(why)}" for why in called_off(each)]
     about += [
-        f"  {'holds' if check['holds'] else 'FAILS'} {check['name']}: {line(check['told'], 160)}"
+        f"  {'holds' if check['holds'] else 'FAILS'} {line(check['name'])}: {line(check['told'], 160)}"
         for check in each["checks"]
     ]
     rows = [
@@ -89,9 +88,9 @@ def _handoff(each: Mapping[str, Any]) -> str:
 
 
 def _session(each: Mapping[str, Any]) -> str:
-    took_over = f" · took over {each['handoff']}" if each["handoff"] else ""
-    standing = f"{each['status']} · revision {each['revision']} · {took(each['seconds'])}"
-    head = f"{each['session']} · {standing}{took_over}"
+    took_over = f" · took over {line(each['handoff'])}" if each["handoff"] else ""
+    standing = f"{line(each['status'])} · revision {each['revision']} · {took(each['seconds'])}"
+    head = f"{each['session']} · {standing}{took_over}{_foreign(each)}"
     rows = [
         [
             event["at"],
@@ -110,16 +109,20 @@ def _session(each: Mapping[str, Any]) -> str:
 
 
 def _trace(each: Mapping[str, Any]) -> str:
-    lines = [f"trace {each['trace_id']}: {line(' → '.join(each['skills']))}"]
+    lines = [f"trace {line(each['trace_id'])}: {line(' → '.join(each['skills']))}"]
     depth: dict[str, int] = {}
     for span in each["spans"]:
         depth[span["span_id"]] = depth.get(span["parent_span_id"] or "", -1) + 1
         inset = "  " * (depth[span["span_id"]] + 1)
         lines.append(
-            f"{inset}{span['span_id']} {line(span['source'])} → {line(span['target'])} "
-            f"{span['phase']} {took(span['seconds'])} ({span['handoff']})"
+            f"{inset}{line(span['span_id'])} {line(span['source'])} → {line(span['target'])} "
+            f"{span['phase']} {took(span['seconds'])} ({span['handoff']}){_foreign(span)}"
         )
     return "\n".join(lines)
+
+
+def _foreign(each: Mapping[str, Any]) -> str:
+    return " · foreign" if each["foreign"] else ""
 
 
 def _indented(text: str) -> Sequence[str]:

@@ -56,7 +56,7 @@ def _overview(handoffs: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         [
             f'<a href="#{_text(each["handoff"])}">{_text(each["source"])} → {_text(each["target"])}</a>',
-            _tag(each["phase"]),
+            _tag(each["phase"]) + _foreign(each),
             _time(each["started_at"]),
             _text(took(each["seconds"])),
             _checked(each["checks"]),
@@ -87,7 +87,8 @@ def _handoff(each: Mapping[str, Any], picture: str) -> str:
     about += [
         (
             "failed",
-            f'{_time(failed["at"])} <span class="bad">{_text(failed["code"])}</span>: {_text(failed["message"])}',
+            f'{_time(failed["at"])} <span class="bad">{_text(failed["code"] or "")}</span>: '
+            + _text(failed["message"] or ""),
         )
         for failed in each["failures"]
     ]
@@ -100,7 +101,8 @@ def _handoff(each: Mapping[str, Any], picture: str) -> str:
         for event in each["events"]
     ]  # fmt: skip
     title = (
-        f"{_text(each['source'])} → {_text(each['target'])} {_tag(each['phase'])} {_code(each['handoff'])}"
+        f"{_text(each['source'])} → {_text(each['target'])} {_tag(each['phase'])}{_foreign(each)} "
+        f"{_code(each['handoff'])}"
     )
     drawn = f"<details><summary>its way through the machine</summary>{picture}</details>" if picture else ""
     parts = (_track(each), _about(about), _checks(each["checks"]), drawn, _table(_EVENT_HEAD, events))
@@ -147,7 +149,7 @@ def _session(each: Mapping[str, Any]) -> str:
         ]
         for event in each["events"]
     ]  # fmt: skip
-    title = f"{_text(each['skill'])} {_tag(each['status'])} {_code(each['session'])}"
+    title = f"{_text(each['skill'])} {_tag(each['status'])}{_foreign(each)} {_code(each['session'])}"
     return _article(each["session"], title, _about(about), _table(_MOVE_HEAD, events))
 
 
@@ -162,7 +164,7 @@ def _trace(each: Mapping[str, Any]) -> str:
     rows = [
         [
             f'<a href="#{_text(span["handoff"])}">{_text(span["source"])} → {_text(span["target"])}</a>',
-            _tag(span["phase"]),
+            _tag(span["phase"]) + _foreign(span),
             _bar(span, (start - begin) / whole, (span["seconds"] or 0) / whole),
             _text(took(span["seconds"])),
             _code(span["span_id"]),
@@ -217,6 +219,10 @@ def _verdict(holds: bool) -> str:
 
 def _tag(phase: str) -> str:
     return f'<span class="tag{_kind(phase)}">{_text(phase)}</span>'
+
+
+def _foreign(each: Mapping[str, Any]) -> str:
+    return ' <span class="tag bad">foreign</span>' if each["foreign"] else ""
 
 
 def _kind(phase: str) -> str:

@@ -22,14 +22,15 @@ def render(item: Mapping[str, Any]) -> str:
     if item["payload"]:
         size = f"{item['size']} bytes" + (f", {item['token_count']} tokens" if item["token_count"] else "")
         lines += [
-            f"payload  {line(item['payload'])}  ({item['schema']}, {size})",
-            f"sha256   {item['sha256']}",
+            f"payload  {line(item['payload'])}  ({line(item['schema'])}, {line(size)})",
+            f"sha256   {line(item['sha256'] or '')}",
         ]
     if item["expires_at"]:
-        lines.append(f"expires  {item['expires_at']}")
+        lines.append(f"expires  {line(item['expires_at'])}")
     if item["claim"]:
-        session = f", session {item['claim']['session']}" if item["claim"].get("session") else ""
-        lines.append(f"received {item['claim']['at']} by {line(item['claim']['by'])}{session}")
+        claim = item["claim"]
+        session = f", session {line(claim['session'])}" if claim.get("session") else ""
+        lines.append(f"received {line(claim['at'])} by {line(claim['by'])}{session}")
     lines += [*_checks(item["checks"]), *_problem(item["problem"], item["phase"])]
     return "\n".join([*lines, *_ways(item)])
 
@@ -41,7 +42,7 @@ def render_list(items: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         [
             each["handoff"],
-            f"{each['phase']}{' (expired)' if each['expired'] else ''}",
+            each["phase"] + "".join(f" ({mark})" for mark in ("expired", "foreign") if each[mark]),
             each["source"],
             each["target"],
             each["started_at"],
@@ -95,23 +96,25 @@ def _checks(checks: Sequence[Mapping[str, Any]]) -> list[str]:
     if not checks:
         return []
     lines = [f"checks   {len(checks) - len(wrong)} of {len(checks)} hold"]
-    return lines + [f"  {each['name']}: {line(each['told'], 400)}" for each in wrong]
+    return lines + [f"  {line(each['name'])}: {line(each['told'], 400)}" for each in wrong]
 
 
 def _problem(problem: Mapping[str, Any] | None, phase: str) -> list[str]:
     if not problem:
         return []
     kept = problem.get("payload_preserved")
-    lines = [f"failed   {problem['code']}: {line(problem['message'], 400)}"]
+    lines = [f"failed   {line(problem['code'])}: {line(problem['message'], 400)}"]
     lines += [f"  the payload is kept in {line(kept)}"] if kept else []
     return lines + ([f"  {visible(problem['hint'])}"] if problem.get("hint") and phase == "failed" else [])
 
 
 def _ways(item: Mapping[str, Any]) -> list[str]:
-    if item["phase"] == "invocation":
-        lines = ["", "Give this line to the agent that takes over:", f"  {visible(item['invocation'])}"]
+    if item["receive_command"]:
+        lines = [""]
         if item["receive_command"] != item["invocation"]:
-            lines[1:1] = ["Whoever takes over confirms it by:", f"  {visible(item['receive_command'])}"]
+            lines += ["Whoever takes over confirms it by:", f"  {visible(item['receive_command'])}"]
+        if item["invocation"]:
+            lines += ["Give this line to the agent that takes over:", f"  {visible(item['invocation'])}"]
         return lines
     said = (item["problem"] or {}).get("hint") or ""  # with what a retry needs
     return [f"  {visible(each['command'])}" for each in item["next"] if each["command"] not in said]

@@ -88,7 +88,8 @@ def _arrival(desk: Desk, handoffs: Handoffs, path: str, payload: Payload) -> Han
 def _hops_known(desk: Desk, handoffs: Handoffs, three: Mapping[str, Any]) -> int:
     """Return which hop this is by our own records of its trace and its session, whatever its chain says."""
     trace = text_at(three, "trace_id")
-    known = [each.handoff.hops for each in handoffs.all() if each.handoff.trace_id == trace]
+    ours = (each.handoff for each in handoffs.all() if not each.foreign)
+    known = [each.hops for each in ours if each.trace_id == trace]
     with suppress(FlowError):  # no session of ours, or none that can be read
         session = desk.store.read(text_at(three, "source.workflow_id")).session
         known.append(int(session.received.get("hops", 0)))

@@ -5,7 +5,7 @@ Read from the journals and from nothing else. A broken journal is told beside th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -84,16 +84,25 @@ def report(
     With a session come the handoffs that it sent or took over.
     """
     broken: list[Broken] = []
+    theirs: set[str] = set()
+
+    def handoff_of(each: str) -> list[Entry]:
+        if handoffs.read(each).foreign:
+            theirs.add(each)
+        return _as_told(handoffs.records(each))
+
     handed = [
-        _handoff(entries)
-        for entries in _read(handoffs.ids(), lambda each: list(handoffs.records(each)), broken, wanted)
+        _handoff(entries, theirs=entries[-1].handoff.id in theirs)
+        for entries in _read(handoffs.ids(), handoff_of, broken, wanted)
         if wanted is None or _is_about(entries[-1].handoff, wanted)
     ]
     named = [each for each in store.ids() if wanted in {None, each}]
     sessions = (
         [
-            _session(records)
-            for records in _read(named, lambda each: list(store.records(each)), broken, wanted)
+            _session(records, theirs=kept.foreign)
+            for kept, records in _read(
+                named, lambda each: (store.read(each, adopt=True), list(store.records(each))), broken, wanted
+            )
         ]
         if with_sessions
         else []
@@ -108,10 +117,15 @@ def report(
             hint="`flow audit --all` tells of all",
             id=wanted[:80],
         )
-    return Report(tuple(handed), tuple(sessions), tuple(_traces(handed)), tuple(broken))
+    return Report(tuple(handed), tuple(sessions), tuple(_traces(handed, theirs)), tuple(broken))
 
 
-def _handoff(entries: list[Entry]) -> dict[str, Any]:
+def _as_told(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the records without the work that they hand over: of that nothing is told."""
+    return [each._replace(handoff=each.handoff._replace(draft={}, facts={})) for each in entries]
+
+
+def _handoff(entries: list[Entry], *, theirs: bool) -> dict[str, Any]:
     last = entries[-1].handoff
     stamps = [moment(each.at) for each in entries]
     return {
@@ -124,6 +138,7 @@ def _handoff(entries: list[Entry]) -> dict[str, Any]:
         "schema": last.schema,
         "chain": [*last.chain, last.target],
         "hops": last.hops,
+        "foreign": last.foreign or theirs,
         "reason": last.reason,
         "trace_id": last.trace_id,
         "span_id": last.span_id,
@@ -162,7 +177,7 @@ def _handoff(entries: list[Entry]) -> dict[str, Any]:
     }
 
 
-def _session(records: list[Record]) -> dict[str, Any]:
+def _session(records: list[Record], *, theirs: bool) -> dict[str, Any]:
     last = records[-1].session
     stamps = [moment(each.at) for each in records]
     return {
@@ -172,6 +187,7 @@ def _session(records: list[Record]) -> dict[str, Any]:
         "revision": last.revision,
         "trace_id": last.received.get("trace_id"),
         "handoff": last.received.get("handoff"),
+        "foreign": theirs,
         "started_at": records[0].at,
         "ended_at": records[-1].at,
         "seconds": _seconds(stamps[0], stamps[-1]),
@@ -193,7 +209,7 @@ def _session(records: list[Record]) -> dict[str, Any]:
     }
 
 
-def _traces(handed: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _traces(handed: Iterable[Mapping[str, Any]], theirs: Collection[str]) -> Iterator[dict[str, Any]]:
     by_trace: dict[str, list[Mapping[str, Any]]] = {}
     for each in handed:
         by_trace.setdefault(str(each["trace_id"]), []).append(each)
@@ -208,13 +224,22 @@ def _traces(handed: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
                     "source": each["source"],
                     "target": each["target"],
                     "phase": each["phase"],
+                    "foreign": each["foreign"],
                     "started_at": each["started_at"],
                     "seconds": each["seconds"],
                 }
                 for each in spans
             ],
-            "skills": max((each["chain"] for each in spans), key=len),
+            "skills": _longest(spans, theirs),
         }
+
+
+def _longest(spans: Iterable[Mapping[str, Any]], theirs: Collection[str]) -> list[str]:
+    """Return the longest chain, one that somebody else wrote only where there is none of ours."""
+    longest: list[str] = max(spans, key=lambda each: (each["handoff"] not in theirs, len(each["chain"])))[
+        "chain"
+    ]
+    return longest
 
 
 def _read(ids: Iterable[str], load: Any, broken: list[Broken], wanted: str | None) -> Iterator[Any]:

@@ -182,14 +182,16 @@ class Handoffs:
 
     def records(self, handoff_id: str) -> Iterator[Entry]:
         """Yield every record in order, each checked against the one before it, the last against the copy."""
-        folder = self.folder(handoff_id)
+        folder, key = self.folder(handoff_id), self.owner.key()
         path = os.path.join(folder, JOURNAL)
         seen = witness(folder)
         fd = self._open(folder, handoff_id, journal.READ)
         try:
-            before, number = "", 0
+            before, number, read = "", 0, 0
             for number, line in enumerate(ledger.lines(fd, path), start=1):
-                entry = read_line(line, path, number)
+                entry, read = read_line(line, path, number), read + len(line)
+                if not ledger.signed_by(line, key):
+                    _check_stranger(entry, path, number, read)
                 if entry.prev != before or entry.seq != number - 1:
                     raise DamagedError(path, number, "the record does not follow the one before it")
                 if entry.handoff.id != handoff_id:
@@ -238,9 +240,22 @@ class Handoffs:
         first = tail.line if tail.end == len(tail.line) else ledger.first_line(fd, path)
         key = self.owner.key()
         foreign = not all(ledger.signed_by(line, key) for line in {first, tail.line})
+        if foreign:
+            _check_stranger(entry, path, 0)
         kept = Kept(entry.handoff, entry.seq, entry.hash, folder, tail.torn, foreign)
         _check_witness(folder, kept.seq, kept.hash, seen)
         return kept, tail.end
+
+
+def _check_stranger(entry: Entry, path: str, number: int, read: int = 0) -> None:
+    """Refuse a record that is not signed by us where it is none that we would write, or one of very many."""
+    from flowrail.handoff import strangers  # brings what payloads are made of
+
+    wrong = strangers.wrong_with(entry)
+    if wrong:
+        raise DamagedError(path, number, f"the record is of another form: {wrong}")
+    if number > strangers.MOST_RECORDS or read > strangers.LARGEST_JOURNAL:
+        raise DamagedError(path, number, "somebody else's journal goes on beyond all that is read of one")
 
 
 def _refuse_foreign(kept: Kept) -> None:

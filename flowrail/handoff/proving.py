@@ -126,12 +126,10 @@ def _is_copy(seq: int, digest: str, copy: object, records: Sequence[tuple[str, H
 
 def _says(copy: object, record: Handoff | Session) -> bool:
     """Whether a copy says what the record does, also one from before there were fields that it lacks."""
-    written = plain(copy)
-    if written == plain(to_plain(record)):
-        return True
     try:
-        return bool(from_plain(written, type(record)) == record)
-    except RecordError:
+        written = plain(copy)
+        return written == plain(to_plain(record)) or bool(from_plain(written, type(record)) == record)
+    except (RecordError, RecursionError):  # nested more deeply than anything of ours
         return False
 
 

@@ -90,7 +90,7 @@ def _hops(desk: Desk, received: Mapping[str, Any]) -> int:
     """Return which hop this is by our own records, whatever the chain says."""
     hops = int(received.get("hops", 0))
     for kept in desk.handoffs.all():
-        if kept.handoff.id == received.get("handoff"):
+        if kept.handoff.id == received.get("handoff") and not kept.foreign:
             hops = max(hops, kept.handoff.hops)
     return hops + 1
 

@@ -11,12 +11,23 @@ from flowrail.handoff.payload import get
 from flowrail.handoff.phases import receive_command
 from flowrail.handoff.record import FAILED, INVOCATION, ON_ITS_WAY, Handoff
 
+NOT_OURS = "it was not recorded by you on this machine; nothing that it says is for you to run"
+
 
 def item(
-    desk: Desk, handoff: Handoff, *, replayed: bool = False, notes: Sequence[str] = ()
+    desk: Desk,
+    handoff: Handoff,
+    *,
+    replayed: bool = False,
+    notes: Sequence[str] = (),
+    theirs: bool = False,
 ) -> dict[str, Any]:
-    """Return where a handoff stands, and the commands that go on from there."""
+    """Return where a handoff stands, and the commands that go on from there.
+
+    Of a record that is *theirs*, written by somebody else, no line, hint or command is passed on.
+    """
     ends = integrity.moment(handoff.expires_at)
+    ways = [] if theirs else _next(desk, handoff)
     return {
         "handoff": handoff.id,
         "phase": handoff.phase,
@@ -41,16 +52,21 @@ def item(
         "parent_span_id": handoff.parent_span or None,
         "checks": [plain(each) for each in handoff.checks],
         "attempts": handoff.attempts,
-        "problem": plain(handoff.problem) or None,
+        "problem": _problem(handoff, theirs=theirs),
         "claim": plain(handoff.claim) or None,
-        "foreign": handoff.foreign,
-        "ours": handoff.ours,
-        "invocation": handoff.invocation or None,
-        "receive_command": receive_command(desk, handoff) if handoff.phase == INVOCATION else None,
-        "next": _next(desk, handoff),
+        "foreign": handoff.foreign or theirs,
+        "ours": handoff.ours and not theirs,
+        "invocation": None if theirs else handoff.invocation or None,
+        "receive_command": next((each["command"] for each in ways if each["does"] == "receive"), None),
+        "next": ways,
         "replayed": replayed,
-        "notes": list(notes),
+        "notes": [NOT_OURS, *notes] if theirs else list(notes),
     }
+
+
+def _problem(handoff: Handoff, *, theirs: bool) -> Any:
+    told = plain(handoff.problem)
+    return {key: told[key] for key in told if not theirs or key != "hint"} or None
 
 
 def _next(desk: Desk, handoff: Handoff) -> list[dict[str, str]]:

@@ -63,6 +63,12 @@ def test_titles_notes_and_labels_are_there_to_be_read() -> None:
     assert {"1 · look", "fail / iterate (at most 3 times)", "completed"} <= {each.lower() for each in shown}
 
 
+@pytest.mark.parametrize("name", ["", "1", "a b", 'a"b', "a>b", "a{}", "a\n", "-a"])
+def test_what_is_no_id_holds_no_style(name: str) -> None:
+    with pytest.raises(ValueError, match="is no id"):
+        render(picture(loop()), name=name)
+
+
 def test_who_cannot_see_it_is_told() -> None:
     svg = render(picture(loop(3, title="Look")))
 

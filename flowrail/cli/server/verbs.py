@@ -233,8 +233,10 @@ def handoff(place: Place, given: Given) -> Told:
     }
     if action == "status":
         if given.get("handoff"):
-            return _handoff(world, item(at, at.handoffs.read(given["handoff"]).handoff))
-        items = [item(at, each.handoff) for each in at.handoffs.all() if each.handoff.is_open]
+            kept = at.handoffs.read(given["handoff"])
+            return _handoff(world, item(at, kept.handoff, theirs=kept.foreign))
+        open_ones = (each for each in at.handoffs.all() if each.handoff.is_open)
+        items = [item(at, each.handoff, theirs=each.foreign) for each in open_ones]
         return _plain(world, handoff_page.render_list(items), {"handoffs": items})
     if action == "receive":
         return _received(place, world, at, given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from flowrail.cli import options, pictures
+from flowrail.cli import options, output, pictures
 from flowrail.cli.here import Here
 from flowrail.cli.later import load_engine
 
@@ -39,7 +39,10 @@ def command(handoff_id: str | None, form: str, into: str | None, store: str | No
     )
     if handoff_id is not None:
         here = Here(store=store)
-        found = journal.Handoffs(here.store_path, Owner(here.state)).records(handoff_id)
+        handoffs = journal.Handoffs(here.store_path, Owner(here.state))
+        if handoffs.read(handoff_id).foreign:
+            output.notes([f"`{handoff_id}` was not recorded by you on this machine"])
+        found = handoffs.records(handoff_id)
         entries = ((each.seq, each.kind, each.at, each.by, each.handoff.phase) for each in found)
         drawn = with_phases(drawn, handoff_id, entries)
     pictures.put([Drawn(None, drawn)], form, into=into)

@@ -22,14 +22,15 @@ def command(handoff_id: str | None, every: bool, as_json: bool, store: str | Non
     """
     at, _ = desk(store=store)
     if handoff_id is not None:
-        told = item(at, at.handoffs.read(handoff_id).handoff)
+        one = at.handoffs.read(handoff_id)
+        told = item(at, one.handoff, theirs=one.foreign)
         if as_json:
             output.data(told)
         else:
             output.text(page.render(told))
         return
-    kept = sorted((each.handoff for each in at.handoffs.all()), key=lambda each: each.started_at)
-    items = [item(at, each) for each in kept if every or each.is_open]
+    kept = sorted(at.handoffs.all(), key=lambda each: each.handoff.started_at)
+    items = [item(at, each.handoff, theirs=each.foreign) for each in kept if every or each.handoff.is_open]
     if as_json:
         output.data({"handoffs": items})
     else:
