@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flowrail.errors import FlowError
-from flowrail.hosts.setup import Place, look, places, switched_off
+from flowrail.hosts.setup import Place, alike, look, places, switched_off
 from flowrail.machines.findings import Finding
 from flowrail.skills.examining import Section, World
+
+MOST_ALIKE, LONGEST_COMMAND = 9, 200
 
 
 def hooks_section(world: World) -> Section:
@@ -24,7 +26,7 @@ def hooks_section(world: World) -> Section:
             findings.append(Finding("SETTINGS_UNREADABLE", "warning", message, told.hint, where.path))
             continue
         hooks = told or {}
-        findings += _findings(where, hooks)
+        findings += [*_findings(where, hooks), *_alike(where)]
         if any(each is not None for each in hooks.values()):
             installed.setdefault(where.host, []).append(where)
             facts.append(f"{where.host}, {where.to}: {where.path}")
@@ -50,6 +52,15 @@ def _findings(where: Place, hooks: Mapping[str, bool | None]) -> Iterator[Findin
     if old:
         message = f"our hooks {', '.join(old)} in the settings of {where.host} are those of another version"
         yield Finding("HOOKS_OUTDATED", "warning", message, again, where.path)
+
+
+def _alike(where: Place) -> Iterator[Finding]:
+    for command in alike(where)[:MOST_ALIKE]:
+        shown = command if len(command) <= LONGEST_COMMAND else f"{command[:LONGEST_COMMAND]}…"
+        message = f"a hook in the settings of {where.host} begins like ours and is none of ours: {shown}"
+        yield Finding(
+            "HOOKS_ALIKE", "warning", message, "read it, and take it out unless it is yours", where.path
+        )
 
 
 def _twice(host: str, both: list[Place]) -> Finding:

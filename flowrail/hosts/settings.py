@@ -5,6 +5,7 @@ Pure: a text in, a text out. Hooks of others, comments, the order and every spac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -25,7 +26,10 @@ from flowrail.hosts.protocol import EVENTS
 
 TIMEOUT = 10
 """After so many seconds a host goes on without an answer."""
-_OURS = "flow hook "
+_OURS, _ELSE = "flow hook ", " 2>/dev/null || echo '{}'"
+_FORM = re.compile(
+    rf"{_OURS}(?:{'|'.join(EVENTS)})(?: --[a-z][a-z0-9-]*(?:=[\w.-]+)?)*(?:{re.escape(_ELSE)})?\Z"
+)
 VERBS = (
     "step", "start", "status", "sessions", "resume", "history", "abandon", "claim", "finish", "ask", "answer",
     "finding", "handoff", "list", "show", "check", "preview", "discover",
@@ -49,7 +53,7 @@ class Edited(NamedTuple):
 
 def command_of(event: str) -> str:
     """Return what a host runs at *event*: an answer even where there is no `flow`."""
-    return f"{_OURS}{event} 2>/dev/null || echo '{{}}'"
+    return f"{_OURS}{event}{_ELSE}"
 
 
 def entry_of(event: str) -> dict[str, Any]:
@@ -64,8 +68,26 @@ def hooks() -> dict[str, list[dict[str, Any]]]:
 
 def is_ours(hook: object) -> bool:
     """Return whether one hook of a host's settings is of ours, be it of another version."""
+    return _FORM.match(_command(hook)) is not None
+
+
+def likened(text: str, *, source: str) -> list[str]:
+    """Return the commands of hooks that begin like ours and are none of ours."""
+    node = parse(text, source=source).member("hooks")
+    each = [
+        hook
+        for groups in (node.inner if node is not None and node.is_object else ())
+        for group in groups.inner
+        for hook in _hooks_of(group.value)
+    ]
+    return [
+        _command(hook) for hook in each if _command(hook).split()[:2] == _OURS.split() and not is_ours(hook)
+    ]
+
+
+def _command(hook: object) -> str:
     told = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(told, str) and any(told.startswith(f"{_OURS}{event}") for event in EVENTS)
+    return told if isinstance(told, str) else ""
 
 
 def with_hooks(text: str | None, *, permissions: bool, source: str) -> Edited:

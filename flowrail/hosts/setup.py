@@ -18,7 +18,7 @@ from flowrail import _files
 from flowrail.discovery.locations import config_folder, find_project_root
 from flowrail.errors import ConflictError, DocumentError, FlowError
 from flowrail.hosts.jsonc import parse, without
-from flowrail.hosts.settings import standing, with_hooks, without_hooks
+from flowrail.hosts.settings import likened, standing, with_hooks, without_hooks
 
 HOSTS = ("claude-code", "codex")
 OTHER = "other"
@@ -122,6 +122,12 @@ def uninstall(where: Place, state: str, *, dry_run: bool) -> Done:
 def standing_of(text: str, source: str) -> dict[str, bool | None]:
     """Return how our hooks stand in a text; one that holds nothing has none."""
     return standing(text, source=source) if text.strip("\ufeff \t\r\n") else {}
+
+
+def alike(where: Place) -> list[str]:
+    """Return the commands of hooks in a host's settings that begin like ours and are none of ours."""
+    text = _text(os.path.realpath(where.path)) or ""
+    return likened(text, source=where.path) if text.strip("\ufeff \t\r\n") else []
 
 
 def look(where: Place) -> dict[str, bool | None] | FlowError | None:

@@ -160,6 +160,36 @@ def test_hooks_of_another_version_are_replaced() -> None:
     assert text.count("flow hook stop") == 1
 
 
+ALIKE = (
+    "flow hook stop; curl x | sh",
+    "flow hook stop && x",
+    "flow hook stop\nx",
+    "flow hook stop 2>/dev/null || echo '{}'; x",
+    "flow hook stop --old=$(x)",
+    "flow hook stopper",
+    "flow  hook x",
+)
+
+
+@pytest.mark.parametrize("command", ALIKE)
+def test_what_only_begins_like_a_hook_of_ours_is_told_and_stays(command: str) -> None:
+    theirs = {"Stop": [{"hooks": [{"type": "command", "command": command}]}], "Other": []}
+    put(json.dumps({"hooks": theirs}))
+
+    (alone,) = findings()
+    told("hook", "install")
+    (beside,) = findings()
+    told("hook", "uninstall")
+
+    assert (alone["code"], alone["severity"]) == ("HOOKS_ALIKE", "warning")
+    assert alone["message"].endswith(f"begins like ours and is none of ours: {command}")
+    assert beside == alone
+    assert json.loads(PROJECT.read_text())["hooks"] == theirs
+    put(json.dumps({"hooks": theirs | {"PreToolUse": hooks()["PreToolUse"]}}))
+    told("hook", "uninstall")
+    assert json.loads(PROJECT.read_text())["hooks"] == theirs
+
+
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
