@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from flowrail.formatters.escape import one_line, visible
+from flowrail.formatters.escape import bounded, one_line, visible
 
 ELSEWHERE = """\
 This host calls no hooks that flow answers. What keeps its agent at a procedure is what it is told:
@@ -19,6 +20,8 @@ The MCP server, `flow mcp`, offers the same commands as tools to every host that
 NONE_ELSEWHERE = (
     "nothing of flow stands in such a host's settings; take its lines out of the host's file of instructions"
 )
+MOST_COMPARED = 4_000
+_WHERE = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)")
 _CODEX = "Codex runs hooks only after a person has looked at them: type /hooks there."
 
 
@@ -86,8 +89,32 @@ def uninstalled(done: _Done, *, dry_run: bool) -> str:
 
 
 def difference(done: _Done) -> str:
-    """Return what changes, line by line."""
+    """Return what changes, line by line; only between the first line and the last that change is compared."""
     from difflib import unified_diff
 
+    path = done.place.path
     before, after = ((each or "").splitlines() for each in (done.before, done.after))
-    return visible("\n".join(unified_diff(before, after, done.place.path, done.place.path, lineterm="", n=1)))
+    first = _alike(before, after)
+    last = _alike(before[first:][::-1], after[first:][::-1])
+    start, end = max(0, first - 1), max(0, last - 1)
+    old, new = (each[start : len(each) - end] for each in (before, after))
+    if len(old) + len(new) > MOST_COMPARED:
+        return visible(f"{path}: of {len(before)} lines {len(old)} become {len(new)}, too many to show")
+    lines = (_further(each, start) for each in unified_diff(old, new, path, path, lineterm="", n=1))
+    return visible(bounded("\n".join(lines)))
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many lines are the same from the beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _further(line: str, by: int) -> str:
+    """Return a line of a difference; one that says where it is says so in the whole."""
+    found = _WHERE.match(line)
+    return (
+        f"@@ -{int(found[1]) + by}{found[2] or ''} +{int(found[3]) + by}{line[found.end() :]}"
+        if found
+        else line
+    )

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,13 @@ from support.hooks import A, claude_code, within
 from support.sandbox import flow, process, put_skill, told
 
 from flowrail.errors import DocumentError
+from flowrail.formatters.escape import visible
+from flowrail.formatters.hooks import difference
 from flowrail.hosts.examination import hooks_section
 from flowrail.hosts.jsonc import parse
 from flowrail.hosts.protocol import EVENTS
 from flowrail.hosts.settings import PERMISSIONS, command_of, hooks, with_hooks, without_hooks
+from flowrail.hosts.setup import Done, Place
 from flowrail.skills.examining import World
 
 PROJECT = Path(".claude/settings.json")
@@ -305,6 +309,32 @@ def test_nothing_is_written_on_trial_and_what_would_be_is_shown() -> None:
     installed = now()
     assert "-" in flow("hook", "uninstall", "--dry-run").out
     assert now() == installed
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("permissions", [True, False])
+def test_what_changes_is_shown_as_a_difference_of_the_whole(name: str, permissions: bool) -> None:
+    text = SETTINGS[name]
+    after = with_hooks(text, permissions=permissions, source="x").text
+    place = Place("claude-code", "project", "p")
+
+    for before, then in ((text, after), (after, text), (None, after), (after, None), (text, text)):
+        one, other = ((each or "").splitlines() for each in (before, then))
+        whole = visible("\n".join(unified_diff(one, other, "p", "p", lineterm="", n=1)))
+        assert difference(Done(place, before, then)) == whole
+
+
+def test_a_difference_is_looked_for_where_there_is_one() -> None:
+    put('{"a": 1,' + "\n" * 400_000 + '"b": 2}')
+    shown = flow("hook", "install", "--dry-run").out.splitlines()
+    assert shown[2:6] == ["@@ -400000,2 +400000,48 @@", " ", '-"b": 2}', '+"b": 2,']
+    assert len(shown) < 70
+
+    put('{"hooks": {"Stop": []},' + "\n" * 4_000 + '"b": 2}')
+    assert ", too many to show\n" in flow("hook", "install", "--dry-run", "--permissions").out
+
+    put("{" + " " * 400_000 + "}")
+    assert len(flow("hook", "install", "--dry-run").out) < 20_000
 
 
 def test_a_users_own_settings_may_be_a_link_and_the_projects_may_not(tmp_path: Path) -> None:
