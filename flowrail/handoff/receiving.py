@@ -18,7 +18,7 @@ from flowrail.handoff import lifecycle, transfer
 from flowrail.handoff.arriving import Asked, on_record, problems
 from flowrail.handoff.context import carried
 from flowrail.handoff.desk import Desk
-from flowrail.handoff.journal import Change, Handoffs
+from flowrail.handoff.journal import Change
 from flowrail.handoff.payload import LARGEST, Payload, read
 from flowrail.handoff.problems import (
     EXPIRED,
@@ -33,6 +33,7 @@ from flowrail.handoff.problems import (
 )
 from flowrail.handoff.record import ENDED, INVOCATION, ON_ITS_WAY, Handoff
 from flowrail.handoff.record import EXPIRED as EXPIRED_PHASE
+from flowrail.handoff.whereabouts import leave_word, record_of
 from flowrail.machines.journal import UnknownSessionError
 
 COPY = "received-payload"
@@ -63,17 +64,18 @@ def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) ->
     """Check the payload, claim it, begin the target's session where it is ours, and acknowledge."""
     path = os.path.abspath(asked.path)
     payload = _read(path, asked)
-    handoffs, handoff_id = _record_of(desk, path, payload)
+    handoffs, handoff_id = record_of(desk, path, payload)
     if handoff_id is None:
         handoff_id = on_record(desk, handoffs, path, payload, asked)
     with handoffs.change(handoff_id, wait=desk.wait) as change:
         handoff = change.kept.handoff
-        _still_open(desk, handoff, asked)
+        _still_open(desk, change)
         payload = _read(path, asked)  # under the lock: what is claimed is what was checked
         told = _check(desk, change, payload, asked)
         start = ours(payload)
         if start is None and handoff.ours:
             raise _not_in_sight(desk, handoff)
+        leave_word(desk, payload.digest, handoffs.store)
         session = _claimed(desk, change, start)
         if start is not None:
             _begun(desk, change.kept.handoff, payload, session, start)
@@ -111,36 +113,18 @@ def _read(path: str, asked: Asked) -> Payload:
         ) from None
 
 
-def _record_of(desk: Desk, path: str, payload: Payload) -> tuple[Handoffs, str | None]:
-    """Return where the handoff of that file is on record, and its id there, if it is."""
-    above = path
-    for _ in range(4):
-        above = os.path.dirname(above)
-    stores = [above, desk.store.path] if os.path.isdir(os.path.join(above, "handoffs")) else [desk.store.path]
-    for store in dict.fromkeys(stores):
-        handoffs = Handoffs(store, desk.store.owner)
-        kept = [each for each in handoffs.all() if not each.foreign]
-        by_path = [each for each in kept if _same_file(each.handoff.payload, path)]
-        by_digest = [each for each in kept if each.handoff.digest == payload.digest]
-        if by_path or by_digest:
-            return handoffs, (by_path or by_digest)[-1].handoff.id
-    return desk.handoffs, None
-
-
-def _same_file(known: str, path: str) -> bool:
-    return bool(known) and os.path.realpath(known) == os.path.realpath(path)
-
-
-def _still_open(desk: Desk, handoff: Handoff, asked: Asked) -> None:
+def _still_open(desk: Desk, change: Change) -> None:
+    handoff, keeper = change.kept.handoff, _keeper(desk, change)
     if handoff.phase == INVOCATION:
         return
+    status = keeper.command("handoff", "status", handoff.id)
     if handoff.claim and handoff.phase != EXPIRED_PHASE:
         claim = handoff.claim
         session = str(claim.get("session", ""))
-        where = desk.command("resume", session) if session else desk.command("handoff", "status", handoff.id)
+        near = session and os.path.isdir(desk.store.folder(session))
         raise AlreadyTakenError(
             f"handoff `{handoff.id}` was received by {claim.get('by')} at {claim.get('at')}",
-            hint=f"look at it: {where}",
+            hint=f"look at it: {desk.command('resume', session) if near else status}",
             handoff=handoff.id,
             claim=dict(claim),
             target_skill=handoff.target,
@@ -148,19 +132,25 @@ def _still_open(desk: Desk, handoff: Handoff, asked: Asked) -> None:
     if handoff.phase in ON_ITS_WAY:
         raise ClosedError(
             f"handoff `{handoff.id}` has not been sent yet, it stands at {handoff.phase}",
-            hint=f"the sender goes on: {desk.command('handoff', 'retry', handoff.id)}",
+            hint=f"the sender goes on: {keeper.command('handoff', 'retry', handoff.id)}",
             recoverable=True,
             handoff=handoff.id,
             phase=handoff.phase,
         )
-    del asked
     raise ClosedError(
         f"handoff `{handoff.id}` is {handoff.phase}",
-        hint=f"see why: {desk.command('handoff', 'status', handoff.id)}",
+        hint=f"see why: {status}",
         recoverable=handoff.phase not in ENDED,
         handoff=handoff.id,
         phase=handoff.phase,
     )
+
+
+def _keeper(desk: Desk, change: Change) -> Desk:
+    """Return the desk whose commands name the store that has the handoff on record."""
+    store = os.path.dirname(os.path.dirname(change.kept.folder))
+    same = os.path.realpath(store) == os.path.realpath(desk.store.path)
+    return desk if same else desk._replace(shown_store=store)
 
 
 def _check(desk: Desk, change: Change, payload: Payload, asked: Asked) -> tuple[Problem, ...]:
@@ -178,7 +168,7 @@ def _check(desk: Desk, change: Change, payload: Payload, asked: Asked) -> tuple[
     raise refuse(
         f"the payload of handoff `{handoff.id}` is refused",
         wrong,
-        hint=f"have it sent again: {desk.command('handoff', 'status', handoff.id)}",
+        hint=f"have it sent again: {_keeper(desk, change).command('handoff', 'status', handoff.id)}",
         preserved=payload.source,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -438,6 +439,74 @@ def test_another_project_receives_by_the_senders_record() -> None:
     assert told("handoff", "status", sent["handoff"])["phase"] == "acknowledgment"
     assert (store / "sessions" / ran.data["session"]).is_dir()
     assert receive(sent).error["code"] == "ALREADY_TAKEN"
+
+
+@pytest.mark.parametrize("original_first", [True, False])
+@pytest.mark.parametrize("left", ["both", "copies"])
+def test_of_two_copied_stores_one_receives(left: str, original_first: bool) -> None:
+    ours("digger")
+    sent = send("digger", session())
+    one, other = Path.cwd() / ".flow", Path.cwd() / "copy" / ".flow"
+    shutil.copytree(one, other)
+    if left == "copies":
+        one = one.rename(Path.cwd() / "moved")
+    payload = Path(sent["payload"]).relative_to(Path.cwd() / ".flow")
+    first, second = (one, other) if original_first else (other, one)
+
+    taken = told("handoff", "receive", str(first / payload), "--store", str(first))
+    status, error = refused("handoff", "receive", str(second / payload), "--store", str(second))
+
+    assert (status, error["code"]) == (6, "ALREADY_TAKEN")
+    assert error["details"]["claim"]["session"] == taken["session"]
+    look = shlex.split(error["hint"].removeprefix("look at it: flow "))
+    shown = told(*look)
+    assert taken["session"] in {shown.get("session"), (shown.get("claim") or {}).get("session")}
+
+
+def test_a_payload_from_elsewhere_is_received_once_whatever_store_is_named() -> None:
+    ours("programming-pm")
+    path = arrived("payload", example("3.0"), "json")
+    assert flow("handoff", "receive", str(path), "--store", "one").status == 0
+
+    for words in (["--store", "two"], [], ["--store", "one"]):
+        status, error = refused("handoff", "receive", str(path), *words)
+        assert (status, error["code"]) == (6, "ALREADY_TAKEN")
+    assert not handoffs_folder().exists()
+
+
+def test_what_was_called_off_in_one_store_is_not_received_by_its_copy() -> None:
+    ours("digger")
+    sent = send("digger", session())
+    shutil.copytree(".flow", "copy")
+    told("handoff", "cancel", sent["handoff"])
+
+    status, error = refused("handoff", "receive", sent["payload"], "--store", "copy")
+
+    assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
+
+
+def test_a_store_that_is_gone_takes_its_claims_with_it() -> None:
+    ours("programming-pm")
+    path = arrived("payload", example("3.0"), "json")
+    assert flow("handoff", "receive", str(path), "--store", "one").status == 0
+    shutil.rmtree("one")
+
+    assert flow("handoff", "receive", str(path), "--store", "two").status == 0
+
+
+def test_another_payload_in_the_place_of_one_that_was_received_is_received() -> None:
+    ours("digger")
+    ours("programming-pm")
+    sent = send("digger", session())
+    assert receive(sent).status == 0
+    Path(sent["payload"]).write_bytes(render(example("3.0"), "json"))
+    path = arrived("payload", example("3.0"), "json")
+
+    assert flow("handoff", "receive", sent["payload"]).status == 0
+    assert refused("handoff", "receive", str(path))[1]["code"] == "ALREADY_TAKEN"
+    other = {**example("3.0"), "trace_id": "00000000-0000-4000-8000-000000000000"}
+    path.write_bytes(render(integrity.sealed("3.0", other), "json"))
+    assert flow("handoff", "receive", str(path)).status == 0
 
 
 def test_a_handoff_of_somebody_else_is_not_touched() -> None:
