@@ -163,6 +163,7 @@ def _too_large(path: AnyPath, what: str, limit: int) -> FileTooLargeError:
 # --- writing ------------------------------------------------------------------------------------
 
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
+_READER_WAIT = 10.0
 _HINTS = {
     errno.ENOSPC: "free some space on the disk",
     errno.EDQUOT: "free some space: the quota is used up",
@@ -172,6 +173,9 @@ _HINTS = {
     errno.EPERM: "make the directory writable for this user",
     errno.ENOENT: "make the directory first",
     errno.ENOTDIR: "make the directory first",
+    errno.EEXIST: "something else stands there: take it away, or name another place",
+    errno.EISDIR: "a directory stands there: name a file",
+    errno.ENXIO: "start what reads it first",
 }
 
 
@@ -204,7 +208,8 @@ def write_out(path: AnyPath, data: bytes, *, mode: int = 0o644) -> None:
 
     ``/dev/stdout``, ``/dev/null``, a pipe: to replace one of those by a file would take it from everybody.
     """
-    target = os.path.abspath(os.fspath(path))
+    folder, name = os.path.split(os.fspath(path))
+    target = os.path.join(os.path.realpath(folder), name)  # as the system goes there: `link/..` is elsewhere
     try:
         kind = os.stat(target).st_mode
     except OSError:
@@ -214,13 +219,28 @@ def write_out(path: AnyPath, data: bytes, *, mode: int = 0o644) -> None:
         write_atomic(target, data, mode=mode)
         return
     try:
-        fd = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
+        fd = _open_pipe(target) if stat.S_ISFIFO(kind) else os.open(target, os.O_WRONLY | os.O_CLOEXEC)
         try:
             _write_all(fd, data)
         finally:
             os.close(fd)
     except OSError as error:
         raise _failed(error, target) from error
+
+
+def _open_pipe(path: str) -> int:
+    """Open a pipe; whoever reads it may come a little later, but is not waited for without end."""
+    end = time.monotonic() + _READER_WAIT
+    while True:
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO or time.monotonic() >= end:
+                raise
+            time.sleep(_LONGEST_PAUSE)
+        else:
+            os.set_blocking(fd, True)
+            return fd
 
 
 def write_over(path: AnyPath, data: bytes) -> None:

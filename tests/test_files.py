@@ -266,6 +266,32 @@ def test_what_is_written_to_a_pipe_goes_through_it_and_leaves_it_there(tmp_path:
     os.close(reader)
 
 
+def test_a_pipe_that_nobody_reads_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr("flowrail._files._READER_WAIT", 0.1)
+
+    with pytest.raises(WriteFailedError, match="ENXIO") as caught:
+        write_out(tmp_path / "pipe", b"new")
+
+    assert caught.value.hint == "start what reads it first"
+
+
+def test_a_path_back_through_a_link_is_where_the_system_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "far" / "deep").mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    Path("link").symlink_to(tmp_path / "far" / "deep")
+
+    write_out("link/../out", b"new")
+
+    assert (tmp_path / "far" / "out").read_bytes() == b"new"
+    assert not list(Path().glob("out"))
+
+
 def test_what_is_written_to_a_link_stands_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     (tmp_path / "link").symlink_to("mine")
@@ -321,7 +347,7 @@ def test_short_writes_are_gone_on_with(tmp_path: Path, monkeypatch: pytest.Monke
     [
         ("missing/a", "ENOENT", "make the directory first"),
         ("file/a", "ENOTDIR", "make the directory first"),
-        ("folder", "EISDIR", "check the disk and try again"),
+        ("folder", "EISDIR", "a directory stands there: name a file"),
     ],
 )
 def test_a_write_that_cannot_be_says_why(tmp_path: Path, target: str, name: str, hint: str) -> None:

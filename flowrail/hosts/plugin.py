@@ -75,6 +75,15 @@ def build(folder: str) -> Built:
     """Write the plugin into *folder*, which is new, empty, or holds one that was written before."""
     _refuse_others(folder)
     files = contents()
+    real = os.path.realpath(folder)
+    for path in files:
+        inside = os.path.realpath(os.path.join(folder, os.path.dirname(path)))
+        if os.path.commonpath([real, inside]) != real:
+            raise NotOurFolderError(
+                f"{folder}/{os.path.dirname(path)} leads out of it, to {inside}, so nothing was written",
+                hint="take the link away, or name a new folder",
+                folder=folder,
+            )
     for path, data in files.items():
         full = os.path.join(folder, path)
         make_dir(os.path.dirname(full))

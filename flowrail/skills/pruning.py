@@ -171,7 +171,10 @@ def _delete(folder: str) -> None:
     import shutil  # nothing else needs it
 
     try:
-        shutil.rmtree(folder)
+        if os.path.isdir(folder) and not os.path.islink(folder):
+            shutil.rmtree(folder)
+        else:
+            os.unlink(folder)  # what it leads to is not ours
     except OSError as error:
         raise StorageError(
             f"{folder} could not be deleted ({error.strerror})",

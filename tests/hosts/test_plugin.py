@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import BUNDLED, flow, told, unchanged
+from support.sandbox import BUNDLED, flow, refused, told, unchanged
 
 from flowrail import __version__, _yaml
 from flowrail.hosts.settings import hooks
@@ -104,3 +104,16 @@ def test_it_says_how_it_is_added(tmp_path: Path) -> None:
 
     assert f"/plugin marketplace add {tmp_path}/new" in out
     assert "/plugin install flowrail@flowrail" in out
+
+
+def test_nothing_is_written_through_a_link_out_of_the_folder(built: Path, tmp_path: Path) -> None:
+    (tmp_path / "away").mkdir()
+    skills = built / "plugins" / "flowrail" / "skills"
+    skills.rename(tmp_path / "before")
+    skills.symlink_to(tmp_path / "away")
+
+    with unchanged(tmp_path):
+        status, error = refused("hook", "plugin", str(built))
+
+    assert (status, error["code"]) == (4, "NOT_OUR_FOLDER")
+    assert refused("hook", "plugin", "")[0] == 2

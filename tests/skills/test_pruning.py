@@ -317,6 +317,19 @@ def test_what_a_pruning_that_was_killed_had_moved_aside_is_deleted_by_the_next()
     assert not aside.exists()
 
 
+def test_a_link_that_lies_among_them_goes_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    ended()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    (sessions_folder() / ".gone-link").symlink_to(tmp_path / "full")
+    (sessions_folder() / ".gone-file").touch()
+
+    with unchanged(tmp_path), after(MUCH_LATER):
+        gone()
+
+    assert not list(sessions_folder().glob(".gone-*"))
+
+
 def test_a_pruned_session_is_unknown_and_its_id_is_free() -> None:
     session = ended()
     with after(MUCH_LATER):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
+from flowrail.errors import UsageError
 from flowrail.formatters.escape import one_line
 from flowrail.hosts.plugin import build
+from flowrail.skills.hosts import named
 
 
 @click.command("plugin", epilog=options.examples("flow hook plugin ./flowrail-plugin"))
@@ -21,7 +21,10 @@ def command(folder: str, as_json: bool) -> None:
     DIR becomes a marketplace with one plugin, to be added from there or kept in a repository.
     The skills are cards; the steps stay with this package, which has to be installed too.
     """
-    built = build(os.path.normpath(os.path.join(Here().cwd, folder)))
+    if not folder.strip():
+        raise UsageError("DIR is empty", hint="name a new folder, such as ./flowrail-plugin")
+    here = Here()
+    built = build(named(folder, here.cwd, here.home))
     if as_json:
         output.data(built._asdict())
         return
