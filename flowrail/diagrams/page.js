@@ -120,13 +120,16 @@
     return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   };
 
+  const named = (pairs) => Object.assign(Object.create(null), pairs); // a step may be called `constructor`
+  const titles = named(data.workflows[0].titles);
+
   function at(record) {
-    let visits = {};
-    const taken = {}, seen = session.path.slice(0, record + 1), last = seen[seen.length - 1];
+    let visits = named();
+    const taken = named(), seen = session.path.slice(0, record + 1), last = seen[seen.length - 1];
     const enter = (id) => { if (id) visits[id] = (visits[id] || 0) + 1; };
     seen.forEach((stop, number) => {
       for (const [one, two] of stop.way) taken[`${one}\n${two}`] = (taken[`${one}\n${two}`] || 0) + 1;
-      if (stop.begun) visits = { ...stop.begun };
+      if (stop.begun) visits = named(stop.begun);
       else if (stop.way.length) enter(stop.way[stop.way.length - 1][1]);
       else if (!number || stop.to !== seen[number - 1].to) enter(stop.to);
     });
@@ -172,7 +175,7 @@
         line.setAttribute("marker-end", gone ? line.dataset.tip.replace(/-tip-\w+/, "-tip-taken") : line.dataset.tip);
       }
     }
-    const { last } = now, title = (id) => data.workflows[0].titles[id] || id || "";
+    const { last } = now, title = (id) => titles[id] || id || "";
     const what = last.outcome ? `${title(last.step)}: ${last.outcome}${last.capped ? " (at the limit)" : ""} → ${last.to ? title(last.to) : last.status}`
       : `${last.kind}${last.besides ? ` ${last.besides}` : ""}${last.to ? `, at ${title(last.to)}` : ""}`;
     $("told").textContent = `${record + 1} of ${session.path.length} · revision ${last.revision} · ${last.at} · ${what}`

@@ -14,7 +14,7 @@ from hypothesis import given
 from support.chromium import Tab
 from support.pictures import FEW, ODD, sprawling
 from support.records import at, records
-from support.workflows import linear, loop, step, workflow
+from support.workflows import linear, loop, step, unchecked, workflow
 
 from flowrail.diagrams.document import Drawn
 from flowrail.diagrams.extract import picture
@@ -23,7 +23,7 @@ from flowrail.diagrams.trace import with_trace
 from flowrail.machines.definition import Definition, Delegation, OptionDef, QuestionDef, Variant
 from flowrail.machines.ledger import Record
 from flowrail.machines.params import Arg
-from flowrail.machines.session import Report
+from flowrail.machines.session import Report, Session
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = '"><script>document.hacked = 1</script><img src=x onerror="document.hacked=2">'
@@ -300,6 +300,34 @@ def test_what_the_page_counts_is_what_is_written_in_it_also_after_going_back(pag
         written = re.findall(r'"tag state [a-z]+">([^<]*)<', page.file.read_text(encoding="utf-8"))
         assert shown == written
         assert sum("entered" in each for each in shown) == 3
+
+
+@pytest.mark.parametrize("name", ["__proto__", "constructor", "toString"])
+def test_a_step_may_be_called_as_what_every_object_has(name: str, page: Page) -> None:
+    made = unchecked(step(name, next={"ok": "valueOf"}), step("valueOf"))
+    journal = [
+        each._replace(session=_renamed(each.session, "a", name))
+        for each in records(linear("a", "valueOf"), "ok")
+    ]
+    back = Record(2, "rewind", at(600), "me", journal[0].session._replace(revision=2), {"from": 1}, "", "")
+
+    page.open(Drawn(made, with_trace(picture(made), [*journal, back])))
+
+    page.tab.run("document.getElementById('back').click()")
+    assert "here" in page.classes("valueOf")
+    page.tab.run("document.getElementById('on').click()")
+    assert "here" in page.classes(name)
+    told = "[...document.querySelectorAll('.tag.state')].map(each => each.textContent)"
+    assert page.tab.run(told) == ["here now, entered twice", "done, entered once"]
+    assert page.tab.run("document.querySelectorAll('.lines .taken').length") == 2
+    assert not page.tab.complaints()
+
+
+def _renamed(session: Session, old: str, new: str) -> Session:
+    """Return *session* as that of a workflow whose step *old* is called *new*, be it no name for a step."""
+    last = session.last._replace(step=new) if session.last else None
+    visits = {new if each == old else each: number for each, number in session.visits.items()}
+    return session._replace(step=new if session.step == old else session.step, visits=visits, last=last)
 
 
 def test_workflows_that_agents_run_are_a_click_away(page: Page) -> None:
