@@ -177,6 +177,18 @@ def test_a_page_that_is_a_link_out_of_the_project_is_left_alone(tmp_path: Path) 
     assert theirs.read_text() == marked("steps", "small")
 
 
+def test_a_picture_that_is_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    put_skill("small")
+    (tmp_path / "theirs.svg").write_text("theirs")
+    Path("small.svg").symlink_to(tmp_path / "theirs.svg")
+    Path("page.md").write_text(marked("svg", "small"))
+
+    assert flow("diagram", "--inject", "page.md").status == 0
+    assert Path("small.svg").read_text().startswith("<svg ")
+    assert (tmp_path / "theirs.svg").read_text() == "theirs"
+    assert flow("diagram", "--inject", "").status == 2
+
+
 def test_a_picture_may_lie_in_another_folder_of_the_project() -> None:
     put_skill("small")
     Path(".git").mkdir(exist_ok=True)

@@ -214,7 +214,7 @@ def _write_manifest(folder: str, skill: str, manifest: Manifest) -> None:
 
 
 def _installed(name: str, folder: str) -> Manifest:
-    if os.path.basename(name) != name or (manifest := read_manifest(folder)) is None:
+    if not WORKFLOW_NAME.match(name) or "/" in name or (manifest := read_manifest(folder)) is None:
         known = installed(os.path.dirname(folder))
         raise NotInstalledError(
             f"no skill `{name[:80]}` was installed in {os.path.dirname(folder)}",

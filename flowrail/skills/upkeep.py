@@ -14,6 +14,7 @@ from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.findings import Finding
 from flowrail.machines.keys import Owner
 from flowrail.skills.catalog import OWN_SCOPES, Found, listing, named_root, workflows
+from flowrail.skills.copies import as_bundled
 from flowrail.skills.examining import Section, World
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def leave(roots: Sequence[Root], state: str) -> Section:
 def _needs_leave(found: Found) -> bool:
     if found.source in OWN_SCOPES:
         return False
-    return found.hides_own or any(file.is_python for file in workflows(found))
+    stands_in_front = found.hides_own and not as_bundled(found)
+    return stands_in_front or any(file.is_python for file in workflows(found))
 
 
 def _standing(found: Found, state: str) -> tuple[str, str, str]:

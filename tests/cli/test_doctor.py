@@ -407,6 +407,15 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
     assert "cannot be allowed" in one("NOT_TRUSTED")["message"]
 
 
+def test_a_copy_of_a_bundled_skill_needs_leave_only_once_it_is_changed() -> None:
+    flow("install", "decision-critic")
+    assert told("doctor")["sections"]["trust"]["skills"] == []
+
+    (project_skills() / "decision-critic" / "steps" / "synthesis.md").write_text("Mine.")
+
+    assert [each["skill"] for each in told("doctor")["sections"]["trust"]["skills"]] == ["decision-critic"]
+
+
 def test_a_project_skill_before_ones_own_needs_leave() -> None:
     put_skill("decision-critic")
 

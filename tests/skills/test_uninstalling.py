@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,17 @@ def test_a_list_that_names_files_elsewhere_reaches_none_of_them(installed: Path,
     flow("uninstall", SKILL)
 
     assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["..", "", "."])
+def test_a_name_that_is_a_path_takes_nothing_away(installed: Path, name: str) -> None:
+    card = (installed / "SKILL.md").read_bytes()
+    for place in (installed.parent, installed.parent.parent):
+        (place / "SKILL.md").write_bytes(card)
+        shutil.copy(installed / MANIFEST, place / MANIFEST)
+
+    with unchanged(Path.cwd()):
+        assert refused("uninstall", name)[1]["code"] == "NOT_INSTALLED"
 
 
 def test_what_cannot_be_removed_is_told(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,6 +134,8 @@ def _pages(skill: str | None, paths: Sequence[str], here: Here) -> Iterator[Page
     from flowrail import illustrations
     from flowrail._files import MissingFileError, NotRegularFileError
 
+    if not all(paths):
+        raise UsageError("--inject is empty", hint="name a page, or a folder of pages")
     for each in paths:
         plain = os.path.normpath(each)
         named = plain if os.path.realpath(plain) == os.path.realpath(each) else each
