@@ -85,11 +85,11 @@ def _grown(world: runs.World, records: int) -> str:
     told = runs.begin(world, "turn").guidance
     kept = world.store.read(told.session)
     workflow = from_plain(world.store.definition(told.session)["workflow"])
-    before, session = kept.hash, kept.session
+    before, session, key = kept.hash, kept.session, world.store.owner.key()
     lines = []
     for seq in range(1, records):
         session = advance(workflow, session, Report("ok"), now=world.now())
-        written = ledger.write(Record(seq, "move", world.now(), "benchmark", session, {}, before, ""))
+        written = ledger.write(Record(seq, "move", world.now(), "benchmark", session, {}, before, ""), key)
         before = written.record.hash
         lines.append(written.line)
     with open(os.path.join(kept.folder, "journal.jsonl"), "ab") as journal:
@@ -105,7 +105,9 @@ def _over_an_append(folder: Path, rounds: int) -> None:
     (folder / "alone").mkdir()
     session = Session("turn-abcdef", "turn", "work", state=STATE)
     store.create(session, {"format": DEFINITION_FORMAT}, at="then", by="benchmark")
-    line = ledger.write(Record(1, "move", "then", "benchmark", session, {}, "0" * 64, "")).line
+    line = ledger.write(
+        Record(1, "move", "then", "benchmark", session, {}, "0" * 64, ""), store.owner.key()
+    ).line
     plain = str(folder / "plain")
 
     def append() -> None:

@@ -146,7 +146,7 @@ def _session_copy(store: Store, session_id: str, lines: list[Record]) -> Iterato
         )
         yield Finding(session_id, code, f"session.json {what}")
     if store.read(session_id, adopt=True).foreign:
-        yield Finding(session_id, "FOREIGN_SESSION", "its first record was not written with your key")
+        yield Finding(session_id, "FOREIGN_SESSION", "its newest record was not written with your key")
 
 
 def _half_written(path: str, lines: list[Record]) -> bool:

@@ -16,8 +16,8 @@ from flowrail.machines.session import Session
 class Kept(NamedTuple):
     """A session as it is on disk.
 
-    ``torn`` counts bytes of a line that was never finished; ``foreign`` says that the first
-    record was not written with this user's key.
+    ``torn`` counts bytes of a line that was never finished; ``foreign`` says that the newest record
+    was neither written with this user's key nor taken over.
     """
 
     session: Session
@@ -37,9 +37,10 @@ class Change:
     """A session held under its lock, to which records can be added."""
 
     def __init__(
-        self, kept: Kept, fd: int, tail: Tail, *, tell: Callable[[str], object], named: str | None
+        self, kept: Kept, fd: int, tail: Tail, *, key: bytes, tell: Callable[[str], object], named: str | None
     ) -> None:
         self.kept = kept
+        self._key = key
         self._fd = fd
         self._end = tail.end
         self._usual = len(tail.line)
@@ -63,7 +64,7 @@ class Change:
     ) -> Kept:
         """Add one record; when this returns, it has happened. The *last* one has room in a full journal."""
         record = Record(self.kept.seq + 1, kind, at, by, session, note or {}, self.kept.hash, "")
-        written = ledger.write(record)
+        written = ledger.write(record, self._key)
         room = bounds.LARGEST_JOURNAL - (0 if last else bounds.LAST_ROOM)
         if self._end + len(written.line) > room:
             raise self._full(session)

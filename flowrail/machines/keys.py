@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from flowrail import _files
 from flowrail.errors import DocumentError, StorageError
 
 KEY_BYTES = 32
+LARGEST_MARK = 1_000
 
 
 def state_folder(environ: Mapping[str, str], home: str) -> str:
@@ -18,6 +21,16 @@ def state_folder(environ: Mapping[str, str], home: str) -> str:
     if not os.path.isabs(base):
         base = os.path.join(home, ".local", "state")
     return os.path.join(base, "flowrail")
+
+
+class Taken(NamedTuple):
+    """How far a session was taken over: the newest record then, and the digests its definition may have.
+
+    No head: an earlier version took it over, whatever came. `None` for definitions: any will do.
+    """
+
+    head: str
+    definitions: tuple[str, ...] | None
 
 
 class Owner:
@@ -32,14 +45,28 @@ class Owner:
         self._key = self._key or user_key(self.folder)
         return self._key
 
+    def taken(self, first_hash: str) -> Taken | None:
+        """Return how this user took over the session that begins with that record, `None` where not."""
+        try:
+            data = _files.read_bounded(self._mark(first_hash), limit=LARGEST_MARK, what="what was adopted")
+            told = json.loads(data or b"{}")
+            definitions = told.get("definitions")
+            return Taken(str(told.get("head", "")), None if definitions is None else tuple(definitions))
+        except (DocumentError, ValueError, TypeError, AttributeError):
+            return None
+
     def adopted(self, first_hash: str) -> bool:
         """Return whether this user took over the session that begins with that record."""
-        return os.path.exists(self._mark(first_hash))
+        return self.taken(first_hash) is not None
 
-    def adopt(self, first_hash: str) -> None:
-        """Take over the session that begins with that record, and no other."""
+    def adopt(self, first_hash: str, head: str = "", definitions: Sequence[str] | None = None) -> None:
+        """Take over the session that begins with that record, as far as *head*, and no other.
+
+        *definitions* are the digests that its definition may have.
+        """
+        told = {"head": head} if definitions is None else {"head": head, "definitions": list(definitions)}
         _files.make_private_dir(os.path.join(self.folder, "adopted"))
-        _files.write_atomic(self._mark(first_hash), b"")
+        _files.write_atomic(self._mark(first_hash), json.dumps(told).encode() if head else b"")
 
     def _mark(self, first_hash: str) -> str:
         return os.path.join(self.folder, "adopted", first_hash)

@@ -25,7 +25,9 @@ _LINE, _CHUNK = 4_096, 65_536
 _MARK = b',"hash":"'
 _MAC = b',"mac":"'
 _MAC_TAIL = len(_MAC) + 64 + len('"')
-_TAIL = len(_MARK) + 64 + len('"}')
+TAIL = len(_MARK) + 64 + len('"}')
+EACH = b"each record is signed: "
+"""What is signed with every record, so that a first record tells whether those behind it have to be."""
 _END = re.compile(_MARK + rb'([0-9a-f]{64})"}')
 _REFERENCE = f'"{texts.MARK}"'.encode()
 _json = json.JSONEncoder(separators=(",", ":")).encode
@@ -48,8 +50,8 @@ class DamagedError(StorageError):
 class Record(NamedTuple):
     """One line: what happened, when, by whom, and the session after it.
 
-    ``mac`` stands in the first record only: proof that it was written with this user's key. ``apart`` says
-    that long texts of the session are references yet.
+    ``mac`` is proof that it was written with this user's key; earlier versions put one into the first record
+    only. ``apart`` says that long texts of the session are references yet.
     """
 
     seq: int
@@ -99,9 +101,8 @@ def write(record: Record, key: bytes | None = None) -> Written:
             body[part] = texts.parted(body[part], beside)
         text = _dump(body)
     if key is not None:
-        record = record._replace(mac=sign(key, text))
-        body["mac"] = record.mac
-        text = _dump(body)
+        record = record._replace(mac=sign(key, EACH + text))
+        text = text[:-1] + _MAC + record.mac.encode() + b'"}'
     text = text[:-1]
     digest = hex_digest(text)
     line = text + _MARK + digest.encode() + b'"}\n'
@@ -116,7 +117,7 @@ def read(line: bytes, path: str, number: int, load: texts.Load | None = None) ->
     With *load* the session's long texts are loaded again; without it they stay references.
     """
     text = line.removesuffix(b"\n")
-    body, digest = text[:-_TAIL], text[-(64 + 2) : -2]
+    body, digest = text[:-TAIL], text[-(64 + 2) : -2]
     if text != body + _MARK + digest + b'"}' or hex_digest(body).encode() != digest:
         raise DamagedError(path, number, "the line is not as it was written")
     try:
@@ -157,18 +158,30 @@ def whole(record: Record, load: texts.Load) -> Record:
     return record._replace(session=session, note=texts.joined(dict(record.note), load), apart=False)
 
 
-def signed_by(line: bytes, key: bytes) -> bool:
-    """Return whether the first line of a journal carries the mark of *key*: its last part but the hash."""
-    body = line.removesuffix(b"\n")[:-_TAIL]
+def signed_by(line: bytes, key: bytes, before: bytes = b"") -> bool:
+    """Return whether a line of a journal carries the mark of *key*: its last part but the hash.
+
+    What was signed stood behind *before*: `EACH` in journals of which every record is signed.
+    """
+    body = line.removesuffix(b"\n")[:-TAIL]
     text, mac = body[:-_MAC_TAIL], body[-65:-1]
-    if body != text + _MAC + mac + b'"':
+    if not key or body != text + _MAC + mac + b'"':
         return False
-    return same(mac, sign(key, text + b"}").encode())
+    return same(mac, sign(key, before + text + b"}").encode())
 
 
 def sign(key: bytes, body: bytes) -> str:
     """Return the mark of *key* on *body*."""
     return mark(key, body)
+
+
+def hash_of(line: bytes, path: str, number: int) -> str:
+    """Return the hash of a line, which is that of its text, or `DamagedError`."""
+    text = line.removesuffix(b"\n")
+    digest = hex_digest(text[:-TAIL])
+    if text[-TAIL:] != _MARK + digest.encode() + b'"}':
+        raise DamagedError(path, number, "the line is not as it was written")
+    return digest
 
 
 def first_line(fd: int, path: str) -> bytes:
@@ -253,7 +266,7 @@ def _check_torn(rest: bytes, fd: int, path: str) -> None:
     A writer that dies leaves the beginning of a line. One that is whole, with anything else in the place
     of its line feed, was acknowledged, and nobody may cut it off.
     """
-    if len(rest) <= _TAIL:
+    if len(rest) <= TAIL:
         return
     from hashlib import sha256  # only what a crash left is looked at so closely
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from flowrail import _files
 from flowrail.errors import DocumentError, StorageError, TrustError
-from flowrail.machines import bounds, journal, ledger, notes, texts, witness
+from flowrail.machines import bounds, journal, ledger, notes, texts, whose, witness
 from flowrail.machines.journal import JOURNAL, UnknownSessionError, unknown
 from flowrail.machines.kept import Change, Kept, said
 from flowrail.machines.keys import Owner
@@ -135,7 +135,7 @@ class Store:
         folder = self.folder(session_id)
         fd = self._open(folder, session_id, journal.READ)
         try:
-            kept, _, behind = self._load(fd, folder, session_id)
+            kept, _, behind, _ = self._load(fd, folder, session_id)
             if behind:
                 with suppress(OSError, StorageError):  # where nothing can be flushed, reading still works
                     os.fsync(fd)
@@ -153,16 +153,20 @@ class Store:
         fd = self._open(folder, session_id, journal.CHANGE)
         try:
             with _files.locked(f"{folder}/{LOCK}", wait=wait, what=f"session `{session_id}`"):
-                kept, tail, behind = self._load(fd, folder, session_id)
+                kept, tail, behind, signed = self._load(fd, folder, session_id)
                 if kept.foreign:
                     raise self.foreign(session_id)
+                if not signed:
+                    path = f"{folder}/{JOURNAL}"
+                    whose.sign_from_here(self.owner, ledger.first_line(fd, path), tail.line, path)
                 if behind:
                     journal.make_sure(folder, tail.line, tail.end)
                     _files.sweep(folder)
                     with suppress(StorageError):
                         session = json.loads(tail.line)["session"]
                         witness.write_copy(folder, kept.seq, kept.hash, session)
-                yield Change(kept, fd, tail, tell=self._tell, named=self.named)
+                key = self.owner.key()
+                yield Change(kept, fd, tail, key=key, tell=self._tell, named=self.named)
         finally:
             os.close(fd)
 
@@ -195,15 +199,25 @@ class Store:
         return ledger.whole(record, texts.loader(self.folder(session_id)))
 
     def origin(self, session_id: str) -> tuple[Record, bool]:
-        """Return a session's first record, and whether it is somebody else's."""
+        """Return a session's first record, and whether somebody else began it or went on with it."""
         folder = self.folder(session_id)
         path = os.path.join(folder, JOURNAL)
         fd = self._open(folder, session_id, journal.READ)
         try:
-            line = ledger.first_line(fd, path)
+            line, last = ledger.first_line(fd, path), ledger.tail(fd, path).line
         finally:
             os.close(fd)
-        return ledger.read(line, path, 1), self._is_foreign(line, path)
+        return ledger.read(line, path, 1), whose.is_foreign(self.owner, line, last, path)
+
+    def trusted(self, session_id: str) -> int:
+        """Return how many of a session's records, from the first on, this user wrote or took over."""
+        folder = self.folder(session_id)
+        path = os.path.join(folder, JOURNAL)
+        fd = self._open(folder, session_id, journal.READ)
+        try:
+            return whose.trusted(self.owner, ledger.lines(fd, path), path)
+        finally:
+            os.close(fd)
 
     def newest_first(self, session_id: str) -> Iterator[Record]:
         """Yield the records of a session from the last to the first, each checked against the next."""
@@ -284,8 +298,8 @@ class Store:
             witness.check(folder, -1, "", witness.seen_by(folder))
             raise unknown(session_id, self.ids) from None
 
-    def _load(self, fd: int, folder: str, session_id: str) -> tuple[Kept, ledger.Tail, bool]:
-        """Return a session, the end of its journal, and whether its copy has not seen that yet."""
+    def _load(self, fd: int, folder: str, session_id: str) -> tuple[Kept, ledger.Tail, bool, bool]:
+        """Return a session, the end of its journal, whether its copy has not seen that yet, whether it is signed."""
         path = f"{folder}/{JOURNAL}"
         seen = witness.newest_seen(folder)  # before the journal, which can only be further on then
         tail = ledger.tail(fd, path)
@@ -299,30 +313,35 @@ class Store:
         record = _last_record(tail.line, fd, path, texts.loader(folder))
         if record.session.id != session_id:
             raise DamagedError(path, 1, f"the journal is that of `{record.session.id}`")
-        first = tail.line if tail.end == len(tail.line) else ledger.first_line(fd, path)
-        ours = ledger.signed_by(first, self.owner.key())
-        if not ours:
+        foreign, signed = False, whose.is_signed(self.owner, tail.line)
+        if not signed:
+            first = tail.line if tail.end == len(tail.line) else ledger.first_line(fd, path)
             _check_stranger(record.session, path)
+            foreign = whose.is_foreign(self.owner, first, tail.line, path)
         kept = Kept(
             session=record.session,
             seq=record.seq,
             hash=record.hash,
             folder=folder,
             torn=tail.torn,
-            foreign=not ours and self._is_foreign(first, path),
+            foreign=foreign,
         )
         witness.check(folder, kept.seq, kept.hash, seen)
-        return kept, tail, seen is None or seen.seq < kept.seq
-
-    def _is_foreign(self, first: bytes, path: str) -> bool:
-        if ledger.signed_by(first, self.owner.key()):
-            return False
-        return not self.owner.adopted(ledger.read(first, path, 1).hash)
+        return kept, tail, seen is None or seen.seq < kept.seq, signed
 
     def foreign(self, session_id: str) -> ForeignSessionError:
         """Return the refusal of a session that is somebody else's."""
+        folder = self.folder(session_id)
+        path = os.path.join(folder, JOURNAL)
+        fd = self._open(folder, session_id, journal.READ)
+        try:
+            theirs = whose.was_theirs(self.owner, ledger.first_line(fd, path), path)
+        finally:
+            os.close(fd)
         return ForeignSessionError(
-            f"session `{session_id}` was not started by you on this machine",
+            f"somebody else went on with session `{session_id}`, not you on this machine"
+            if theirs
+            else f"session `{session_id}` was not started by you on this machine",
             hint=f"look at it with `{said('history', session_id, store=self.named)}`; "
             f"`{said('adopt', session_id, store=self.named)}` takes it over",
             session=session_id,

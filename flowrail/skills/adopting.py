@@ -33,7 +33,7 @@ def adopt(world: World, session_id: str) -> Adopted:
     except StorageError:
         definition = {}
     if foreign:
-        world.store.owner.adopt(first.hash)
+        world.store.owner.adopt(first.hash, kept.hash)
     resume = command("resume", session_id, store=world.shown_store)
     return Adopted(
         kept=kept._replace(foreign=False),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import Any, NamedTuple
 
 from flowrail._files import LockTimeoutError
@@ -20,6 +21,7 @@ from flowrail.machines.hosted import bound
 from flowrail.machines.ledger import DamagedError, Record
 from flowrail.machines.migration import renamed
 from flowrail.machines.session import ABANDONED, ACTIVE, Session
+from flowrail.machines.store import ForeignSessionError
 from flowrail.machines.witness import LinesLostError
 from flowrail.machines.wording import did_you_mean, placeholders
 from flowrail.skills.opening import Opened, as_it_is
@@ -73,10 +75,10 @@ def rewind(
 
 def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> Answer:
     """Begin a new session from where another was; that one goes on beside it, unless its journal is full."""
-    _, foreign = world.store.origin(session_id)
-    if foreign:
+    trusted = world.store.trusted(session_id)
+    if not trusted:
         raise world.store.foreign(session_id)
-    then = _then(world, session_id, revision)
+    then = _then(world, session_id, revision, most=trusted)
     source = then.record.session
     opened = as_it_is(source, world.store.definition(session_id), world.roots, world.state)
     now = world.now()
@@ -96,17 +98,19 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     return answer_of(world, kept, opened, notes)
 
 
-def _then(world: World, session_id: str, revision: int, *, at: int | None = None) -> Then:
+def _then(
+    world: World, session_id: str, revision: int, *, at: int | None = None, most: int | None = None
+) -> Then:
     """Return the session as it came to *revision*; every record up to there is checked, and after it.
 
     Without *at*, the revision that it is at now, damage after *revision* does not matter: what was
-    before it is as it was written.
+    before it is as it was written. No more than *most* records are looked at: the rest is somebody else's.
     """
     found: Record | None = None
     newest = -1
     names: list[Mapping[str, str]] = []
     try:
-        for record in world.store.records(session_id):
+        for record in islice(world.store.records(session_id), most):
             newest = record.session.revision
             if found is None:
                 found = record if newest == revision else None
@@ -195,6 +199,6 @@ def _noted(world: World, session_id: str, into: str, revision: int, now: str) ->
             if closes:
                 session = session._replace(status=ABANDONED)
             change.commit(session, kind="fork", at=now, by=world.by, note=note, last=True)
-    except (StorageError, LockTimeoutError) as error:
+    except (StorageError, LockTimeoutError, ForeignSessionError) as error:
         return (f"the journal of `{session_id}` does not tell of it: {error.message}",)
     return (f"`{session_id}` takes nothing more and is abandoned",) if closes else ()

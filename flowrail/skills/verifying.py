@@ -133,8 +133,10 @@ class _Examination:
         with suppress(StorageError):  # told with its place when the records are read
             if self.store.origin(self.id)[1]:
                 adopt = said("adopt", self.id, store=self.store.named)
-                what = f"the first record is not signed with your key; `{adopt}` takes the session over"
-                self.add("FOREIGN_SESSION", self.line(1), what)
+                first = self.store.trusted(self.id) + 1
+                which = "the first record" if first == 1 else f"record {first - 1}"
+                what = f"{which} is not signed with your key; `{adopt}` takes the session over"
+                self.add("FOREIGN_SESSION", self.line(first), what)
 
     def definition(self) -> None:
         """Read what the session keeps of its workflow, as far as it can be read."""

@@ -190,7 +190,7 @@ def test_a_forgery_that_is_of_one_piece_is_found_out_by_the_key_that_it_does_not
 
     found = json.loads(flow("audit", "verify", "--json").out)["findings"]
 
-    assert {each["code"] for each in found} == {"RECORD_FORGED"}
+    assert {each["code"] for each in found} == {"RECORD_FORGED", "FOREIGN_SESSION"}
     assert refused("handoff", "retry", sent["handoff"])[1]["code"] == "FOREIGN_HANDOFF"
     assert receive(sent).error["code"] == "VALIDATION_FAILED"
 
@@ -205,7 +205,10 @@ def test_a_sessions_move_that_its_workflow_does_not_have_is_found_out() -> None:
 
     found = json.loads(flow("audit", "verify", "--json").out)["findings"]
 
-    assert {(each["id"], each["code"]) for each in found} == {(here, "RECORD_WRONG")}
+    assert {(each["id"], each["code"]) for each in found} == {
+        (here, "RECORD_WRONG"),
+        (here, "FOREIGN_SESSION"),
+    }
 
 
 def test_a_journal_and_a_copy_that_differ_are_found_out() -> None:

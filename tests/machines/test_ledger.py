@@ -59,7 +59,7 @@ def test_what_was_written_is_read(state: dict[str, object], by: str) -> None:
         assert (
             read._replace(apart=False) == written
         )  # a name that is our mark costs a look for texts, no more
-    assert ledger.signed_by(line, KEY)
+    assert ledger.signed_by(line, KEY, ledger.EACH)
     assert line.count(b"\n") == 1
     assert line.isascii()
 
@@ -128,11 +128,17 @@ def test_only_the_key_that_signed_is_recognised() -> None:
     other = ledger.write(RECORD).line
 
     assert record.mac
-    assert ledger.signed_by(line, KEY)
-    assert not ledger.signed_by(line, b"l" * 32)
-    assert not ledger.signed_by(other, KEY)
-    assert not ledger.signed_by(b"nonsense", KEY)
-    assert not ledger.signed_by(hashed([1]), KEY)
+    assert ledger.signed_by(line, KEY, ledger.EACH)
+    assert not ledger.signed_by(line, b"l" * 32, ledger.EACH)
+    for each in (other, b"nonsense", hashed([1]), ledger.write(RECORD, b"").line):
+        assert not ledger.signed_by(each, KEY, ledger.EACH)
+    assert not ledger.signed_by(ledger.write(RECORD, b"").line, b"", ledger.EACH)
+
+
+def test_the_mark_of_a_line_tells_whether_every_line_has_one() -> None:
+    line = ledger.write(RECORD, KEY).line
+
+    assert not ledger.signed_by(line, KEY)
 
 
 def test_a_mark_is_that_of_its_own_text_only() -> None:
@@ -141,7 +147,7 @@ def test_a_mark_is_that_of_its_own_text_only() -> None:
     del body["hash"]
     body["by"] = "somebody else"
 
-    assert not ledger.signed_by(hashed(body), KEY)
+    assert not ledger.signed_by(hashed(body), KEY, ledger.EACH)
 
 
 def test_a_line_that_would_be_too_long_is_not_written() -> None:
@@ -227,7 +233,7 @@ def test_a_record_that_lost_only_the_end_of_its_line_is_damaged_and_not_torn(
             for read in (ledger.tail, lambda *words: list(ledger.lines(*words))):
                 with pytest.raises(DamagedError, match=f"j:{before + 1}: the end of the line is not as"):
                     read(fd, "j")
-    for size in (len(line) - 1, len(line) - 2, ledger._TAIL, 1):
+    for size in (len(line) - 1, len(line) - 2, ledger.TAIL, 1):
         with opened(tmp_path / "j", whole + line[:size]) as fd:
             assert ledger.tail(fd, "j").torn == size
             assert len(list(ledger.lines(fd, "j"))) == before

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.forged import signed
 from support.sandbox import (
     BUNDLED,
     bytes_below,
@@ -176,15 +177,17 @@ def written(record: dict[str, Any]) -> bytes:
     return text + b',"hash":"' + sha256(text).hexdigest().encode() + b'"}\n'
 
 
-def rewritten(session: str, line: int, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change a record and make the chain right again from there, as a forger would; the copy is dropped."""
+def rewritten(
+    session: str, line: int, change: Callable[[dict[str, Any]], object], *, key: bool = True
+) -> None:
+    """Change a record and make the chain right again, as a forger would who has the key; the copy is dropped."""
     lines = [json.loads(each) for each in journal(session).read_bytes().splitlines()]
     change(lines[line - 1])
     done: list[bytes] = []
     for record in lines:
         if done:
             record["prev"] = json.loads(done[-1])["hash"]
-        done.append(written(record))
+        done.append(signed(record) if key else written(record))
     journal(session).write_bytes(b"".join(done))
     (sessions_folder() / session / "session.json").unlink(missing_ok=True)
 
@@ -195,6 +198,18 @@ def test_a_history_that_was_rewritten_whole_shows_by_its_head(session: str) -> N
 
     assert problems(session) == []
     assert problems(session, "--head", head)[0]["code"] == "HEAD_GONE"
+
+
+def test_a_history_that_somebody_without_the_key_rewrote_is_found_where_that_begins(session: str) -> None:
+    first = journal(session).read_bytes().splitlines()[0] + b"\n"
+    rewritten(session, 2, lambda record: record.update(by="somebody else"), key=False)
+    forged = json.loads(journal(session).read_bytes().splitlines()[1])
+    journal(session).write_bytes(first + written({**forged, "prev": json.loads(first)["hash"]}))
+
+    (found,) = problems(session)
+
+    assert (found["code"], found["place"]) == ("FOREIGN_SESSION", place(session, "journal.jsonl", 2))
+    assert "record 1 is not signed with your key" in found["message"]
 
 
 # --- records
@@ -272,11 +287,11 @@ def test_a_record_that_the_workflow_would_not_have_given_is_found(
 def test_a_beginning_that_was_none_is_found_beside_its_signature(
     session: str, change: Callable[[dict[str, Any]], object], what: str
 ) -> None:
-    rewritten(session, 1, change)
+    rewritten(session, 1, change, key=False)
 
     found = problems(session)
 
-    assert found[0]["code"] == "FOREIGN_SESSION"
+    assert (found[0]["code"], found[0]["place"]) == ("FOREIGN_SESSION", place(session, "journal.jsonl", 1))
     assert any(what in each["message"] for each in found if each["place"].endswith(":1")), found
 
 

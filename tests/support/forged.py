@@ -8,6 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from flowrail._hashing import mark
+from flowrail.machines.keys import user_key
+from flowrail.machines.ledger import EACH
+
 
 def folder_of(session: str) -> Path:
     """Return the folder of a session of the project."""
@@ -18,6 +22,14 @@ def sealed(record: Mapping[str, Any]) -> bytes:
     """Return *record* as a line of a journal whose hash is right, as anybody can make it."""
     text = json.dumps(record, separators=(",", ":")).encode()[:-1]
     return text + b',"hash":"' + sha256(text).hexdigest().encode() + b'"}\n'
+
+
+def signed(record: Mapping[str, Any]) -> bytes:
+    """Return *record* as this user's own hand would write it: marked with the key, and hashed."""
+    key = user_key(str(Path.home() / ".local" / "state" / "flowrail"))
+    body = {name: value for name, value in record.items() if name not in {"mac", "hash"}}
+    text = json.dumps(body, separators=(",", ":")).encode()
+    return sealed({**body, "mac": mark(key, EACH + text)})
 
 
 def forged_behind(session: str, /, **parts: Any) -> None:
