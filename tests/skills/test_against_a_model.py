@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -29,6 +28,7 @@ from flowrail.cli.world import world
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.keys import Owner
 from flowrail.machines.store import Store
+from flowrail.machines.witness import newest_seen
 from flowrail.skills import pruning, runs, timeline
 from flowrail.skills.runs import Answer, RevisionConflictError, World
 from flowrail.skills.verifying import verify
@@ -355,12 +355,8 @@ class StoreAgainstModel(RuleBasedStateMachine):
         if len(self.models[session].kinds) > 1:
             path = Path(self.world.store.folder(session), "journal.jsonl")
             whole = path.read_bytes()
-            copy = path.parent / "session.json"
-            try:
-                seen = json.loads(copy.read_bytes())["seq"] if copy.exists() else None
-            except (ValueError, TypeError, KeyError):
-                seen = None
-            if seen == len(self.models[session].kinds) - 1:
+            copy = newest_seen(str(path.parent))  # one that was never finished tells nothing
+            if copy is not None and copy.seq == len(self.models[session].kinds) - 1:
                 path.write_bytes(whole[: whole.rindex(b"\n", 0, whole.rindex(b"\n")) + 1])
                 with pytest.raises(StorageError) as caught:
                     self.world.store.read(session)
