@@ -17,7 +17,7 @@ from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.gates import Severity
 from flowrail.machines.graph import reviews
 from flowrail.machines.judgement import Call, call_plainly
-from flowrail.machines.params import Arg, kind_of
+from flowrail.machines.params import Arg, kind_of, least_of
 from flowrail.machines.rules import RuleError, parse
 from flowrail.machines.session import Report, Session
 from flowrail.machines.values import fact_args
@@ -181,7 +181,7 @@ def _others(arg: Arg, literals: Iterable[Any]) -> Iterator[Any]:
     yield from (bound for bound in (arg.min, arg.max) if bound is not None)
     for literal in sorted(literals, key=repr):
         if arg.kind == "list":
-            yield (*((literal,) * max(1, arg.min_length or 1)),)
+            yield (literal,) * max(1, least_of(arg))
         elif kind_of(literal) == "integer":
             yield from (literal - 1, literal, literal + 1)
         elif literal is not None:

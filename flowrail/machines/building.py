@@ -9,6 +9,7 @@ from typing import Any
 from flowrail.errors import DocumentError
 from flowrail.machines.definition import (
     BUILT_IN,
+    LARGEST_TOGETHER,
     LEASE_SECONDS,
     Definition,
     Delegation,
@@ -41,6 +42,8 @@ class Builder:
         self.indexes: list[int] = []
         self.files: dict[Path, tuple[str, str]] = {}
         self.misshapen: set[str | None] = set()
+        self._texts: dict[str, str] = {}
+        self._length = 0
 
     def as_written(self, path: Path) -> Path:
         """Return a path into the definition as a path into the document."""
@@ -157,7 +160,7 @@ class Builder:
     ) -> tuple[str, ...]:
         """Return the text of a file that is named at *path*; what is found in it goes by *told*."""
         try:
-            text = self.read_text(name)
+            text = self._text_of(name)
             self.files[told or path] = (name, text)
             return (text.strip("\n"),)
         except DocumentError as error:
@@ -165,6 +168,15 @@ class Builder:
                 Finding("FR125", "error", f"no text: {error.fact}", error.hint, self.place(path), step_id)
             )
             return (f"(no text: {name})",)
+
+    def _text_of(self, name: str) -> str:
+        if self._length <= LARGEST_TOGETHER:
+            text = self._texts[name] = self._texts[name] if name in self._texts else self.read_text(name)
+            self._length += len(text)
+            if self._length <= LARGEST_TOGETHER:
+                return text
+        fact = f"the texts have more than {LARGEST_TOGETHER} characters together"
+        raise DocumentError(fact, hint="part the workflow", place=name)
 
     def _values(self, data: object) -> dict[str, Any]:
         if not isinstance(data, dict):

@@ -6,7 +6,9 @@ workflow was read from; whoever read it says which line that is.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 from flowrail.machines import findings as found
 from flowrail.machines import forbids, graph, wording
@@ -30,6 +32,8 @@ from flowrail.machines.findings import Finding, Locate, Path, Raw
 
 LARGEST_ACTIONS = 64_000
 MOST_TRANSITIONS = 5_000
+MOST_FOUND = 5_000
+"""So many findings of one rule are told; who mended those is told the rest."""
 
 
 def check_workflow(
@@ -50,13 +54,15 @@ def check_workflow(
 
 def advise(workflow: Definition, where: Locate) -> list[Finding]:
     """Return what works in *workflow*, and not as its author meant it; on a broken graph it is noise."""
-    raw = [finding for rule in ADVICE for finding in rule(workflow)]
+    raw = [finding for rule in ADVICE for finding in islice(rule(workflow), MOST_FOUND)]
     return [each.at(where(each.path)) for each in sorted(raw, key=_in_order)]
 
 
 def raw_findings(workflow: Definition) -> list[Raw]:
     """Return the mistakes alone, each with its path into the definition."""
-    return sorted((finding for rule in RULES for finding in rule(workflow)), key=_in_order)
+    return sorted(
+        (finding for rule in RULES for finding in islice(rule(workflow), MOST_FOUND)), key=_in_order
+    )
 
 
 def _in_order(each: Raw) -> int:
@@ -120,6 +126,7 @@ def _entry(workflow: Definition) -> Iterator[Raw]:
 
 
 def _targets(workflow: Definition) -> Iterator[Raw]:
+    guesses = wording.Guesses()
     for index, step in enumerate(workflow.steps):
         if not step.next:
             yield Raw(
@@ -136,7 +143,7 @@ def _targets(workflow: Definition) -> Iterator[Raw]:
                 yield Raw("FR113", path, f"`{outcome}` is no outcome", f"use one of {words}", step.id)
             if target is not None and target not in workflow:
                 otherwise = "name one of the steps; an end is written `null`"
-                hint = wording.did_you_mean(str(target), workflow._step_order, otherwise)  # noqa: SLF001
+                hint = guesses.did_you_mean(str(target), workflow._step_order, otherwise)  # noqa: SLF001
                 yield Raw(
                     "FR102", path, f"step `{step.id}` leads to `{target}`, which is no step", hint, step.id
                 )
@@ -326,10 +333,10 @@ def _limits(workflow: Definition) -> Iterator[Raw]:
 
 def _forbids(workflow: Definition) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
-        wrong = {each: forbids.problem(each) for each in step.forbids}
-        twice = [each for each in wrong if step.forbids.count(each) > 1]
+        count = Counter(step.forbids[: forbids.MOST])
+        wrong = {each: forbids.problem(each) for each in count}
         told = [f"`{str(each)[:60]}` {what}" for each, what in wrong.items() if what]
-        told += [f"`{str(each)[:60]}` stands there twice" for each in twice]
+        told += [f"`{str(each)[:60]}` stands there twice" for each in wrong if count[each] > 1]
         if len(step.forbids) > forbids.MOST:
             told.append(f"{len(step.forbids)} rules are more than {forbids.MOST}")
         for what in told:

@@ -33,16 +33,19 @@ class _Known:
         reported = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
         self.values: dict[str, Arg] = {**workflow.params, **reported}
         self.open_ended = any(callable(step.handler) for step in workflow.steps)
+        self.guesses = wording.Guesses()
 
     def missing(self, text: str, more: Iterable[str] = ()) -> list[str]:
         """Return the names that *text* has a placeholder for and nobody declares."""
         if self.open_ended:
             return []
-        return sorted(wording.placeholders(text) - self.values.keys() - {*TEXT_NAMES, *more})
+        return sorted(
+            name for name in wording.placeholders(text) - {*TEXT_NAMES, *more} if name not in self.values
+        )
 
     def near(self, name: str, more: Iterable[str] = ()) -> str:
         """Return a hint for a name that is not known."""
-        return wording.did_you_mean(
+        return self.guesses.did_you_mean(
             name, [*self.values, *more], "declare it in `params`, or in the `reports` of a step"
         )
 

@@ -5,7 +5,8 @@ Everything here is advice, severity warning: the workflow runs, and not as its a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.machines import graph, wording
@@ -16,6 +17,8 @@ from flowrail.machines.rules import RuleError, parse
 
 MOST_STEPS = 2_000
 """Beyond so many steps the paths are not followed."""
+MOST_CARRIED = 1_000_000
+"""So many names are carried along the paths of one workflow; then nothing more is said."""
 Names = frozenset[str]
 _OVER = "`over`"
 
@@ -31,15 +34,21 @@ class Read(NamedTuple):
     guard: str | None = None
 
 
+class _TooMuchError(Exception):
+    """More would be carried than `MOST_CARRIED`."""
+
+
 class _Paths:
     """What has been reported when a step is entered: for certain, at all, and when it is entered again."""
 
     def __init__(self, workflow: Definition) -> None:
         self.workflow = workflow
+        self.left = MOST_CARRIED
         self.certain = {
             step.id: frozenset(n for n, a in step.reports.items() if a.required) for step in workflow.steps
         }
         self.any = {step.id: frozenset(step.reports) for step in workflow.steps}
+        self.facts = {name for step in workflow.steps for name in step.reports}
         self.arrivals = list(_arrivals(workflow))
         entry = str(workflow.entry_point)
         self.entry = entry
@@ -67,8 +76,7 @@ class _Paths:
             names = parse(condition).names
         except RuleError:
             return False
-        facts = {name for step in self.workflow.steps for name in step.reports}
-        return names <= self.workflow.params.keys() - facts
+        return all(name in self.workflow.params and name not in self.facts for name in names)
 
     def again(self, step_id: str) -> Names:
         """Return what has been reported for certain when *step_id* is entered after having been left."""
@@ -98,11 +106,17 @@ class _Paths:
             started = None
             for target, passed in ahead.get(here, ()):
                 left = entered if passed else entered | self.certain[here]
+                self._carry(left)
                 met = left if target not in known else known[target] & left
                 if known.get(target) != met:
                     known[target] = met
                     waiting.append(target)
         return known
+
+    def _carry(self, names: Collection[str]) -> None:
+        self.left -= len(names) + 4  # what a step takes without any
+        if self.left < 0:
+            raise _TooMuchError
 
     def _ever(self, entry: str) -> dict[str, set[str]]:
         known: dict[str, set[str]] = {entry: set()}
@@ -114,6 +128,7 @@ class _Paths:
             here = waiting.pop()
             for target, passed in ahead.get(here, ()):
                 left = known[here] if passed else known[here] | self.any[here]
+                self._carry(left)
                 if target not in known:
                     known[target] = set(left)
                     waiting.append(target)
@@ -140,14 +155,16 @@ def _values(workflow: Definition) -> Iterator[Raw]:
     handled = any(callable(step.handler) for step in workflow.steps)
     if handled or workflow.entry_point not in workflow or len(workflow.steps) > MOST_STEPS:
         return
-    paths = _Paths(workflow)
-    given = {name for name, arg in workflow.params.items() if arg.required or arg.has_default}
-    reported = {name for step in workflow.steps for name in step.reports}
+    with suppress(_TooMuchError):
+        yield from _along(workflow, _Paths(workflow))
+
+
+def _along(workflow: Definition, paths: _Paths) -> Iterator[Raw]:
+    given = frozenset(name for name, arg in workflow.params.items() if arg.required or arg.has_default)
+    declared = frozenset(paths.facts | workflow.params.keys())
     for index, step in enumerate(workflow.steps):
         if workflow.step(step.id) is step and step.id in paths.always:
-            yield from _step_values(
-                index, step, paths, frozenset(given), frozenset(reported | workflow.params.keys())
-            )
+            yield from _step_values(index, step, paths, given, declared)
 
 
 def _step_values(index: int, step: StepDef, paths: _Paths, given: Names, declared: Names) -> Iterator[Raw]:

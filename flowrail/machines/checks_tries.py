@@ -6,17 +6,20 @@ nothing is told may still never hold, and one that is named never does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, product
 from typing import Any
 
 from flowrail.machines import graph
 from flowrail.machines.definition import Definition, StepDef
 from flowrail.machines.findings import Path, Raw
+from flowrail.machines.params import Arg
 from flowrail.machines.rules import Expression, RuleError, parse
 
 MOST_TRIED = 20_000
 """Beyond so many combinations nothing is said."""
+MOST_READ = 2_000_000
+"""So many characters of conditions are tried in one workflow, each as often as it is; then nothing more is said."""
 _COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "not in"})
 
 
@@ -63,11 +66,16 @@ class _Values:
         self.handled = any(callable(step.handler) for step in workflow.steps)
         after, _, _ = graph.adjacency(graph.edges(workflow))
         circles = [set(members) for members in graph.components([s.id for s in workflow.steps], after)]
-        self.back = {
-            step.id: {other for circle in circles if step.id in circle for other in circle}
-            for step in workflow.steps
-        }
+        self.back = {each: circle for circle in circles for each in circle}
         self.after = after
+        self.left = MOST_READ
+        self.declared: dict[str, list[Arg]] = {}
+        for name, arg in (
+            *workflow.params.items(),
+            *(each for step in workflow.steps for each in step.reports.items()),
+        ):
+            self.declared.setdefault(name, []).append(arg)
+        self.known: dict[str, list[Any]] = {}
 
     def first_to_hold(self, step: StepDef, sources: list[str | None]) -> set[int] | None:
         """Return which of *sources* can be the first that holds; `None` where that cannot be told."""
@@ -85,37 +93,48 @@ class _Values:
         if not count or count > MOST_TRIED:
             return None
         found: set[int] = set()
+        read = [*accumulate(len(source or "") + 1 for source in sources)]
         for combined in product(*tried):
             first = _first(expressions, dict(zip(names, combined, strict=True)))
-            if first is None:
+            self.left -= read[-1 if first is None else first]
+            if first is None or self.left < 0:
                 return None
             found.add(first)
             if len(found - {-1}) == len(sources):
                 break
         return found - {-1}
 
-    def _of(self, step: StepDef, name: str, expressions: list[Expression | None]) -> list[Any]:
+    def _of(self, step: StepDef, name: str, expressions: list[Expression | None]) -> Sequence[Any]:
         if name == "limit":
             return [step.bound]
         if name == "visit":
             return self._visits(step, expressions)
-        declared = [each.reports[name] for each in self.workflow.steps if name in each.reports]
-        declared += [self.workflow.params[name]] if name in self.workflow.params else []
-        if not declared or self.handled:
+        if name not in self.declared or self.handled:
             return []
-        values = [None] if not (name in step.reports and step.reports[name].required) else []
-        for arg in declared:
-            values += [value for value in self.tries(self.workflow, name, arg) if value not in values]
-        return values
+        if name not in self.known:
+            self.known[name] = self._tried(name)
+        values = self.known[name]
+        always = not values or (name in step.reports and step.reports[name].required)
+        return values if always or None in values else [None, *values]
 
-    def _visits(self, step: StepDef, expressions: list[Expression | None]) -> list[int]:
+    def _tried(self, name: str) -> list[Any]:
+        values: dict[Any, None] = {}
+        for arg in self.declared[name]:
+            found = self.tries(self.workflow, name, arg)
+            self.left -= 10 * len(found)
+            if self.left < 0:
+                return []
+            values.update(dict.fromkeys(found))
+        return [*values]
+
+    def _visits(self, step: StepDef, expressions: list[Expression | None]) -> Sequence[int]:
         """Return the visits that there can be: to its limit, where nothing else leads back to the step."""
-        circle = self.back[step.id]
+        circle = self.back.get(step.id, set())
         others = any(step.id in self.after.get(other, ()) for other in circle - {step.id})
         if not circle:
             return [1, 2]  # that there is no second visit is told by another rule
         if step.limit is not None and not others and "fail" not in step.ways:
-            return list(range(1, step.limit + 1))
+            return range(1, min(step.limit, MOST_TRIED + 1) + 1)  # one too many is told apart by nobody
         asked = [
             value
             for each in expressions

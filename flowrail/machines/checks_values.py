@@ -16,7 +16,10 @@ from flowrail.machines.definition import (
     handler_signature,
 )
 from flowrail.machines.findings import Path, Raw
-from flowrail.machines.params import KINDS, Arg, kind_of
+from flowrail.machines.params import KINDS, LARGEST_LEAST, Arg, kind_of, misfit
+
+LARGEST_SAID = 200_000
+"""So many characters of expressions are read in one workflow."""
 
 
 def _rules(workflow: Definition) -> Iterator[Raw]:
@@ -138,8 +141,11 @@ def _bound_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
     for low, high, unit in ((arg.min, arg.max, ""), (arg.min_length, arg.max_length, " long")):
         if low is not None and high is not None and low > high:
             yield f"`{name}` is at least {low} and at most {high}{unit}", "swap the bounds"
+    if arg.min_length is not None and arg.min_length > LARGEST_LEAST:
+        what = f"`{name}` is at least {arg.min_length} long; {LARGEST_LEAST} is the most"
+        yield what, "let the value be the path of a file that holds it"
     for choice in arg.choices or ():
-        problem = arg.problem(choice)
+        problem = misfit(arg, choice)
         if problem:
             yield (
                 f"the choice `{choice}` of `{name}` does not fit: it {problem}",
@@ -158,21 +164,31 @@ def _example_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
 def _expressions(workflow: Definition) -> Iterator[Raw]:
     reported: dict[str, Arg] = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
     open_ended = any(callable(step.handler) for step in workflow.steps)
+    known = {**workflow.params, **reported}
+    guesses = wording.Guesses()
+    said = 0
     for index, step in enumerate(workflow.steps):
-        known = {**workflow.params, **reported}
         places: list[tuple[Path, Any]] = [(("steps", index, "when"), step.when)]
         places += [(("steps", index, "rules", at, "if"), rule.when) for at, rule in enumerate(step.rules)]
         places += [
             (("steps", index, "variants", at, "when"), each.when) for at, each in enumerate(step.variants)
         ]
+        said += sum(len(source) for _, source in places if isinstance(source, str))
+        if said > LARGEST_SAID:
+            what = (
+                f"the expressions down to step `{step.id}` have more than {LARGEST_SAID} characters together"
+            )
+            yield Raw("FR119", ("steps", index), what, "part the workflow", step.id)
+            return
         for path, source in places:
             if source is not None and not callable(source):
-                yield from _expression(path, source, known, step, open_ended=open_ended)
-        yield from _placeholders(index, step, known, open_ended=open_ended)
+                yield from _expression(path, source, known, step, None if open_ended else guesses)
+        if not open_ended:
+            yield from _placeholders(index, step, known, guesses)
 
 
 def _expression(
-    path: Path, source: object, known: dict[str, Arg], step: StepDef, *, open_ended: bool
+    path: Path, source: object, known: dict[str, Arg], step: StepDef, guesses: wording.Guesses | None
 ) -> Iterator[Raw]:
     try:
         if not isinstance(source, str):
@@ -183,9 +199,9 @@ def _expression(
             "FR119", path, f"the expression of step `{step.id}` {error}", "see the grammar of rules", step.id
         )
         return
-    for name in sorted(expression.names - known.keys() - {"visit", "limit"}):
-        if not open_ended:
-            hint = wording.did_you_mean(
+    for name in sorted(expression.names - {"visit", "limit"}):
+        if name not in known and guesses is not None:
+            hint = guesses.did_you_mean(
                 name, [*known, "visit", "limit"], "declare it in `params` or `reports`"
             )
             yield Raw(
@@ -208,7 +224,9 @@ def _never(arg: Arg, literal: Any) -> bool:
     return arg.problem(literal) is not None and not (arg.has_default and rules.same(arg.default, literal))
 
 
-def _placeholders(index: int, step: StepDef, known: dict[str, Arg], *, open_ended: bool) -> Iterator[Raw]:
+def _placeholders(
+    index: int, step: StepDef, known: dict[str, Arg], guesses: wording.Guesses
+) -> Iterator[Raw]:
     texts: list[tuple[Path, str]] = []
     if isinstance(step.title, str):
         texts.append((("steps", index, "title"), step.title))
@@ -221,9 +239,9 @@ def _placeholders(index: int, step: StepDef, known: dict[str, Arg], *, open_ende
     for at, variant in enumerate(step.variants):
         texts += [(("steps", index, "variants", at, "text"), each) for each in variant.actions]
     for path, text in texts:
-        for name in sorted(wording.placeholders(text) - known.keys() - TEXT_NAMES):
-            if not open_ended:
-                hint = wording.did_you_mean(
+        for name in sorted(wording.placeholders(text) - TEXT_NAMES):
+            if name not in known:
+                hint = guesses.did_you_mean(
                     name, [*known, *sorted(TEXT_NAMES)], f"write `$${name}` for the text itself"
                 )
                 yield Raw(

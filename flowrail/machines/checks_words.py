@@ -7,7 +7,7 @@ command; prose is left alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from flowrail.machines import wording
 from flowrail.machines.definition import DONE, REPORTABLE, Definition, StepDef
@@ -16,27 +16,30 @@ from flowrail.machines.findings import Path, Raw
 _STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0-9_-]{0,63})` step\b")
 _OUTCOME = re.compile(r"\b(?:outcome|[Rr]eport) `([a-z_]+)`")
 _COMMAND = re.compile(r"\bflow step ([a-z0-9]+(?:[-/][a-z0-9]+)*) ([a-z]+)\b")
-_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})(?!flow:).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"^ {0,3}(`{3,}(?!`)|~{3,}(?!~))(?!flow:).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
 _FACTS = re.compile(r"\b[Rr]eport ((?:\*\*[a-z][a-z0-9_]*\*\*(?:,? and |, )?)+)")
 _BOLD = re.compile(r"\*\*([a-z][a-z0-9_]*)\*\*")
 WORDS = frozenset({DONE, *(str(outcome) for outcome in REPORTABLE)})
 
 
 def _texts(workflow: Definition) -> Iterator[Raw]:
-    ids = [step.id for step in workflow.steps]
+    ids = dict.fromkeys(step.id for step in workflow.steps)
+    guesses = wording.Guesses()
     for index, step in enumerate(workflow.steps):
         for path, text in _told(index, step):
             plain = _FENCED.sub("", text)
-            yield from _steps(path, plain, step, ids)
+            yield from _steps(path, plain, step, ids, guesses)
             yield from _outcomes(path, plain, step, workflow.name)
-            yield from _facts(path, plain, step)
+            yield from _facts(path, plain, step, guesses)
 
 
-def _steps(path: Path, text: str, step: StepDef, ids: list[str]) -> Iterator[Raw]:
+def _steps(
+    path: Path, text: str, step: StepDef, ids: Collection[str], guesses: wording.Guesses
+) -> Iterator[Raw]:
     for name in dict.fromkeys(found for pair in _STEP.findall(text) for found in pair if found):
         if name not in ids:
             what = f"the text of step `{step.id}` speaks of step `{name}`, which there is not"
-            hint = wording.did_you_mean(name, ids, "name a step of this workflow")
+            hint = guesses.did_you_mean(name, ids, "name a step of this workflow")
             yield Raw("FR166", (*path, f"`{name}`"), what, hint, step.id, "warning")
 
 
@@ -52,7 +55,7 @@ def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Raw]:
             yield Raw("FR167", (*path, word), what, hint, step.id, "warning")
 
 
-def _facts(path: Path, text: str, step: StepDef) -> Iterator[Raw]:
+def _facts(path: Path, text: str, step: StepDef, guesses: wording.Guesses) -> Iterator[Raw]:
     """Judge what a text asks to be reported, in bold letters."""
     if callable(step.handler):
         return  # what it takes is its own affair
@@ -61,7 +64,7 @@ def _facts(path: Path, text: str, step: StepDef) -> Iterator[Raw]:
         if name not in step.reports:
             what = f"the text of step `{step.id}` asks for **{name}**, which the step does not take"
             known = wording.listed(step.reports) or "nothing"
-            hint = wording.did_you_mean(name, step.reports, f"it takes {known}")
+            hint = guesses.did_you_mean(name, step.reports, f"it takes {known}")
             yield Raw("FR181", (*path, f"**{name}**"), what, hint, step.id, "warning")
 
 

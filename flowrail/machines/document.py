@@ -273,9 +273,8 @@ def _united(errors: list[Any], value: object) -> list[Any]:
         path: tuple[str | int, ...] = ()
         here: Any = value
         for part in each["loc"]:
-            if part in (
-                here if isinstance(here, dict) else range(len(here)) if isinstance(here, list) else ()
-            ):
+            listed = isinstance(here, list) and isinstance(part, int) and 0 <= part < len(here)
+            if listed or (isinstance(here, dict) and part in here):
                 path, here = (*path, part), here[part]
         missing = each["loc"][-1:] if each["type"] == "missing" else ()
         seen.setdefault((*path, *missing), {**each, "loc": (*path, *missing)})

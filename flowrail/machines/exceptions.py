@@ -57,26 +57,41 @@ def commented(data: bytes, source: str) -> tuple[Excepted, ...]:
 
 def applied(findings: Iterable[Finding], exceptions: Iterable[Excepted]) -> list[Finding]:
     """Return *findings* without those let pass, and what is wrong with the exceptions themselves."""
-    kept = list(findings)
-    for each in exceptions:
-        covered = [finding for finding in kept if each.covers(finding)]
-        problem = _problem(each, covered)
-        if problem is None:
-            kept = [finding for finding in kept if finding not in covered]
-        else:
+    kept: dict[int, Finding] = {}
+    covered: dict[tuple[str, str | None], dict[int, Finding]] = {}
+    errors: set[tuple[str, str | None]] = set()
+
+    def put(number: int, finding: Finding) -> None:
+        kept[number] = finding
+        for key in {(finding.code, None), (finding.code, finding.step)}:
+            covered.setdefault(key, {})[number] = finding
+            if finding.severity == "error":
+                errors.add(key)
+
+    for number, finding in enumerate(findings):
+        put(number, finding)
+    for number, each in enumerate(exceptions, start=len(kept)):
+        key = each.code, each.step
+        problem = _problem(each, is_error=key in errors, is_there=bool(covered.get(key)))
+        if problem is not None:
             what, hint = problem
-            kept.append(Finding("FR172", "warning", what, hint, each.place, each.step))
-    return kept
+            put(number, Finding("FR172", "warning", what, hint, each.place, each.step))
+            continue
+        for gone, finding in [*covered[key].items()]:
+            del kept[gone]
+            for other in {(finding.code, None), (finding.code, finding.step)}:
+                del covered[other][gone]
+    return [*kept.values()]
 
 
-def _problem(each: Excepted, covered: list[Finding]) -> tuple[str, str] | None:
+def _problem(each: Excepted, *, is_error: bool, is_there: bool) -> tuple[str, str] | None:
     if each.code not in CODES:
         return f"`{each.code[:20]}` is no code", "see the reference of findings"
     if not each.reason.strip():
         return f"{each.code} is let pass without a reason", "say why it may be so"
-    if any(finding.severity == "error" for finding in covered):
+    if is_error:
         return f"{each.code} is an error and cannot be let pass", "mend what it names"
-    if not covered:
+    if not is_there:
         where = f" of step `{each.step}`" if each.step else ""
         return f"there is no {each.code}{where} to let pass", "take the exception out"
     return None

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from flowrail._files import decode, read_bounded
 from flowrail._hashing import hex_digest
 from flowrail.errors import DocumentError
-from flowrail.machines.definition import Definition
+from flowrail.machines.definition import LARGEST_TOGETHER, Definition
 from flowrail.machines.findings import Finding, Locate
 from flowrail.machines.findings import raise_errors as raise_findings
 from flowrail.machines.frozen import Frozen
@@ -211,6 +211,7 @@ def _resources(
     """Return the texts that the steps quote with a ``flow:resource`` fence, and those not to be had."""
     resources: dict[str, str] = {}
     findings: list[Finding] = []
+    size = 0
     for index, step in enumerate(definition.steps):
         actions = () if callable(step.actions) else step.actions
         told = [*actions, *(text for variant in step.variants for text in variant.actions)]
@@ -220,13 +221,21 @@ def _resources(
                 if name in resources:
                     continue
                 try:
-                    resources[name] = read_text(f"resources/{name}.md").strip("\n")
+                    text = read_text(f"resources/{name}.md").strip("\n")
                 except DocumentError as error:
                     what = f"step `{step.id}` quotes the resource `{name[:60]}`: {error.fact}"
                     place = locate(("steps", index, "actions", name))
                     findings.append(
                         Finding("FR127", "error", what, "write it, or mend the name", place, step.id)
                     )
+                    continue
+                size += len(text)
+                if size > LARGEST_TOGETHER:
+                    what = f"the resources have more than {LARGEST_TOGETHER} characters together"
+                    place = locate(("steps", index, "actions", name))
+                    findings.append(Finding("FR127", "error", what, "quote fewer of them", place, step.id))
+                    return resources, findings
+                resources[name] = text
     return resources, findings
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from flowrail.machines.checks import check_workflow
 from flowrail.machines.definition import (
+    LARGEST_TOGETHER,
     NAMES,
     WORKFLOW_NAME,
     Definition,
@@ -129,6 +130,8 @@ class _Reader:
         self.findings: list[Finding] = []
         self.workflow: ast.expr | None = None
         self.values_left = MOST_VALUES
+        self.taken: dict[ast.AST | None, Signature | None] = {}
+        self.text_left = LARGEST_TOGETHER
         self.is_whole = True
         """Whether all that the rules judge was read; what a step tells may be computed."""
         for node in tree.body:
@@ -270,6 +273,11 @@ class _Reader:
     def _takes(self, node: ast.expr) -> Signature | None:
         """Return what a function asks for, as far as it says so itself; `None` where that is not known."""
         made = self.made.get(node.id) if isinstance(node, ast.Name) and node.id in self.functions else node
+        if made not in self.taken:
+            self.taken[made] = self._asked_by(made)
+        return self.taken[made]
+
+    def _asked_by(self, made: ast.AST | None) -> Signature | None:
         if isinstance(made, ast.Lambda):
             return signature_of(made, self._literal)
         if not isinstance(made, ast.FunctionDef) or made.decorator_list:
@@ -311,7 +319,15 @@ class _Reader:
         return read(self, node, depth + 1)
 
     def _constant(self, node: Any, _depth: int) -> Any:
-        return node.value
+        return self._counted(node, node.value)
+
+    def _counted(self, node: ast.expr, value: Any) -> Any:
+        """Return *value*; a text counts each time that something reads it."""
+        if isinstance(value, (str, bytes)):
+            self.text_left -= len(value)
+            if self.text_left < 0:
+                raise _UnreadableError(node, "texts that are too large together")
+        return value
 
     def _list(self, node: Any, depth: int) -> Any:
         return [self._value(each, depth) for each in node.elts]
@@ -325,10 +341,12 @@ class _Reader:
         keys = [self._value(key, depth) for key in node.keys]
         if not all(isinstance(key, (str, int, float, bool, type(None))) for key in keys):
             raise _UnreadableError(node, "a mapping")
+        seen: set[Any] = set()
         for place, key in enumerate(keys):
-            if key in keys[:place] and depth < DEEPEST:
+            if key in seen and depth < DEEPEST:
                 what = f"`{key}` stands twice in one mapping, and the first is lost"
                 self._found("FR131", node.keys[place].lineno, what, "take one of them out")
+            seen.add(key)
         return dict(zip(keys, (self._value(value, depth) for value in node.values), strict=True))
 
     def _name(self, node: Any, depth: int) -> Any:
@@ -352,7 +370,7 @@ class _Reader:
         left, right = self._value(node.left, depth), self._value(node.right, depth)
         texts = isinstance(node.op, ast.Add) and isinstance(left, str) and isinstance(right, str)
         if texts and len(left) + len(right) <= LONGEST_TEXT:
-            return left + right
+            return self._counted(node, left + right)
         raise _UnreadableError(node, "a value")
 
     def _call(self, node: Any, depth: int) -> Any:

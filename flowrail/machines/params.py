@@ -11,6 +11,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ TRUE_WORDS = frozenset({"true", "yes", "1", "on"})
 FALSE_WORDS = frozenset({"false", "no", "0", "off"})
 LARGEST_DOMAIN = 1_000
 LONGEST_NUMBER = 40
+LARGEST_LEAST = 10_000
+"""No text or list need be longer than that: one that fits is made up for examples and trials."""
+MOST_NAMED = 40
+"""So many choices are named to whoever gives another value."""
 
 
 @dataclass(frozen=True)
@@ -77,25 +82,22 @@ class Arg:
 
     def problem(self, value: Any) -> str | None:
         """Say what is wrong with *value*, or return `None`. Nothing is coerced."""
-        if not _IS_KIND[self.kind](value):
-            return f"takes {_A_KIND[self.kind]}, not {_short(value)}"
-        if self.choices is not None and not any(_same(value, choice) for choice in self.choices):
-            return f"takes one of {', '.join(_short(choice) for choice in self.choices)}, not {_short(value)}"
-        return self._bounds_problem(value)
+        if self.choices is not None and _IS_KIND[self.kind](value) and not self._is_choice(value):
+            named = ", ".join(_short(choice) for choice in self.choices[:MOST_NAMED])
+            more = len(self.choices) - MOST_NAMED
+            return f"takes one of {named}{f' and {more} more' if more > 0 else ''}, not {_short(value)}"
+        return misfit(self, value)
 
-    def _bounds_problem(self, value: Any) -> str | None:
-        if self.kind in {"integer", "number"}:
-            if self.min is not None and value < self.min:
-                return f"is at least {self.min}, not {_short(value)}"
-            if self.max is not None and value > self.max:
-                return f"is at most {self.max}, not {_short(value)}"
-        if self.kind in {"string", "list"}:
-            unit = "characters" if self.kind == "string" else "items"
-            if self.min_length is not None and len(value) < self.min_length:
-                return f"has at least {self.min_length} {unit}, not {len(value)}"
-            if self.max_length is not None and len(value) > self.max_length:
-                return f"has at most {self.max_length} {unit}, not {len(value)}"
-        return None
+    def _is_choice(self, value: Any) -> bool:
+        if isinstance(value, _SCALAR):
+            return (isinstance(value, bool), value) in self._scalars
+        return any(_same(value, choice) for choice in self.choices or ())
+
+    @cached_property
+    def _scalars(self) -> frozenset[tuple[bool, Any]]:
+        return frozenset(
+            (isinstance(each, bool), each) for each in self.choices or () if isinstance(each, _SCALAR)
+        )
 
     @property
     def domain(self) -> Domain | None:
@@ -121,8 +123,30 @@ class Arg:
             return True
         if self.kind in {"integer", "number"}:
             return self.min if self.min is not None else (self.max if self.max is not None else 1)
-        least = max(1, self.min_length or 1) if self.max_length != 0 else 0
-        return "x" * least if self.kind == "string" else ["x"] * least
+        return "x" * least_of(self) if self.kind == "string" else ["x"] * least_of(self)
+
+
+def misfit(arg: Arg, value: Any) -> str | None:
+    """Say what keeps *value* from being one of *arg*, its choices aside, or return `None`."""
+    if not _IS_KIND[arg.kind](value):
+        return f"takes {_A_KIND[arg.kind]}, not {_short(value)}"
+    if arg.kind in {"integer", "number"}:
+        if arg.min is not None and value < arg.min:
+            return f"is at least {arg.min}, not {_short(value)}"
+        if arg.max is not None and value > arg.max:
+            return f"is at most {arg.max}, not {_short(value)}"
+    if arg.kind in {"string", "list"}:
+        unit = "characters" if arg.kind == "string" else "items"
+        if arg.min_length is not None and len(value) < arg.min_length:
+            return f"has at least {arg.min_length} {unit}, not {len(value)}"
+        if arg.max_length is not None and len(value) > arg.max_length:
+            return f"has at most {arg.max_length} {unit}, not {len(value)}"
+    return None
+
+
+def least_of(arg: Arg) -> int:
+    """Return how long a text or list is that is made up for *arg*: as long as it must be, within reason."""
+    return min(max(1, arg.min_length or 1), LARGEST_LEAST) if arg.max_length != 0 else 0
 
 
 def kind_of(value: Any) -> str:
@@ -208,6 +232,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "boolean": _read_boolean,
     "list": _read_list,
 }
+_SCALAR = (str, int, float, bool, type(None))
 _A_KIND = {
     "string": "text",
     "integer": "a whole number",

@@ -39,6 +39,8 @@ class SourcePlaces:
         self.arguments = arguments
         self.declared = declared
         """In which lines handlers declare parameters."""
+        self._texts: dict[ast.Constant, str] = {}
+        self._keys: dict[ast.Dict, dict[str | None, tuple[ast.expr, ast.expr]]] = {}
 
     def __call__(self, path: Path) -> str:
         """Return the place of *path*: the innermost part of it that the file writes out."""
@@ -69,9 +71,12 @@ class SourcePlaces:
             value = given.get(str(part), given.get(_OTHER_NAMES.get(str(part), "")))
             return None if value is None else (value, value)
         if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if key is not None and _said(key) == str(part):
-                    return key, value
+            if node not in self._keys:
+                pairs = [
+                    (key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None
+                ]
+                self._keys[node] = {_said(key): (key, value) for key, value in reversed(pairs)}
+            return self._keys[node].get(str(part))
         if isinstance(node, (ast.List, ast.Tuple)) and isinstance(part, int) and part < len(node.elts):
             return node.elts[part], node.elts[part]
         return None
@@ -84,9 +89,11 @@ class SourcePlaces:
         """Return the line of a text in which *word* stands, or where the text begins."""
         node = self._written(node)
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-                if word in self.lines[number - 1]:
-                    return number
+            if node not in self._texts:
+                self._texts[node] = "\n".join(self.lines[node.lineno - 1 : node.end_lineno or node.lineno])
+            at = self._texts[node].find(word)
+            if at >= 0:
+                return node.lineno + self._texts[node].count("\n", 0, at)
         return key.lineno
 
 

@@ -10,6 +10,9 @@ _NO_FENCE = re.compile(r"^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:", re.MULTILINE)
 """What would open one of our blocks: nothing that stands in a value does."""
 _FENCE_MARK = re.compile(r"^ {0,3}(?=`{3}|~{3})", re.MULTILINE)
 _OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)")
+MOST_COMPARED = 10_000
+LONGEST_COMPARED = 120
+MOST_LISTED = 60
 PLACEHOLDER = re.compile(r"\$(\$|[a-z][a-z0-9_]*)")
 
 
@@ -88,11 +91,16 @@ def shortened(text: str, longest: int = 120) -> str:
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three of *known* that *name* may have meant, best first, large letters or small."""
+    """Return up to three of *known* that *name* may have meant, best first, large letters or small.
+
+    Names longer than `LONGEST_COMPARED` are near to none.
+    """
     import difflib
 
+    if len(name) > LONGEST_COMPARED:
+        return []
     names: dict[str, list[str]] = {}
-    for each in sorted(set(known)):
+    for each in sorted(each for each in set(known) if len(each) <= LONGEST_COMPARED):
         names.setdefault(each.casefold(), []).append(each)
     said = name.casefold()
     starts = [each for each in names if said and (each.startswith(said) or said.startswith(each))]
@@ -106,6 +114,26 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     return f"did you mean {', '.join(f'`{each}`' for each in close)}?" if close else otherwise
 
 
+class Guesses:
+    """Gives such hints for the names of one document: as many as `MOST_COMPARED` pairs of names allow, and one.
+
+    Each takes time in proportion to what is known, so that thousands of unknown names would take minutes.
+    """
+
+    def __init__(self) -> None:
+        self._left = MOST_COMPARED
+
+    def did_you_mean(self, name: str, known: Iterable[str], otherwise: str) -> str:
+        """Return a hint that names what is near *name*, or *otherwise*."""
+        if self._left <= 0:
+            return otherwise
+        names = [*known]
+        self._left -= len(names)
+        return did_you_mean(name, names, otherwise)
+
+
 def listed(names: Iterable[object]) -> str:
-    """Return names in back quotes, parted by commas."""
-    return ", ".join(f"`{name}`" for name in names)
+    """Return names in back quotes, parted by commas; of very many the first."""
+    every = [*names]
+    told = ", ".join(f"`{name}`" for name in every[:MOST_LISTED])
+    return told if len(every) <= MOST_LISTED else f"{told} and {len(every) - MOST_LISTED} more"

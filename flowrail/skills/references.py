@@ -54,6 +54,8 @@ class _Shelf:
         self.folder = file.folder
         self.roots = roots
         self.known: dict[str, Loaded | None] = {}
+        self.beside = [each.address for each in workflows(Found(self.own, self.folder, "path"))]
+        self.guesses = wording.Guesses()
 
     def get(self, address: str) -> Loaded | None:
         """Return the workflow at *address*, or `None` where there is none to be read."""
@@ -63,10 +65,8 @@ class _Shelf:
 
     def near(self, address: str) -> str:
         """Return a hint for an address at which nothing stands."""
-        beside = [each.address for each in workflows(Found(self.own, self.folder, "path"))]
-        return wording.did_you_mean(
-            address, beside, f"there is {wording.listed(beside)}; `flow list` shows more"
-        )
+        otherwise = f"there is {wording.listed(self.beside)}; `flow list` shows more"
+        return self.guesses.did_you_mean(address, self.beside, otherwise)
 
     def _read(self, address: str) -> Loaded | None:
         if not WORKFLOW_NAME.match(address):
@@ -94,7 +94,7 @@ def _work(index: int, step: StepDef, work: Delegation, loaded: Loaded, look: _Sh
     for name, value in work.vars.items():
         problem = _unfit(name, takes.get(name), value, loaded.definition)
         if problem:
-            hint = wording.did_you_mean(name, takes, f"it takes {wording.listed(takes) or 'none'}")
+            hint = look.guesses.did_you_mean(name, takes, f"it takes {wording.listed(takes) or 'none'}")
             hint = f"give it a {takes[name].kind}" if name in takes else hint
             what = f"`{work.run}`, which step `{step.id}` gives to agents, {problem}"
             yield Finding("FR155", "error", what, hint, locate((*at, "vars", name)), step.id)

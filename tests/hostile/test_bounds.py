@@ -43,6 +43,39 @@ def text(path: str, content: str) -> Callable[[Path], object]:
     return lambda folder: (folder / path).write_text(content)
 
 
+CHOICES = (
+    f"name: evil\nparams: {{a: {{default: c1, choices: [{', '.join(f'c{n}' for n in range(9_900))}]}}}}\n"
+    "steps: [{id: a, title: A, actions: [x], next: {ok: null}, rules: ["
+    + ", ".join(f"{{if: \"a == 'x{n}'\", outcome: ok}}" for n in range(1_900))
+    + ", {outcome: ok}]}]\n"
+)
+CONDITIONS = (
+    "name: evil\nparams: {p: {type: integer, default: 1}}\nsteps:\n"
+    + "".join(
+        f"- {{id: s{n}, title: '{f'$f{n - 1}' if n % 2 else 'A'}', actions: [x], {'' if n % 2 else f'when: p == {n}, '}"
+        f"reports: {{f{n}: {{required: true}}}}, next: {{ok: s{n + 1}}}}}\n"
+        for n in range(1, 900)
+    )
+    + "- {id: s900, title: A, actions: [x], next: {ok: null}}\n"
+)
+JOINED = f"T='{'x' * 60_000}'\nA=T+T+T+T\nL=[{'A+A,' * 6_000}]\nWORKFLOW=Workflow('evil',StepDef('a','A',L,next={{}}))\n"
+ASKING_MUCH = (
+    f"def f(c,{','.join(f'a{n}:int' for n in range(3_000))}):pass\n"
+    f"WORKFLOW=Workflow('evil',{','.join(f'StepDef(`a{n}`,`A`,[`x`],f,next={{}})' for n in range(1_500))})\n"
+).replace("`", "'")
+
+
+def ticks(folder: Path) -> None:
+    """Give many steps a text that a careless search for its end would read from each place of it."""
+    steps = "".join(
+        f"- {{id: s{n}, title: A, text: steps/s.md, next: {{ok: s{n + 1}}}}}\n" for n in range(30)
+    )
+    last = "- {id: s30, title: A, actions: [x], next: {ok: null}}\n"
+    (folder / "workflow.yaml").write_text(f"name: evil\nsteps:\n{steps}{last}")
+    (folder / "steps").mkdir()
+    (folder / "steps" / "s.md").write_text("`" * 65_000)
+
+
 HEAVY: dict[str, Callable[[Path], object]] = {
     "Python of small statements": python("x=1\n"),
     "Python of calls": python("f(1)\n"),
@@ -57,6 +90,11 @@ HEAVY: dict[str, Callable[[Path], object]] = {
     "a card of keys": text("SKILL.md", "---\n" + "a: b\n" * 13_000),
     "YAML of values": text("workflow.yaml", "steps: [" + "ab," * 19_900 + "]\n"),
     "YAML of steps": text("workflow.yaml", "steps:\n" + "  - {}\n" * 9_900),
+    "YAML of choices and what is never one": text("workflow.yaml", CHOICES),
+    "YAML of conditions of many steps": text("workflow.yaml", CONDITIONS),
+    "YAML of texts of back quotes": ticks,
+    "Python of joined texts": text("workflow.py", JOINED),
+    "Python of a handler that asks for much": text("workflow.py", ASKING_MUCH),
     "three gigabytes": lambda folder: ODD["three gigabytes of nothing"](folder / "workflow.yaml"),
     "three gigabytes of a card": lambda folder: ODD["three gigabytes of nothing"](folder / "CARD"),
 }

@@ -1,0 +1,234 @@
+"""What a stranger's workflow costs grows with its size, not with the square of it; and what is made up stays small."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+
+import pytest
+from support.sandbox import flow, put_skill
+
+from flowrail.machines import checks_tries
+from flowrail.machines.document import _united
+from flowrail.machines.params import LARGEST_LEAST, Arg
+from flowrail.machines.wording import LONGEST_COMPARED, MOST_LISTED, listed, near
+from flowrail.skills import checking
+
+TRIED = "a == 1 and a == 2"
+
+ENDS = "{id: z, title: Z, actions: [x], next: {ok: null}}"
+
+
+def steps(*written: str, above: str = "") -> str:
+    return f"name: NAME\n{above}steps:\n" + "".join(f"  - {each}\n" for each in (*written, ENDS))
+
+
+def unknown_targets(count: int) -> str:
+    return steps(
+        *(f"{{id: step-{n:05d}, title: A, actions: [x], next: {{ok: stop-{n:05d}}}}}" for n in range(count))
+    )
+
+
+def unknown_names(count: int) -> str:
+    params = ", ".join(f"param_{n:05d}: {{}}" for n in range(count))
+    rules = ", ".join(f"{{if: 'parem_{n:05d} == 1', outcome: ok}}" for n in range(count))
+    told = " ".join(f"$parem_{n:05d}" for n in range(count))
+    step = f"{{id: a, title: A, actions: ['{told}'], rules: [{rules}, {{outcome: ok}}], next: {{ok: z}}}}"
+    return steps(step, above=f"params: {{{params}}}\n")
+
+
+def unknown_words(count: int) -> str:
+    ways = [*(f"step-{n:05d}" for n in range(count)), "z"]
+    written = "{{id: {0}, title: A, actions: ['go to step `{1}`'], next: {{ok: {2}}}}}"
+    named = (written.format(ways[n], f"stop-{n:05d}", ways[n + 1]) for n in range(count))
+    return steps(*named)
+
+
+def unknown_variables(count: int) -> str:
+    given = ", ".join(f"name_{n:05d}: $nome_{n:05d}" for n in range(count))
+    work = f"dispatch: {{agent: explore, run: NAME/w, vars: {{{given}}}}}"
+    params = ", ".join(f"nume_{n:05d}: {{}}" for n in range(count))
+    step = f"{{id: a, title: A, actions: [x], {work}, next: {{ok: z}}}}"
+    return steps(step, above=f"params: {{{params}}}\n")
+
+
+def exceptions(count: int) -> str:
+    let = ", ".join(f"{{code: FR180, reason: x, step: a{n}}}" for n in range(count))
+    facts = ", ".join(f"f{n}: {{default: x}}" for n in range(count))
+    step = f"{{id: a, title: A, actions: [x], reports: {{{facts}}}, next: {{ok: z}}}}"
+    return steps(step, above=f"ignore: [{let}]\n")
+
+
+def keys_of_python(count: int) -> str:
+    params = ", ".join(f'"A{n}": Arg()' for n in range(count))
+    return (
+        f'WORKFLOW = Workflow("NAME", StepDef("a", "A", ["x"], next={{"ok": None}}), params={{{params}}})\n'
+    )
+
+
+GROWING: list[tuple[Callable[[int], str], str]] = [
+    (unknown_targets, "workflow.yaml"),
+    (unknown_names, "workflow.yaml"),
+    (unknown_words, "workflow.yaml"),
+    (unknown_variables, "workflow.yaml"),
+    (exceptions, "workflow.yaml"),
+    (keys_of_python, "workflow.py"),
+]
+
+
+def calls_of(action: Callable[[], object]) -> int:
+    """Return how many functions are called by *action*, in Python and below it."""
+    count = 0
+
+    def counted(_frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        action()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize(("made", "file"), GROWING, ids=lambda each: getattr(each, "__name__", ""))
+def test_checking_a_workflow_takes_work_in_proportion_to_its_size(
+    made: Callable[[int], str], file: str
+) -> None:
+    small, large = put_skill("small", made(300), file=file), put_skill("large", made(600), file=file)
+    checking.check([str(small)], [], ".")  # whatever is loaded late
+
+    few, many = (calls_of(partial(checking.check, [str(each)], [], ".")) for each in (small, large))
+
+    assert many < 2.6 * few
+
+
+def test_near_names_are_looked_for_as_far_as_they_are_few() -> None:
+    folder = put_skill("evil", unknown_targets(600))
+
+    hints = [each["remedy"] for each in flow("check", str(folder), "--json").data["findings"]]
+
+    assert hints[0].startswith("did you mean `step-00")
+    assert 10 < sum(hint.startswith("did you mean") for hint in hints) < 100
+    assert near("a" * (LONGEST_COMPARED + 1), ["a" * (LONGEST_COMPARED + 1)]) == []
+
+
+def test_of_very_many_names_the_first_are_listed() -> None:
+    assert listed(range(MOST_LISTED + 3)).endswith(f"`{MOST_LISTED - 1}` and 3 more")
+    assert "more" not in listed(range(MOST_LISTED))
+
+
+def test_a_value_that_must_be_very_long_is_refused_and_made_up_short() -> None:
+    folder = put_skill(
+        "evil",
+        steps(
+            "{id: a, title: A, actions: [x], reports: {f: {type: list, min_length: 1000000000}}, next: {ok: z}}",
+            above="params: {a: {required: true, min_length: 1000000000}, b: {min_length: 10000}}\n",
+        ),
+    )
+
+    checked = flow("check", str(folder), "--json")
+
+    assert [each["code"] for each in checked.data["findings"]] == ["FR122", "FR122", "FR169"]
+    assert len(Arg(min_length=10**9).sample()) == LARGEST_LEAST
+    assert len(Arg(type="list", min_length=10**9).sample()) == LARGEST_LEAST
+    assert Arg(min_length=LARGEST_LEAST).problem(Arg(min_length=LARGEST_LEAST).sample()) is None
+
+
+def test_a_choice_among_very_many_is_known_and_a_refusal_names_the_first() -> None:
+    arg = Arg(choices=tuple(range(20_000)))
+
+    assert arg.problem(19_999) is None
+    assert arg.problem(True) is not None
+    assert str(arg.problem(20_000)).endswith("39 and 19960 more, not 20000")
+    assert len(str(arg.problem(20_000))) < 400
+    assert Arg(type="list", choices=([1], [2])).problem([2]) is None
+
+
+class Unlike(str):
+    """A part of a path that nothing may be compared with one by one."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError(other)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def test_a_part_of_a_path_that_is_no_number_is_not_looked_for_among_the_items() -> None:
+    assert _united([{"loc": (Unlike(),), "type": "x"}], ["a", "b"])[0]["loc"] == ()
+    assert _united([{"loc": (1, "list[str]"), "type": "x"}], ["a", "b"])[0]["loc"] == (1,)
+
+
+def test_of_tools_forbidden_by_the_thousand_the_first_are_judged() -> None:
+    twice = ", ".join(f"E{n // 2}" for n in range(10_000))
+    folder = put_skill(
+        "evil", steps(f"{{id: a, title: A, actions: [x], forbids: [{twice}], next: {{ok: z}}}}")
+    )
+
+    findings = flow("check", str(folder), "--json").data["findings"]
+
+    assert len(findings) == 17
+    assert "10000 rules are more than 32" in findings[-1]["message"]
+
+
+def test_conditions_are_tried_as_far_as_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = steps(
+        f"{{id: a, title: A, actions: [x], variants: [{{when: {TRIED}, actions: [x]}}], next: {{ok: z}}}}",
+        above="params: {a: {type: integer, default: 1}}\n",
+    )
+    folder = put_skill("evil", text)
+    whole = [each["code"] for each in flow("check", str(folder), "--json").data["findings"]]
+
+    monkeypatch.setattr(checks_tries, "MOST_READ", 40)
+    few = [each["code"] for each in flow("check", str(folder), "--json").data["findings"]]
+
+    assert (whole, few) == (["FR177"], [])
+
+
+def test_a_limit_beyond_all_numbers_is_no_mistake_of_ours() -> None:
+    step = "{id: a, title: A, actions: [x], limit: 9999999999999999999, variants: VARIANTS, next: {ok: z, iterate: a}}"
+    folder = put_skill("evil", steps(step.replace("VARIANTS", "[{when: visit > 10, actions: [x]}]")))
+
+    assert flow("check", str(folder)).status == 0
+
+
+def test_expressions_that_are_too_long_together_are_refused() -> None:
+    said = " or ".join(f"p == {n}" for n in range(45))
+    rules = ", ".join(f"{{if: '{said}', outcome: ok}}" for _ in range(500))
+    step = f"{{id: a, title: A, actions: [x], rules: [{rules}, {{outcome: ok}}], next: {{ok: z}}}}"
+    folder = put_skill("evil", steps(step, above="params: {p: {type: integer, default: 1}}\n"))
+
+    findings = flow("check", str(folder), "--json").data["findings"]
+
+    assert [(each["code"], each["remedy"]) for each in findings] == [("FR119", "part the workflow")]
+
+
+def test_texts_that_are_told_again_and_again_are_bounded_together() -> None:
+    told = "".join(
+        f"  - {{id: s{n}, title: A, text: steps/a.md, next: {{ok: s{n + 1}}}}}\n" for n in range(40)
+    )
+    text = f"name: NAME\nsteps:\n{told}  - {{id: s40, title: Z, actions: [x], next: {{ok: null}}}}\n"
+    folder = put_skill("evil", text, texts={"steps/a.md": "word " * 12_000})
+    named = "".join(f"r{n}\n" for n in range(40))
+    quoting = put_skill(
+        "quoting",
+        "name: NAME\nsteps:\n  - {id: a, title: A, next: {ok: null}}\n",
+        texts={
+            "steps/a.md": f"```flow:resource\n{named}```\n",
+            **{f"resources/r{n}.md": "w" * 60_000 for n in range(40)},
+        },
+    )
+
+    findings = flow("check", str(folder), "--json").data["findings"]
+    quoted = flow("check", str(quoting), "--json").data["findings"]
+
+    assert {each["code"] for each in findings} == {"FR125"}
+    assert len(findings) == 7
+    assert [each["code"] for each in quoted] == ["FR127"]
