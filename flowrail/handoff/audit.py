@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
-from flowrail.handoff.entries import Entry
+from flowrail.handoff.entries import Entry, without_work
 from flowrail.handoff.integrity import moment
 from flowrail.handoff.journal import Handoffs, UnknownHandoffError
 from flowrail.handoff.record import (
@@ -89,7 +89,7 @@ def report(
     def handoff_of(each: str) -> list[Entry]:
         if handoffs.read(each).foreign:
             theirs.add(each)
-        return _as_told(handoffs.records(each))
+        return [without_work(entry) for entry in handoffs.records(each)]
 
     handed = [
         _handoff(entries, theirs=entries[-1].handoff.id in theirs)
@@ -118,11 +118,6 @@ def report(
             id=wanted[:80],
         )
     return Report(tuple(handed), tuple(sessions), tuple(_traces(handed, theirs)), tuple(broken))
-
-
-def _as_told(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the records without the work that they hand over: of that nothing is told."""
-    return [each._replace(handoff=each.handoff._replace(draft={}, facts={})) for each in entries]
 
 
 def _handoff(entries: list[Entry], *, theirs: bool) -> dict[str, Any]:

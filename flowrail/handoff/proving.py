@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flowrail import _files
 from flowrail._codec import RecordError, from_plain, to_plain
 from flowrail.errors import DocumentError, FlowError
 from flowrail.handoff import transfer
-from flowrail.handoff.entries import Entry
+from flowrail.handoff.entries import Entry, without_work
 from flowrail.handoff.journal import COPY, Handoffs, witness
 from flowrail.handoff.lifecycle import edges
 from flowrail.handoff.pending import PRUNED
@@ -65,12 +65,20 @@ def verify(store: Store, handoffs: Handoffs) -> Verified:
     digests: set[str] = set()
     for handoff_id in handoff_ids:
         try:
-            entries = list(handoffs.records(handoff_id))
+            seen = witness(handoffs.folder(handoff_id))
+            entries = [
+                each if seen and each.seq == seen["seq"] else without_work(each)
+                for each in handoffs.records(handoff_id)
+            ]
         except FlowError as error:
             found.append(Finding(handoff_id, error.code, error.message))
             continue
         records += len(entries)
-        found += [*_signed(handoffs, handoff_id), *_copy(handoffs, handoff_id, entries), *_legal(entries)]
+        found += [
+            *_signed(handoffs, handoff_id),
+            *_copy(handoffs, handoff_id, entries, seen),
+            *_legal(entries),
+        ]
         handoff = entries[-1].handoff
         digests.add(handoff.digest)
         if any(each.handoff.phase == INVOCATION for each in entries):
@@ -104,11 +112,12 @@ def _signed(handoffs: Handoffs, handoff_id: str) -> Iterator[Finding]:
         yield Finding(handoff_id, "RECORD_FORGED", f"record {number} was not written with your key")
 
 
-def _copy(handoffs: Handoffs, handoff_id: str, entries: list[Entry]) -> Iterator[Finding]:
-    folder = handoffs.folder(handoff_id)
-    seen = witness(folder)
+def _copy(
+    handoffs: Handoffs, handoff_id: str, entries: list[Entry], seen: Mapping[str, Any] | None
+) -> Iterator[Finding]:
+    """Compare a copy with the record that it names, the only one of *entries* that is whole."""
     if seen is None:
-        if os.path.lexists(os.path.join(folder, COPY)):
+        if os.path.lexists(os.path.join(handoffs.folder(handoff_id), COPY)):
             yield Finding(handoff_id, "COPY_UNREADABLE", "handoff.json cannot be read")
     elif not _is_copy(
         seen["seq"], seen["hash"], seen["handoff"], [(each.hash, each.handoff) for each in entries]

@@ -9,9 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from support.handing import forged
 from support.hostile_files import ODD
 from support.sandbox import clean_environment, put_skill
 
+from flowrail._codec import to_plain
+from flowrail.handoff.record import Handoff
 from flowrail.machines.literal import MOST_PIECES
 
 MEASURED = """
@@ -139,3 +142,19 @@ def test_a_hostile_payload_and_facts_take_little_memory() -> None:
         settings.write_text(content)
         peak, _ = measured(["hook", "install", "--dry-run"])
         assert peak < MOST, content[:40]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_journal_of_handoffs_that_somebody_else_wrote_takes_little_memory() -> None:
+    put_skill("evil")
+    Path(".flow").mkdir(mode=0o700)
+    Path(".flow/handoffs").mkdir(mode=0o700)
+    moment = "2026-02-04T10:00:00Z"
+    handoff = {**to_plain(Handoff("", "a", "b", started_at=moment)), "draft": {"a": [[]] * 50_000}}
+    parts = {"kind": "x", "at": moment, "by": "", "note": {}, "handoff": handoff, "prev": ""}
+    forged(0, ({"seq": number, **parts} for number in range(150)))
+
+    for words in (["audit"], ["audit", "verify"], ["handoff", "status", "--all"]):
+        peak, status = measured(words)
+        assert peak < MOST, words
+        assert status in {0, 1}

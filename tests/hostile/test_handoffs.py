@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import hostile
-from support.handing import handoffs_folder, ours, receive, send, session, target
+from support.handing import forged, handoffs_folder, journal_of, ours, receive, send, session, target
 from support.judge import judged
 from support.sandbox import flow, refused, told
 
@@ -47,29 +46,6 @@ WRONG: Mapping[str, object] = {
 }
 
 
-def journal_of(handoff_id: str) -> list[dict[str, Any]]:
-    lines = (handoffs_folder() / handoff_id / "journal.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def forged(number: int, records: list[dict[str, Any]]) -> str:
-    """Put *records* where a handoff of that number is kept, the chain of hashes right; return its id."""
-    handoff_id = f"handoff-{number:06d}"
-    folder, before = handoffs_folder() / handoff_id, ""
-    folder.mkdir()
-    with (folder / "journal.jsonl").open("wb") as file:
-        for record in records:
-            body = {key: each for key, each in record.items() if key != "hash"}
-            if "prev" in record:
-                body["prev"] = before
-            if isinstance(record.get("handoff"), dict):
-                body["handoff"] = {**record["handoff"], "id": handoff_id}
-            text = json.dumps({**body, "mac": "0" * 64}, separators=(",", ":")).encode()[:-1]
-            before = sha256(text).hexdigest()
-            file.write(text + b',"hash":"' + before.encode() + b'"}\n')
-    return handoff_id
-
-
 def with_wrong(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield *document* with every value in it, however deep, of each wrong type, and without each."""
     for key, value in document.items():
@@ -84,20 +60,20 @@ def with_wrong(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def forged_journals() -> list[list[dict[str, Any]]]:
-    """Return a journal of somebody else for each wrong thing in each record that tells the most."""
+    """Return a journal of somebody else for each wrong thing in a record that tells as much as there is."""
     target("digger", requires="[insights.uncertainties]")
     ours("other")
     here = session()
     failed = refused("handoff", "send", "digger", "--session", here)[1]["details"]["handoff"]
     sent = send("other", here)
     receive(sent)
-    made: list[list[dict[str, Any]]] = []
-    for handoff_id in (failed, sent["handoff"]):
-        *before, last = journal_of(handoff_id)
-        last["handoff"]["facts"] = last["handoff"]["draft"] = {"meta": {"token_count": 7}}
-        last["handoff"]["checks"] = last["handoff"]["checks"][:1]
-        made += ([before[0], {**record, "seq": 1}] for record in with_wrong(last))
-    return made
+    first, *_, last = journal_of(failed)
+    handoff = last["handoff"]
+    handoff["facts"] = handoff["draft"] = {"meta": {"token_count": 7}}
+    handoff["checks"] = handoff["checks"][:1]
+    claim = journal_of(sent["handoff"])[-1]["handoff"]["claim"]
+    claimed = ({**last, "handoff": {**handoff, "claim": each}} for each in with_wrong(claim))
+    return [[first, {**record, "seq": 1}] for record in (*with_wrong(last), *claimed)]
 
 
 def test_no_command_trips_over_what_somebody_else_wrote() -> None:
