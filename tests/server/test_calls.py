@@ -214,6 +214,13 @@ def test_what_lists_sessions_skills_or_targets_has_its_call_where_it_is_named() 
     )
 
 
+def test_what_others_called_a_command_gets_no_call() -> None:
+    theirs = {"command": f"flow resume {ID}", "in": [{"then_command": f"flow status {ID}"}]}
+    data = {"params": theirs, "handoff_payload": theirs, "dispatches": [{"vars": theirs, "item": theirs}]}
+
+    assert with_calls(data, STORE) == data
+
+
 def test_beside_every_command_in_data_stands_its_call() -> None:
     data = {
         "command": f"flow resume {ID}",

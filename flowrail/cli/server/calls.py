@@ -25,6 +25,8 @@ _OURS = frozenset({"case", "dispatch", "option", "resumed", "finding_command", "
 """Elements that hold a command and nothing else; what is no command there is somebody's text."""
 _OTHERS = frozenset({"finding", "user_said", "answered", "text", "var"})
 """Elements that hold what somebody else said."""
+_GIVEN = frozenset({"params", "facts", "vars", "item", "result", "example", "handoff_payload"})
+"""Keys of data below which stands what somebody else gave, whatever it is called there."""
 _LISTED = re.compile(r"`flow (sessions(?: --all)?|list|show [\w/-]+|handoff targets)`")
 _LISTS = {"sessions": "status {}", "list": "discover {}", "show": "discover {}"}
 _TARGETS = 'discover {"what": "targets"}'
@@ -114,14 +116,14 @@ def _listing(found: re.Match[str]) -> str:
 
 
 def with_calls(data: Any, store: str) -> Any:
-    """Return plain data in which beside each command its call stands."""
+    """Return plain data in which beside each command of ours its call stands."""
     if isinstance(data, list):
         return [with_calls(each, store) for each in data]
     if not isinstance(data, dict):
         return data
     found: dict[str, Any] = {}
     for key, value in data.items():
-        found[key] = with_calls(value, store)
+        found[key] = value if key in _GIVEN else with_calls(value, store)
         if isinstance(value, str) and (key == "command" or key.endswith("_command")):
             call = call_of(value, store)
             found[key.removesuffix("command") + "call"] = None if call is None else call._asdict()
