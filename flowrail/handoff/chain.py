@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 LONG_CHAIN = 5
 MOST_HOPS = 8
+_MOST_DRAWN, _LONGEST_NAME = 16, 80
 
 
 class Consent(NamedTuple):
@@ -43,8 +44,12 @@ def grown(chain: Sequence[str], source: str) -> tuple[str, ...]:
 
 
 def drawn(chain: Sequence[str], target: str) -> str:
-    """Return the chain as it reads, the target last."""
-    return " → ".join([*chain, target])
+    """Return the chain as it reads, the target last; of a very long one its end."""
+    names = [*chain, target]
+    shown = [
+        each if len(each) <= _LONGEST_NAME else f"{each[:_LONGEST_NAME]}…" for each in names[-_MOST_DRAWN:]
+    ]
+    return " → ".join([*(["…"] if len(names) > _MOST_DRAWN else []), *shown])
 
 
 def judge(chain: Sequence[str], target: str, *, hops: int, consent: Consent) -> Verdict:

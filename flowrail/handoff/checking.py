@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from flowrail.handoff import integrity
-from flowrail.handoff.chain import LONG_CHAIN
+from flowrail.handoff.chain import LONG_CHAIN, drawn
 from flowrail.handoff.models import v1, v1_2, v2, v3
 from flowrail.handoff.models.fields import problems_of, schema_of
 from flowrail.handoff.payload import Payload, get, text_at, texts_at
@@ -87,7 +87,7 @@ def _together(version: str, handoff: Mapping[str, Any], asked: Asked) -> Iterato
             "handoff.meta.handoff_chain", f"ends with `{chain[-1]}`, not with the source `{source}`"
         )
     if target in chain and target != source:
-        told = f"has `{target}` already: {' → '.join([*chain, target])} may go round in circles"
+        told = f"has `{target}` already: {drawn(chain, target)} may go round in circles"
         yield Problem("handoff.meta.handoff_chain", told, severity=WARNING)
     if len(chain) > LONG_CHAIN and get(handoff, "meta.user_approved") is not True:
         severity = ERROR if version == "3.0" else WARNING

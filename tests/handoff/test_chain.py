@@ -50,3 +50,13 @@ def test_nothing_lifts_the_last_limit(chain: tuple[str, ...], hops: int) -> None
 
     assert (verdict.code, verdict.mendable) == ("TOO_MANY_HOPS", False)
     assert judge(tuple("abcdefgh"), "z", hops=8, consent=Consent(approved=True)).allowed
+
+
+def test_a_chain_that_a_stranger_wrote_is_drawn_in_one_line_of_its_end() -> None:
+    chain = [*(f"s{number}" for number in range(9_999)), "x" * 99_999]
+
+    shown = judge(tuple(chain), "z", hops=1, consent=Consent()).message
+
+    assert " … → s9985 → " in shown
+    assert shown.count("x") == 80
+    assert len(shown) < 400
