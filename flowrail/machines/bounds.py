@@ -14,6 +14,8 @@ LONGEST_INLINE = 16 * 1024
 """A text with more bytes than that lies in a file beside the journal."""
 LARGEST_TEXTS = 8 * 1024 * 1024
 """All such texts of one record together."""
+LARGEST_WHOLE = 4 * LARGEST_TEXTS
+"""The same, each as often as the record names it: a fact stands in the state, in the report, and perhaps in a note."""
 LARGEST_DEFINITION = 8 * 1024 * 1024
 
 

@@ -30,6 +30,9 @@ EACH = b"each record is signed: "
 """What is signed with every record, so that a first record tells whether those behind it have to be."""
 _END = re.compile(_MARK + rb'([0-9a-f]{64})"}')
 _REFERENCE = f'"{texts.MARK}"'.encode()
+_ESCAPED = re.compile(rb"\\u00[2-7]")
+"""What we never write, and others may write that mark by."""
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 _json = json.JSONEncoder(separators=(",", ":")).encode
 _PARTS = {"seq": int, "kind": str, "at": str, "by": str, "note": dict, "session": dict, "prev": str}
 
@@ -99,6 +102,7 @@ def write(record: Record, key: bytes | None = None) -> Written:
     if len(text) > bounds.LONGEST_INLINE or _REFERENCE in text:
         for part in ("note", "session"):
             body[part] = texts.parted(body[part], beside)
+        _check_texts(body)
         text = _dump(body)
     if key is not None:
         record = record._replace(mac=sign(key, EACH + text))
@@ -123,9 +127,9 @@ def read(line: bytes, path: str, number: int, load: texts.Load | None = None) ->
     try:
         data = json.loads(f"{body.decode()}}}")
         _check_parts(data)
-        if load is not None and _REFERENCE in body:
-            data["session"] = texts.joined(data["session"], load)
-            data["note"] = texts.joined(data["note"], load)
+        named = _REFERENCE in body or _ESCAPED.search(body) is not None
+        if named:
+            _join(data, load)
         return Record(
             seq=data["seq"],
             kind=data["kind"],
@@ -136,26 +140,46 @@ def read(line: bytes, path: str, number: int, load: texts.Load | None = None) ->
             prev=data["prev"],
             hash=digest.decode(),
             mac=str(data.get("mac", "")),
-            apart=load is None and _REFERENCE in body,
+            apart=load is None and named,
         )
     except NewerFormatError as error:
         raise NewerFormatError(
             f"{path}:{number}: {error.message}", hint=error.hint, place=f"{path}:{number}"
         ) from None
-    except RecordError as error:
-        raise DamagedError(path, number, f"the record is of another form: {error}") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DamagedError(
-            path, number, f"the record cannot be read ({type(error).__name__}: {error})"
-        ) from None
+    except _UNREADABLE as error:
+        raise _unreadable(error, path, number) from None
 
 
-def whole(record: Record, load: texts.Load) -> Record:
-    """Return *record* with every long text of its session loaded."""
+def whole(record: Record, load: texts.Load, path: str) -> Record:
+    """Return *record*, of the journal *path*, with every long text of its session loaded."""
     if not record.apart:
         return record
-    session = from_plain(texts.joined(to_plain(record.session), load), Session)
-    return record._replace(session=session, note=texts.joined(dict(record.note), load), apart=False)
+    try:
+        data = {"session": to_plain(record.session), "note": dict(record.note)}
+        _join(data, load)
+        session = from_plain(data["session"], Session)
+    except _UNREADABLE as error:
+        raise _unreadable(error, path, record.seq + 1) from None
+    return record._replace(session=session, note=data["note"], apart=False)
+
+
+def _join(data: dict[str, Any], load: texts.Load | None) -> None:
+    """Load the long texts of a record's session and note; without *load*, only look how they are named."""
+    parts = [data["session"], data["note"]]
+    too_many = texts.excess(texts.names_in(parts))
+    if too_many:
+        raise ValueError(f"it names long texts of {too_many} bytes")
+    if load is not None:
+        data["session"], data["note"] = texts.joined(parts, load)
+        for name in ("session", "note"):
+            if type(data[name]) is not dict:
+                raise TypeError(name)
+
+
+def _unreadable(error: Exception, path: str, number: int) -> DamagedError:
+    if isinstance(error, RecordError):
+        return DamagedError(path, number, f"the record is of another form: {error}")
+    return DamagedError(path, number, f"the record cannot be read ({type(error).__name__}: {error})")
 
 
 def signed_by(line: bytes, key: bytes, before: bytes = b"") -> bool:
@@ -291,6 +315,18 @@ def _check_size(line: bytes, state: Any) -> None:
     raise bounds.TooLargeError(
         what, hint="put what is long into files and report their paths", bytes=max(size, len(line))
     )
+
+
+def _check_texts(body: Mapping[str, Any]) -> None:
+    """Refuse a record that names its long texts so often that it could not be read again."""
+    too_many = texts.excess(texts.names_in([body["session"], body["note"]]))
+    if too_many:
+        raise bounds.TooLargeError(
+            f"the long texts of the session would have {too_many} bytes; {bounds.LARGEST_TEXTS} are the most, "
+            f"and {bounds.LARGEST_WHOLE} each as often as it is named",
+            hint="put them into files and report their paths",
+            bytes=too_many,
+        )
 
 
 def _check_parts(data: Mapping[str, Any]) -> None:

@@ -196,7 +196,8 @@ class Store:
 
     def whole(self, session_id: str, record: Record) -> Record:
         """Return one of the session's records with its long texts loaded."""
-        return ledger.whole(record, texts.loader(self.folder(session_id)))
+        folder = self.folder(session_id)
+        return ledger.whole(record, texts.loader(folder), os.path.join(folder, JOURNAL))
 
     def origin(self, session_id: str) -> tuple[Record, bool]:
         """Return a session's first record, and whether somebody else began it or went on with it."""

@@ -28,7 +28,7 @@ def check_session(session: Session) -> None:
 
 
 def check_parts(session: Session) -> None:
-    """Raise `StrangeError` where dispatches, questions or findings of *session* cannot be read at all."""
+    """Raise `StrangeError` where dispatches, questions, findings or grants of *session* cannot be read at all."""
     for name, read in (
         ("dispatches", dispatching.states),
         ("questions", asking.asked),
@@ -38,6 +38,9 @@ def check_parts(session: Session) -> None:
             read(session)
         except ValueError as error:
             raise StrangeError(f"`{name}` is of another form: {str(error)[:LONGEST_NAME]}") from None
+    for step, grants in session.grants.items():
+        if grants is not None and not _is_grant(grants):
+            raise StrangeError(f"`grants` holds no grant of ours for `{step[:60]}`")
 
 
 def check_record(record: Record) -> None:
@@ -53,9 +56,6 @@ def _wrong(session: Session) -> Iterator[tuple[str, str]]:
         value = getattr(session, name)
         if value is not None and len(value) > LONGEST_NAME:
             yield name, f"has more than {LONGEST_NAME} characters"
-    for step, grants in session.grants.items():
-        if grants is not None and not _is_grant(grants):
-            yield "grants", f"holds no grant of ours for `{step[:60]}`"
     for name, kinds in _MAPPINGS.items():
         for key, value in getattr(session, name).items():
             if not isinstance(value, kinds.get(key, object)):

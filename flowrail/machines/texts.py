@@ -20,6 +20,7 @@ from flowrail.machines import bounds
 
 FOLDER = "texts"
 MARK = "$file"
+_NAMED, _LIKE = {MARK, "bytes"}, {MARK, "value"}
 _NAME = re.compile(rf"{FOLDER}/([0-9a-f]{{64}})\.txt\Z")
 
 Load = Callable[[str, int], str]
@@ -45,20 +46,23 @@ def parted(value: Any, beside: dict[str, bytes]) -> Any:
 
 
 def joined(value: Any, load: Load) -> Any:
-    """Return what `parted` was given, every text loaded again."""
+    """Return what `parted` was given, every text loaded again; `ValueError` where it never gave that."""
     if isinstance(value, dict):
         if MARK not in value:
             return {key: joined(item, load) for key, item in value.items()}
-        if value[MARK] is None:
-            return {key: joined(item, load) for key, item in value["value"].items()}
-        return load(str(value[MARK]), int(value["bytes"]))
+        name, inner, size = value[MARK], value.get("value"), value.get("bytes")
+        if name is None and type(inner) is dict and value.keys() == _LIKE:
+            return {key: joined(item, load) for key, item in inner.items()}
+        if type(name) is not str or type(size) is not int or value.keys() != _NAMED:
+            raise ValueError("what names a long text is of another form")
+        return load(name, size)
     if isinstance(value, list):
         return [joined(item, load) for item in value]
     return value
 
 
-def names_in(value: Any) -> Iterable[tuple[str, int]]:
-    """Yield every file that a record's plain data names, with its size."""
+def names_in(value: Any) -> list[tuple[str, int]]:
+    """Return every file that a record's plain data names, with its size."""
     found: list[tuple[str, int]] = []
 
     def take(name: str, size: int) -> str:
@@ -67,6 +71,13 @@ def names_in(value: Any) -> Iterable[tuple[str, int]]:
 
     joined(value, take)
     return found
+
+
+def excess(named: Iterable[tuple[str, int]]) -> int:
+    """Return how many bytes all texts that a record names would have, where those are too many; else 0."""
+    every = list(named)
+    told, files = (sum(max(0, size) for _, size in each) for each in (every, set(every)))
+    return told if files > bounds.LARGEST_TEXTS or told > bounds.LARGEST_WHOLE else 0
 
 
 def keep(folder: str, beside: Mapping[str, bytes]) -> list[str]:
@@ -101,22 +112,37 @@ def take_back(paths: Iterable[str]) -> None:
 
 
 def loader(folder: str) -> Load:
-    """Return how the texts of the session in *folder* are loaded: each is what was written, or refused."""
+    """Return how the texts of the session in *folder* are loaded: each is what was written, or refused.
+
+    Records name the same texts again and again, so as many as one record may have are read once.
+    """
+    known: dict[tuple[str, int], str] = {}
+    room = bounds.LARGEST_TEXTS
 
     def load(name: str, size: int) -> str:
-        path = os.path.join(folder, name)
-        found = _NAME.match(name)
-        try:
-            data = (
-                _files.read_bounded(path, limit=max(0, size), what="a text of the session") if found else b""
-            )
-        except DocumentError as error:
-            raise _damaged(path, error.fact) from None
-        if found is None or len(data) != size or hex_digest(data) != found.group(1):
-            raise _damaged(path, "is not as it was written" if found else "is no text of a session")
-        return data.decode("utf-8", "surrogatepass")
+        nonlocal room
+        if (name, size) not in known:
+            text = _read(folder, name, size)
+            if size > room:
+                known.clear()
+                room = bounds.LARGEST_TEXTS
+            known[name, size] = text
+            room -= size
+        return known[name, size]
 
     return load
+
+
+def _read(folder: str, name: str, size: int) -> str:
+    path = os.path.join(folder, name)
+    found = _NAME.match(name)
+    try:
+        data = _files.read_bounded(path, limit=max(0, size), what="a text of the session") if found else b""
+    except DocumentError as error:
+        raise _damaged(path, error.fact) from None
+    if found is None or len(data) != size or hex_digest(data) != found.group(1):
+        raise _damaged(path, "is not as it was written" if found else "is no text of a session")
+    return data.decode("utf-8", "surrogatepass")
 
 
 def _short(text: str) -> bool:

@@ -41,10 +41,11 @@ def upgraded(data: dict[str, Any], table: Mapping[int, Upgrade], newest: int, wh
     """Return *data* in format *newest*; what says nothing of its format is of the first."""
     number = data.get("format", 1)
     if type(number) is not int or not 1 <= number <= newest:
+        told = str(number)[:20] if isinstance(number, (int, float, str)) else type(number).__name__
         raise NewerFormatError(
-            f"the {what} is of format {str(number)[:20]}; {newest} is the newest known here",
+            f"the {what} is of format {told}; {newest} is the newest known here",
             hint="use the version of flowrail that wrote it, or a later one",
-            format=number,
+            format=number if type(number) is int else told,
         )
     while number < newest:
         data = table[number](data)

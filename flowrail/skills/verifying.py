@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
 from typing import NamedTuple
 
 from flowrail._codec import to_plain
@@ -108,7 +107,7 @@ class _Examination:
         self.moves = self.judged = 0
         self._notes: list[str] = []
         self._named: set[str] = set()
-        self._load = lru_cache(maxsize=4)(texts.loader(self.folder))
+        self._load = texts.loader(self.folder)
         self._workflow: Definition | None = None
         self._newest: Session | None = None
         self._then: dict[int, Arrival] = {}
@@ -205,9 +204,9 @@ class _Examination:
             return record
         self._named |= {name for name, _ in texts.names_in([to_plain(record.session), dict(record.note)])}
         try:
-            return ledger.whole(record, self._load)
+            return ledger.whole(record, self._load, os.path.join(self.folder, JOURNAL))
         except StorageError as error:
-            self.add(error.code, self.line(), error.message)
+            self.add(error.code, self.line(), error.message.removeprefix(f"{self.line()}: "))
             return None
 
     def _record(self, before: Session | None, record: Record) -> None:
