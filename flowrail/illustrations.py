@@ -201,8 +201,10 @@ def _picture_file(path: str, block: Marked, workflow: Definition) -> str:
 
 def _refuse_elsewhere(path: str) -> None:
     """Refuse a page that is a link out of its project: nobody named what it leads to."""
+    if not os.path.islink(path):
+        return
     project, real = _project_of(path), os.path.realpath(path)
-    if os.path.islink(path) and os.path.commonpath([project, real]) != project:
+    if os.path.commonpath([project, real]) != project:
         raise PageElsewhereError(
             f"the page is a link out of the project, to {real}",
             hint="take the link away, or name the page where it lies",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from flowrail import trust
 from flowrail.discovery.locations import Root, Scope
-from flowrail.errors import ChangedError, DocumentError, StorageError
+from flowrail.errors import ChangedError, DocumentError, FlowError, StorageError, TrustError
 from flowrail.machines import folder
 from flowrail.machines.definition import WORKFLOW_NAME
 from flowrail.machines.findings import WorkflowError
@@ -139,6 +139,9 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
     try:
         loaded = folder.run(file, _allowed(found, file, state))
         workflow = loaded.workflow()
+    except TrustError as error:
+        error.hint = _of_that_folder(error.hint, session.skill, place, roots)
+        raise
     except (DocumentError, WorkflowError) as error:
         raise ChangedError(
             f"the workflow of session `{session.id}` can no longer be read: {error.message}",
@@ -252,6 +255,17 @@ def _why_not(found: Found, copy: copies.Copy | None) -> tuple[str, str]:
         said = f"{what}, installed by flowrail {copy.installed} as its list says: {changes}"
         return said, f"bring it up to date: {again}"
     return f"{what}: {changes}", f"or take that back: {again} --force"
+
+
+def _of_that_folder(hint: str, address: str, place: str, roots: Sequence[Root]) -> str:
+    """Return *hint*, and where another folder of the name lies nearer, which `flow trust` would mean, that first."""
+    try:
+        nearest = find(address, roots).folder
+    except FlowError:
+        return hint
+    if os.path.realpath(nearest) == os.path.realpath(place):
+        return hint
+    return f"the session runs {place}, and {nearest} lies nearer: move that away, then {hint}"
 
 
 def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +148,9 @@ def test_a_changed_copy_asks_for_leave_though_another_copy_lies_nearer(host: str
 
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
         assert "steps/extract_structure.md (changed)" in error["message"]
+        assert ("lies nearer: move that away, then" in error["hint"]) == (host == "claude")
+
+    shutil.rmtree(project_skills(), ignore_errors=True)
+    digest = flow("trust", SKILL, "--digest", "0").out.split("digest ")[1].split()[0]
+    flow("trust", SKILL, "--digest", digest)
+    assert told("step", SKILL)["actions"] == ["Do it my way."]
