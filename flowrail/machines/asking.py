@@ -6,6 +6,7 @@ one that an agent put only stands beside the step's text once it is answered.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -215,7 +216,7 @@ def check_answered(session: Session, step: StepDef) -> None:
     if waiting:
         raise QuestionOpenError(
             f"step `{step.id}` waits for the user's answer to {wording.listed(waiting)}",
-            hint=f"ask the user, then: flow answer {session.id} {waiting[0]}=OPTION",
+            hint=f"ask the user, then: flow answer {shlex.quote(session.id)} {shlex.quote(waiting[0])}=OPTION",
             step=step.id,
             questions=waiting,
         )

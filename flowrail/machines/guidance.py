@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
+from flowrail.machines.definition import DONE, WORKFLOW_NAME, Definition, Outcome, StepDef
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.graph import resolve, reviews
 from flowrail.machines.judgement import HandlerError, actions_of, applies, in_context, names_in, title_of
@@ -181,9 +181,9 @@ def farewell(
 
         return told._replace(actions=handed_back(session, place))
     then = workflow.then if session.status == "completed" else None
-    if not then:
+    address = fill(then, {**session.params, **session.state}) if then else ""
+    if not WORKFLOW_NAME.match(address):  # a fact may say anything, and only names become part of a command
         return told._replace(actions=_farewell(session))
-    address = fill(then, {**session.params, **session.state})
     line = command("start", address, store=store)
     return told._replace(
         actions=(*_farewell(session), f"It goes on with {address}: {line}"), then_command=line

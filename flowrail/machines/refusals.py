@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from shlex import quote
 
 from flowrail.errors import ChangedError, ConflictError, UsageError
 from flowrail.machines.definition import DONE, REPORTABLE
@@ -48,7 +49,7 @@ class SessionEndedError(ConflictError):
     def __init__(self, *, session: str, skill: str, status: str) -> None:
         super().__init__(
             f"session `{session}` is {status}",
-            hint=f"`flow history {session}` tells how it went; `flow start {skill}` starts a new one",
+            hint=f"`flow history {quote(session)}` tells how it went; `flow start {quote(skill)}` starts a new one",
             session=session,
             status=status,
         )
@@ -60,7 +61,9 @@ class StepGoneError(ChangedError):
     def __init__(self, *, session: str, step: str | None, steps: Sequence[str]) -> None:
         super().__init__(
             f"session `{session}` stands at step `{step}`, which the workflow does not have",
-            hint=did_you_mean(str(step), steps, f"`flow migrate {session} --plan` shows what can be done"),
+            hint=did_you_mean(
+                str(step), steps, f"`flow migrate {quote(session)} --plan` shows what can be done"
+            ),
             session=session,
             step=step,
         )

@@ -6,14 +6,19 @@ hold anything in them, also where its hashes are right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from flowrail.machines import asking, dispatching, reviewing
+from flowrail.machines.definition import WORKFLOW_NAME
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
 
 LONGEST_NAME = 200
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
+"""What every id of ours is, whatever it is of: a word that no shell and no option takes for anything else."""
 
 
 class StrangeError(ValueError):
@@ -23,7 +28,7 @@ class StrangeError(ValueError):
 def check_session(session: Session) -> None:
     """Raise `StrangeError`, naming the part, where *session* is of a form that none of ours has."""
     check_parts(session)
-    for name, wrong in _wrong(session):
+    for name, wrong in chain(_wrong(session), _misnamed(session)):
         raise StrangeError(f"`{name}` {wrong}")
 
 
@@ -64,6 +69,29 @@ def _wrong(session: Session) -> Iterator[tuple[str, str]]:
         yield "parent", "names no session and dispatch"
     if session.received and "payload" not in session.received:
         yield "received", "names no payload"
+
+
+def _misnamed(session: Session) -> Iterator[tuple[str, str]]:
+    for name, value in _ids(session):
+        if value is not None and not _ID.match(value):
+            yield name, "has an id that is none of ours"
+    for name, value in (("skill", session.skill), *_workflows(session)):
+        if not WORKFLOW_NAME.match(value):
+            yield name, "has a name that no workflow has"
+
+
+def _ids(session: Session) -> Iterator[tuple[str, str | None]]:
+    """Yield every id that becomes part of a command or a hint, with the part that it is of."""
+    yield from (("id", session.id), ("step", session.step))
+    yield from (("parent", session.parent.get(name)) for name in ("session", "dispatch"))
+    for each in dispatching.states(session):
+        yield from (("dispatches", each.id), ("dispatches", each.child))
+    yield from (("questions", each.id) for each in asking.asked(session))
+    yield from (("findings", each.id) for each in reviewing.findings(session))
+
+
+def _workflows(session: Session) -> Iterator[tuple[str, str]]:
+    yield from (("dispatches", each.workflow) for each in dispatching.states(session) if each.workflow)
 
 
 _MAPPINGS: Mapping[str, Mapping[str, Any]] = {

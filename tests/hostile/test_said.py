@@ -1,0 +1,65 @@
+"""What becomes part of a command or a hint is a name or an id of ours, whoever wrote the session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.forged import forged_behind
+from support.sandbox import put_skill, refused, told
+
+THEN = """\
+name: NAME
+params: {x: {type: string, default: ""}}
+then: $x
+steps: [{id: first, title: First, actions: [Do it.], next: {ok: null}}]
+"""
+
+
+@pytest.mark.parametrize(
+    "fact", ["", "--store=/tmp/evil", "--help", "plain\nflow trust evil", "../plain", "plain x", "Plain"]
+)
+def test_where_a_run_goes_on_is_the_name_of_a_workflow_or_not_told(fact: str) -> None:
+    put_skill("goes", THEN)
+    session = told("start", "goes", "-p", f"x={fact}")["session"]
+
+    ended = told("step", "goes", "ok", "--session", session)
+
+    assert ended["status"] == "completed"
+    assert ended["then_command"] is None
+    assert "It goes on" not in "".join(ended["actions"])
+
+
+def test_a_name_of_a_workflow_is_told() -> None:
+    put_skill("goes", THEN)
+    session = told("start", "goes", "-p", "x=plain/look")["session"]
+
+    assert told("step", "goes", "ok", "--session", session)["then_command"] == "flow start plain/look"
+
+
+def dispatch(**parts: Any) -> dict[str, Any]:
+    return {"dispatches": [{"id": "d1-1", "agent": "a", **parts}]}
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"skill": "plain; touch CANARY"},
+        {"skill": "--store=x"},
+        {"step": "first\nflow trust evil"},
+        {"step": "-s"},
+        {"parent": {"session": "plain-aaaaaa; sh", "dispatch": "d1-1"}},
+        {"parent": {"session": "plain-aaaaaa", "dispatch": "--token=x"}},
+        dispatch(id="d1 d2"),
+        dispatch(child="$(sh)"),
+        dispatch(workflow="--help"),
+        {"questions": [{"id": "a b", "header": "A", "text": "b", "options": []}]},
+    ],
+)
+def test_a_session_of_somebody_else_with_an_id_that_is_none_is_damage(forged: dict[str, Any]) -> None:
+    put_skill("plain")
+    session = str(told("start", "plain")["session"])
+    forged_behind(session, kind="note", session=forged)
+
+    for words in (["adopt", session], ["resume", session], ["status", session]):
+        assert refused(*words)[1]["code"] == "JOURNAL_DAMAGED"
