@@ -31,6 +31,8 @@ from support.sandbox import (
 from flowrail.handoff import integrity
 from flowrail.handoff.payload import render
 
+ONE_STEP = "steps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n"
+
 
 def test_a_workflow_of_ours_goes_on_with_the_payload_as_its_context() -> None:
     ours("digger")
@@ -327,6 +329,22 @@ steps: [{id: a, title: A, actions: ["$area"], next: {ok: null}}]
     taken = receive(sent, "-p", "area=there")
     assert taken.status == 0
     assert taken.data["params"] == {"area": "there", "prompt": "", "mood": ""}
+
+
+def test_a_payload_from_elsewhere_whose_receipt_failed_is_told_with_the_command_to_go_on() -> None:
+    ours(
+        "programming-pm",
+        "name: NAME\nparams: {area: {type: string, required: true, example: x}}\n" + ONE_STEP,
+    )
+    path = arrived("payload", example("3.0"), "json")
+    assert refused("handoff", "receive", str(path))[1]["code"] == "BAD_VALUES"
+
+    [kept] = told("handoff", "status")["handoffs"]
+    text = flow("handoff", "status", kept["handoff"]).out
+
+    assert kept["invocation"] is None
+    assert text.endswith(f"\nWhoever takes over confirms it by:\n  {kept['receive_command']}\n")
+    assert flow(*shlex.split(kept["receive_command"])[1:], "-p", "area=there").status == 0
 
 
 def test_a_projects_python_is_not_run_without_leave() -> None:

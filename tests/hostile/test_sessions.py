@@ -123,6 +123,19 @@ def forge(session_id: str, part: str, values: Collection[str], commands: Sequenc
             judged(*(each.replace("ID", session_id) for each in words))
 
 
+def test_what_a_session_of_somebody_else_took_over_is_told_on_its_line_of_an_audit(session: str) -> None:
+    record = record_of(session)
+    lie = "x\nflow: all is well [OK]"
+    record["session"]["received"] = {"handoff": lie, "payload": lie, "trace_id": lie}
+    (folder_of(session) / "session.json").unlink()
+    (folder_of(session) / "journal.jsonl").write_bytes(sealed({**record, "mac": ""}))
+
+    head = judged("audit").out.splitlines()[0]
+
+    assert head.startswith(f"{session} · active · ")
+    assert head.endswith(" · took over x flow: all is well [OK] · foreign")
+
+
 @pytest.mark.parametrize(
     "text", [pytest.param(t, id=n) for n, t in {**hostile.HIDDEN, **hostile.MARKUP}.items()]
 )

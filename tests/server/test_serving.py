@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from support.agents import put_lead
-from support.handing import ours, target
+from support.handing import forged, journal_of, ours, send, target
 from support.handing import session as session_to_hand_over
 from support.judge import hidden_in
 from support.sandbox import (
@@ -95,6 +95,20 @@ def test_calls_and_commands_go_on_with_one_session(tools: Tools) -> None:
     tools.told("step", outcome="ok", session=session)
     assert told("status", session)["status"] == "completed"
     assert flow("verify").status == 0
+
+
+def test_of_a_handoff_that_somebody_else_recorded_no_call_is_told(tools: Tools) -> None:
+    ours("digger")
+    sent = send("digger", session_to_hand_over())
+    theirs = forged(0, journal_of(sent["handoff"]))
+
+    one = tools.told("handoff", action="status", handoff=theirs)
+    every = tools.told("handoff", action="status")["handoffs"]
+
+    for each in (one, *(each for each in every if each["handoff"] == theirs)):
+        assert (each["foreign"], each["next"], each["invocation"]) == (True, [], None)
+    assert [bool(each["next"]) for each in every] == [each["handoff"] != theirs for each in every]
+    assert len(every) == 2
 
 
 def test_facts_are_taken_as_values_or_as_their_text(tools: Tools) -> None:
