@@ -213,7 +213,7 @@ def _refuse_elsewhere(path: str) -> None:
 
 
 def _project_of(path: str) -> str:
-    return find_project_root(os.path.dirname(os.path.abspath(path)))
+    return find_project_root(os.path.dirname(path) or os.curdir)
 
 
 def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | None) -> tuple[Definition, str]:

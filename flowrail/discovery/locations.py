@@ -121,7 +121,7 @@ def look(
         for name in FOLDERS
     ]
     personal = [(path, Scope.GLOBAL, origin) for path, origin in _home_folders(home, environ)]
-    asked = [(os.path.join(here, expand(path, home)), Scope.EXTRA, "--root") for path in extra]
+    asked = [(named(path, here, home), Scope.EXTRA, "--root") for path in extra]
     return Places(_judge([*project, *personal, *asked]), top, superproject, problem)
 
 
@@ -272,6 +272,12 @@ def _up_to(here: str, top: str | None) -> list[str]:
     while top and folders[-1] != top:
         folders.append(os.path.dirname(folders[-1]))
     return folders
+
+
+def named(folder: str, cwd: str, home: str) -> str:
+    """Return the folder that somebody named, as the system goes there: behind a link, `..` leads elsewhere."""
+    path = os.path.join(cwd, expand(folder, home))
+    return os.path.realpath(path) if os.pardir in path.split(os.sep) else os.path.normpath(path)
 
 
 def expand(path: str, home: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from flowrail.discovery.locations import FOLDERS, config_folder, expand, find_project_root
+from flowrail.discovery.locations import FOLDERS, config_folder, find_project_root, named
 from flowrail.errors import ConflictError, UsageError
 
 HOSTS = {"claude": FOLDERS[0], "agents": FOLDERS[1]}
@@ -28,12 +28,6 @@ def place(to: str, host: str, *, cwd: str, home: str, environ: Mapping[str, str]
     if not to.strip():
         raise UsageError("--to is empty", hint="say project, home, or a folder that holds skills")
     return named(to, cwd, home)
-
-
-def named(folder: str, cwd: str, home: str) -> str:
-    """Return the folder that somebody named, as the system goes there: behind a link, `..` leads elsewhere."""
-    path = os.path.join(cwd, expand(folder, home))
-    return os.path.realpath(path) if os.pardir in path.split(os.sep) else os.path.normpath(path)
 
 
 def in_project(cwd: str, home: str, host: str = "claude", *, say: str = "--to") -> str:

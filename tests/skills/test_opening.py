@@ -382,3 +382,17 @@ def test_a_session_without_its_place_among_the_roots_is_still_judged() -> None:
 
     assert opened.changed
     assert told("step", "small", "ok")["source"] == "extra"
+
+
+def test_a_place_that_is_named_back_through_a_link_is_the_same_for_the_session(tmp_path: Path) -> None:
+    there = put_skill("loop", LOOP, where=tmp_path / "skills", texts=LOOP_TEXTS)
+    put_skill("loop", LOOP, where=Path("skills"), texts=dict.fromkeys(LOOP_TEXTS, "Another."))
+    (tmp_path / "deep").mkdir()
+    Path("link").symlink_to(tmp_path / "deep")
+
+    begun = told("step", "loop", "--root", "link/../skills")
+    after = told("step", "loop", "ok", "--session", begun["session"])
+
+    assert (begun["actions"], after["actions"]) == (["Do the first."], ["Do the second."])
+    kept = json.loads((sessions_folder() / begun["session"] / "definition.json").read_text())
+    assert kept["folder"] == str(there)

@@ -9,6 +9,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
+from flowrail.discovery.locations import named as place_named
 from flowrail.formatters.escape import one_line
 from flowrail.skills import hosts, making
 
@@ -25,7 +26,7 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
     step by step; `flow check NAME` names every mistake.
     """
     here = Here()
-    given = hosts.named(folder, here.cwd, here.home) if folder else ""
+    given = place_named(folder, here.cwd, here.home) if folder else ""
     made = making.make(name, given or hosts.in_project(here.cwd, here.home, say="--dir"), python=python)
     if as_json:
         output.data(made._asdict())

@@ -6,10 +6,10 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
+from flowrail.discovery.locations import named
 from flowrail.errors import UsageError
 from flowrail.formatters.escape import one_line
 from flowrail.hosts.plugin import build
-from flowrail.skills.hosts import named
 
 
 @click.command("plugin", epilog=options.examples("flow hook plugin ./flowrail-plugin"))
