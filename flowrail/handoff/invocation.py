@@ -20,6 +20,8 @@ def template(trigger: str, skill: str) -> str:
     """
     words = "".join(each if each.isprintable() else " " for each in trigger)
     line = (" ".join(words.split()) if is_plain(words) else "") or PLACEHOLDER
+    for quote in "\"'":  # the path brings its own
+        line = line.replace(f"{quote}{PLACEHOLDER}{quote}", PLACEHOLDER)
     if PLACEHOLDER not in line:
         line = f"{line} {PLACEHOLDER}"
     return line if line.startswith("/") else f"/{shlex.quote(skill)} {line}"

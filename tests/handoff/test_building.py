@@ -126,6 +126,8 @@ OPERATORS = ("; x", "| x", "&& x", "& x", "$(x)", "`x`", "> x", "< x", "$HOME", 
         ("--a\n--b\x1b {payload_path}", "/digger --a --b '/a b'"),
         *((f"--a {each} {{payload_path}}", "/digger '/a b'") for each in OPERATORS),
         ("/usr/bin/env sh {payload_path}", "/digger '/a b'"),
+        ('--handoff "{payload_path}"', "/digger --handoff '/a b'"),
+        ("--handoff='{payload_path}'", "/digger --handoff='/a b'"),
         ("--note 'two words' {payload_path}", "/digger --note 'two words' '/a b'"),
     ],
 )
