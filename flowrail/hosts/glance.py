@@ -20,9 +20,13 @@ from flowrail.errors import FlowError
 from flowrail.machines.hosted import is_of
 
 MOST_SESSIONS = 5_000
-LARGEST_COPY = 16_000_000
-LARGEST_DEFINITION = 32_000_000
+LARGEST_COPY = 1024 * 1024
+"""A copy says what one line of a journal does, and that has no more."""
+LARGEST_DEFINITION = 8 * 1024 * 1024
+MOST_READ, MOST_PARSED = 64_000_000, 8_000_000
+"""So many bytes of copies are looked at, and parsed, for one answer; the sessions after that are passed over."""
 LONGEST_TRANSCRIPT = 2_000_000
+_COPY, _USUAL = "session.json", 65_536
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 _OPEN = (b'"status": "active"', b'"status": "waiting"')
 
@@ -100,12 +104,18 @@ def _copies(shelf: Shelf, marks: Sequence[bytes]) -> Iterator[tuple[Glimpse, Map
         names = sorted(name for name in os.listdir(folder) if _ID.match(name))[:MOST_SESSIONS]
     except (OSError, FlowError):
         return
+    names.sort(key=lambda name: _is_large(os.path.join(folder, name, _COPY)))
+    unread, unparsed = MOST_READ, MOST_PARSED
     for name in names:
+        if min(unread, unparsed) < 0:
+            return
         with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
-            path = os.path.join(folder, name, "session.json")
+            path = os.path.join(folder, name, _COPY)
             data = _files.read_bounded(path, limit=LARGEST_COPY, what="the session's copy")
+            unread -= len(data)
             if not any(mark in data for mark in marks):
                 continue
+            unparsed -= len(data)
             session = json.loads(data)["session"]
             if session["status"] not in {"active", "waiting"} or session["id"] != name:
                 continue
@@ -119,6 +129,14 @@ def _copies(shelf: Shelf, marks: Sequence[bytes]) -> Iterator[tuple[Glimpse, Map
             )
             host = session.get("host")
             yield about, host if isinstance(host, dict) else {}
+
+
+def _is_large(path: str) -> bool:
+    """Return whether a copy is larger than most: those come last, so that they hide no other."""
+    try:
+        return os.lstat(path).st_size > _USUAL
+    except OSError:
+        return False
 
 
 def _end_of(path: str) -> bytes:

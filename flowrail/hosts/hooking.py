@@ -26,6 +26,8 @@ from flowrail.hosts.protocol import (
 )
 from flowrail.machines.forbids import Used, forbidding
 
+MOST_OWN = 50
+"""So many sessions of one conversation are looked at, those that moved last."""
 _FORBIDS = b'"forbids"'
 
 
@@ -52,10 +54,7 @@ def answer(event: str, data: bytes, rim: Rim) -> Answer:
 def _session_start(heard: Heard, rim: Rim) -> Answer:
     _tell_the_shell(heard, rim.environ)
     found = [
-        each
-        for shelf in glance.shelves(heard.cwd, rim.environ)
-        for each in glance.open_sessions(shelf)
-        if not each.is_child
+        each for shelf in _shelves(heard, rim) for each in glance.open_sessions(shelf) if not each.is_child
     ]
     if not found:
         return NOTHING
@@ -91,7 +90,8 @@ def _pre_tool_use(heard: Heard, rim: Rim) -> Answer:
             from flowrail.hosts.judging import why_not
 
             reason = why_not(each, rule, heard, rim)
-            return NOTHING if reason is None else deny(reason)
+            if reason is not None:
+                return deny(reason)
     return NOTHING
 
 
@@ -108,11 +108,16 @@ def _own(heard: Heard, rim: Rim) -> list[Glimpse]:
     if not heard.conversations:
         return []
     found = [
-        each
-        for shelf in glance.shelves(heard.cwd, rim.environ)
-        for each in glance.sessions_of(shelf, heard.conversations)
+        each for shelf in _shelves(heard, rim) for each in glance.sessions_of(shelf, heard.conversations)
     ]
-    return sorted(found, key=lambda each: each.moved_at, reverse=True)
+    return sorted(found, key=lambda each: each.moved_at, reverse=True)[:MOST_OWN]
+
+
+def _shelves(heard: Heard, rim: Rim) -> list[glance.Shelf]:
+    """Return where sessions may be; nowhere where this user never began one: then none is theirs."""
+    if not os.path.exists(os.path.join(rim.state, "key")):
+        return []
+    return glance.shelves(heard.cwd, rim.environ)
 
 
 def _of_the_agent(heard: Heard, rim: Rim) -> Glimpse | None:

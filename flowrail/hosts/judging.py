@@ -29,13 +29,16 @@ from flowrail.skills.family import agents_at_work, reconciled, still_at_work
 
 MOST_HOLDS = 3
 """So often an agent is kept from ending its turn while its session stands where it stands."""
+MOST_LOOKED_AT = 200
+"""So many sessions are looked at when a conversation begins, those that moved last."""
 _WAIT = 2.0
 _BY = "hook"
 
 
 def standing(found: Sequence[Glimpse], heard: Heard, rim: Rim) -> Answer:
     """Return which sessions are open, where they stand, and the command that goes on; one's own first."""
-    kept = [(each, session.session) for each in found if (session := _read(each, rim)) is not None]
+    newest = sorted(found, key=lambda each: each.moved_at, reverse=True)[:MOST_LOOKED_AT]
+    kept = [(each, session.session) for each in newest if (session := _read(each, rim)) is not None]
     kept = [(each, session) for each, session in kept if session.is_open and not session.parent]
     kept.sort(key=lambda pair: pair[1].moved_at, reverse=True)
     kept.sort(key=lambda pair: not is_of(pair[1].host, heard.conversations))
@@ -53,6 +56,8 @@ def hold(found: Sequence[Glimpse], heard: Heard, rim: Rim) -> Answer:
         if store is None:
             continue
         try:
+            if store.is_foreign(each.id):
+                continue
             with store.change(each.id, wait=_WAIT) as change:
                 now = rim.now()
                 session = settled(change.kept.session, now)
@@ -161,7 +166,7 @@ def _quoted(text: object) -> str:
 def _read(glimpse: Glimpse, rim: Rim) -> Kept | None:
     store = _store(glimpse, rim)
     try:
-        return store.read(glimpse.id) if store else None
+        return store.read(glimpse.id) if store and not store.is_foreign(glimpse.id) else None
     except FlowError:
         return None
 

@@ -220,6 +220,20 @@ class Store:
         finally:
             os.close(fd)
 
+    def is_foreign(self, session_id: str) -> bool:
+        """Return whether a session is somebody else's, by the ends of its journal and without parsing them."""
+        folder = self.folder(session_id)
+        path = os.path.join(folder, JOURNAL)
+        fd = self._open(folder, session_id, journal.READ)
+        try:
+            tail = ledger.tail(fd, path)
+            if not tail.line:
+                return True
+            first = tail.line if tail.end == len(tail.line) else ledger.first_line(fd, path)
+        finally:
+            os.close(fd)
+        return whose.is_foreign(self.owner, first, tail.line, path)
+
     def newest_first(self, session_id: str) -> Iterator[Record]:
         """Yield the records of a session from the last to the first, each checked against the next."""
         folder = self.folder(session_id)

@@ -18,6 +18,7 @@ from support.hooks import EVENTS, A, claude_code, hook, raw, within
 from support.sandbox import ENTRY, flow, process, put_skill, sessions_folder
 
 from flowrail import _files
+from flowrail.hosts import glance
 from flowrail.hosts.protocol import LONGEST_INPUT
 from flowrail.machines import bounds
 
@@ -240,6 +241,68 @@ def test_a_store_that_is_a_link_is_not_looked_at(session: Path) -> None:
     store.symlink_to(store.with_name("real"))
 
     assert answers() == SILENT
+
+
+def test_a_glance_reads_no_more_than_a_session_may_write(session: Path) -> None:
+    assert (glance.LARGEST_COPY, glance.LARGEST_DEFINITION) == (
+        bounds.LARGEST_LINE,
+        bounds.LARGEST_DEFINITION,
+    )
+    copy = session / "session.json"
+    whole = copy.read_text().rstrip().removesuffix("}")
+    copy.write_text(f'{whole}, "more": "{"x" * glance.LARGEST_COPY}"}}')
+
+    assert answers() == SILENT
+
+
+def forged(session: Path, name: str, more: int = 0) -> None:
+    """Put a session beside another that nobody of this machine began, and that says to have moved last."""
+    folder = session.parent / name
+    folder.mkdir(mode=0o700)
+    for file in ("session.json", "journal.jsonl", "definition.json"):
+        text = (session / file).read_text().replace(session.name, name)
+        (folder / file).write_text(text)
+    whole = json.loads((folder / "session.json").read_text())
+    whole["session"]["moved_at"] = "9999"
+    (folder / "session.json").write_text(json.dumps({**whole, "more": "x" * more}))
+
+
+@pytest.mark.parametrize("bound", ["MOST_READ", "MOST_PARSED"])
+def test_copies_of_others_are_read_up_to_a_bound_and_hide_none_of_ones_own(
+    session: Path, bound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(9):
+        forged(session, f"a-00000{number}", 100_000)
+    monkeypatch.setattr(glance, bound, 150_000)
+    shelf = glance.Shelf(str(session.parent.parent), None)
+
+    found = [each.id for each in glance.open_sessions(shelf)]
+
+    assert found == [session.name, "a-000000", "a-000001"]
+    assert answers() == SPEAKING
+
+
+def test_of_sessions_that_others_made_nothing_is_said(session: Path) -> None:
+    for number in range(3):
+        forged(session, f"a-00000{number}")
+
+    said = json.dumps(hook("session-start", SAID["session-start"]("session-start")))
+
+    assert session.name in said
+    assert "a-00000" not in said
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_where_this_user_began_no_session_nobody_looks_for_any(
+    event: str, session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(Path.cwd() / "fresh"))
+    looked: list[str] = []
+    real = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: looked.append(str(path)) or real(path))  # type: ignore[func-returns-value]
+
+    assert hook(event, SAID[event](event)) == {}
+    assert str(session.parent) not in looked
 
 
 def test_where_the_session_is_held_by_another_nobody_waits_long(
