@@ -145,12 +145,16 @@ class Handoffs:
         except OSError:
             return []
 
-    def all(self) -> Iterator[Kept]:
-        """Yield every handoff that can be read; one whose beginning was interrupted never began."""
+    def all(self, lost: list[str] | None = None) -> Iterator[Kept]:
+        """Yield every handoff that can be read, ids of the others to *lost*; an interrupted one never began."""
         for handoff_id in self.ids():
             if os.path.lexists(os.path.join(self.path, handoff_id, JOURNAL)):
-                with suppress(UnknownHandoffError, StorageError):
+                try:
                     yield self.read(handoff_id)
+                except UnknownHandoffError:
+                    continue
+                except StorageError:
+                    (lost if lost is not None else []).append(handoff_id)
 
     def read(self, handoff_id: str) -> Kept:
         """Return a handoff as it is now, without waiting for anybody."""

@@ -189,6 +189,7 @@ def test_more_of_somebody_else_than_anybody_writes_is_refused(monkeypatch: pytes
     report = judged("audit", "--json").data
 
     broken = {each["id"]: each["message"].partition(": ")[2] for each in report["broken"]}
+    assert "flow: 2 handoffs cannot be read; `flow audit` tells why\n" in flow("handoff", "status").err
     assert broken == {
         longer: "somebody else's journal goes on beyond all that is read of one",
         noted: "the record is of another form: `note` holds more than 8 values",

@@ -7,6 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.formatters import handoffs as page
+from flowrail.formatters.lines import count
 from flowrail.handoff.telling import item
 
 
@@ -29,7 +30,10 @@ def command(handoff_id: str | None, every: bool, as_json: bool, store: str | Non
         else:
             output.text(page.render(told))
         return
-    kept = sorted(at.handoffs.all(), key=lambda each: each.handoff.started_at)
+    lost: list[str] = []
+    kept = sorted(at.handoffs.all(lost), key=lambda each: each.handoff.started_at)
+    if lost:
+        output.notes([f"{count(len(lost), 'handoff')} cannot be read; `{at.command('audit')}` tells why"])
     items = [item(at, each.handoff, theirs=each.foreign) for each in kept if every or each.handoff.is_open]
     if as_json:
         output.data({"handoffs": items})
