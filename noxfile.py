@@ -86,8 +86,8 @@ def pictures(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def long(session: nox.Session) -> None:
-    """The long forms: thousands of kills, every system call."""
-    session.run("pytest", "-q", "-m", "long", "-n", "auto", *session.posargs)
+    """The long forms: thousands of kills, every system call, values drawn anew."""
+    session.run("pytest", "-q", "-m", "long", "-n", "auto", "--hypothesis-profile=drawn", *session.posargs)
 
 
 @nox.session(default=False)
