@@ -78,13 +78,22 @@ def typed(verb: str, skill: str, root: str = "") -> str:
     return shlex.join(["flow", verb, skill, *(("--root", root) if root else ())])
 
 
-def require(folder: str, state: str, *, skill: str, why: str, instead: str = "", root: str = "") -> Snapshot:
+def require(
+    folder: str,
+    state: str,
+    *,
+    skill: str,
+    why: str,
+    instead: str = "",
+    root: str = "",
+    now: Snapshot | None = None,
+) -> Snapshot:
     """Return the content of *folder* if exactly that was allowed; `TrustError` otherwise.
 
     *why* says what makes it necessary, *instead* what else could be done about it, *root* the skill's
-    place where that has to be named.
+    place where that has to be named. *now* is its content where that was read already.
     """
-    now = snapshot(folder)
+    now = snapshot(folder) if now is None else now
     allowed = allowance(folder, state)
     if allowed is not None and allowed.digest == now.digest:
         return now
@@ -148,6 +157,7 @@ def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 def _walk(root: str, below: str) -> list[tuple[str, bool]]:
     found: list[tuple[str, bool]] = []
     pending = [below]
+    count = 0
     while pending:
         here = pending.pop()
         try:
@@ -167,8 +177,9 @@ def _walk(root: str, below: str) -> list[tuple[str, bool]]:
                 found.append((path, bool(about.st_mode & stat.S_IXUSR)))
             else:
                 raise _refused(root, f"holds `{path}`, which is no plain file")
-            if len(found) + len(pending) > MOST_FILES:
-                raise _refused(root, f"holds more than {MOST_FILES} files")
+            count += 1
+            if count > MOST_FILES:
+                raise _refused(root, f"holds more than {MOST_FILES} files and folders")
     return found
 
 

@@ -11,9 +11,18 @@ from typing import NamedTuple
 
 from flowrail.diagrams.boxes import LABEL_ROW, Box, beside, box_of, label_of
 from flowrail.diagrams.model import Arrow, Picture
+from flowrail.errors import UsageError
 
+MOST_POINTS = 40_000
+"""So many boxes, labels and bends are put in order: a picture of a second or so, and some hundred ways across it."""
 LOOP = 26.0
 """How far a loop from a step to itself reaches out."""
+
+
+class PictureTooLargeError(UsageError):
+    """There is more in the picture than is put in order here."""
+
+    code = "PICTURE_TOO_LARGE"
 
 
 class Side(NamedTuple):
@@ -69,6 +78,13 @@ def layered(picture: Picture) -> Layers:
         sides[ends[number][0]].append(Side(number, leaves=True))
     boxes = [box_of(picture, node, ports=len(sides[at])) for at, node in enumerate(picture.nodes)]
     ranks, spans = _ranks(picture, ends)
+    points = len(boxes) + sum(2 * (ranks[two] - ranks[one]) - 1 for one, two in ends if two > one)
+    if points > MOST_POINTS:
+        raise PictureTooLargeError(
+            f"the ways of this picture have {points} bends and labels, and {MOST_POINTS} are drawn here",
+            hint="take a format that another program draws: --format mermaid or --format dot",
+            points=points,
+        )
     vertices = [
         Vertex(
             2 * ranks[at],

@@ -59,7 +59,7 @@ class _Reader:
         self._file = file
 
     def mapping(self, lines: list[str], above: int, depth: int) -> Read:
-        values: dict[str, Any] = {}
+        found: list[dict[str, Any]] = []
         places: dict[Path, int] = {}
         for chunk in self._chunks(lines, above):
             if (chunk.key,) in places:
@@ -68,8 +68,12 @@ class _Reader:
                 self._note("DUPLICATE_KEY", reason, chunk.line)
                 continue
             read = self._read(chunk, depth)
-            values = {**read.value, **values}
-            places = {(chunk.key,): chunk.line, **read.lines, **places}
+            found.append(read.value)
+            for path, line in (*read.lines.items(), ((chunk.key,), chunk.line)):
+                places.setdefault(path, line)
+        values: dict[str, Any] = {}
+        for each in reversed(found):  # what stands first counts
+            values.update(each)
         return Read(values, places)
 
     def _chunks(self, lines: list[str], above: int) -> list[_Chunk]:
@@ -92,13 +96,13 @@ class _Reader:
         try:
             return _load(chunk, dict)
         except DocumentError as error:
-            problem = error
+            problem = _alone(error)
         mended = self._mended(chunk)
         if mended is not chunk:
             try:
                 return _load(mended, dict)
             except DocumentError as error:
-                problem = error
+                problem = _alone(error)
         known = len(self.notes)
         inner = self._taken_apart(mended, problem, depth)
         if inner is None:
@@ -182,6 +186,12 @@ def _load(chunk: _Chunk, kind: type) -> Read:
         raise DocumentError("no blank follows", hint="put one after the `:` or `-`", place=":1")
     above = chunk.line - 1
     return Read(document.value, {path: above + line for path, line in document.places.items() if path})
+
+
+def _alone(problem: DocumentError) -> DocumentError:
+    """Return *problem* without where it came about: with that, each key would keep a parser in memory."""
+    problem.__context__ = None
+    return problem.with_traceback(None)
 
 
 def _line_of(problem: DocumentError, chunk: _Chunk) -> int:

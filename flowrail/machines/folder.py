@@ -146,7 +146,7 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
     if file.is_python:
         from flowrail.machines.literal import read_python
 
-        data = contents[file.path] if contents is not None else _bytes(file.folder, file.path)
+        data = _taken(file, file.path, contents)
         definition, findings = read_python(data, file.address, file.path)
         from flowrail.machines.exceptions import commented
 
@@ -163,7 +163,7 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
         return read(file, contents)
     from flowrail.machines.running import run_python
 
-    data = contents[file.path] if contents is not None else _bytes(file.folder, file.path)
+    data = _taken(file, file.path, contents)
     workflow = run_python(data, file.address, os.path.join(file.folder, file.path))
     return Loaded(workflow, (), {file.path: digest(data)})
 
@@ -174,19 +174,12 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
 
     files: dict[str, str] = {}
 
-    def take(path: str) -> bytes:
-        if contents is None:
-            return _bytes(file.folder, path)
-        if path not in contents:
-            raise DocumentError("does not exist", hint="write it", place=path)
-        return contents[path]
-
     def read_text(path: str) -> str:
-        data = take(path)
+        data = _taken(file, path, contents)
         files[path] = digest(data)
         return decode(data, source=path)
 
-    data = take(file.path)
+    data = _taken(file, file.path, contents)
     files[file.path] = digest(data)
     try:
         document = _yaml.load(data, source=file.path)
@@ -243,6 +236,15 @@ def _largest(path: str) -> int:
     if path.endswith(".md"):
         return LARGEST_TEXT
     return LARGEST_PYTHON if path.endswith(".py") else LARGEST_WORKFLOW
+
+
+def _taken(file: WorkflowFile, path: str, contents: Mapping[str, bytes] | None) -> bytes:
+    """Return a file of the folder, out of *contents* where they are given."""
+    if contents is None:
+        return _bytes(file.folder, path)
+    if path not in contents:
+        raise DocumentError("does not exist", hint="write it", place=path)
+    return contents[path]
 
 
 def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.realpath) -> bytes:

@@ -16,6 +16,8 @@ from flowrail.skills.catalog import OWN_SCOPES, Found, UnknownSkillError, find, 
 from flowrail.trust import Snapshot, is_name
 
 LONGEST, MOST_NAMES = 500, 60
+LARGEST_TOGETHER = 500_000
+"""So many bytes of Python in one folder are looked into."""
 _REACHES = {
     "starts processes": {
         "_posixsubprocess", "anyio", "asyncio", "concurrent", "multiprocessing", "os", "pexpect", "plumbum", "posix",
@@ -81,11 +83,9 @@ def about(now: Snapshot) -> Iterator[str]:
     yield from _runs(now)
     imports: set[str] = set()
     built_in: set[str] = set()
-    for path, data in now.contents.items():
-        if not path.endswith(".py"):
-            continue
+    for path, data, most in _python(now):
         try:
-            tree = _tree(data)
+            tree = _tree(data, most)
         except TooMuchError:
             yield f"{path} is too large to look into"
         except UNREADABLE:
@@ -116,9 +116,19 @@ def _listed(names: Collection[str]) -> str:
     return ", ".join(shown) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
 
-def _tree(data: bytes) -> ast.Module:
-    if len(data) > LARGEST_PYTHON:
-        raise TooMuchError(f"has more than {LARGEST_PYTHON} bytes")
+def _python(now: Snapshot) -> Iterator[tuple[str, bytes, int]]:
+    """Yield each Python file with how large it may be to be looked into."""
+    left = LARGEST_TOGETHER
+    for path, data in now.contents.items():
+        if path.endswith(".py"):
+            most = min(left, LARGEST_PYTHON)
+            left -= len(data) if len(data) <= most else 0
+            yield path, data, most
+
+
+def _tree(data: bytes, most: int) -> ast.Module:
+    if len(data) > most:
+        raise TooMuchError(f"has more than {most} bytes")
     return parsed(data)
 
 

@@ -21,7 +21,7 @@ from flowrail.machines import folder
 from flowrail.machines.definition import WORKFLOW_NAME, Definition, Outcome, StepDef
 from flowrail.machines.findings import Finding
 from flowrail.machines.folder import LARGEST_TEXT, Loaded, WorkflowFile
-from flowrail.machines.wording import did_you_mean, listed
+from flowrail.machines.wording import Guesses, listed
 from flowrail.machines.wording import near as near_names
 from flowrail.skills.catalog import Found, workflows
 
@@ -29,16 +29,32 @@ CARD = "SKILL.md"
 PLACE = "skills"
 """What the folders are called in which hosts look for skills, such as `.claude/skills`."""
 _CODE = re.compile(r"^ {0,3}```[^\n]*\n(.*?)^ {0,3}```|`([^`\n]+)`", re.DOTALL | re.MULTILINE)
-_COMMAND = re.compile(r"^[ \t$]*(flow (?:step|start) .*?)[ \t]*$", re.MULTILINE)
-_TABLE = re.compile(r"<!-- flow:steps -->\n(.*?)<!-- /flow:steps -->", re.DOTALL)
+_COMMAND = re.compile(r"^[ \t$]*(flow (?:step|start) .*)$", re.MULTILINE)
+_TABLE = ("<!-- flow:steps -->\n", "<!-- /flow:steps -->")
 _WAY = re.compile(r"\b(ok|fail|skip|iterate|any other) → ([\w-]+)")
 _OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
 """What stands for a value in a card: it is not judged."""
 
 
-def findings(file: WorkflowFile, loaded: Loaded) -> list[Finding]:
+class Told:
+    """The texts that workflows tell, each of which is read once, however many stand beside it."""
+
+    def __init__(self) -> None:
+        self._known: dict[WorkflowFile, frozenset[str] | None] = {}
+
+    def by(self, file: WorkflowFile) -> frozenset[str] | None:
+        """Return the paths that the workflow in *file* takes its texts from, or `None` where it cannot be read."""
+        if file not in self._known:
+            try:
+                self._known[file] = frozenset(folder.read(file).files)
+            except DocumentError:
+                self._known[file] = None
+        return self._known[file]
+
+
+def findings(file: WorkflowFile, loaded: Loaded, told: Told) -> list[Finding]:
     """Return what is wrong around the workflow in *file*; of the card only for the entry workflow."""
-    found = list(_leftover(file, loaded))
+    found = list(_leftover(file, loaded, told))
     if "/" in file.address:
         return found
     found += _unread(file)
@@ -100,6 +116,7 @@ def _commands(file: WorkflowFile, definition: Definition, text: str) -> Iterator
         if each.address not in own:
             own[each.address] = _definition(each)
     lines = list(_shown(text))
+    guesses = Guesses()
     starting = [words for _, words in lines if words[2] == file.address]
     if not starting:
         near = next((line for line, words in lines if near_names(words[2], [file.address])), 1)
@@ -112,10 +129,10 @@ def _commands(file: WorkflowFile, definition: Definition, text: str) -> Iterator
     for line, words in lines:
         address = words[2]
         if address.partition("/")[0] == file.address and address not in own:
-            hint = did_you_mean(address, own, f"it has {listed(own)}")
+            hint = guesses.did_you_mean(address, own, f"it has {listed(own)}")
             yield Finding("FR169", "warning", f"there is no workflow `{address}`", hint, f"{CARD}:{line}")
         elif address in own:
-            for what, hint in _wrong(words, own[address]):
+            for what, hint in _wrong(words, own[address], guesses):
                 yield Finding("FR169", "warning", what, hint, f"{CARD}:{line}")
 
 
@@ -149,11 +166,13 @@ def _complete(words: list[str], definition: Definition) -> bool:
     return all(not arg.required or name in _given(words) for name, arg in definition.params.items())
 
 
-def _wrong(words: list[str], definition: Definition) -> Iterator[tuple[str, str]]:
+def _wrong(words: list[str], definition: Definition, guesses: Guesses) -> Iterator[tuple[str, str]]:
     for name, value in _given(words).items():
         arg = definition.params.get(name)
         if arg is None:
-            hint = did_you_mean(name, definition.params, f"it takes {listed(definition.params) or 'none'}")
+            hint = guesses.did_you_mean(
+                name, definition.params, f"it takes {listed(definition.params) or 'none'}"
+            )
             yield f"`{definition.name}` takes no parameter `{name}`", hint
         elif not _OPEN_VALUE.search(value):
             try:
@@ -164,11 +183,12 @@ def _wrong(words: list[str], definition: Definition) -> Iterator[tuple[str, str]
 
 def _table(definition: Definition, text: str) -> Iterator[Finding]:
     """Judge the table between the marks ``flow:steps``, row by row, where there is one."""
-    table = _TABLE.search(text)
-    if table is None:
+    above, _, rest = text.partition(_TABLE[0])
+    table, closed, _ = rest.partition(_TABLE[1])
+    if not closed:
         return
-    first = text.count("\n", 0, table.start(1)) + 1
-    written = enumerate(table.group(1).splitlines(), start=first)
+    first = above.count("\n") + 2
+    written = enumerate(table.splitlines(), start=first)
     rows = [(number, _cells(line)) for number, line in written if line.startswith("|")]
     at = f"{CARD}:{first - 1}"
     head, rows = rows[0][1] if rows else [], rows[2:]
@@ -228,27 +248,25 @@ def _unread(file: WorkflowFile) -> Iterator[Finding]:
             yield Finding("FR174", "warning", what, hint, f"workflows/{name}:1")
 
 
-def _leftover(file: WorkflowFile, loaded: Loaded) -> Iterator[Finding]:
+def _leftover(file: WorkflowFile, loaded: Loaded, told: Told) -> Iterator[Finding]:
     """Judge the texts in the workflow's own folder that none of the skill's workflows tells."""
     if file.is_python:
         return
-    told = {*loaded.files}
-    for each in workflows(Found(file.address.partition("/")[0], file.folder, "path")):
-        if each.address != file.address and not each.is_python:
-            try:
-                told |= folder.read(each).files.keys()
-            except DocumentError:
-                return
     place = os.path.join(file.folder, *file.text_folder.split("/"))
     try:
         names = sorted(os.listdir(place))
     except OSError:
         return
-    for name in names:
-        path = f"{file.text_folder}/{name}"
-        if name.endswith(".md") and path not in told:
-            silent = {
-                f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions
-            }
-            hint = did_you_mean(path, silent - told, "name it after its step, or take it away")
-            yield Finding("FR171", "warning", "no step tells this text", hint, f"{path}:1")
+    paths = (f"{file.text_folder}/{name}" for name in names if name.endswith(".md"))
+    left = dict.fromkeys(path for path in paths if path not in loaded.files)
+    for each in workflows(Found(file.address.partition("/")[0], file.folder, "path")) if left else ():
+        if each.address != file.address and not each.is_python:
+            others = told.by(each)
+            if others is None:
+                return
+            left = dict.fromkeys(path for path in left if path not in others)
+    silent = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions}
+    guesses = Guesses()
+    for path in left:
+        hint = guesses.did_you_mean(path, silent, "name it after its step, or take it away")
+        yield Finding("FR171", "warning", "no step tells this text", hint, f"{path}:1")

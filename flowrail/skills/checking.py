@@ -33,10 +33,13 @@ def check(
 
     *problems* tells what is wrong with the fences of a text; without it they are not looked at.
     """
+    told = cards.Told()
     bare = [target for target in targets if _is_card_only(os.path.join(cwd, target))]
     others = [target for target in targets if target not in bare]
     reports = (
-        [_checked(file, roots, problems) for file in files(others, roots, cwd)] if others or not bare else []
+        [_checked(file, roots, problems, told) for file in files(others, roots, cwd)]
+        if others or not bare
+        else []
     )
     for target in bare:
         path = os.path.normpath(os.path.join(cwd, target))
@@ -122,10 +125,12 @@ def _file(path: str) -> folder.WorkflowFile:
     )
 
 
-def _checked(file: folder.WorkflowFile, roots: Sequence[Root], problems: Problems | None) -> Checked:
+def _checked(
+    file: folder.WorkflowFile, roots: Sequence[Root], problems: Problems | None, told: cards.Told
+) -> Checked:
     try:
         loaded = folder.read(file)
-        beside = (*references.findings(file, loaded, roots, problems), *cards.findings(file, loaded))
+        beside = (*references.findings(file, loaded, roots, problems), *cards.findings(file, loaded, told))
         findings = tuple(applied((*loaded.findings, *loaded.advice(), *beside), loaded.exceptions))
     except DocumentError as error:
         place = error.place.removeprefix(

@@ -29,7 +29,7 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+)
 class Copy(NamedTuple):
     """A folder that stands in front of a bundled skill: its files, and where they are not as shipped."""
 
-    contents: Mapping[str, bytes]
+    content: trust.Snapshot
     changes: tuple[str, ...]
     installed: str | None
     """The version of flowrail that wrote it, where it is still as the list in it says; anybody can write one."""
@@ -66,7 +66,7 @@ def of_bundled(found: Found) -> Copy | None:
     manifest = read_manifest(found.folder)
     untouched = manifest is not None and manifest.files == now
     return Copy(
-        mine.contents,
+        mine,
         tuple(_changes(theirs, now)),
         (manifest.version or None) if manifest and untouched else None,
     )

@@ -237,9 +237,12 @@ def _allowed(found: Found, file: folder.WorkflowFile, state: str) -> Mapping[str
         return None
     copy = copies.of_bundled(found)
     if copy is not None and copy.same:
-        return copy.contents
+        return copy.content.contents
     why, instead = _why_not(found, copy)
-    return trust.require(found.folder, state, skill=found.name, why=why, instead=instead, root=root).contents
+    now = None if copy is None else copy.content
+    return trust.require(
+        found.folder, state, skill=found.name, why=why, instead=instead, root=root, now=now
+    ).contents
 
 
 def _why_not(found: Found, copy: copies.Copy | None) -> tuple[str, str]:

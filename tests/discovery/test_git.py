@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.skills import git, repository
 
-from flowrail.discovery.git import AskGit
+from flowrail.discovery.git import LIMIT, AskGit
 
 
 class FakeGit:
@@ -47,7 +47,7 @@ def test_an_entry_of_the_index_that_is_a_submodule_says_yes() -> None:
     assert fake.command[-1] == "libs/inner"
     assert "GIT_DIR" not in fake.env
     assert fake.env["PATH"] == "/bin"
-    assert fake.timeout == 5.0
+    assert fake.timeout == LIMIT
 
 
 def test_anything_else_in_the_index_says_no() -> None:
@@ -60,7 +60,7 @@ def test_a_git_that_is_too_slow_missing_or_unwilling_is_told() -> None:
     missing = AskGit({}, run=FakeGit(FileNotFoundError(2, "No such file or directory")))
     unwilling = AskGit({}, run=FakeGit(done(stderr=b"fatal: dubious ownership\n", status=128)))
 
-    assert slow("/o/i", "/o") == (False, "git did not answer within 5 seconds")
+    assert slow("/o/i", "/o") == (False, "git did not answer within 0.9 seconds")
     assert missing("/o/i", "/o") == (False, "git cannot be started: No such file or directory")
     assert unwilling("/o/i", "/o") == (False, "git refused: fatal: dubious ownership")
 

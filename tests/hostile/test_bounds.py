@@ -46,6 +46,8 @@ def text(path: str, content: str) -> Callable[[Path], object]:
     return lambda folder: (folder / path).write_text(content)
 
 
+INNER_KEYS = "".join(f"  k{n}: [a, b,\n" for n in range(480))
+BROKEN_KEYS = "---\nname: evil\n" + "".join(f"x{n}:\n{INNER_KEYS}" for n in range(8)) + "---\n"
 CHOICES = (
     f"name: evil\nparams: {{a: {{default: c1, choices: [{', '.join(f'c{n}' for n in range(9_900))}]}}}}\n"
     "steps: [{id: a, title: A, actions: [x], next: {ok: null}, rules: ["
@@ -91,6 +93,7 @@ HEAVY: dict[str, Callable[[Path], object]] = {
     "YAML nested": text("workflow.yaml", "[" * 999_000),
     "YAML of a long text": text("workflow.yaml", "a: " + "b " * 499_000),
     "a card of keys": text("SKILL.md", "---\n" + "a: b\n" * 13_000),
+    "a card of broken keys": text("SKILL.md", BROKEN_KEYS),
     "YAML of values": text("workflow.yaml", "steps: [" + "ab," * 19_900 + "]\n"),
     "YAML of steps": text("workflow.yaml", "steps:\n" + "  - {}\n" * 9_900),
     "YAML of choices and what is never one": text("workflow.yaml", CHOICES),

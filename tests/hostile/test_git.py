@@ -100,3 +100,15 @@ def test_git_is_not_asked_where_it_would_wait_for_a_pipe(name: str, tmp_path: Pa
         answer = AskGit(dict(os.environ))(str(outer / "inner"), str(outer))
 
     assert answer == (False, f"git is not asked: {outer}/.git/{name} is no plain file")
+
+
+def test_git_is_not_waited_for_where_its_configuration_names_a_pipe(tmp_path: Path) -> None:
+    outer = repository(tmp_path / "outer")
+    os.mkfifo(outer / "pipe")
+    with (outer / ".git" / "config").open("a") as config:
+        config.write(f"[include]\n\tpath = {outer}/pipe\n")
+
+    with in_time("git is asked", 3):
+        answer = AskGit(dict(os.environ))(str(outer / "inner"), str(outer))
+
+    assert answer == (False, "git did not answer within 0.9 seconds")

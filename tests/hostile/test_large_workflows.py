@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FrameType
 
 import pytest
-from support.sandbox import flow, put_skill
+from support.judge import in_time
+from support.sandbox import SMALL, allow, flow, project_skills, put_skill, refused
 
+from flowrail import trust
+from flowrail.errors import TrustError
 from flowrail.machines import checks_tries
 from flowrail.machines.document import _united
 from flowrail.machines.params import LARGEST_LEAST, Arg
@@ -78,13 +82,13 @@ GROWING: list[tuple[Callable[[int], str], str]] = [
 ]
 
 
-def calls_of(action: Callable[[], object]) -> int:
-    """Return how many functions are called by *action*, in Python and below it."""
+def calls_of(action: Callable[[], object], name: str = "") -> int:
+    """Return how many functions are called by *action*, in Python and below it; of that *name*, where one is given."""
     count = 0
 
-    def counted(_frame: FrameType, event: str, _arg: object) -> None:
+    def counted(frame: FrameType, event: str, _arg: object) -> None:
         nonlocal count
-        count += event in {"call", "c_call"}
+        count += frame.f_code.co_name == name and event == "call" if name else event in {"call", "c_call"}
 
     before = sys.getprofile()
     sys.setprofile(counted)
@@ -232,3 +236,87 @@ def test_texts_that_are_told_again_and_again_are_bounded_together() -> None:
     assert {each["code"] for each in findings} == {"FR125"}
     assert len(findings) == 7
     assert [each["code"] for each in quoted] == ["FR127"]
+
+
+def many_workflows(name: str, count: int) -> Path:
+    texts = {f"workflows/w{n}.yaml": SMALL.replace("NAME", f"NAME/w{n}") for n in range(count)}
+    return put_skill(name, texts={**texts, **{f"steps/w{n}/left.md": "x" for n in range(count)}})
+
+
+def test_workflows_that_stand_beside_each_other_are_read_once_more_and_not_each_for_each() -> None:
+    few, many = many_workflows("few", 6), many_workflows("many", 12)
+
+    read = [calls_of(partial(checking.check, [str(each)], [], "."), "_read_yaml") for each in (few, many)]
+
+    assert read == [3 * 7 - 1, 3 * 13 - 1]
+
+
+def test_a_card_of_blanks_is_read_once() -> None:
+    folder = put_skill("evil")
+    blanks = f"```\nflow step {' ' * 60_000}x\n```\n"
+    (folder / "SKILL.md").write_text(
+        (folder / "SKILL.md").read_text() + blanks + "<!-- flow:steps -->\n" * 100
+    )
+
+    with in_time("a card is read", 4):
+        assert flow("check", "evil").status == 0
+
+
+def test_a_folder_where_the_python_should_be_is_a_refusal() -> None:
+    for name in ("python", "yaml"):
+        folder = put_skill(name, file="other")
+        inside = folder / ("workflow.py" if name == "python" else "workflow.yaml")
+        inside.mkdir()
+        (inside / "x").write_text("x")
+    allow("python")
+
+    refusals = [refused("step", name) for name in ("python", "yaml")]
+    checked = flow("check", "python", "--json").data["findings"]
+
+    assert [status for status, _ in refusals] == [2, 2]
+    assert [error["code"] for _, error in refusals] == ["DOCUMENT", "FILE_NOT_REGULAR"]
+    assert [each["code"] for each in checked] == ["FR100"]
+
+
+def test_folders_count_among_the_files_that_can_be_vouched_for(tmp_path: Path) -> None:
+    for n in range(50):
+        (tmp_path / "/".join(f"{n}-{m}" for m in range(45))).mkdir(parents=True)
+
+    with pytest.raises(TrustError, match="holds more than 2000 files and folders"):
+        trust.snapshot(str(tmp_path))
+
+
+def test_python_is_looked_into_as_far_as_it_is_little_together() -> None:
+    python = {f"p{n}.py": f"import socket\nx = '{'a' * 100_000}'\n" for n in range(7)}
+    put_skill("evil", 'WORKFLOW = ""\n', file="workflow.py", texts=python)
+
+    told = flow("trust", "evil", "--digest", "0").out
+
+    assert told.count("is too large to look into") == 3
+    assert "imports socket" in told
+
+
+def test_a_skill_in_front_of_a_bundled_one_is_read_once_to_be_allowed() -> None:
+    name = "decision-critic"
+    put_skill(name)
+    allow(name)
+
+    read = calls_of(lambda: flow("step", name, "--json"), "snapshot")
+
+    assert (project_skills() / name).is_dir()
+    assert read == 2, "its folder, and that of the bundled one"
+
+
+def test_a_picture_with_too_many_bends_is_refused_with_another_format() -> None:
+    ways = "".join(
+        f"  - {{id: s{n}, title: A, actions: [x], next: {{ok: s{n + 1}, fail: s300}}}}\n" for n in range(300)
+    )
+    put_skill(
+        "evil", f"name: NAME\nsteps:\n{ways}  - {{id: s300, title: Z, actions: [x], next: {{ok: null}}}}\n"
+    )
+
+    for form in ("svg", "png", "html"):
+        ran = flow("diagram", "evil", "--format", form)
+        assert (ran.status, "[PICTURE_TOO_LARGE]" in ran.err) == (2, True)
+        assert "--format mermaid" in ran.err
+    assert flow("diagram", "evil", "--format", "mermaid").status == 0
