@@ -502,7 +502,7 @@ def test_a_session_that_was_taken_up_elsewhere_discovers_again(session: str, clo
     told("discover", "--session", session)
     moment = (SOON + timedelta(minutes=1)).isoformat() if at == "later" else at
     with Here().store.change(session) as change:
-        change.commit(change.kept.session, kind="rewind", at=moment, by="me")
+        change.commit(change.kept.session, kind="rewind", at=moment, by="me", note={"from": 0, "to": 0})
     clock(2)
 
     assert told("discover", "--session", session)["cache"]["reason"] == "the session was resumed"
