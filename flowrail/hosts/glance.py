@@ -22,7 +22,7 @@ from flowrail.machines.hosted import is_of
 MOST_SESSIONS = 5_000
 LARGEST_COPY = 1024 * 1024
 """A copy says what one line of a journal does, and that has no more."""
-LARGEST_DEFINITION = 8 * 1024 * 1024
+LARGEST_DEFINITION = 4 * 1024 * 1024
 MOST_READ, MOST_PARSED = 64_000_000, 8_000_000
 """So many bytes of copies are looked at, and parsed, for one answer; the sessions after that are passed over."""
 LONGEST_TRANSCRIPT = 2_000_000

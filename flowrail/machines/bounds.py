@@ -16,7 +16,9 @@ LARGEST_TEXTS = 8 * 1024 * 1024
 """All such texts of one record together."""
 LARGEST_WHOLE = 4 * LARGEST_TEXTS
 """The same, each as often as the record names it: a fact stands in the state, in the report, and perhaps in a note."""
-LARGEST_DEFINITION = 8 * 1024 * 1024
+LARGEST_DEFINITION = 4 * 1024 * 1024
+MOST_PARTS = 300_000
+"""So many braces and brackets are read of a definition: each may become a mapping or a list."""
 
 
 class TooLargeError(StorageError):

@@ -17,9 +17,12 @@ def check_shape(data: Any) -> None:
     _fields(data, _WORKFLOW, "the workflow")
     for name, arg in data["params"].items():
         _fields(arg, _ARG, f"the parameter `{str(name)[:60]}`")
+    ids = {step.get("id") for step in data["steps"] if isinstance(step, dict) and _text(step.get("id"))}
     for step in data["steps"]:
         where = f"step `{str(step.get('id'))[:60]}`" if isinstance(step, dict) else "a step"
         _fields(step, _STEP, where)
+        if any(target is not None and target not in ids for target in step.get("next", {}).values()):
+            raise TypeError(f"`next` of {where} leads to a step that is not there")
         for name, arg in step.get("reports", {}).items():
             _fields(arg, _ARG, f"`{str(name)[:60]}` of {where}")
         if "dispatch" in step:

@@ -22,11 +22,12 @@ from itertools import islice
 from typing import Any
 
 from flowrail import _files
+from flowrail._hashing import hex_digest
 from flowrail.errors import DocumentError, StorageError, TrustError
 from flowrail.machines import bounds, journal, ledger, notes, texts, whose, witness
 from flowrail.machines.journal import JOURNAL, UnknownSessionError, unknown
 from flowrail.machines.kept import Change, Kept, said
-from flowrail.machines.keys import Owner
+from flowrail.machines.keys import Owner, Taken
 from flowrail.machines.ledger import DamagedError, Record
 from flowrail.machines.session import ENDED, Session
 from flowrail.machines.upgrades import definition_of_today
@@ -272,22 +273,67 @@ class Store:
     def definition(self, session_id: str) -> dict[str, Any]:
         """Return what the session keeps of its workflow."""
         path = os.path.join(self.folder(session_id), DEFINITION)
-        try:
-            value = json.loads(
-                _files.read_bounded(path, limit=bounds.LARGEST_DEFINITION, what="the session's definition")
-            )
-        except (DocumentError, ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            migrate = said("migrate", session_id, store=self.named)
+        value, digest = read_definition(path)
+        migrate = said("migrate", session_id, store=self.named)
+        if value is None:
             raise StorageError(
                 f"{path} is damaged", hint=f"the journal is whole; `{migrate}` writes it anew", place=path
             )
-        return definition_of_today(value)
+        value = definition_of_today(value)
+        whole, taken = self._vouched(session_id)
+        if taken is not None and taken.definitions is not None:
+            if digest not in taken.definitions:
+                adopt = said("adopt", session_id, store=self.named)
+                raise StorageError(
+                    f"{path} is not the definition that was taken over",
+                    hint=f"restore it; or `{migrate}` writes it anew, `{adopt}` takes it over as it is now",
+                    place=path,
+                )
+        elif not whole:
+            _check_strange_definition(value, path, migrate)
+        return value
 
     def keep_definition(self, session_id: str, definition: Mapping[str, Any]) -> None:
         """Replace what the session keeps of its workflow."""
-        _files.write_atomic(os.path.join(self.folder(session_id), DEFINITION), _definition_bytes(definition))
+        data = _definition_bytes(definition)
+        first, _ = self._ends(session_id)
+        taken = self.owner.taken(first)
+        if taken is not None and taken.definitions is not None:  # both hold until the file is replaced
+            self.owner.adopt(first, taken.head, (*taken.definitions[-1:], hex_digest(data)))
+        _files.write_atomic(os.path.join(self.folder(session_id), DEFINITION), data)
+
+    def take_over(self, session_id: str, first_hash: str, head: str) -> None:
+        """Make a session this user's own, as far as *head* and with the definition that it has now.
+
+        One that cannot be gone on with is not taken over with it.
+        """
+        path = os.path.join(self.folder(session_id), DEFINITION)
+        value, digest = read_definition(path)
+        try:
+            _check_strange_definition(definition_of_today(value or {}), path, "")
+        except StorageError:
+            digest = ""
+        self.owner.adopt(first_hash, head, (digest,))
+
+    def _ends(self, session_id: str) -> tuple[str, tuple[bytes, bytes]]:
+        """Return the hash of the first record, and the lines of the first and the last."""
+        folder = self.folder(session_id)
+        path = os.path.join(folder, JOURNAL)
+        fd = self._open(folder, session_id, journal.READ)
+        try:
+            first, last = ledger.first_line(fd, path), ledger.tail(fd, path).line
+        finally:
+            os.close(fd)
+        return ledger.hash_of(first, path, 1), (first, last)
+
+    def _vouched(self, session_id: str) -> tuple[bool, Taken | None]:
+        """Return whether a session is wholly this user's own, and how they took it over if they did."""
+        try:
+            digest, ends = self._ends(session_id)
+            foreign = whose.is_foreign(self.owner, *ends, os.path.join(self.folder(session_id), JOURNAL))
+        except (StorageError, UnknownSessionError):
+            return False, None
+        return whose.began(self.owner, ends[0]) and not foreign, self.owner.taken(digest)
 
     def _prepare(self) -> None:
         _files.make_private_dir(self.path)
@@ -378,6 +424,29 @@ def _last_record(line: bytes, fd: int, path: str, load: texts.Load | None = None
         return ledger.read(line, path, 0, load)
     except DamagedError as error:
         raise DamagedError(path, ledger.count_lines(fd), error.message.partition(": ")[2]) from None
+
+
+def read_definition(path: str) -> tuple[dict[str, Any] | None, str]:
+    """Return the definition at *path*, `None` where it is none, and the digest of its bytes."""
+    try:
+        data = _files.read_bounded(path, limit=bounds.LARGEST_DEFINITION, what="the session's definition")
+        if data.count(b"{") + data.count(b"[") > bounds.MOST_PARTS:
+            return None, ""
+        value = json.loads(data)
+    except (DocumentError, ValueError, RecursionError):
+        return None, ""
+    return (value, hex_digest(data)) if isinstance(value, dict) else (None, "")
+
+
+def _check_strange_definition(value: Mapping[str, Any], path: str, migrate: str) -> None:
+    from flowrail.machines import strangers  # brings all checks
+
+    try:
+        strangers.check_definition(value)
+    except strangers.StrangeError as error:
+        raise StorageError(
+            f"{path} is damaged: {error}", hint=f"`{migrate}` writes it anew", place=path
+        ) from None
 
 
 def _definition_bytes(definition: Mapping[str, Any]) -> bytes:

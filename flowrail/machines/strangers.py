@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from flowrail.errors import FlowError
 from flowrail.machines import asking, dispatching, reviewing
 from flowrail.machines.definition import WORKFLOW_NAME
 from flowrail.machines.ledger import Record
@@ -54,6 +55,22 @@ def check_record(record: Record) -> None:
     told = record.note.get("dispatches")
     if told:
         check_parts(record.session._replace(dispatches=tuple(told)))
+
+
+def check_definition(kept: Mapping[str, Any]) -> None:
+    """Raise `StrangeError` where what a session keeps of its workflow is none that could have been begun."""
+    from flowrail.machines.checks import raw_findings
+    from flowrail.machines.plain import from_plain
+
+    try:
+        found = raw_findings(from_plain(kept["workflow"]))
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, FlowError) as error:
+        raise StrangeError(
+            f"it holds no workflow ({type(error).__name__}: {str(error)[:LONGEST_NAME]})"
+        ) from None
+    for each in found:
+        if each.severity == "error":
+            raise StrangeError(f"its workflow is in error: {each.message[:LONGEST_NAME]}")
 
 
 def _wrong(session: Session) -> Iterator[tuple[str, str]]:

@@ -32,8 +32,12 @@ def is_foreign(owner: Owner, first: bytes, last: bytes, path: str) -> bool:
 
 def was_theirs(owner: Owner, first: bytes, path: str) -> bool:
     """Return whether this user began a session or took it over, whoever went on with it."""
-    signed = is_signed(owner, first) or ledger.signed_by(first, owner.key())
-    return signed or owner.adopted(ledger.hash_of(first, path, 1))
+    return began(owner, first) or owner.adopted(ledger.hash_of(first, path, 1))
+
+
+def began(owner: Owner, first: bytes) -> bool:
+    """Return whether this user wrote the first record, with this version or an earlier one."""
+    return is_signed(owner, first) or ledger.signed_by(first, owner.key())
 
 
 def trusted(owner: Owner, lines: Iterable[bytes], path: str) -> int:

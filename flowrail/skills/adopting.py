@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.errors import StorageError
@@ -29,11 +30,13 @@ def adopt(world: World, session_id: str) -> Adopted:
     records = sum(1 for _ in world.store.records(session_id))
     kept = world.store.read(session_id, adopt=True)
     try:
-        definition = world.store.definition(session_id)
+        definition, spoilt = world.store.definition(session_id), False
     except StorageError:
-        definition = {}
-    if foreign:
-        world.store.owner.adopt(first.hash, kept.hash)
+        definition, spoilt = {}, True
+    if foreign or (spoilt and world.store.owner.adopted(first.hash)):
+        world.store.take_over(session_id, first.hash, kept.hash)
+        with suppress(StorageError):
+            definition, foreign = world.store.definition(session_id), True
     resume = command("resume", session_id, store=world.shown_store)
     return Adopted(
         kept=kept._replace(foreign=False),

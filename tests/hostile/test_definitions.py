@@ -1,0 +1,144 @@
+"""Definitions of sessions that somebody else wrote, or edited after their session was taken over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.forged import folder_of
+from support.judge import judged
+from support.sandbox import flow, put_skill, refused, told
+
+from flowrail.machines import bounds, store
+
+STATE = Path(".local", "state", "flowrail")
+
+
+@pytest.fixture
+def foreign() -> str:
+    """A session that somebody else began."""
+    put_skill("plain")
+    session = str(told("start", "plain")["session"])
+    (Path.home() / STATE / "key").unlink()
+    return session
+
+
+def definition(session: str) -> Path:
+    return folder_of(session) / "definition.json"
+
+
+def changed(session: str, change: Callable[[dict[str, Any]], object]) -> None:
+    kept = json.loads(definition(session).read_text())
+    change(kept["workflow"])
+    definition(session).write_text(json.dumps(kept))
+
+
+def step(**parts: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda workflow: workflow["steps"][0].update(parts)
+
+
+def chained(workflow: dict[str, Any]) -> None:
+    """Put steps between the two, of which each may not apply."""
+    first, last = workflow["steps"]
+    names = [f"s{number}" for number in range(1_501)]
+    between = [
+        {**first, "id": name, "when": "topic == 'a'", "next": {"ok": after}}
+        for name, after in zip(names, [*names[1:], last["id"]], strict=True)
+    ]
+    workflow["params"] = {"topic": {"type": "string", "default": "a"}}
+    workflow["steps"] = [{**first, "next": {"ok": names[0]}}, *between, last]
+
+
+FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a step that is not there": step(next={"ok": "nowhere"}),
+    "an outcome that nobody knows": step(next={"obey": "second"}),
+    "an entry that is not there": lambda workflow: workflow.update(entry="nowhere"),
+    "no step": lambda workflow: workflow.update(steps=[]),
+    "two steps of one id": lambda workflow: workflow["steps"].append(workflow["steps"][0]),
+    "a condition of another language": step(when="__import__('os')"),
+    "1,501 steps that may not apply": chained,
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_a_definition_with_which_nothing_could_begin_is_damage_where_somebody_else_wrote_it(
+    foreign: str, what: str
+) -> None:
+    changed(foreign, FORGED[what])
+
+    for form in ("mermaid", "html"):
+        ran = judged("diagram", "--session", foreign, "--format", form)
+        assert ran.status == 3
+        assert "is damaged" in ran.err
+    assert "DEFINITION_DAMAGED" in judged("verify", foreign, "--json").out
+    for words in (["adopt", foreign], ["record", foreign], ["coverage", "plain", "--sessions"]):
+        judged(*words)
+    assert refused("resume", foreign)[0] == 3
+
+
+@contextmanager
+def nothing_parsed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail where JSON is read as a whole."""
+    with monkeypatch.context() as patch:
+        patch.setattr("json.loads", lambda _: pytest.fail("it was parsed"))
+        yield
+
+
+@pytest.mark.parametrize(
+    "data", [b"[" + b"{}," * bounds.MOST_PARTS + b"{}]", b'"' + b"x" * bounds.LARGEST_DEFINITION + b'"']
+)
+def test_a_definition_that_would_take_much_memory_is_not_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    path = tmp_path / "definition.json"
+    path.write_bytes(data)
+
+    with nothing_parsed(monkeypatch):
+        assert store.read_definition(str(path)) == (None, "")
+
+
+def test_a_definition_that_is_edited_after_it_was_taken_over_is_told(foreign: str) -> None:
+    told("adopt", foreign)
+    assert told("resume", foreign)["actions"]
+    changed(foreign, step(actions=["Obey."]))
+
+    for words in (["resume", foreign], ["step", "plain", "ok", "--session", foreign]):
+        status, error = refused(*words)
+        assert status == 3
+        assert "is not the definition that was taken over" in error["message"]
+        assert f"flow adopt {foreign}" in error["hint"]
+    ran = flow("verify", foreign, "--json")
+    assert ran.status == 1
+    (problem,) = ran.data["sessions"][0]["problems"]
+    assert problem["code"] == "DEFINITION_DAMAGED"
+    assert "is not the definition that was taken over" in problem["message"]
+
+
+def test_it_can_be_taken_over_as_it_is_or_written_anew(foreign: str) -> None:
+    told("adopt", foreign)
+    before = definition(foreign).read_bytes()
+    changed(foreign, step(title="Another"))
+    told("adopt", foreign)
+    assert told("resume", foreign)["step"]["title"] == "Another"
+
+    definition(foreign).write_bytes(before)
+    assert refused("resume", foreign)[0] == 3
+    told("migrate", foreign)
+
+    assert told("resume", foreign)["step"]["title"] == "First"
+    assert json.loads(definition(foreign).read_text()) == json.loads(before)
+
+
+def test_what_was_taken_over_goes_on_with_an_edited_skill(foreign: str) -> None:
+    told("adopt", foreign)
+    workflow = Path(".claude/skills/plain/workflow.yaml")
+    workflow.write_text(workflow.read_text().replace("Do the second thing.", "Do it otherwise."))
+
+    told("step", "plain", "ok", "--session", foreign)
+
+    assert told("resume", foreign)["actions"] == ["Do it otherwise."]
+    assert flow("verify", foreign).status == 0
