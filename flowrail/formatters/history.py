@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flowrail.formatters.data import plain
@@ -12,13 +12,12 @@ from flowrail.machines.texts import MARK
 from flowrail.machines.wording import shortened
 
 
-def items(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return one item a record: what was reported of which step, where it led, how long it took."""
-    found: list[dict[str, Any]] = []
+def items(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+    """Yield one item a record: what was reported of which step, where it led, how long it took."""
     since = ""
     for record in records:
         move = record.session.last if record.kind == "move" else None
-        found.append(
+        yield (
             {
                 "seq": record.seq,
                 "kind": record.kind,
@@ -39,10 +38,9 @@ def items(records: Sequence[Record]) -> list[dict[str, Any]]:
             }
         )
         since = record.at if not record.seq or record.kind in {"move", "rewind"} else since
-    return found
 
 
-def render(records: Sequence[Record]) -> str:
+def render(records: Iterable[Record]) -> str:
     """Return the same as a table."""
     rows = [
         [

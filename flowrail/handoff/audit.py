@@ -25,6 +25,7 @@ from flowrail.handoff.record import (
 from flowrail.handoff.telling import plain
 from flowrail.machines.journal import UnknownSessionError
 from flowrail.machines.ledger import Record
+from flowrail.machines.session import Session
 from flowrail.machines.store import Store
 
 EVENTS = {
@@ -98,12 +99,14 @@ def report(
     ]
     named = [each for each in store.ids() if wanted in {None, each}]
     sessions = (
-        [
-            _session(records, theirs=kept.foreign)
-            for kept, records in _read(
-                named, lambda each: (store.read(each, adopt=True), list(store.records(each))), broken, wanted
+        list(
+            _read(
+                named,
+                lambda each: _session(store.records(each), theirs=store.read(each, adopt=True).foreign),
+                broken,
+                wanted,
             )
-        ]
+        )
         if with_sessions
         else []
     )
@@ -172,9 +175,29 @@ def _handoff(entries: list[Entry], *, theirs: bool) -> dict[str, Any]:
     }
 
 
-def _session(records: list[Record], *, theirs: bool) -> dict[str, Any]:
-    last = records[-1].session
-    stamps = [moment(each.at) for each in records]
+def _session(records: Iterable[Record], *, theirs: bool) -> dict[str, Any]:
+    """Return what the records of a session tell, one of them held at a time; nothing where there are none."""
+    events: list[dict[str, Any]] = []
+    stamps: list[datetime | None] = []
+    last: Session | None = None
+    for each in records:
+        last, stamp = each.session, moment(each.at)
+        move = last.last if each.kind == "move" else None
+        events.append(
+            {
+                "at": each.at,
+                "by": each.by,
+                "kind": each.kind,
+                "step": move.step if move else last.step,
+                "outcome": move.outcome if move else None,
+                "to": last.step,
+                "seconds": _seconds(stamps[-1] if stamps else stamp, stamp),
+                "hash": each.hash,
+            }
+        )
+        stamps.append(stamp)
+    if last is None:
+        return {}
     return {
         "session": last.id,
         "skill": last.skill,
@@ -183,24 +206,10 @@ def _session(records: list[Record], *, theirs: bool) -> dict[str, Any]:
         "trace_id": last.received.get("trace_id"),
         "handoff": last.received.get("handoff"),
         "foreign": theirs,
-        "started_at": records[0].at,
-        "ended_at": records[-1].at,
+        "started_at": events[0]["at"],
+        "ended_at": events[-1]["at"],
         "seconds": _seconds(stamps[0], stamps[-1]),
-        "events": [
-            {
-                "at": each.at,
-                "by": each.by,
-                "kind": each.kind,
-                "step": each.session.last.step
-                if each.kind == "move" and each.session.last
-                else each.session.step,
-                "outcome": each.session.last.outcome if each.kind == "move" and each.session.last else None,
-                "to": each.session.step,
-                "seconds": _seconds(before, stamp),
-                "hash": each.hash,
-            }
-            for each, before, stamp in zip(records, [stamps[0], *stamps[:-1]], stamps, strict=True)
-        ],
+        "events": events,
     }
 
 

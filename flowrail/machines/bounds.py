@@ -7,6 +7,8 @@ from flowrail.errors import StorageError
 LARGEST_STATE = 256 * 1024
 """The state in a record, its long texts aside."""
 LARGEST_LINE = 1024 * 1024
+MOST_NESTED = 70_000
+"""So many lists and mappings a record holds: in memory each takes up to a hundred times its two characters."""
 LARGEST_JOURNAL = 256 * 1024 * 1024
 LAST_ROOM = 2 * LARGEST_LINE
 """What is kept free at the end of a journal for the records that close it."""

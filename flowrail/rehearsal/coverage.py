@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition import Definition, Outcome
+from flowrail.machines.frozen import Frozen
 from flowrail.machines.journal import UnknownSessionError
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
@@ -106,13 +107,29 @@ def histories(store: Store, address: str) -> Iterator[list[Record]]:
         if not session_id.startswith(stem) or len(session_id) != len(stem) + LETTERS:
             continue
         try:
-            records = list(store.records(session_id))
+            records = [_in_short(each) for each in store.records(session_id)]
         except UnknownSessionError:
             continue  # its start was interrupted: it never began
         except FlowError:
             records = []
         if not records or records[0].session.skill == address:
             yield records
+
+
+def _in_short(record: Record) -> Record:
+    """Return a record with what is asked of it here, so that all of a session can be held together."""
+    was, names = record.session, record.note.get("renamed")
+    last = was.last._replace(facts=Frozen(), said=()) if was.last is not None else None
+    session = Session(
+        was.id,
+        was.skill,
+        was.step,
+        status=was.status,
+        revision=was.revision,
+        moved_at=was.moved_at,
+        last=last,
+    )
+    return record._replace(session=session, note={"renamed": names} if record.kind == "migrate" else {})
 
 
 def as_data(workflow: Definition, covered: Coverage, life: Life | None = None) -> dict[str, Any]:

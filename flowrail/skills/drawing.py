@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from flowrail.discovery.locations import Root
@@ -20,13 +20,13 @@ MOST = 60
 
 
 class Subject(NamedTuple):
-    """A workflow to draw; ``records`` where it is that of a session, ``computed`` where code was left out.
+    """A workflow to draw; ``records``, read once, where it is that of a session; ``computed`` where code was left out.
 
     ``mistakes`` says how many were found in it: what they are about may be missing in the drawing.
     """
 
     workflow: Definition
-    records: tuple[Record, ...] = ()
+    records: Iterable[Record] = ()
     computed: bool = False
     mistakes: int = 0
 
@@ -56,8 +56,7 @@ def drawable(definition: Definition, findings: Sequence[Finding]) -> tuple[Defin
 
 def of_session(session_id: str, address: str | None, store: Store) -> Subject:
     """Return the workflow that a session keeps, and its records; *address* must be its, where it is given."""
-    records = tuple(store.records(session_id))
-    skill = records[-1].session.skill
+    skill = store.origin(session_id)[0].session.skill
     if address is not None and address != skill:
         raise OtherSkillError(
             f"session `{session_id}` runs `{skill}`, not `{address[:80]}`",
@@ -73,7 +72,7 @@ def of_session(session_id: str, address: str | None, store: Store) -> Subject:
             hint=f"`flow migrate {session_id}` writes it anew",
             session=session_id,
         ) from None
-    return Subject(workflow, records)
+    return Subject(workflow, store.records(session_id))
 
 
 def with_agents(first: Subject, roots: Sequence[Root]) -> list[Subject]:

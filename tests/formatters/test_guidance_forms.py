@@ -279,7 +279,7 @@ def told_history() -> list[Record]:
 
 
 def test_a_history_tells_what_was_reported_where_it_led_and_how_long_it_took() -> None:
-    items = history.items(told_history())
+    items = list(history.items(told_history()))
 
     assert [each["kind"] for each in items] == ["start", "move", "note", "move"]
     assert [each["seconds"] for each in items] == [None, 1.5, None, 5.5]

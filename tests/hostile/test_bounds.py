@@ -9,12 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from support.forged import forged_behind
 from support.handing import forged
 from support.hostile_files import ODD
-from support.sandbox import clean_environment, put_skill
+from support.sandbox import clean_environment, put_skill, told
 
 from flowrail._codec import to_plain
 from flowrail.handoff.record import Handoff
+from flowrail.machines.bounds import MOST_NESTED
 from flowrail.machines.literal import MOST_PIECES
 
 MEASURED = """
@@ -161,3 +163,23 @@ def test_a_journal_of_handoffs_that_somebody_else_wrote_takes_little_memory() ->
         peak, status = measured(words)
         assert peak < MOST, words
         assert status in {0, 1}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("nested", [300_000, MOST_NESTED - 1_000])
+def test_many_records_of_very_many_values_take_little_memory(nested: int) -> None:
+    put_skill("evil")
+    session = str(told("start", "evil")["session"])
+    for _ in range(12):
+        forged_behind(session, kind="handoff", note={"a": [{}] * nested})
+
+    for words in (
+        ["history", "ID"],
+        ["audit"],
+        ["coverage", "evil", "--sessions"],
+        ["diagram", "--session", "ID"],
+        ["verify", "ID"],
+    ):
+        peak, status = measured([each.replace("ID", session) for each in words])
+        assert peak < MOST, words
+        assert status in {0, 1, 3}

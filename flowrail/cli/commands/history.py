@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from flowrail.cli import options, output
@@ -23,23 +25,28 @@ def command(session_id: str, as_json: bool, store: str | None) -> int:
     journal it tells what stands before the damage, and exits 3.
     """
     here = world(store=store)
-    records: list[Record] = []
     damage: StorageError | None = None
-    try:
-        records.extend(here.store.records(session_id))  # what came before a damage stays
-    except StorageError as error:
-        damage = error
-    if damage and not records:
+    revision: int | None = None
+
+    def records() -> Iterator[Record]:
+        nonlocal damage, revision
+        try:
+            for record in here.store.records(session_id):
+                revision = record.session.revision
+                yield record
+        except StorageError as error:  # what came before a damage stays
+            damage = error
+
+    told = list(items(records())) if as_json else render(records())
+    if damage and revision is None:
         raise damage
     if damage:
-        fork = guidance.command(
-            "fork", session_id, "--at", str(records[-1].session.revision), store=here.shown_store
-        )
+        fork = guidance.command("fork", session_id, "--at", str(revision), store=here.shown_store)
         damage.hint = f"{damage.hint}; what is told above can be gone on from: {fork}"
     if as_json:
-        output.data({"steps": items(records), **({"error": output.error_data(damage)} if damage else {})})
+        output.data({"steps": told, **({"error": output.error_data(damage)} if damage else {})})
     else:
-        output.text(render(records))
+        output.text(str(told))
     if not damage:
         return 0
     return damage.exit_status if as_json else output.refuse(damage, as_json=False)
