@@ -7,12 +7,12 @@ and steps that were renamed since stand under the names that they were given.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from flowrail.errors import StorageError
-from flowrail.machines import asking, dispatching, reviewing
+from flowrail.machines import asking, dispatching, ledger, reviewing
 from flowrail.machines.definition import DONE, Definition, Outcome, StepDef
 from flowrail.machines.dispatching import Dispatched
 from flowrail.machines.frozen import Frozen
@@ -22,6 +22,7 @@ from flowrail.machines.plain import from_plain
 from flowrail.machines.session import Session
 from flowrail.machines.store import Store
 from flowrail.machines.strangers import StrangeError, check_record
+from flowrail.machines.texts import loader
 
 MOST_FORKS = 50
 NOT_BACK = ""
@@ -61,14 +62,14 @@ class Script(NamedTuple):
 
 def script(store: Store, session_id: str) -> Script:
     """Return what a session did; refused where its journal cannot be read."""
+    line = _Line(_definition(store, session_id), _renames(store.records(session_id)))
     records = _records(store, session_id)
-    first, last = records[0].session, records[-1].session
-    line = _Line(_definition(store, session_id), _renames(records))
-    began, entry = _begin(store, records[0], line, MOST_FORKS)
-    for before, after in pairwise(records):
-        line.take(before, after)
-    given = _given(line.definition, last)
-    return Script(session_id, first.skill, given, line.today(entry), tuple(line.turns), began)
+    first = last = next(records)
+    began, entry = _begin(store, first, line, MOST_FORKS)
+    for before, last in pairwise(chain([first], records)):
+        line.take(before, last)
+    given = _given(line.definition, last.session)
+    return Script(session_id, first.session.skill, given, line.today(entry), tuple(line.turns), began)
 
 
 class _Line:
@@ -126,11 +127,12 @@ def _begin(store: Store, first: Record, line: _Line, depth: int) -> tuple[str, s
     source, revision = str(first.note["from"]["session"]), int(first.note["from"]["revision"])
     if not depth:
         raise StorageError(f"`{session.id}` is a fork of forks without end", hint="record its source instead")
+    above = _Line(_definition(store, source), _renames(store.records(source)))
     records = _records(store, source)
-    above = _Line(_definition(store, source), _renames(records))
-    began, entry = _begin(store, records[0], above, depth - 1)
-    there = records[0].session.revision == revision
-    for before, after in pairwise(records):
+    start = next(records)
+    began, entry = _begin(store, start, above, depth - 1)
+    there = start.session.revision == revision
+    for before, after in pairwise(chain([start], records)):
         if after.kind == "fork" and after.note.get("into") == session.id:
             break
         if there:
@@ -153,18 +155,23 @@ def _given(definition: Definition, session: Session) -> Mapping[str, Any]:
     }
 
 
-def _records(store: Store, session_id: str) -> list[Record]:
-    found = [store.whole(session_id, each) for each in store.records(session_id)]
-    for each in found:
+def _records(store: Store, session_id: str) -> Iterator[Record]:
+    """Yield the records of a session with their long texts, each text read once; there is at least one."""
+    path = os.path.join(store.folder(session_id), JOURNAL)
+    load = loader(store.folder(session_id))
+    number = 0
+    for number, short in enumerate(store.records(session_id), start=1):
+        record = ledger.whole(short, load, path)
         try:
-            check_record(each)
+            check_record(record)
         except StrangeError as error:
-            path = os.path.join(store.folder(session_id), JOURNAL)
-            raise DamagedError(path, each.seq + 1, f"the record is of another form: {error}") from None
-    return found
+            raise DamagedError(path, number, f"the record is of another form: {error}") from None
+        yield record
+    if not number:
+        raise DamagedError(path, 1, "there is no record")
 
 
-def _renames(records: Sequence[Record]) -> list[Mapping[str, str]]:
+def _renames(records: Iterable[Record]) -> list[Mapping[str, str]]:
     return [names for names in map(_names_in, records) if names]
 
 
