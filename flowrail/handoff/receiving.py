@@ -33,7 +33,7 @@ from flowrail.handoff.problems import (
 )
 from flowrail.handoff.record import ENDED, INVOCATION, ON_ITS_WAY, Handoff
 from flowrail.handoff.record import EXPIRED as EXPIRED_PHASE
-from flowrail.handoff.whereabouts import leave_word, record_of
+from flowrail.handoff.whereabouts import alone, leave_word, record_of
 from flowrail.machines.journal import UnknownSessionError
 
 COPY = "received-payload"
@@ -64,9 +64,11 @@ def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) ->
     """Check the payload, claim it, begin the target's session where it is ours, and acknowledge."""
     path = os.path.abspath(asked.path)
     payload = _read(path, asked)
-    handoffs, handoff_id = record_of(desk, path, payload)
-    if handoff_id is None:
-        handoff_id = on_record(desk, handoffs, path, payload, asked)
+    with alone(desk, payload.digest):
+        handoffs, handoff_id = record_of(desk, path, payload)
+        if handoff_id is None:
+            handoff_id = on_record(desk, handoffs, path, payload, asked)
+        leave_word(desk, payload.digest, handoffs.store)
     with handoffs.change(handoff_id, wait=desk.wait) as change:
         handoff = change.kept.handoff
         _still_open(desk, change)
@@ -75,7 +77,6 @@ def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) ->
         start = ours(payload)
         if start is None and handoff.ours:
             raise _not_in_sight(desk, handoff)
-        leave_word(desk, payload.digest, handoffs.store)
         session = _claimed(desk, change, start)
         if start is not None:
             _begun(desk, change.kept.handoff, payload, session, start)

@@ -1,14 +1,14 @@
 """Where a payload is on record: in the store it was sent from, the receiver's own, and where it was taken before.
 
-A store can be copied, and a payload be carried from one to another. So whoever takes one leaves word in the
-user's state folder of the store that has it on record; what counts is the record there.
+A store can be copied, and a payload be carried from one to another. So whoever is to take one leaves word in
+the user's state folder of the store that has it on record; what counts is the record there.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from flowrail import _files
 from flowrail.discovery.locations import find_project_root
@@ -26,7 +26,8 @@ def record_of(desk: Desk, path: str, payload: Payload) -> tuple[Handoffs, str | 
     """Return where the handoff of that file is on record, and its id there, if it is.
 
     The bytes tell which one it is. Where no record knows them, it is one still open that was sent as that very
-    file. Of records in several stores, one that is over or claimed comes first, then that of its sender.
+    file. Of records in several stores, one that is over or claimed comes first, then that of its sender, then
+    the one that word was left of.
     """
     known: list[tuple[Handoffs, Handoff]] = []
     here: list[tuple[Handoffs, Handoff]] = []
@@ -49,20 +50,32 @@ def record_of(desk: Desk, path: str, payload: Payload) -> tuple[Handoffs, str | 
     return desk.handoffs, None
 
 
+@contextmanager
+def alone(desk: Desk, digest: str) -> Iterator[None]:
+    """Keep other receivers of the payload of that digest waiting, whatever their stores are."""
+    with ExitStack() as held:
+        with suppress(StorageError):  # the records have locks of their own
+            folder = os.path.join(desk.state, WORD)
+            _files.make_private_dir(folder)
+            lock = os.path.join(folder, f".{digest[:2]}.lock")  # a few files, and others seldom wait
+            held.enter_context(_files.locked(lock, wait=desk.wait, what="the payload"))
+        yield
+
+
 def leave_word(desk: Desk, digest: str, store: str) -> None:
-    """Leave word that the payload of that digest is taken by a record of *store*."""
+    """Leave word that the payload of that digest is on record in *store*."""
     with suppress(StorageError):  # the record stands, and is found from most places
         _files.make_private_dir(os.path.join(desk.state, WORD))
         _files.write_atomic(os.path.join(desk.state, WORD, digest), os.fsencode(os.path.abspath(store)))
 
 
 def _stores(desk: Desk, path: str, digest: str) -> Iterator[str]:
-    yield _store_of(path)
-    yield desk.store.path
-    yield os.path.join(find_project_root(desk.project), ".flow")
     with suppress(DocumentError):
         word = os.path.join(desk.state, WORD, digest)
         yield os.fsdecode(_files.read_bounded(word, limit=_LONGEST_PATH, what="the word of a receipt"))
+    yield _store_of(path)
+    yield desk.store.path
+    yield os.path.join(find_project_root(desk.project), ".flow")
 
 
 def _store_of(path: str) -> str:

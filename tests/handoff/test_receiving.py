@@ -492,6 +492,29 @@ def test_a_payload_from_elsewhere_is_received_once_whatever_store_is_named() -> 
     assert not handoffs_folder().exists()
 
 
+@pytest.mark.parametrize("whence", ["elsewhere", "copies"])
+def test_of_eight_receivers_with_a_store_each_one_wins(whence: str) -> None:
+    ours("programming-pm")
+    payloads = [str(arrived("payload", example("3.0"), "json"))] * 8
+    if whence == "copies":
+        sent = Path(send("programming-pm", session())["payload"]).relative_to(Path.cwd())
+        payloads = [
+            str(shutil.copytree(".flow", Path(f"store{each}")) / sent.relative_to(".flow"))
+            for each in range(8)
+        ]
+        shutil.rmtree(".flow")
+
+    def take(number: int) -> Ran:
+        words = ("handoff", "receive", payloads[number], "--store", f"store{number}")
+        return process(*words, "--json", "--wait", "60")
+
+    with ThreadPoolExecutor(8) as pool:
+        every = list(pool.map(take, range(8)))
+
+    assert sorted(each.status for each in every) == [0] + [6] * 7
+    assert {each.error["code"] for each in every if each.status} == {"ALREADY_TAKEN"}
+
+
 def test_what_was_called_off_in_one_store_is_not_received_by_its_copy() -> None:
     ours("digger")
     sent = send("digger", session())
