@@ -11,10 +11,21 @@ from typing import Any
 import pytest
 from support.forged import folder_of
 from support.judge import judged
-from support.sandbox import flow, put_skill, refused, told
+from support.sandbox import flow, home_skills, put_skill, refused, told
 
 from flowrail.machines import bounds, store
+from flowrail.machines.definition import Outcome, StepDef
+from flowrail.machines.plain import to_plain
+from flowrail.machines.strangers import check_definition
+from flowrail.machines.workflow import Workflow
 
+CODED = """\
+from flowrail import Outcome, StepDef, Workflow
+WORKFLOW = Workflow(
+    "coded",
+    StepDef("a", "A", lambda _: ["Do it."], next={Outcome.OK: None}, when=None),
+)
+"""
 STATE = Path(".local", "state", "flowrail")
 
 
@@ -142,3 +153,27 @@ def test_what_was_taken_over_goes_on_with_an_edited_skill(foreign: str) -> None:
 
     assert told("resume", foreign)["actions"] == ["Do it otherwise."]
     assert flow("verify", foreign).status == 0
+
+
+def test_a_definition_whose_texts_are_made_by_code_is_one_with_which_it_could_begin() -> None:
+    computed = Workflow(
+        "computed",
+        StepDef("a", lambda _: "A", lambda _: ["Do it."], lambda _: Outcome.OK, {Outcome.OK: "b"}),
+        StepDef(
+            "b", "B", lambda _: ["Do it."], next={Outcome.OK: "c", Outcome.SKIP: "c"}, when=lambda _: True
+        ),
+        StepDef("c", "C", ["Tell $x."], next={Outcome.OK: None}),
+    )
+
+    check_definition({"workflow": to_plain(computed)})
+
+
+def test_a_session_of_ones_own_places_that_is_code_goes_on_once_it_was_taken_over() -> None:
+    put_skill("coded", CODED, where=home_skills(), file="workflow.py")
+    session = str(told("start", "coded")["session"])
+    (Path.home() / STATE / "key").unlink()
+
+    told("adopt", session)
+
+    assert told("resume", session)["actions"] == ["Do it."]
+    assert flow("verify", session).status == 0
