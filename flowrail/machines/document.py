@@ -6,14 +6,14 @@ mistake in it is named at once. What is misshapen is left out of the definition 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from flowrail.machines import exceptions
 from flowrail.machines.building import Builder, ReadText
-from flowrail.machines.checks import raw_findings
+from flowrail.machines.checks import MOST_FOUND, raw_findings
 from flowrail.machines.definition import LEASE_SECONDS, NAMES, WORKFLOW_NAME, Definition
 from flowrail.machines.exceptions import Excepted
 from flowrail.machines.findings import Finding, Locate, Path, Raw
@@ -233,22 +233,25 @@ def read(
         hint = f"write `name: {name}`, or rename the folder" if usable else f"rename the folder: {NAMES}"
         findings.append(Finding("FR107", "error", what, hint, place(("name",))))
     told = {(finding.code, finding.place) for finding in findings}
-    misshapen = [each["loc"] for each in wrong]
+    misshapen = {each["loc"] for each in wrong}
+    above = {path[:length] for path in misshapen for length in range(len(path) + 1)}
     for raw in raw_findings(definition):
         path = builder.as_written(raw.path)
-        covered = (raw.code, place(path)) in told or _follows(raw, path, builder, misshapen)
+        covered = (raw.code, place(path)) in told or _follows(raw, path, builder, misshapen, above)
         if not covered:
             findings.append(raw.at(builder.where(raw.path)))
     passed = exceptions.written(value.get("ignore"), place)
     return Whole(definition, tuple(findings), passed, builder.where)
 
 
-def _follows(raw: Raw, path: Path, builder: Builder, misshapen: Sequence[Path]) -> bool:
+def _follows(
+    raw: Raw, path: Path, builder: Builder, misshapen: Collection[Path], above: Collection[Path]
+) -> bool:
     """Return whether a finding only follows from a shape that is wrong, which is told already."""
     if raw.code == "FR112":
         return raw.step in builder.misshapen
-    return raw.code in _OF_ITS_SHAPE and any(
-        other[: len(path)] == path or path[: len(other)] == other for other in misshapen
+    return raw.code in _OF_ITS_SHAPE and (
+        path in above or any(path[:length] in misshapen for length in range(len(path)))
     )
 
 
@@ -262,7 +265,7 @@ def _shape(value: object) -> list[Any]:
     try:
         WorkflowSpec.model_validate(value)
     except ValidationError as error:
-        return _united(error.errors(include_url=False), value)
+        return _united(error.errors(include_url=False, include_input=False)[:MOST_FOUND], value)
     return []
 
 

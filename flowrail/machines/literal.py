@@ -275,7 +275,11 @@ class _Reader:
         made = self.made.get(node.id) if isinstance(node, ast.Name) and node.id in self.functions else node
         if made not in self.taken:
             self.taken[made] = self._asked_by(made)
-        return self.taken[made]
+        takes = self.taken[made]
+        self.values_left -= len(takes.parameters) if takes is not None else 0
+        if self.values_left < 0:
+            raise _UnreadableError(node, "what so many handlers ask for")
+        return takes
 
     def _asked_by(self, made: ast.AST | None) -> Signature | None:
         if isinstance(made, ast.Lambda):

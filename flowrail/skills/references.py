@@ -91,10 +91,11 @@ def _work(index: int, step: StepDef, work: Delegation, loaded: Loaded, look: _Sh
     if any(finding.code in {"FR100", "FR190"} for finding in target.findings):
         return  # its parameters are not known
     takes = target.definition.params
+    otherwise = f"it takes {wording.listed(takes) or 'none'}"
     for name, value in work.vars.items():
         problem = _unfit(name, takes.get(name), value, loaded.definition)
         if problem:
-            hint = look.guesses.did_you_mean(name, takes, f"it takes {wording.listed(takes) or 'none'}")
+            hint = look.guesses.did_you_mean(name, takes, otherwise)
             hint = f"give it a {takes[name].kind}" if name in takes else hint
             what = f"`{work.run}`, which step `{step.id}` gives to agents, {problem}"
             yield Finding("FR155", "error", what, hint, locate((*at, "vars", name)), step.id)

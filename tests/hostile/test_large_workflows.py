@@ -72,13 +72,26 @@ def keys_of_python(count: int) -> str:
     )
 
 
+def misshapen(count: int) -> str:
+    asked = "{a: b}, " * count
+    return steps(f"{{id: a, title: A, actions: [x], questions: [{asked}], next: {{ok: z}}}}")
+
+
+def handlers_of_python(count: int) -> str:
+    takes = "".join(f", a{n}: int" for n in range(count))
+    given = "".join(f', StepDef("a{n}", "A", ["x"], f, next={{"ok": None}})' for n in range(count))
+    return f'def f(c{takes}): pass\nWORKFLOW = Workflow("NAME"{given})\n'
+
+
 GROWING: list[tuple[Callable[[int], str], str]] = [
     (unknown_targets, "workflow.yaml"),
     (unknown_names, "workflow.yaml"),
     (unknown_words, "workflow.yaml"),
     (unknown_variables, "workflow.yaml"),
     (exceptions, "workflow.yaml"),
+    (misshapen, "workflow.yaml"),
     (keys_of_python, "workflow.py"),
+    (handlers_of_python, "workflow.py"),
 ]
 
 
