@@ -28,12 +28,10 @@ from flowrail.machines.definition import (
     Outcome,
     StepDef,
 )
-from flowrail.machines.findings import Finding, Locate, Path, Raw
+from flowrail.machines.findings import MOST_FOUND, Finding, Locate, Path, Raw
 
 LARGEST_ACTIONS = 64_000
 MOST_TRANSITIONS = 5_000
-MOST_FOUND = 5_000
-"""So many findings of one rule are told; who mended those is told the rest."""
 
 
 def check_workflow(

@@ -18,8 +18,8 @@ from flowrail.machines.definition import (
 from flowrail.machines.findings import Path, Raw
 from flowrail.machines.params import KINDS, LARGEST_LEAST, Arg, kind_of, misfit
 
-LARGEST_SAID = 200_000
-"""So many characters of expressions are read in one workflow."""
+LARGEST_SAID, SAID_BY_EACH = 200_000, 100
+"""So many characters of expressions are read in one workflow, and so many more for each of its steps."""
 
 
 def _rules(workflow: Definition) -> Iterator[Raw]:
@@ -166,18 +166,17 @@ def _expressions(workflow: Definition) -> Iterator[Raw]:
     open_ended = any(callable(step.handler) for step in workflow.steps)
     known = {**workflow.params, **reported}
     guesses = wording.Guesses()
-    said = 0
+    left = LARGEST_SAID + SAID_BY_EACH * len(workflow.steps)
+    most = left
     for index, step in enumerate(workflow.steps):
         places: list[tuple[Path, Any]] = [(("steps", index, "when"), step.when)]
         places += [(("steps", index, "rules", at, "if"), rule.when) for at, rule in enumerate(step.rules)]
         places += [
             (("steps", index, "variants", at, "when"), each.when) for at, each in enumerate(step.variants)
         ]
-        said += sum(len(source) for _, source in places if isinstance(source, str))
-        if said > LARGEST_SAID:
-            what = (
-                f"the expressions down to step `{step.id}` have more than {LARGEST_SAID} characters together"
-            )
+        left -= sum(len(source) for _, source in places if isinstance(source, str))
+        if left < 0:
+            what = f"the expressions down to step `{step.id}` have more than {most} characters together"
             yield Raw("FR119", ("steps", index), what, "part the workflow", step.id)
             return
         for path, source in places:

@@ -47,7 +47,7 @@ WORKFLOW_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:/[a-z0-9]+(?:-[a-z0-9]+)
 NAMES = "use lower-case words parted by hyphens, such as `problem-analysis`"
 VALUE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 LONGEST_NAME = 64
-LARGEST_TOGETHER = 2_000_000
+LARGEST_TOGETHER = 4_000_000
 """Characters that the steps of one workflow tell together, a text counting each time that it is told."""
 LEASE_SECONDS = 3_600
 """How long a piece of work is held without a sign of life, unless its step says otherwise."""

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSche
 
 from flowrail.machines import exceptions
 from flowrail.machines.building import Builder, ReadText
-from flowrail.machines.checks import MOST_FOUND, raw_findings
+from flowrail.machines.checks import raw_findings
 from flowrail.machines.definition import LEASE_SECONDS, NAMES, WORKFLOW_NAME, Definition
 from flowrail.machines.exceptions import Excepted
-from flowrail.machines.findings import Finding, Locate, Path, Raw
+from flowrail.machines.findings import MOST_FOUND, Finding, Locate, Path, Raw
 from flowrail.machines.wording import did_you_mean
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"

@@ -9,6 +9,8 @@ from flowrail.errors import FlowError
 
 Path = tuple[str | int, ...]
 Locate = Callable[[Path], str]
+MOST_FOUND = 5_000
+"""So many findings of one rule are told; who mended those is told the rest."""
 
 CODES = {
     "FR100": "the file cannot be read as a workflow",

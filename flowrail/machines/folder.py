@@ -22,7 +22,7 @@ from flowrail._files import decode, read_bounded
 from flowrail._hashing import hex_digest
 from flowrail.errors import DocumentError
 from flowrail.machines.definition import LARGEST_TOGETHER, Definition
-from flowrail.machines.findings import Finding, Locate
+from flowrail.machines.findings import MOST_FOUND, Finding, Locate
 from flowrail.machines.findings import raise_errors as raise_findings
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.workflow import Workflow
@@ -221,6 +221,8 @@ def _resources(
                     findings.append(
                         Finding("FR127", "error", what, "write it, or mend the name", place, step.id)
                     )
+                    if len(findings) == MOST_FOUND:
+                        return resources, findings
                     continue
                 size += len(text)
                 if size > LARGEST_TOGETHER:

@@ -14,7 +14,7 @@ from flowrail.errors import DocumentError, FlowError
 from flowrail.machines import folder, wording
 from flowrail.machines.checks import origin_of
 from flowrail.machines.definition import WORKFLOW_NAME, Definition, Delegation, StepDef
-from flowrail.machines.findings import Finding, Path
+from flowrail.machines.findings import MOST_FOUND, Finding, Path
 from flowrail.machines.folder import Loaded, WorkflowFile
 from flowrail.machines.params import Arg
 from flowrail.skills.catalog import Found, find, workflow_file, workflows
@@ -43,7 +43,7 @@ def findings(
     found += _then(loaded, look)
     if problems is None:
         return found
-    return [*found, *(each for step in steps for each in _fences(step, file, problems))]
+    return [*found, *islice((each for step in steps for each in _fences(step, file, problems)), MOST_FOUND)]
 
 
 class _Shelf:
@@ -158,21 +158,21 @@ def _fences(step: StepDef, file: WorkflowFile, problems: Problems) -> Iterator[F
     texts += [text for variant in step.variants for text in variant.actions]
     texts += list(step.work.prompt) if step.work is not None else []
     for text in dict.fromkeys(texts):
-        for line, name, message in problems(text):
+        wrong = [*problems(text)]
+        place = _place(text, step, file) if wrong else None
+        for line, name, message in wrong:
             what = f"the fence `flow:{name}` of step `{step.id}` stays text: {message}"
             hint = "mend it, or write it without `flow:`"
-            yield Finding("FR152", "error", what, hint, _place(text, line, step, file), step.id)
+            at = f"{place[0]}:{line + place[1]}" if place else step.origin or file.address
+            yield Finding("FR152", "error", what, hint, at, step.id)
 
 
-def _place(text: str, line: int, step: StepDef, file: WorkflowFile) -> str:
-    """Return the line in the file that *text* came from, or where the step stands."""
+def _place(text: str, step: StepDef, file: WorkflowFile) -> tuple[str, int] | None:
+    """Return the file that *text* came from and the lines before it there, `None` where it stands elsewhere."""
     name = f"{file.text_folder}/{step.id}.md"
     try:
         path = os.path.join(file.folder, name)
         written = decode(read_bounded(path, limit=folder.LARGEST_TEXT, what="the text"), source=name)
     except DocumentError:
         written = ""
-    if written.strip("\n") != text:
-        return step.origin or file.address
-    skipped = len(written) - len(written.lstrip("\n"))
-    return f"{name}:{line + skipped}"
+    return (name, len(written) - len(written.lstrip("\n"))) if written.strip("\n") == text else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from support.judge import in_time
 from support.sandbox import SMALL, allow, flow, project_skills, put_skill, refused
 
-from flowrail import trust
+from flowrail import StepDef, Workflow, trust
 from flowrail.errors import TrustError
 from flowrail.machines import checks_tries
 from flowrail.machines.document import _united
@@ -229,17 +230,17 @@ def test_expressions_that_are_too_long_together_are_refused() -> None:
 
 def test_texts_that_are_told_again_and_again_are_bounded_together() -> None:
     told = "".join(
-        f"  - {{id: s{n}, title: A, text: steps/a.md, next: {{ok: s{n + 1}}}}}\n" for n in range(40)
+        f"  - {{id: s{n}, title: A, text: steps/a.md, next: {{ok: s{n + 1}}}}}\n" for n in range(80)
     )
-    text = f"name: NAME\nsteps:\n{told}  - {{id: s40, title: Z, actions: [x], next: {{ok: null}}}}\n"
+    text = f"name: NAME\nsteps:\n{told}  - {{id: s80, title: Z, actions: [x], next: {{ok: null}}}}\n"
     folder = put_skill("evil", text, texts={"steps/a.md": "word " * 12_000})
-    named = "".join(f"r{n}\n" for n in range(40))
+    named = "".join(f"r{n}\n" for n in range(80))
     quoting = put_skill(
         "quoting",
         "name: NAME\nsteps:\n  - {id: a, title: A, next: {ok: null}}\n",
         texts={
             "steps/a.md": f"```flow:resource\n{named}```\n",
-            **{f"resources/r{n}.md": "w" * 60_000 for n in range(40)},
+            **{f"resources/r{n}.md": "w" * 60_000 for n in range(80)},
         },
     )
 
@@ -247,8 +248,58 @@ def test_texts_that_are_told_again_and_again_are_bounded_together() -> None:
     quoted = flow("check", str(quoting), "--json").data["findings"]
 
     assert {each["code"] for each in findings} == {"FR125"}
-    assert len(findings) == 7
+    assert len(findings) == 14
     assert [each["code"] for each in quoted] == ["FR127"]
+
+
+def test_very_large_workflows_that_somebody_means_are_taken() -> None:
+    rules = ({"if": "sure == 'high' and mode == 'full'", "outcome": "ok"}, {"outcome": "iterate"})
+    sure = Arg(choices=("low", "high"), required=True)
+    made = Workflow(
+        "large",
+        *(
+            StepDef(
+                f"s{n}",
+                "A",
+                ["x"],
+                reports={"sure": sure},
+                rules=rules,
+                limit=5,
+                next={"ok": f"s{n + 1}" if n < 9_999 else None, "iterate": f"s{n}"},
+            )
+            for n in range(10_000)
+        ),
+        params={"mode": Arg(choices=("quick", "full"), default="full")},
+    )
+    told = "".join(f"  - {{id: s{n}, title: A, next: {{ok: s{n + 1}}}}}\n" for n in range(40))
+    long = put_skill(
+        "long",
+        f"name: NAME\nsteps:\n{told}  - {{id: s40, title: Z, actions: [x], next: {{ok: null}}}}\n",
+        texts={f"steps/s{n}.md": f"{n} words " * 6_000 for n in range(40)},
+    )
+
+    assert made.total_steps == 10_000
+    assert flow("check", str(long)).status == 0
+
+
+def test_of_fences_that_stay_text_by_the_thousand_the_first_are_told() -> None:
+    texts = {
+        "steps/a.md": "```flow:nothing\n```\n" * 3_000,
+        "steps/b.md": "```flow:resource\n" + "".join(f"r{n}\n" for n in range(9_000)) + "```\n",
+    }
+    told = "".join(
+        f"  - {{id: s{n}, title: A, text: steps/{'ab'[n % 2]}.md, next: {{ok: s{n + 1}}}}}\n"
+        for n in range(8)
+    )
+    folder = put_skill(
+        "evil",
+        f"name: NAME\nsteps:\n{told}  - {{id: s8, title: Z, actions: [x], next: {{ok: null}}}}\n",
+        texts=texts,
+    )
+
+    findings = flow("check", str(folder), "--json").data["findings"]
+
+    assert Counter(each["code"] for each in findings) == {"FR127": 5_000, "FR152": 5_000}
 
 
 def many_workflows(name: str, count: int) -> Path:
