@@ -85,11 +85,11 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
         except streams.AnswerLostError:
             as_json = False
     if not as_json:
-        from flowrail.formatters.escape import bounded, one_line, visible
+        from flowrail.formatters.escape import bounded, command_line, visible
 
         # what a message quotes can pass neither for another message nor for the hint
         message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
-        streams.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(error.hint))}\n")
+        streams.tell(f"flow: {message} [{error.code}]\n  {command_line(bounded(error.hint))}\n")
     return error.exit_status
 
 

@@ -12,6 +12,7 @@ import re
 from flowrail._hidden import HIDDEN
 
 _HIDDEN = re.compile(HIDDEN)
+_LINE_ENDS = re.compile(r"\s*[\n\t]\s*")
 
 
 LONGEST_LINE, MOST_LINES = 4_000, 200
@@ -48,6 +49,11 @@ def bounded(text: str) -> str:
 def one_line(text: str) -> str:
     """Return *text* as one visible line."""
     return " ".join(visible(text).split())
+
+
+def command_line(text: str) -> str:
+    """Return *text*, in which a path or command of ours stands, as one visible line with its blanks as they are."""
+    return _LINE_ENDS.sub(" ", visible(text)).strip()
 
 
 def xml_text(text: str) -> str:

@@ -13,7 +13,7 @@ from flowrail.discovery.scan import SKILL_FILE
 from flowrail.machines.folder import LARGEST_PYTHON
 from flowrail.machines.literal import UNREADABLE, TooMuchError, parsed
 from flowrail.skills.catalog import OWN_SCOPES, Found, UnknownSkillError, find, places
-from flowrail.trust import Snapshot, is_name
+from flowrail.trust import Snapshot, forget, is_name
 
 LONGEST, MOST_NAMES = 500, 60
 LARGEST_TOGETHER = 500_000
@@ -54,6 +54,25 @@ def find_folder(name: str, roots: Iterable[Root]) -> Found:
             raise
         return card
     return card if card is not None and found.source in OWN_SCOPES else found
+
+
+def take_back(name: str, roots: Iterable[Root], state: str) -> tuple[str, bool]:
+    """Take back what was allowed of the nearest skill of that name; return its folder, and whether anything was.
+
+    What was allowed once is taken back whatever it is called, and whether or not a skill lies there still.
+    """
+    standing = list(roots)
+    plain = name == os.path.basename(name) and name not in {"", os.curdir, os.pardir}
+    beside = [os.path.join(root, name) for _, root in places(standing)] if plain else []
+    try:
+        nearest = find_folder(name, standing).folder
+    except UnknownSkillError:
+        taken = next((folder for folder in beside if forget(folder, state)), None)
+        if taken is None:
+            raise
+        return taken, True
+    taken = next((folder for folder in (nearest, *beside) if forget(folder, state)), None)
+    return taken or nearest, taken is not None
 
 
 def _card(name: str, roots: Iterable[Root]) -> Found | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -25,6 +26,8 @@ from support.sandbox import (
 )
 from support.skills import put
 
+from flowrail.cli.here import Here
+from flowrail.trust import allow as allow_content
 from flowrail.trust import snapshot
 
 
@@ -306,6 +309,25 @@ def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> Non
     assert told("step", "py")["source"] == "global"
 
 
+def allowed(name: str) -> None:
+    """Allow a folder of the project as it was possible before every name was looked at."""
+    allow_content(snapshot(str(project_skills() / name)), Here().state, at="2026-01-01T00:00:00Z")
+
+
+def test_what_was_allowed_is_taken_back_also_where_its_skill_is_gone_or_hidden() -> None:
+    folder = put_python("py")
+    told("trust", "py", "--digest", snapshot(str(folder)).digest)
+    (folder / "workflow.py").rename(folder / "away")
+    assert told("untrust", "py")["changed"] is True
+
+    (folder / "away").rename(folder / "workflow.py")
+    told("trust", "py", "--digest", snapshot(str(folder)).digest)
+    put_skill("py", where=Path.cwd().parent / ".claude" / "skills")
+    shutil.move(folder, Path.cwd() / "py")
+    assert told("untrust", "py")["folder"] == str(folder)
+    assert refused("untrust", "py")[1]["code"] == "UNKNOWN_SKILL"
+
+
 @pytest.mark.parametrize("name", ["two\nlines", "read? Type", "b\udcffad", "\x1b[2J", "a" * 120])
 def test_a_name_that_could_pass_for_something_else_is_not_asked_about(name: str) -> None:
     put(project_skills(), name, "---\nname: x\n---\n")
@@ -314,6 +336,11 @@ def test_a_name_that_could_pass_for_something_else_is_not_asked_about(name: str)
     for verb in (["trust", "--digest", digest], ["untrust"]):
         status, error = refused(*verb, name)
         assert (status, error["code"]) == (2, "UNKNOWN_SKILL")
+    allowed(name)
+    assert told("untrust", name)["changed"] is True
+    allowed(name)
+    assert flow("untrust", name).out.count("\n") == 1
+    assert refused("untrust", name)[1]["code"] == "UNKNOWN_SKILL"
     said, ended = at_a_terminal(["trust", name], "yes")
     assert ended == 2
     assert "Type yes: " not in said

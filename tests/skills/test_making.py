@@ -15,6 +15,7 @@ from support.sandbox import (
     clean_environment,
     flow,
     project_skills,
+    put_python,
     put_skill,
     refused,
     told,
@@ -159,6 +160,15 @@ def test_what_to_do_next_is_told_with_where_it_is() -> None:
     assert "test it: flow test more/skills/one\n" in told_yaml
     assert "test it: python3 .claude/skills/two/tests/test_two.py\n" in told_python
     assert told_python.endswith("a person types: flow trust two\n")
+
+
+def test_blanks_in_a_path_are_told_as_they_are() -> None:
+    said = flow("new", "one", "--dir", "a  b").out
+    put_python("py", where=Path("a  b"))
+
+    assert "check it: flow check 'a  b/one'\n" in said
+    assert "run it: flow step one --root 'a  b'\n" in said
+    assert "/a  b'" in flow("step", "py", "--root", "a  b").err.rpartition("flow trust py")[2]
 
 
 def test_the_printed_command_finds_a_skill_that_lies_where_nobody_looks() -> None:

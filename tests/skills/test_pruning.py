@@ -154,6 +154,14 @@ def test_an_age_is_days_or_has_a_unit(age: str, days: float) -> None:
     assert Age(min=0).convert(age, None, None) == days
 
 
+@pytest.mark.parametrize("age", ["nan", "inf", "-inf", "1e400", "infw", "nand", "\u0663", "\uff13d", "", "d"])
+def test_what_is_no_number_of_days_is_refused(age: str) -> None:
+    status, error = refused("prune", "--older-than", age)
+
+    assert status == 2
+    assert "write days, or 30m, 12h, 7d, 2w" in error["message"]
+
+
 def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
     ended()
     told("start", "small")

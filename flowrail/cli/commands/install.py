@@ -9,7 +9,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.errors import UsageError
-from flowrail.formatters.escape import one_line
+from flowrail.formatters.escape import command_line
 from flowrail.skills import hosts, installing
 from flowrail.skills.installing import LEFT, NEW, REMOVED, SAME, UPDATED, Placed
 
@@ -52,7 +52,7 @@ def command(
         output.data({"installed": [each.as_data() for each in placed], "dry_run": dry_run})
         return
     for each in placed:
-        output.text("\n".join(one_line(line) for line in _told(each)))
+        output.text("\n".join(command_line(line) for line in _told(each)))
     if dry_run:
         output.text("nothing was written")
 

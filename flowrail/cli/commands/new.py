@@ -10,7 +10,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.discovery.locations import named as place_named
-from flowrail.formatters.escape import one_line
+from flowrail.formatters.escape import command_line
 from flowrail.skills import hosts, making
 
 
@@ -47,7 +47,7 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
         lines.append(
             f"it stands in front of the bundled {made.skill}: a person types flow trust {made.skill}"
         )
-    output.text("\n".join(one_line(line) for line in lines))
+    output.text("\n".join(command_line(line) for line in lines))
 
 
 def _where(made: making.Made, here: Here) -> str:

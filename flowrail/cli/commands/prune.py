@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import inf, isfinite
 from typing import Any
 
 import click
@@ -31,6 +32,8 @@ class Age(click.FloatRange):
         try:
             days = float(value[:-1]) / per_day if per_day else float(value)
         except ValueError:
+            days = inf
+        if not isfinite(days) or not str(value).isascii():
             self.fail(f"`{str(value)[:40]}` is no age: write days, or 30m, 12h, 7d, 2w", param, ctx)
         return super().convert(days, param, ctx)
 

@@ -9,7 +9,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
 from flowrail.errors import UsageError
-from flowrail.formatters.escape import one_line
+from flowrail.formatters.escape import command_line
 from flowrail.skills import hosts, installing
 from flowrail.skills.installing import LEFT, REMOVED
 
@@ -37,12 +37,12 @@ def command(names: tuple[str, ...], every: bool, to: str, host: str, dry_run: bo
         return
     done = "to be taken away" if dry_run else "taken away"
     for each in placed:
-        output.text(one_line(f"{each.skill} in {each.folder}: files {len(each.only(REMOVED))} {done}"))
+        output.text(command_line(f"{each.skill} in {each.folder}: files {len(each.only(REMOVED))} {done}"))
         for path in each.only(LEFT):
-            output.text(one_line(f"left, since it was changed: {path}"))
+            output.text(command_line(f"left, since it was changed: {path}"))
         if not (dry_run or each.only(LEFT)) and os.path.isdir(each.folder):
             output.text("its folder stays: it holds files that were not installed")
     if not placed:
-        output.text(one_line(f"no skill was installed in {root}"))
+        output.text(command_line(f"no skill was installed in {root}"))
     if dry_run:
         output.text("nothing was taken away")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from flowrail import trust
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
-from flowrail.skills.allowing import find_folder
+from flowrail.formatters.escape import one_line
+from flowrail.skills.allowing import take_back
 
 
 @click.command("untrust", epilog=options.examples("flow untrust my-skill"))
@@ -20,9 +20,8 @@ def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
     The skill's code runs no more until a person allows it again.
     """
     here = Here(roots=roots)
-    found = find_folder(skill, here.roots)
-    was = trust.forget(found.folder, here.state)
+    folder, was = take_back(skill, here.roots, here.state)
     if as_json:
-        output.data({"skill": skill, "folder": found.folder, "allowed": False, "changed": was})
+        output.data({"skill": skill, "folder": folder, "allowed": False, "changed": was})
         return
-    output.text(f"{skill} may no longer run" if was else f"{skill} was not allowed")
+    output.text(one_line(f"{skill} may no longer run" if was else f"{skill} was not allowed"))
