@@ -61,7 +61,7 @@ def verify(store: Store, handoffs: Handoffs) -> Verified:
             for line in lines
             if line.kind == "handoff"
         }
-        payloads += _received(session_id, lines, found)
+        payloads += _received(store, session_id, lines, found)
     digests: set[str] = set()
     for handoff_id in handoff_ids:
         try:
@@ -84,7 +84,10 @@ def verify(store: Store, handoffs: Handoffs) -> Verified:
         if any(each.handoff.phase == INVOCATION for each in entries):
             payloads += 1
             pruned = any(each.kind == PRUNED for each in entries)
-            found += _payload(handoff, noted.get(handoff.id), pruned=pruned)
+            path = handoff.payload
+            if handoff.session in session_ids and not handoff.foreign:
+                path = transfer.now_at(path, os.path.join(store.folder(handoff.session), transfer.FOLDER))
+            found += _payload(handoff, path, noted.get(handoff.id), pruned=pruned)
     for session_id in session_ids:
         found += _newest(store.folder(session_id), session_id, digests)
     return Verified(len(handoff_ids), len(session_ids), records, payloads, tuple(found))
@@ -194,17 +197,17 @@ def _legal(entries: list[Entry]) -> Iterator[Finding]:
             yield Finding(after.handoff.id, "ILLEGAL_STEP", told)
 
 
-def _payload(handoff: Handoff, noted: str | None, *, pruned: bool) -> Iterator[Finding]:
-    now = transfer.digest_of(handoff.payload)
+def _payload(handoff: Handoff, path: str, noted: str | None, *, pruned: bool) -> Iterator[Finding]:
+    now = transfer.digest_of(path)
     if not handoff.foreign and noted is not None and noted != handoff.digest:
         told = "the session's journal has another digest of the payload than that of the handoff"
         yield Finding(handoff.id, "DIGESTS_DIFFER", told)
     if (
         not now and not handoff.foreign and not pruned
     ):  # what came from elsewhere may go again: its receiver has a copy
-        yield Finding(handoff.id, "PAYLOAD_GONE", f"{handoff.payload} cannot be read")
+        yield Finding(handoff.id, "PAYLOAD_GONE", f"{path} cannot be read")
     elif now and now != handoff.digest:
-        yield Finding(handoff.id, "PAYLOAD_CHANGED", f"{handoff.payload} is not what was sent")
+        yield Finding(handoff.id, "PAYLOAD_CHANGED", f"{path} is not what was sent")
 
 
 def _newest(folder: str, session_id: str, digests: set[str]) -> Iterator[Finding]:
@@ -215,13 +218,14 @@ def _newest(folder: str, session_id: str, digests: set[str]) -> Iterator[Finding
             yield Finding(session_id, "PAYLOAD_CHANGED", f"{path} is no payload that was sent")
 
 
-def _received(session_id: str, lines: list[Record], found: list[Finding]) -> int:
+def _received(store: Store, session_id: str, lines: list[Record], found: list[Finding]) -> int:
     """Add what is wrong with the payload that a session took over; return how many there are."""
     received = lines[-1].session.received
     if not received:
         return 0
-    now = transfer.digest_of(str(received.get("payload")))
+    path = transfer.now_at(str(received.get("payload")), store.folder(session_id))
+    now = transfer.digest_of(path)
     if now != received.get("sha256"):
         what = "is not what was received" if now else "cannot be read"
-        found.append(Finding(session_id, "PAYLOAD_CHANGED", f"{received.get('payload')} {what}"))
+        found.append(Finding(session_id, "PAYLOAD_CHANGED", f"{path} {what}"))
     return 1

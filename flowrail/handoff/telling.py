@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowrail.handoff import integrity
+from flowrail.handoff import integrity, transfer
 from flowrail.handoff.desk import Desk
 from flowrail.handoff.payload import get
 from flowrail.handoff.phases import receive_command
@@ -26,6 +28,7 @@ def item(
 
     Of a record that is *theirs*, written by somebody else, no line, hint or command is passed on.
     """
+    handoff = handoff if theirs or handoff.foreign else _found_again(desk, handoff)
     ends = integrity.moment(handoff.expires_at)
     ways = [] if theirs else _next(desk, handoff)
     return {
@@ -62,6 +65,16 @@ def item(
         "replayed": replayed,
         "notes": [NOT_OURS, *notes] if theirs else list(notes),
     }
+
+
+def _found_again(desk: Desk, handoff: Handoff) -> Handoff:
+    """Return *handoff* with its payload where that lies now, in its line too."""
+    before = handoff.payload
+    now = transfer.now_at(before, os.path.join(desk.store.folder(handoff.session), transfer.FOLDER))
+    if not before or now == before:
+        return handoff
+    line = handoff.invocation.replace(shlex.quote(before), shlex.quote(now))
+    return handoff._replace(payload=now, invocation=line)
 
 
 def _problem(handoff: Handoff, *, theirs: bool) -> Any:

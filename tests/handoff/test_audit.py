@@ -239,6 +239,23 @@ def test_a_folder_that_holds_nothing_proves_nothing() -> None:
     assert told("audit", "verify")["handoffs"] == 2
 
 
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_store_that_was_moved_or_copied_is_proven_by_its_own_files(moved: bool) -> None:
+    sent, sessions = a_chain()
+    if moved:
+        Path(".flow").rename("other")
+    else:
+        shutil.copytree(".flow", "other")
+
+    assert told("audit", "verify", "--store", "other")["findings"] == []
+    names = [Path(each["payload"]).relative_to(Path.cwd() / ".flow") for each in sent]
+    for name in (*names, Path("sessions", sessions[1], "received-payload.json")):
+        (Path("other") / name).write_text("{}")
+    found = flow("audit", "verify", "--store", "other", "--json").data["findings"]
+    assert {each["code"] for each in found} == {"PAYLOAD_CHANGED"}
+    assert len(found) == 3
+
+
 def test_all_of_it_is_proven() -> None:
     a_chain()
 

@@ -705,6 +705,21 @@ def test_a_store_elsewhere_is_named_in_every_command() -> None:
     assert flow(*sent["receive_command"].split()[1:]).status == 0
 
 
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_a_project_that_was_moved_is_told_where_its_payload_lies_now(is_ours: bool) -> None:
+    (ours if is_ours else target)("digger")
+    sent = send("digger", session())
+    Path(".flow").rename("it's moved")
+    payload = sent["payload"].replace("/.flow/", "/it's moved/")
+
+    for words in ("status", "retry"):
+        shown = told("handoff", words, sent["handoff"], "--store", "it's moved")
+        assert shown["payload"] == payload
+        assert payload in shlex.split(shown["invocation"])
+        assert payload in shlex.split(shown["receive_command"])
+    assert flow(*shlex.split(shown["receive_command"])[1:]).status == 0
+
+
 def test_the_projects_skill_hides_the_one_at_home() -> None:
     target("digger")
     target("digger", where=project_skills(), schema_version='"2.0"')
