@@ -102,6 +102,7 @@ def require(
     else:
         changes = ", ".join(_changes(allowed.files, now.files)[:10])
         what = f"{why}, and it changed since it was allowed: {changes}"
+        instead = "; ".join(each for each in (_left_by_python(allowed.files, now), instead) if each)
     raise TrustError(
         f"skill `{skill}` {what}",
         hint=asking(skill, root) + (f"; {instead}" if instead else ""),
@@ -152,6 +153,17 @@ def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     gone = [f"{path} (gone)" for path in before if path not in now]
     changed = [f"{path} (changed)" for path in now if path in before and before[path] != now[path]]
     return sorted(added + gone + changed)
+
+
+def _left_by_python(before: Mapping[str, str], now: Snapshot) -> str:
+    """Return how *before* is had again where nothing is new but what Python keeps of what it imported."""
+    if any(now.files.get(path) != before[path] for path in before):
+        return ""
+    folders = {os.path.dirname(path) for path in now.files if path not in before}
+    if not folders or any(os.path.basename(each) != "__pycache__" for each in folders):
+        return ""
+    clear = shlex.join(["rm", "-r", *(os.path.join(now.folder, each) for each in sorted(folders)[:5])])
+    return f"or take away what a run of Python left: {clear}"
 
 
 def _walk(root: str, below: str) -> list[tuple[str, bool]]:

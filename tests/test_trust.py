@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,6 +54,32 @@ def test_every_change_takes_trust_away_and_is_named(folder: Path, state: str, wh
     assert caught.value.message == f"skill `a-skill` is code, and it changed since it was allowed: {what}"
     assert caught.value.hint == "a person types: flow trust a-skill"
     assert caught.value.details["digest"] == trust.snapshot(str(folder)).digest
+
+
+def test_what_a_run_of_tests_left_in_the_folder_is_named_as_what_to_take_away(
+    folder: Path, state: str
+) -> None:
+    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    left = folder / "te sts" / "__pycache__" / "test_x.cpython-311.pyc"
+    left.parent.mkdir(parents=True)
+    left.touch()
+
+    with pytest.raises(TrustError) as caught:
+        trust.require(str(folder), state, skill="a-skill", why="is code", instead="or this")
+
+    clear = f"rm -r '{folder}/te sts/__pycache__'"
+    assert caught.value.hint == (
+        f"a person types: flow trust a-skill; or take away what a run of Python left: {clear}; or this"
+    )
+    subprocess.run(shlex.split(clear), check=True)
+    trust.require(str(folder), state, skill="a-skill", why="is code")
+
+    left.parent.mkdir()
+    left.touch()
+    (folder / "added.txt").touch()
+    with pytest.raises(TrustError) as caught:
+        trust.require(str(folder), state, skill="a-skill", why="is code")
+    assert caught.value.hint == "a person types: flow trust a-skill"
 
 
 def test_what_nobody_allowed_is_refused(folder: Path, state: str) -> None:

@@ -129,6 +129,10 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
             else (f"the skill's folder {place} is gone; the session goes on from its copy",)
         )
         return Opened(_from_copy(session, kept), kept, session.source, notes)
+    if not os.path.lexists(place):
+        what = f"the skill's folder {place} is gone, and session `{session.id}` runs code of it"
+        hint = f"put the folder back, or end the session: flow abandon {session.id}"
+        raise ChangedError(what, hint=hint, session=session.id)
     found = Found(
         session.skill.partition("/")[0],
         place,

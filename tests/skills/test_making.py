@@ -158,8 +158,20 @@ def test_what_to_do_next_is_told_with_where_it_is() -> None:
 
     assert "check it: flow check more/skills/one\n" in told_yaml
     assert "test it: flow test more/skills/one\n" in told_yaml
-    assert "test it: python3 .claude/skills/two/tests/test_two.py\n" in told_python
+    assert re.search(
+        r"^test it: .*python\S* .claude/skills/two/tests/test_two.py$", told_python, re.MULTILINE
+    )
     assert told_python.endswith("a person types: flow trust two\n")
+
+
+def test_the_test_is_run_by_the_python_that_flow_is_installed_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable))
+    here = flow("new", "one", "--python").out
+    monkeypatch.setenv("PATH", "/nowhere")
+    elsewhere = flow("new", "two", "--python").out
+
+    assert "test it: python3 .claude/skills/one/tests/test_one.py\n" in here
+    assert f"test it: {shlex.quote(sys.executable)} .claude/skills/two/tests/test_two.py\n" in elsewhere
 
 
 def test_blanks_in_a_path_are_told_as_they_are() -> None:

@@ -206,6 +206,23 @@ def test_a_session_of_a_deleted_skill_goes_on_from_its_copy(folder: Path) -> Non
     assert flow("step", "loop").status == 2  # (a new one cannot be begun)
 
 
+def test_a_session_of_a_projects_code_that_is_gone_says_so() -> None:
+    folder = put_python("py")
+    allow("py")
+    session = told("step", "py")["session"]
+    folder.rename(folder.with_name("away"))
+
+    status, error = refused("resume", session)
+
+    assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
+    assert error["message"] == f"the skill's folder {folder} is gone, and session `{session}` runs code of it"
+    assert error["hint"] == f"put the folder back, or end the session: flow abandon {session}"
+    folder.with_name("away").rename(folder)
+    assert told("resume", session)["session"] == session
+    shutil.rmtree(folder)
+    assert flow("abandon", session).status == 0
+
+
 def break_yaml(folder: Path) -> None:
     (folder / "workflow.yaml").write_text("name: [loop\n")
 

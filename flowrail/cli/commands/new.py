@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import sys
 
 import click
 
@@ -34,7 +36,7 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
     path = os.path.relpath(made.folder, here.cwd)
     named = made.skill + _where(made, here)
     test = next(each for each in made.files if each.startswith("tests/"))
-    tried = ("python3", os.path.join(path, test)) if python else ("flow", "test", path)
+    tried = (_python(), os.path.join(path, test)) if python else ("flow", "test", path)
     lines = [
         f"{made.skill} is made in {made.folder}: {', '.join(made.files)}",
         f"check it: {shlex.join(['flow', 'check', path])}",
@@ -48,6 +50,12 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
             f"it stands in front of the bundled {made.skill}: a person types flow trust {made.skill}"
         )
     output.text("\n".join(command_line(line) for line in lines))
+
+
+def _python() -> str:
+    """Return what starts the Python that has flowrail: `python3` only where that is the same one."""
+    first = shutil.which("python3") or ""
+    return "python3" if os.path.dirname(first) == os.path.dirname(sys.executable) else sys.executable
 
 
 def _where(made: making.Made, here: Here) -> str:
