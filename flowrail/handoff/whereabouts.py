@@ -72,7 +72,9 @@ def leave_word(desk: Desk, digest: str, store: str) -> None:
 def _stores(desk: Desk, path: str, digest: str) -> Iterator[str]:
     with suppress(DocumentError):
         word = os.path.join(desk.state, WORD, digest)
-        yield os.fsdecode(_files.read_bounded(word, limit=_LONGEST_PATH, what="the word of a receipt"))
+        store = os.fsdecode(_files.read_bounded(word, limit=_LONGEST_PATH, what="the word of a receipt"))
+        if os.path.isabs(store) and "\0" not in store:
+            yield store
     yield _store_of(path)
     yield desk.store.path
     yield os.path.join(find_project_root(desk.project), ".flow")

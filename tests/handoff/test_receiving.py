@@ -28,6 +28,7 @@ from support.sandbox import (
     told,
 )
 
+from flowrail.cli.desk import desk
 from flowrail.handoff import integrity
 from flowrail.handoff.payload import render
 
@@ -513,6 +514,18 @@ def test_of_eight_receivers_with_a_store_each_one_wins(whence: str) -> None:
 
     assert sorted(each.status for each in every) == [0] + [6] * 7
     assert {each.error["code"] for each in every if each.status} == {"ALREADY_TAKEN"}
+
+
+@pytest.mark.parametrize("word", [b"", b"\0" * 20, b"/a\0b", b"\xff", b"elsewhere", b"/" * 5000])
+def test_word_that_names_no_store_is_passed_over(word: bytes) -> None:
+    ours("digger")
+    sent = send("digger", session())
+    left = Path(desk(store=None)[0].state) / "received" / sent["sha256"]
+    left.parent.mkdir()
+    left.write_bytes(word)
+
+    assert receive(sent).status == 0
+    assert receive(sent).error["code"] == "ALREADY_TAKEN"
 
 
 def test_what_was_called_off_in_one_store_is_not_received_by_its_copy() -> None:
