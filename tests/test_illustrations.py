@@ -66,6 +66,18 @@ def test_drift_is_told_with_the_command_that_mends_it_and_nothing_is_written() -
     assert flow("diagram", "small", "--inject", "page.md", "--check").status == 0
 
 
+def test_what_mends_a_block_names_the_places_that_were_named() -> None:
+    put_skill("small", where=Path("my skills"))
+    Path("page.md").write_text(marked("steps", "small") + marked("skills"))
+
+    hint = flow("diagram", "--inject", "page.md", "--root", "my skills", "--check").err.splitlines()[1]
+
+    assert hint == "  flow diagram --inject page.md --root 'my skills'"
+    assert flow(*shlex.split(hint)[1:]).status == 0
+    assert flow("diagram", "--inject", "page.md", "--root", "my skills", "--check").status == 0
+    assert "[small](my%20skills/small/SKILL.md)" in Path("page.md").read_text()
+
+
 def test_a_picture_that_is_gone_or_changed_is_drift_too() -> None:
     put_skill("small")
     Path("page.md").write_text(marked("svg", "small pictures/small.svg"))

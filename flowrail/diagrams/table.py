@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from flowrail.diagrams.words import times
 from flowrail.machines.definition import Definition, Outcome, StepDef
@@ -80,9 +81,10 @@ def skills_table(items: Iterable[Mapping[str, Any]], *, folder: str = "flowrail/
 
     *folder* is where they lie, as seen from the page; an empty one makes no links.
     """
+    above = quote(folder, errors="surrogateescape")
     rows = [
         [
-            f"[{cell(item['name'])}]({folder}/{item['name']}/SKILL.md)" if folder else cell(item["name"]),
+            f"[{cell(item['name'])}]({above}/{item['name']}/SKILL.md)" if folder else cell(item["name"]),
             str(item["total_steps"]),
             f"{len(item['workflows'])} more" if item["workflows"] else "",
             cell(item["description"]),

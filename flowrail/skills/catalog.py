@@ -7,6 +7,7 @@ where it holds a workflow; the folder's name is the skill's.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -122,6 +123,7 @@ def _names(root: str) -> list[str]:
 
 
 def _unknown(address: str, roots: Iterable[Root]) -> UnknownSkillError:
+    roots = list(roots)
     known = [each.name for each in listing(roots)]
     folder = os.path.basename(
         address.rstrip("/")
@@ -129,7 +131,17 @@ def _unknown(address: str, roots: Iterable[Root]) -> UnknownSkillError:
     meant = folder if folder in known else address[:80]
     return UnknownSkillError(
         f"there is no skill `{address[:80]}`",
-        hint=did_you_mean(meant, known, "`flow list` shows all there are"),
+        hint=_lying_there(address, roots) or did_you_mean(meant, known, "`flow list` shows all there are"),
         skill=address[:80],
         known=known,
+    )
+
+
+def _lying_there(name: str, roots: Iterable[Root]) -> str:
+    """Return what to do where a folder of that very name lies in a place of skills and is none that can be run."""
+    plain = name == os.path.basename(name) and name not in {"", os.curdir, os.pardir}
+    there = (os.path.join(root.path, name) for root in roots if plain)
+    path = next((each for each in there if os.path.isdir(each)), "")
+    return (
+        f"{path} is no skill that can be run; see why: {shlex.join(['flow', 'check', path])}" if path else ""
     )

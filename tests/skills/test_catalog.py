@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
-from support.sandbox import BUNDLED, SMALL, home_skills, project_skills, put_python, put_skill
+from support.sandbox import BUNDLED, SMALL, flow, home_skills, project_skills, put_python, put_skill
 
 from flowrail.discovery.locations import Root, skill_roots
 from flowrail.errors import UsageError
@@ -166,3 +167,16 @@ def test_the_yaml_form_is_taken_where_both_are_there() -> None:
     put_skill("thing")
 
     assert workflow_file("thing", find("thing", roots())).path == "workflow.yaml"
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("my_skill", "workflow.yaml"), ("card", "SKILL.md"), ("a b", "workflow.yml")]
+)
+def test_a_folder_that_is_no_skill_is_told_where_somebody_asks_for_it(name: str, file: str) -> None:
+    folder = put_skill(name, SMALL, where=home_skills(), file=file)
+
+    with pytest.raises(UnknownSkillError) as caught:
+        find(name, roots())
+
+    assert caught.value.hint.endswith(f"see why: {shlex.join(['flow', 'check', str(folder)])}")
+    assert "flow check" not in flow("step", "..").err + flow("step", "").err + flow("step", f"{name}/x").err

@@ -71,7 +71,8 @@ def command(
     <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Read as text: nothing of the skill is run.
     """
     if pages:
-        return _inject(skill, pages, Here(store=store, roots=roots), check=check, as_json=form == "json")
+        at = Here(store=store, roots=roots)
+        return _inject(skill, pages, at, roots=roots, check=check, as_json=form == "json")
     if check:
         raise UsageError("--check is about --inject", hint="flow diagram --inject PATH --check")
     if skill is None and session_id is None:
@@ -102,7 +103,9 @@ def command(
     return 0
 
 
-def _inject(skill: str | None, paths: Sequence[str], here: Here, *, check: bool, as_json: bool) -> int:
+def _inject(
+    skill: str | None, paths: Sequence[str], here: Here, *, roots: Sequence[str], check: bool, as_json: bool
+) -> int:
     load_engine()
     from flowrail import illustrations
 
@@ -116,6 +119,7 @@ def _inject(skill: str | None, paths: Sequence[str], here: Here, *, check: bool,
         return 1 if check and stale else 0
     if check and stale:
         named = [word for each in paths for word in ("--inject", each)]
+        named += [word for each in roots for word in ("--root", each)]
         raise StaleError(
             f"{len(stale)} {'block is' if len(stale) == 1 else 'blocks are'} not as made from the skills: "
             + ", ".join(f"{made.page}:{made.line} {made.name}" for made in stale[:20]),
