@@ -33,7 +33,7 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE
 _ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*+'|\"[^\"]*+\"|\S)*+\s+")
 _WRAPPED = re.compile(
     r"(?:command|builtin|exec|time|nohup|nice(?:\s+-n\s*\S+)?|stdbuf(?:\s+-\S+)+|timeout(?:\s+-\S+)*\s+\S+|sudo"
-    r"|env|xargs)\s+"
+    r"|env|xargs|if|then|elif|else|while|until|do|!)\s+"
 )
 _HOST = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)", re.IGNORECASE)
 

@@ -122,6 +122,8 @@ def test_facts_are_taken_as_values_or_as_their_text(tools: Tools) -> None:
         assert told("history", begun["session"])["steps"][-1]["facts"] == {"sure": "high", "where": ["src"]}
     begun = tools.told("start", skill="asking", params={"size": "5"})
     assert begun["params"]["size"] == 5
+    begun = tools.told("start", skill="asking", params={"topic": None, "size": 6})
+    assert begun["params"] == {**tools.told("start", skill="asking")["params"], "size": 6}
     assert tools.refused("step", session=begun["session"], outcome="done", facts={"sure": 7, "where": []})
     assert tools.refused("start", skill="asking", params={"size": 99})["code"]
 

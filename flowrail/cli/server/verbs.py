@@ -280,10 +280,11 @@ def _plain(world: World, text: str, data: dict[str, Any], *, markup: bool = Fals
 
 
 def _texts(params: Mapping[str, Any] | None) -> list[str]:
-    """Return parameters as a command line would give them, so that both are read alike."""
+    """Return parameters as a command line would give them, so that both are read alike; `null` gives none."""
     return [
         f"{name}={value if isinstance(value, str) else json.dumps(value)}"
         for name, value in (params or {}).items()
+        if value is not None
     ]
 
 
