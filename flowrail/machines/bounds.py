@@ -18,9 +18,12 @@ LARGEST_TEXTS = 8 * 1024 * 1024
 """All such texts of one record together."""
 LARGEST_WHOLE = 4 * LARGEST_TEXTS
 """The same, each as often as the record names it: a fact stands in the state, in the report, and perhaps in a note."""
+LARGEST_OWN_DEFINITION = 8 * 1024 * 1024
+"""What a session keeps of its workflow; nothing larger begins."""
 LARGEST_DEFINITION = 4 * 1024 * 1024
+"""The same, where somebody else wrote it."""
 MOST_PARTS = 300_000
-"""So many braces and brackets are read of a definition: each may become a mapping or a list."""
+"""So many braces and brackets are read of such a definition: each may become a mapping or a list."""
 
 
 class TooLargeError(StorageError):

@@ -23,18 +23,18 @@ from typing import Any
 
 from flowrail import _files
 from flowrail._hashing import hex_digest
-from flowrail.errors import DocumentError, StorageError, TrustError
-from flowrail.machines import bounds, journal, ledger, notes, texts, whose, witness
+from flowrail.errors import StorageError, TrustError
+from flowrail.machines import definitions, journal, ledger, notes, texts, whose, witness
+from flowrail.machines.definitions import DEFINITION
 from flowrail.machines.journal import JOURNAL, UnknownSessionError, unknown
 from flowrail.machines.kept import Change, Kept, said
 from flowrail.machines.keys import Owner, Taken
 from flowrail.machines.ledger import DamagedError, Record
 from flowrail.machines.session import ENDED, Session
-from flowrail.machines.upgrades import definition_of_today
 
 SESSION_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 LONGEST_ID = 140
-DEFINITION, LOCK = "definition.json", "lock"
+LOCK = "lock"
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
@@ -80,6 +80,7 @@ class Store:
         folder = self.folder(session.id)
         record = Record(0, kind, at, by, session, note or {}, "", "")
         written = ledger.write(record, self.owner.key())
+        data = definitions.to_bytes(definition)
         self._prepare()
         try:
             os.mkdir(folder, 0o700)
@@ -89,7 +90,7 @@ class Store:
             raise StorageError(
                 f"{folder} could not be made ({error.strerror})", hint="check the disk and its permissions"
             ) from None
-        _files.write_atomic(os.path.join(folder, DEFINITION), _definition_bytes(definition))
+        _files.write_atomic(os.path.join(folder, DEFINITION), data)
         texts.keep(folder, written.texts)
         fd = journal.open_journal(folder, journal.CREATE)
         try:
@@ -272,30 +273,17 @@ class Store:
 
     def definition(self, session_id: str) -> dict[str, Any]:
         """Return what the session keeps of its workflow."""
-        path = os.path.join(self.folder(session_id), DEFINITION)
-        value, digest = read_definition(path)
-        migrate = said("migrate", session_id, store=self.named)
-        if value is None:
-            raise StorageError(
-                f"{path} is damaged", hint=f"the journal is whole; `{migrate}` writes it anew", place=path
-            )
-        value = definition_of_today(value)
-        whole, taken = self._vouched(session_id)
-        if taken is not None and taken.definitions is not None:
-            if digest not in taken.definitions:
-                adopt = said("adopt", session_id, store=self.named)
-                raise StorageError(
-                    f"{path} is not the definition that was taken over",
-                    hint=f"restore it; or `{migrate}` writes it anew, `{adopt}` takes it over as it is now",
-                    place=path,
-                )
-        elif not whole:
-            _check_strange_definition(value, path, migrate)
-        return value
+        own, taken = self._vouched(session_id)
+        return definitions.read(
+            os.path.join(self.folder(session_id), DEFINITION),
+            own=own,
+            taken=taken,
+            said=lambda verb: said(verb, session_id, store=self.named),
+        )
 
     def keep_definition(self, session_id: str, definition: Mapping[str, Any]) -> None:
         """Replace what the session keeps of its workflow."""
-        data = _definition_bytes(definition)
+        data = definitions.to_bytes(definition)
         first, _ = self._ends(session_id)
         taken = self.owner.taken(first)
         if taken is not None and taken.definitions is not None:  # both hold until the file is replaced
@@ -308,12 +296,7 @@ class Store:
         One that cannot be gone on with is not taken over with it.
         """
         path = os.path.join(self.folder(session_id), DEFINITION)
-        value, digest = read_definition(path)
-        try:
-            _check_strange_definition(definition_of_today(value or {}), path, "")
-        except StorageError:
-            digest = ""
-        self.owner.adopt(first_hash, head, (digest,))
+        self.owner.adopt(first_hash, head, (definitions.usable(path),))
 
     def _ends(self, session_id: str) -> tuple[str, tuple[bytes, bytes]]:
         """Return the hash of the first record, and the lines of the first and the last."""
@@ -424,32 +407,3 @@ def _last_record(line: bytes, fd: int, path: str, load: texts.Load | None = None
         return ledger.read(line, path, 0, load)
     except DamagedError as error:
         raise DamagedError(path, ledger.count_lines(fd), error.message.partition(": ")[2]) from None
-
-
-def read_definition(path: str) -> tuple[dict[str, Any] | None, str]:
-    """Return the definition at *path*, `None` where it is none, and the digest of its bytes."""
-    try:
-        data = _files.read_bounded(path, limit=bounds.LARGEST_DEFINITION, what="the session's definition")
-        if data.count(b"{") + data.count(b"[") > bounds.MOST_PARTS:
-            return None, ""
-        value = json.loads(data)
-    except (DocumentError, ValueError, RecursionError):
-        return None, ""
-    return (value, hex_digest(data)) if isinstance(value, dict) else (None, "")
-
-
-def _check_strange_definition(value: Mapping[str, Any], path: str, migrate: str) -> None:
-    from flowrail.machines import strangers  # brings all checks
-
-    try:
-        strangers.check_definition(value)
-    except strangers.StrangeError as error:
-        raise StorageError(
-            f"{path} is damaged: {error}", hint=f"`{migrate}` writes it anew", place=path
-        ) from None
-
-
-def _definition_bytes(definition: Mapping[str, Any]) -> bytes:
-    return json.dumps(definition, ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "backslashreplace"
-    )

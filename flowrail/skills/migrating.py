@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
+from flowrail.machines import definitions
 from flowrail.machines.definition import Definition
 from flowrail.machines.fingerprint import graph_print
 from flowrail.machines.guidance import command, guide
@@ -76,6 +77,7 @@ def migrate(
         now = world.now()
         after = migrated(decided, session, workflow, now)
         guide(workflow, after)  # a text that cannot be told must not become a record
+        definitions.to_bytes(seen.opened.kept)  # nor a workflow that cannot be kept
         note = {
             **note_of(decided, session, after),
             "definition": _digest(seen.opened.kept),

@@ -16,9 +16,10 @@ from flowrail import _files
 from flowrail._files import LockTimeoutError
 from flowrail.errors import ConflictError, FlowError, StorageError
 from flowrail.machines import texts
+from flowrail.machines.definitions import DEFINITION
 from flowrail.machines.journal import JOURNAL, UnknownSessionError
 from flowrail.machines.kept import Kept
-from flowrail.machines.store import DEFINITION, LOCK, Store
+from flowrail.machines.store import LOCK, Store
 from flowrail.skills.family import is_lost
 from flowrail.skills.runs import World
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from flowrail.machines import definitions
 from flowrail.machines.advance import start
 from flowrail.machines.guidance import guide
 from flowrail.machines.values import read_assignments
@@ -13,8 +14,10 @@ from flowrail.skills.runs import Answer, World, answer_of
 
 
 def opened(world: World, address: str) -> Opened:
-    """Return the workflow that is to take over, refused where it may not run."""
-    return open_skill(address, world.roots, world.state)
+    """Return the workflow that is to take over, refused where it may not run or is too large."""
+    found = open_skill(address, world.roots, world.state)
+    definitions.to_bytes(found.kept)
+    return found
 
 
 def begin(

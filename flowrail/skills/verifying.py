@@ -18,13 +18,14 @@ from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.machines import bounds, ledger, texts, witness
 from flowrail.machines.conduct import ENGINE, Arrival, arrival_of, judge
 from flowrail.machines.definition import Definition
+from flowrail.machines.definitions import DEFINITION
 from flowrail.machines.fingerprint import graph_print
 from flowrail.machines.journal import JOURNAL, UnknownSessionError
 from flowrail.machines.kept import said
 from flowrail.machines.ledger import Record
 from flowrail.machines.plain import from_plain
 from flowrail.machines.session import Session
-from flowrail.machines.store import DEFINITION, Store
+from flowrail.machines.store import Store
 from flowrail.machines.strangers import StrangeError, check_record
 
 _HEAD = re.compile(r"[0-9a-f]{8,64}\Z")

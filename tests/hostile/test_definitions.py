@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from support.forged import folder_of
 from support.judge import judged
-from support.sandbox import flow, home_skills, put_skill, refused, told
+from support.sandbox import bytes_below, flow, home_skills, put_skill, refused, sessions_folder, told
 
-from flowrail.machines import bounds, store
+from flowrail.machines import bounds, definitions
 from flowrail.machines.definition import Outcome, StepDef
 from flowrail.machines.plain import to_plain
 from flowrail.machines.strangers import check_definition
@@ -109,7 +109,7 @@ def test_a_definition_that_would_take_much_memory_is_not_parsed(
     path.write_bytes(data)
 
     with nothing_parsed(monkeypatch):
-        assert store.read_definition(str(path)) == (None, "")
+        assert definitions.usable(str(path)) == ""
 
 
 def test_a_definition_that_is_edited_after_it_was_taken_over_is_told(foreign: str) -> None:
@@ -177,3 +177,70 @@ def test_a_session_of_ones_own_places_that_is_code_goes_on_once_it_was_taken_ove
 
     assert told("resume", session)["actions"] == ["Do it."]
     assert flow("verify", session).status == 0
+
+
+LARGE = """\
+from flowrail import Outcome, StepDef, Workflow
+WORKFLOW = Workflow(
+    "large",
+    *(StepDef(f"s{n}", "S", ["{} " * 20_000], next={Outcome.OK: f"s{n + 1}"}) for n in range(COUNT)),
+    StepDef("sCOUNT", "Last", ["Tell it."], next={Outcome.OK: None}),
+)
+"""
+EACH = 60_000
+
+
+def large(size: int) -> None:
+    """Write a workflow whose texts have about *size* bytes, many braces among them."""
+    put_skill("large", LARGE.replace("COUNT", str(size // EACH)), where=home_skills(), file="workflow.py")
+
+
+def test_what_begins_can_be_gone_on_with_however_large_its_texts_are() -> None:
+    large(bounds.LARGEST_OWN_DEFINITION - EACH)
+
+    session = str(told("start", "large")["session"])
+
+    assert told("step", "large", "ok")["step"]["id"] == "s1"
+    assert told("fork", session, "--at", "0")["step"]["id"] == "s0"
+    assert flow("verify", session).status == 0
+
+
+def test_a_workflow_that_is_too_large_to_keep_is_refused_before_anything_is_written() -> None:
+    large(bounds.LARGEST_OWN_DEFINITION + EACH)
+
+    status, error = refused("start", "large")
+
+    assert status == 3
+    assert "are the most that a session keeps" in error["message"]
+    assert "part the workflow" in error["hint"]
+    assert not sessions_folder().exists()
+
+
+@pytest.mark.parametrize("words", [["step", "large", "ok"], ["migrate", "SESSION"]])
+def test_a_workflow_that_grows_too_large_leaves_its_session_as_it_was(words: list[str]) -> None:
+    large(EACH)
+    session = str(told("start", "large")["session"])
+    large(bounds.LARGEST_OWN_DEFINITION + EACH)
+
+    before = bytes_below(sessions_folder(), {"lock"})
+
+    status, error = refused(*(session if word == "SESSION" else word for word in words))
+
+    assert (status, error["code"]) == (3, "TOO_LARGE")
+    assert bytes_below(sessions_folder(), {"lock"}) == before
+    large(EACH)
+    assert told("step", "large", "ok")["step"]["id"] == "s1"
+
+
+def test_of_what_others_wrote_only_small_definitions_are_read() -> None:
+    large(bounds.LARGEST_DEFINITION + EACH)
+    session = str(told("start", "large")["session"])
+    (Path.home() / STATE / "key").unlink()
+
+    told("adopt", session)
+
+    status, error = refused("resume", session)
+    assert status == 3
+    assert f"flow migrate {session}" in error["hint"]
+    told("migrate", session)
+    assert told("resume", session)["step"]["id"] == "s0"

@@ -1,0 +1,100 @@
+"""What a session keeps of its workflow: written when it begins and when the workflow changes, read at every step.
+
+What this user wrote, or took over as it is, is read as it is. Anything else has to be one with which a
+session could have begun, and small enough to be looked at in a moment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flowrail import _files
+from flowrail._hashing import hex_digest
+from flowrail.errors import DocumentError, StorageError
+from flowrail.machines import bounds
+from flowrail.machines.keys import Taken
+from flowrail.machines.upgrades import definition_of_today
+
+DEFINITION = "definition.json"
+
+
+def to_bytes(definition: Mapping[str, Any]) -> bytes:
+    """Return *definition* as it is written, refused where it could not be read again."""
+    text = json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
+    data = text.encode("utf-8", "backslashreplace")
+    if len(data) > bounds.LARGEST_OWN_DEFINITION:
+        raise bounds.TooLargeError(
+            f"the workflow takes {len(data)} bytes; {bounds.LARGEST_OWN_DEFINITION} are the most that a session keeps",
+            hint="part the workflow, or put long texts into files and name their paths",
+            bytes=len(data),
+        )
+    return data
+
+
+def read(path: str, *, own: bool, taken: Taken | None, said: Callable[[str], str]) -> dict[str, Any]:
+    """Return the definition at *path*, of a session that is wholly the user's *own* or was *taken* over.
+
+    *said* returns a command of that session.
+    """
+    data = _bytes(path)
+    listed = None if taken is None else taken.definitions
+    known = own if listed is None else hex_digest(data) in listed
+    value = _parsed(data) if known or _is_small(data) else None
+    if value is None:
+        raise StorageError(
+            f"{path} is damaged", hint=f"the journal is whole; `{said('migrate')}` writes it anew", place=path
+        )
+    value = definition_of_today(value)
+    if listed is not None and not known:
+        raise StorageError(
+            f"{path} is not the definition that was taken over",
+            hint=f"restore it; or `{said('migrate')}` writes it anew, `{said('adopt')}` takes it over as it is now",
+            place=path,
+        )
+    if not known:
+        _check_strange(value, path, said("migrate"))
+    return value
+
+
+def usable(path: str) -> str:
+    """Return the digest of a definition that somebody else wrote, empty where no session could go on with it."""
+    data = _bytes(path)
+    value = _parsed(data) if _is_small(data) else None
+    try:
+        _check_strange(definition_of_today(value or {}), path, "")
+    except StorageError:
+        return ""
+    return hex_digest(data)
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        return _files.read_bounded(path, limit=bounds.LARGEST_OWN_DEFINITION, what="the session's definition")
+    except DocumentError:
+        return b""
+
+
+def _is_small(data: bytes) -> bool:
+    """Return whether *data* takes little time and memory, whatever it says."""
+    return len(data) <= bounds.LARGEST_DEFINITION and data.count(b"{") + data.count(b"[") <= bounds.MOST_PARTS
+
+
+def _parsed(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _check_strange(value: Mapping[str, Any], path: str, migrate: str) -> None:
+    from flowrail.machines import strangers  # brings all checks
+
+    try:
+        strangers.check_definition(value)
+    except strangers.StrangeError as error:
+        raise StorageError(
+            f"{path} is damaged: {error}", hint=f"`{migrate}` writes it anew", place=path
+        ) from None
