@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from flowrail import _files
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import DocumentError, StorageError
+from flowrail.handoff import transfer
 from flowrail.handoff.desk import Desk
 from flowrail.handoff.journal import Handoffs
 from flowrail.handoff.payload import Payload
@@ -42,7 +43,7 @@ def record_of(desk: Desk, path: str, payload: Payload) -> tuple[Handoffs, str | 
             if handoff.digest == payload.digest:
                 known.append((handoffs, handoff))
                 stores.append(_store_of(handoff.payload))  # where the store is that this may be a copy of
-            elif handoff.is_open and not handoff.foreign and _same_file(handoff.payload, path):
+            elif handoff.is_open and not handoff.foreign and _same_file(_sent_as(store, handoff), path):
                 here.append((handoffs, handoff))
     if known or here:
         handoffs, handoff = max(known, key=_rank) if known else here[-1]
@@ -85,6 +86,10 @@ def _store_of(path: str) -> str:
     for _ in range(4):
         path = os.path.dirname(path)
     return path
+
+
+def _sent_as(store: str, handoff: Handoff) -> str:
+    return transfer.now_at(handoff.payload, os.path.join(store, "sessions", handoff.session, transfer.FOLDER))
 
 
 def _rank(known: tuple[Handoffs, Handoff]) -> tuple[bool, bool, bool, bool]:
