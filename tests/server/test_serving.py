@@ -442,3 +442,18 @@ def params_of(tools: Tools, skill: str) -> dict[str, Any]:
         for each in found["params"]
         if each.get("required")
     }
+
+
+def test_a_server_whose_folder_is_gone_says_so_and_lives_on(
+    tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Path.cwd()
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    error = tools.refused("status")
+    monkeypatch.chdir(here)
+
+    assert (error["message"], error["hint"]) == ("the current folder is gone", "change to one that exists")
+    assert tools.told("status") == {"sessions": []}

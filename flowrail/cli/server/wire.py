@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -143,7 +144,9 @@ def _answer(tool: Callable[[], Told], store: Callable[[], str]) -> types.CallToo
         told = tool()
         return _result(told.text, told.data)
     except FlowError as error:
-        hint = in_calls(visible(error.hint), store(), markup=False)
+        hint = visible(error.hint)
+        with suppress(FlowError):  # where the folder is gone there is no store either
+            hint = in_calls(hint, store(), markup=False)
         text = f"{visible(error.message)} [{error.code}]\n{hint}"
         return _result(text, {"error": {**error_data(error), "hint": hint}}, is_error=True)
     except Exception as error:  # noqa: BLE001 - one call that fails must not end the others
