@@ -46,15 +46,20 @@ class Told:
         """Return the paths that the workflow in *file* takes its texts from, or `None` where it cannot be read."""
         if file not in self._known:
             try:
-                self._known[file] = frozenset(folder.read(file).files)
+                loaded = folder.read(file)
+                self._known[file] = frozenset(loaded.files) if loaded.definition.steps else None
             except DocumentError:
                 self._known[file] = None
         return self._known[file]
 
 
 def findings(file: WorkflowFile, loaded: Loaded, told: Told) -> list[Finding]:
-    """Return what is wrong around the workflow in *file*; of the card only for the entry workflow."""
-    found = list(_leftover(file, loaded, told))
+    """Return what is wrong around the workflow in *file*; of the card only for the entry workflow.
+
+    Where nothing of the workflow could be read, no text and no card is held against it.
+    """
+    known = bool(loaded.definition.steps)
+    found = list(_leftover(file, loaded, told)) if known else []
     if "/" in file.address:
         return found
     found += _unread(file)
@@ -68,8 +73,9 @@ def findings(file: WorkflowFile, loaded: Loaded, told: Told) -> list[Finding]:
         place = error.place if error.place.startswith(CARD) else f"{CARD}:1"
         return [*found, Finding("FR168", "warning", what, f"mend {CARD}", place)]
     found += [*_spec(file.folder, data), *_handoff(data)]
-    found += _commands(file, loaded.definition, text)
-    found += _table(loaded.definition, text)
+    if known:
+        found += _commands(file, loaded.definition, text)
+        found += _table(loaded.definition, text)
     return found
 
 
@@ -131,7 +137,7 @@ def _commands(file: WorkflowFile, definition: Definition, text: str) -> Iterator
         if address.partition("/")[0] == file.address and address not in own:
             hint = guesses.did_you_mean(address, own, f"it has {listed(own)}")
             yield Finding("FR169", "warning", f"there is no workflow `{address}`", hint, f"{CARD}:{line}")
-        elif address in own:
+        elif address in own and own[address].steps:
             for what, hint in _wrong(words, own[address], guesses):
                 yield Finding("FR169", "warning", what, hint, f"{CARD}:{line}")
 

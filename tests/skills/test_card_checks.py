@@ -98,14 +98,51 @@ def test_commands_of_the_agents_workflows_are_judged_by_theirs(tmp_path: Path) -
     assert "`demo/area` takes no parameter `part`" in one
 
 
-def test_a_workflow_beside_it_that_cannot_be_read_takes_nothing(tmp_path: Path) -> None:
+def test_a_workflow_beside_it_that_cannot_be_read_is_no_reason_to_change_the_card(tmp_path: Path) -> None:
     card = CARD + "\n`flow step demo/area -p area=auth`\n"
     folder = write(tmp_path / "demo", {"workflow.yaml": LINE, "SKILL.md": card})
     (folder / "workflows" / "area.yaml").mkdir(parents=True)
 
-    report = check([str(folder)], (), str(tmp_path))[0]
+    report, beside = check([str(folder)], (), str(tmp_path))
 
-    assert [each.code for each in report.findings] == ["FR169"]
+    assert report.findings == ()
+    assert [each.code for each in beside.findings] == ["FR100"]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("workflow.yaml", "title: Look", "title: [Look"),
+        ("workflow.yaml", "steps:", "stpes:"),
+        ("workflow.py", "WORKFLOW =", "WORKFLOW ("),
+        ("workflow.py", "WORKFLOW =", "WORKFLOWS ="),
+    ],
+)
+def test_a_workflow_that_cannot_be_read_is_no_reason_to_change_what_lies_beside_it(
+    path: str, old: str, new: str, tmp_path: Path
+) -> None:
+    text = (GIVEN if path == "workflow.yaml" else PYTHON).replace(old, new)
+    card = CARD + TABLE + "\n`flow step demo -p mode=quick`\n"
+    files = {path: text, "SKILL.md": card, "steps/look.md": "Look.\n", "workflows/area.yaml": AREA}
+
+    told = found(tmp_path, files)
+
+    assert told
+    assert not [each for each in told if not each.split()[1].startswith(path)]
+
+
+def test_a_text_beside_a_workflow_that_cannot_be_read_is_let_be(tmp_path: Path) -> None:
+    broken = AREA.replace('actions: ["Look at $area."]', "text: steps/shared.md").replace(
+        "steps:", "steps: ["
+    )
+    files = {
+        "workflow.yaml": WORK,
+        "workflows/area.yaml": broken,
+        "SKILL.md": CARD,
+        "steps/shared.md": "It.\n",
+    }
+
+    assert not [each for each in found(tmp_path, files) if "FR171" in each]
 
 
 def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.here import Here
+from flowrail.formatters.lines import count
 from flowrail.formatters.text import table
 from flowrail.skills import shelf
 
@@ -28,7 +29,9 @@ def command(as_json: bool, roots: tuple[str, ...]) -> None:
 
 def _row(item: dict[str, object]) -> list[str]:
     params = ", ".join(str(param["name"]) for param in item["params"])  # type: ignore[attr-defined]
-    errors = f"{item['errors']} mistakes: flow check {item['name']}" if item["errors"] else ""
+    errors = (
+        f"{count(int(str(item['errors'])), 'mistake')}: flow check {item['name']}" if item["errors"] else ""
+    )
     what = errors or str(item["description"])
     inner = f" + {len(item['workflows'])} more" if item["workflows"] else ""  # type: ignore[arg-type]
     return [
