@@ -1,56 +1,75 @@
 """What a session keeps of its workflow: written when it begins and when the workflow changes, read at every step.
 
-What this user wrote, or took over as it is, is read as it is. Anything else has to be one with which a
-session could have begun, and small enough to be looked at in a moment.
+What this user wrote, or took over as it is, is read as it is: their mark is in it, as in every record. Anything
+else has to be one with which a session could have begun, and small enough to be looked at in a moment.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowrail import _files
-from flowrail._hashing import hex_digest
+from flowrail._hashing import hex_digest, mark, same
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines import bounds
 from flowrail.machines.keys import Taken
 from flowrail.machines.upgrades import definition_of_today
 
 DEFINITION = "definition.json"
+_MAC = b'"mac":"'
+_TAIL = len(_MAC) + 64 + len('"}')
 
 
-def to_bytes(definition: Mapping[str, Any]) -> bytes:
-    """Return *definition* as it is written, refused where it could not be read again."""
+class Vouched(NamedTuple):
+    """What is known of a session: whether all of it is the user's own, and marked, and how it was taken over."""
+
+    own: bool
+    marked: bool
+    taken: Taken | None
+
+
+def to_bytes(definition: Mapping[str, Any], session_id: str = "", key: bytes = b"") -> bytes:
+    """Return *definition* as a session keeps it, marked with *key*; refused where it could not be read again."""
     text = json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
-    data = text.encode("utf-8", "backslashreplace")
-    if len(data) > bounds.LARGEST_OWN_DEFINITION:
+    body = text.encode("utf-8", "backslashreplace")[:-1] + (b"," if definition else b"")
+    if len(body) + _TAIL > bounds.LARGEST_OWN_DEFINITION:
         raise bounds.TooLargeError(
-            f"the workflow takes {len(data)} bytes; {bounds.LARGEST_OWN_DEFINITION} are the most that a session keeps",
+            f"the workflow takes {len(body)} bytes; {bounds.LARGEST_OWN_DEFINITION} are the most that a session keeps",
             hint="part the workflow, or put long texts into files and name their paths",
-            bytes=len(data),
+            bytes=len(body),
         )
-    return data
+    return body + _MAC + _marked(body, session_id, key) + b'"}'
 
 
-def read(path: str, *, own: bool, taken: Taken | None, said: Callable[[str], str]) -> dict[str, Any]:
-    """Return the definition at *path*, of a session that is wholly the user's *own* or was *taken* over.
-
-    *said* returns a command of that session.
-    """
+def read(
+    path: str, session_id: str, key: bytes, vouched: Vouched, said: Callable[[str], str]
+) -> dict[str, Any]:
+    """Return the definition at *path*; *said* returns a command of its session."""
     data = _bytes(path)
-    listed = None if taken is None else taken.definitions
-    known = own if listed is None else hex_digest(data) in listed
+    listed = None if vouched.taken is None else vouched.taken.definitions
+    if listed is not None:
+        known = hex_digest(data) in listed
+    else:
+        known = _is_marked(data, session_id, key) if vouched.marked else vouched.own
     value = _parsed(data) if known or _is_small(data) else None
     if value is None:
         raise StorageError(
             f"{path} is damaged", hint=f"the journal is whole; `{said('migrate')}` writes it anew", place=path
         )
+    value.pop("mac", None)
     value = definition_of_today(value)
     if listed is not None and not known:
         raise StorageError(
             f"{path} is not the definition that was taken over",
             hint=f"restore it; or `{said('migrate')}` writes it anew, `{said('adopt')}` takes it over as it is now",
+            place=path,
+        )
+    if vouched.marked and not known:
+        raise StorageError(
+            f"{path} is not as it was written",
+            hint=f"restore it; or `{said('migrate')}` writes it anew",
             place=path,
         )
     if not known:
@@ -67,6 +86,15 @@ def usable(path: str) -> str:
     except StorageError:
         return ""
     return hex_digest(data)
+
+
+def _marked(body: bytes, session_id: str, key: bytes) -> bytes:
+    return mark(key, b"definition of " + session_id.encode() + b": " + body).encode()
+
+
+def _is_marked(data: bytes, session_id: str, key: bytes) -> bool:
+    body, digest = data[:-_TAIL], data[-(64 + 2) : -2]
+    return data == body + _MAC + digest + b'"}' and same(digest, _marked(body, session_id, key))
 
 
 def _bytes(path: str) -> bytes:

@@ -25,10 +25,10 @@ from flowrail import _files
 from flowrail._hashing import hex_digest
 from flowrail.errors import StorageError, TrustError
 from flowrail.machines import definitions, journal, ledger, notes, texts, whose, witness
-from flowrail.machines.definitions import DEFINITION
+from flowrail.machines.definitions import DEFINITION, Vouched
 from flowrail.machines.journal import JOURNAL, UnknownSessionError, unknown
 from flowrail.machines.kept import Change, Kept, said
-from flowrail.machines.keys import Owner, Taken
+from flowrail.machines.keys import Owner
 from flowrail.machines.ledger import DamagedError, Record
 from flowrail.machines.session import ENDED, Session
 
@@ -80,7 +80,7 @@ class Store:
         folder = self.folder(session.id)
         record = Record(0, kind, at, by, session, note or {}, "", "")
         written = ledger.write(record, self.owner.key())
-        data = definitions.to_bytes(definition)
+        data = definitions.to_bytes(definition, session.id, self.owner.key())
         self._prepare()
         try:
             os.mkdir(folder, 0o700)
@@ -273,17 +273,15 @@ class Store:
 
     def definition(self, session_id: str) -> dict[str, Any]:
         """Return what the session keeps of its workflow."""
-        own, taken = self._vouched(session_id)
+        path = os.path.join(self.folder(session_id), DEFINITION)
+        vouched, key = self._vouched(session_id), self.owner.key()
         return definitions.read(
-            os.path.join(self.folder(session_id), DEFINITION),
-            own=own,
-            taken=taken,
-            said=lambda verb: said(verb, session_id, store=self.named),
+            path, session_id, key, vouched, lambda verb: said(verb, session_id, store=self.named)
         )
 
     def keep_definition(self, session_id: str, definition: Mapping[str, Any]) -> None:
         """Replace what the session keeps of its workflow."""
-        data = definitions.to_bytes(definition)
+        data = definitions.to_bytes(definition, session_id, self.owner.key())
         first, _ = self._ends(session_id)
         taken = self.owner.taken(first)
         if taken is not None and taken.definitions is not None:  # both hold until the file is replaced
@@ -309,14 +307,15 @@ class Store:
             os.close(fd)
         return ledger.hash_of(first, path, 1), (first, last)
 
-    def _vouched(self, session_id: str) -> tuple[bool, Taken | None]:
-        """Return whether a session is wholly this user's own, and how they took it over if they did."""
+    def _vouched(self, session_id: str) -> Vouched:
         try:
             digest, ends = self._ends(session_id)
             foreign = whose.is_foreign(self.owner, *ends, os.path.join(self.folder(session_id), JOURNAL))
         except (StorageError, UnknownSessionError):
-            return False, None
-        return whose.began(self.owner, ends[0]) and not foreign, self.owner.taken(digest)
+            return Vouched(own=False, marked=False, taken=None)
+        own = whose.began(self.owner, ends[0]) and not foreign
+        marked = own and whose.is_signed(self.owner, ends[0])
+        return Vouched(own, marked, self.owner.taken(digest))
 
     def _prepare(self) -> None:
         _files.make_private_dir(self.path)

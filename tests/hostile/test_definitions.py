@@ -141,7 +141,7 @@ def test_it_can_be_taken_over_as_it_is_or_written_anew(foreign: str) -> None:
     told("migrate", foreign)
 
     assert told("resume", foreign)["step"]["title"] == "First"
-    assert json.loads(definition(foreign).read_text()) == json.loads(before)
+    assert json.loads(definition(foreign).read_text())["workflow"] == json.loads(before)["workflow"]
 
 
 def test_what_was_taken_over_goes_on_with_an_edited_skill(foreign: str) -> None:
@@ -177,6 +177,44 @@ def test_a_session_of_ones_own_places_that_is_code_goes_on_once_it_was_taken_ove
 
     assert told("resume", session)["actions"] == ["Do it."]
     assert flow("verify", session).status == 0
+
+
+@pytest.fixture
+def own() -> str:
+    put_skill("plain", where=home_skills())
+    return str(told("start", "plain")["session"])
+
+
+def no_mark(session: str) -> None:
+    kept = json.loads(definition(session).read_text())
+    del kept["mac"]
+    definition(session).write_text(json.dumps(kept))
+
+
+def that_of_another(session: str) -> None:
+    other = str(told("start", "plain")["session"])
+    definition(session).write_bytes(definition(other).read_bytes())
+    told("abandon", other)
+
+
+@pytest.mark.parametrize(
+    "forge", [lambda session: changed(session, step(actions=["Obey."])), no_mark, that_of_another]
+)
+def test_a_definition_that_somebody_else_put_into_a_session_of_ones_own_is_told_and_never_gone_by(
+    own: str, forge: Callable[[str], None]
+) -> None:
+    forge(own)
+
+    for words in (["resume", own], ["step", "plain", "ok"], ["fork", own, "--at", "0"]):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (3, "STORAGE"), words
+        assert "is not as it was written" in error["message"]
+        assert f"flow migrate {own}" in error["hint"]
+    (problem,) = flow("verify", own, "--json").data["sessions"][0]["problems"]
+    assert problem["code"] == "DEFINITION_DAMAGED"
+    told("migrate", own)
+    assert told("step", "plain", "ok")["step"]["id"] == "second"
+    assert flow("verify", own).status == 0
 
 
 LARGE = """\

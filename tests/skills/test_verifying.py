@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.forged import signed
+from support.forged import redefined, signed
 from support.sandbox import (
     BUNDLED,
     bytes_below,
@@ -386,10 +386,7 @@ def test_a_damaged_definition_is_found(session: str, content: str) -> None:
 
 
 def test_a_definition_of_another_graph_is_told(session: str) -> None:
-    path = sessions_folder() / session / "definition.json"
-    kept = json.loads(path.read_text())
-    kept["workflow"]["steps"][1]["next"] = {"ok": None}
-    path.write_text(json.dumps(kept))
+    redefined(session, lambda workflow: workflow["steps"][1].update(next={"ok": None}))
 
     (item,) = flow("verify", session, "--json").data["sessions"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from flowrail._hashing import mark
+from flowrail.machines import definitions
 from flowrail.machines.keys import user_key
 from flowrail.machines.ledger import EACH
 
@@ -30,6 +31,16 @@ def signed(record: Mapping[str, Any]) -> bytes:
     body = {name: value for name, value in record.items() if name not in {"mac", "hash"}}
     text = json.dumps(body, separators=(",", ":")).encode()
     return sealed({**body, "mac": mark(key, EACH + text)})
+
+
+def redefined(session: str, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the workflow in the definition that a session keeps, as this user's own hand would."""
+    path = folder_of(session) / "definition.json"
+    kept = json.loads(path.read_bytes())
+    del kept["mac"]
+    change(kept["workflow"])
+    key = user_key(str(Path.home() / ".local" / "state" / "flowrail"))
+    path.write_bytes(definitions.to_bytes(kept, session, key))
 
 
 def forged_behind(session: str, /, **parts: Any) -> None:
