@@ -17,8 +17,8 @@ from flowrail.machines.rules import RuleError, parse
 
 MOST_STEPS = 2_000
 """Beyond so many steps the paths are not followed."""
-MOST_CARRIED = 1_000_000
-"""So many names are carried along the paths of one workflow; then nothing more is said."""
+MOST_CARRIED, AS_MANY = 20_000_000, 40
+"""So many names are carried along the paths of one workflow; then nothing more is said. A step takes the time of 40."""
 Names = frozenset[str]
 _OVER = "`over`"
 
@@ -114,7 +114,7 @@ class _Paths:
         return known
 
     def _carry(self, names: Collection[str]) -> None:
-        self.left -= len(names) + 4  # what a step takes without any
+        self.left -= len(names) + AS_MANY
         if self.left < 0:
             raise _TooMuchError
 

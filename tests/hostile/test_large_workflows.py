@@ -16,6 +16,7 @@ from support.sandbox import SMALL, allow, flow, project_skills, put_skill, refus
 from flowrail import StepDef, Workflow, trust
 from flowrail.errors import TrustError
 from flowrail.machines import checks_tries
+from flowrail.machines.checks import advise
 from flowrail.machines.document import _united
 from flowrail.machines.params import LARGEST_LEAST, Arg
 from flowrail.machines.wording import LONGEST_COMPARED, MOST_LISTED, listed, near
@@ -280,6 +281,28 @@ def test_very_large_workflows_that_somebody_means_are_taken() -> None:
 
     assert made.total_steps == 10_000
     assert flow("check", str(long)).status == 0
+
+
+@pytest.mark.parametrize(("count", "again"), [(1_300, False), (200, True)])
+def test_what_is_read_too_early_is_told_of_large_workflows_too(count: int, again: bool) -> None:
+    made = Workflow(
+        "large",
+        *(
+            StepDef(
+                f"s{n}",
+                "A",
+                [f"after $f{n - 1}" if n else "first", *(["$f7 comes"] if n == 3 else [])],
+                reports={f"f{n}": Arg(required=True)},
+                limit=3 if again else None,
+                next={"ok": f"s{n + 1}" if n < count - 1 else None, **({"iterate": "s0"} if again else {})},
+            )
+            for n in range(count)
+        ),
+    )
+
+    told = [(each.code, each.step) for each in advise(made, str)]
+
+    assert told == [("FR161" if again else "FR126", "s3")]
 
 
 def test_of_fences_that_stay_text_by_the_thousand_the_first_are_told() -> None:
