@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)  # one commit, one result
 settings.register_profile("drawn", deadline=None)
 settings.load_profile("steady")
+
+
+def pytest_sessionfinish() -> None:
+    """Save what was covered while there is time: a worker that is slow to end is ended."""
+    coverage = sys.modules.get("coverage")
+    running = coverage.Coverage.current() if coverage else None
+    if running is not None:
+        running.save()
 
 
 @pytest.fixture(autouse=True)
