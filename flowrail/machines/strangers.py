@@ -13,7 +13,7 @@ from typing import Any
 
 from flowrail.errors import FlowError
 from flowrail.machines import asking, dispatching, reviewing
-from flowrail.machines.definition import WORKFLOW_NAME
+from flowrail.machines.definition import WORKFLOW_NAME, Outcome
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
 
@@ -31,7 +31,7 @@ class StrangeError(ValueError):
 def check_session(session: Session) -> None:
     """Raise `StrangeError`, naming the part, where *session* is of a form that none of ours has."""
     check_parts(session)
-    for name, wrong in chain(_wrong(session), _misnamed(session)):
+    for name, wrong in chain(_wrong(session), _unanswerable(session), _misnamed(session)):
         raise StrangeError(f"`{name}` {wrong}")
 
 
@@ -90,6 +90,14 @@ def _wrong(session: Session) -> Iterator[tuple[str, str]]:
         yield "received", "names no payload"
 
 
+def _unanswerable(session: Session) -> Iterator[tuple[str, str]]:
+    for each in asking.asked(session):
+        outcomes = {each.other, *(option.outcome for option in each.options)} - {None}
+        known = _ANSWERS.get(each.source)
+        if known is not None and not outcomes <= known:
+            yield "questions", "has an answer that stands for no outcome"
+
+
 def _misnamed(session: Session) -> Iterator[tuple[str, str]]:
     for name, value in _ids(session):
         if value is not None and not _ID.match(value):
@@ -113,6 +121,10 @@ def _workflows(session: Session) -> Iterator[tuple[str, str]]:
     yield from (("dispatches", each.workflow) for each in dispatching.states(session) if each.workflow)
 
 
+_ANSWERS: Mapping[str, frozenset[str]] = {
+    asking.BY_STEP: frozenset(Outcome),
+    asking.BY_LIMIT: frozenset({asking.ANOTHER, asking.MUST_ONLY, asking.ACCEPT, asking.STOP}),
+}
 _MAPPINGS: Mapping[str, Mapping[str, Any]] = {
     "parent": {"session": str, "dispatch": str},
     "received": {

@@ -6,6 +6,7 @@ the names that its steps have today; its work and its questions begin anew.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
@@ -18,10 +19,12 @@ from flowrail.machines.fingerprint import graph_print, step_print
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance import guide
 from flowrail.machines.hosted import bound
+from flowrail.machines.journal import JOURNAL
 from flowrail.machines.ledger import DamagedError, Record
 from flowrail.machines.migration import renamed
 from flowrail.machines.session import ABANDONED, ACTIVE, Session
 from flowrail.machines.store import ForeignSessionError
+from flowrail.machines.strangers import StrangeError, check_session
 from flowrail.machines.witness import LinesLostError
 from flowrail.machines.wording import did_you_mean, placeholders
 from flowrail.skills.opening import Opened, as_it_is
@@ -126,7 +129,13 @@ def _then(
             session=session_id,
             revision=newest,
         )
-    return Then(world.store.whole(session_id, found), tuple(names))
+    whole = world.store.whole(session_id, found)
+    try:
+        check_session(whole.session)  # where the session stands now is looked at when it is read, this is not
+    except StrangeError as error:
+        path = os.path.join(world.store.folder(session_id), JOURNAL)
+        raise DamagedError(path, found.seq + 1, f"the record is of another form: {error}") from None
+    return Then(whole, tuple(names))
 
 
 def _from(

@@ -158,6 +158,8 @@ class _Examination:
                 if seen is not None and seen.seq == short.seq:
                     self._copy(short, seen)
                 record = self._whole(short)
+                if record is not None and not self._is_of_our_form(record):
+                    record = None
                 if record is not None and (before is not None or record.seq == 0):
                     self._record(before, record)
                 before = record.session if record is not None else None
@@ -210,12 +212,15 @@ class _Examination:
             self.add(error.code, self.line(), error.message.removeprefix(f"{self.line()}: "))
             return None
 
-    def _record(self, before: Session | None, record: Record) -> None:
+    def _is_of_our_form(self, record: Record) -> bool:
         try:
             check_record(record)
         except StrangeError as error:
             self.add("JOURNAL_DAMAGED", self.line(), f"the record is of another form: {error}")
-            return
+            return False
+        return True
+
+    def _record(self, before: Session | None, record: Record) -> None:
         workflow = self._workflow if record.session.graph == self._graph else None
         judged = judge(before, record, workflow, self._then)
         self.problems += [Problem("RECORD_WRONG", self.line(), each) for each in judged.problems]
