@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from flowrail.discovery.locations import find_project_root
 from flowrail.hosts import glance
 from flowrail.hosts.glance import Glimpse
 from flowrail.hosts.protocol import (
@@ -83,8 +84,7 @@ def _pre_tool_use(heard: Heard, rim: Rim) -> Answer:
         found = [mine] if mine is not None else []
     for each in found:
         rules = glance.step_of(each, _FORBIDS).get("forbids")
-        project = os.path.dirname(each.shelf.path)
-        used = Used(heard.tool, heard.given, heard.cwd, project, rim.home)
+        used = Used(heard.tool, heard.given, heard.cwd, _project(each, heard, rim), rim.home)
         rule = forbidding(rules, used) if isinstance(rules, list) else None
         if rule is not None:
             from flowrail.hosts.judging import why_not
@@ -93,6 +93,14 @@ def _pre_tool_use(heard: Heard, rim: Rim) -> Answer:
             if reason is not None:
                 return deny(reason)
     return NOTHING
+
+
+def _project(glimpse: Glimpse, heard: Heard, rim: Rim) -> str:
+    """Return the folder that paths in rules are from: where the sessions lie, unless they lie elsewhere."""
+    if not rim.environ.get("FLOW_STORE"):
+        return os.path.dirname(glimpse.shelf.path)
+    project = rim.environ.get("CLAUDE_PROJECT_DIR", "")
+    return find_project_root(project if os.path.isabs(project) else heard.cwd)
 
 
 def _held(found: Sequence[Glimpse], heard: Heard, rim: Rim) -> Answer:

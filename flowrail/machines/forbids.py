@@ -189,7 +189,8 @@ def _files(used: Used) -> list[str]:
 def _is_path(pattern: str, path: str, used: Used) -> bool:
     """Return whether a file is one that *pattern* means, as in `.gitignore`, from the project on.
 
-    `//x` is from the root, `~/x` from home; a pattern without a slash is met at any depth.
+    `//x` is from the root, `~/x` from home; a pattern without a slash is met at any depth. A file that is
+    reached through a link counts as what it is called, and as what it is.
     """
     full = os.path.normpath(os.path.join(used.cwd, path))
     if pattern.startswith("//"):
@@ -200,11 +201,20 @@ def _is_path(pattern: str, path: str, used: Used) -> bool:
         base, inner = used.project, pattern.removeprefix("./").removeprefix("/")
         if "/" not in pattern.rstrip("/"):
             inner = f"**/{inner}"
-    relative = os.path.relpath(full, base)
-    if relative.startswith(".."):
-        return False
-    parts = [part for part in inner.split("/") if part]
-    return _along(tuple(parts), tuple(relative.split(os.sep)))
+    parts = tuple(part for part in inner.split("/") if part)
+    named = os.path.relpath(full, base)
+    real = os.path.relpath(_real(full), _real(base))
+    return any(
+        not each.startswith("..") and _along(parts, tuple(each.split(os.sep)))
+        for each in dict.fromkeys((named, real))
+    )
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # what no file can be called
+        return path
 
 
 def _along(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:

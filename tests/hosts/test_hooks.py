@@ -205,6 +205,24 @@ def test_a_tool_that_the_step_forbids_is_denied_with_the_reason_and_the_way_on()
     assert use("Write") == ""
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_file_is_forbidden_by_whatever_way_it_is_reached_and_wherever_sessions_lie(
+    elsewhere: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if elsewhere:
+        monkeypatch.setenv("FLOW_STORE", str(tmp_path / "store" / "x"))
+    put_skill("narrow", FORBIDDING.replace("[Edit,", "['Edit(src/**)',"))
+    start("narrow")
+    here, link = Path.cwd(), tmp_path / "link"
+    link.symlink_to(here)
+
+    for cwd in (here, link):
+        for path in (here / "src/a.py", link / "src/a.py", "src/a.py"):
+            assert "`Edit(src/**)`" in use("Edit", cwd=str(cwd), tool_input={"file_path": str(path)})
+        assert use("Edit", cwd=str(cwd), tool_input={"file_path": "other/a.py"}) == ""
+        assert use("Edit", cwd=str(cwd), tool_input={"file_path": "other/a\0.py"}) == ""
+
+
 def test_a_step_tells_what_it_forbids() -> None:
     shown = flow("start", "strict", "--format", "xml").out
     assert "<not_in_this_step>Edit, Bash(git push*)</not_in_this_step>" in shown
