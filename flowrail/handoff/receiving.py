@@ -22,6 +22,7 @@ from flowrail.handoff.journal import Change
 from flowrail.handoff.payload import LARGEST, Payload, read
 from flowrail.handoff.problems import (
     EXPIRED,
+    WARNING,
     AlreadyTakenError,
     ClosedError,
     InvalidPayloadError,
@@ -77,6 +78,8 @@ def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) ->
         start = ours(payload)
         if start is None and handoff.ours:
             raise _not_in_sight(desk, handoff)
+        if start is None and handoff.foreign:
+            told = (*told, *_unknown(desk, handoff))
         session = _claimed(desk, change, start)
         if start is not None:
             _begun(desk, change.kept.handoff, payload, session, start)
@@ -217,6 +220,15 @@ def _not_in_sight(desk: Desk, handoff: Handoff) -> TargetNotFoundError:
         preserved=handoff.payload,
         target_skill=handoff.target,
     )
+
+
+def _unknown(desk: Desk, handoff: Handoff) -> tuple[Problem, ...]:
+    """Return that nobody here has the skill that a payload from elsewhere is for, if so."""
+    found = desk.discover()
+    if handoff.target in {each.skill for each in found.candidates} | {each.skill for each in found.skipped}:
+        return ()
+    told = f"is `{handoff.target[:80]}`, no skill that can be found from here: nothing was begun"
+    return (Problem("handoff.target.skill", told, severity=WARNING),)
 
 
 def _changed(path: str, now: str, then: str) -> ValidationFailedError:

@@ -444,6 +444,21 @@ def test_an_old_payload_is_received_by_a_skill_that_reads_it() -> None:
     assert flow("handoff", "receive", str(PAYLOADS / "v1_2.yaml"), "--json").status == 0
 
 
+def test_of_a_payload_from_elsewhere_for_a_skill_that_nobody_has_it_is_said_that_nothing_was_begun() -> None:
+    target("digger")
+    others = [
+        integrity.sealed("3.0", {**example("3.0"), "target": {"skill": name}}) for name in ("digger", "diger")
+    ]
+
+    known, unknown = [
+        flow("handoff", "receive", str(arrived(f"p{n}", each, "json"))) for n, each in enumerate(others)
+    ]
+
+    assert (known.status, unknown.status) == (0, 0)
+    assert "nothing was begun" not in known.err
+    assert "`diger`, no skill that can be found from here: nothing was begun" in unknown.err
+
+
 def test_a_payload_from_elsewhere_that_is_wrong_is_refused_with_all_of_it() -> None:
     status, error = refused("handoff", "receive", str(PAYLOADS / "v2.yaml"))
 
