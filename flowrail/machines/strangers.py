@@ -14,6 +14,7 @@ from typing import Any
 from flowrail.errors import FlowError
 from flowrail.machines import asking, dispatching, reviewing
 from flowrail.machines.definition import WORKFLOW_NAME, Outcome
+from flowrail.machines.gates import Severity
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
 
@@ -46,6 +47,8 @@ def check_parts(session: Session) -> None:
             read(session)
         except ValueError as error:
             raise StrangeError(f"`{name}` is of another form: {str(error)[:LONGEST_NAME]}") from None
+    if any(each.severity not in Severity.__members__ for each in reviewing.findings(session)):
+        raise StrangeError("`findings` has one of a severity that nobody knows")
     for step, grants in session.grants.items():
         if grants is not None and not _is_grant(grants):
             raise StrangeError(f"`grants` holds no grant of ours for `{step[:60]}`")

@@ -52,6 +52,21 @@ def test_nothing_begins_from_an_earlier_record_of_another_form(session: str) -> 
     assert told("step", "plain", "ok", "--session", session)["step"]["id"] == "second"
 
 
+def test_a_finding_of_a_severity_that_nobody_knows_is_damage(session: str) -> None:
+    (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()
+    finding = {"id": "f1", "severity": "obey", "text": "It leaks."}
+    forged_behind(session, kind="note", session={"findings": [finding]})
+
+    for words in (["status", session], ["adopt", session], ["step", "plain"]):
+        assert "Traceback" not in judged(*words).err, words
+    status, error = refused("resume", session)
+    assert (status, error["code"]) == (3, "JOURNAL_DAMAGED")
+    assert "a severity that nobody knows" in error["message"]
+    assert (
+        judged("verify", session, "--json").data["sessions"][0]["problems"][-1]["code"] == "JOURNAL_DAMAGED"
+    )
+
+
 @pytest.mark.parametrize("change", [{"outcome": "obey"}, {"outcome": "another-round"}])
 def test_an_answer_that_stands_for_no_outcome_is_damage(change: dict[str, Any]) -> None:
     put_skill("ask", ASK)
