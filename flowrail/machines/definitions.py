@@ -77,6 +77,11 @@ def read(
     return value
 
 
+def digest(path: str) -> str:
+    """Return the digest of what is at *path* now."""
+    return hex_digest(_bytes(path))
+
+
 def usable(path: str) -> str:
     """Return the digest of a definition that somebody else wrote, empty where no session could go on with it."""
     data = _bytes(path)

@@ -284,9 +284,11 @@ class Store:
         data = definitions.to_bytes(definition, session_id, self.owner.key())
         first, _ = self._ends(session_id)
         taken = self.owner.taken(first)
+        path = os.path.join(self.folder(session_id), DEFINITION)
         if taken is not None and taken.definitions is not None:  # both hold until the file is replaced
-            self.owner.adopt(first, taken.head, (*taken.definitions[-1:], hex_digest(data)))
-        _files.write_atomic(os.path.join(self.folder(session_id), DEFINITION), data)
+            now = definitions.digest(path)
+            self.owner.adopt(first, taken.head, (*({now} & {*taken.definitions}), hex_digest(data)))
+        _files.write_atomic(path, data)
 
     def take_over(self, session_id: str, first_hash: str, head: str) -> None:
         """Make a session this user's own, as far as *head* and with the definition that it has now.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +13,16 @@ from typing import Any
 import pytest
 from support.forged import folder_of
 from support.judge import judged
-from support.sandbox import bytes_below, flow, home_skills, put_skill, refused, sessions_folder, told
+from support.sandbox import (
+    bytes_below,
+    flow,
+    home_skills,
+    project_skills,
+    put_skill,
+    refused,
+    sessions_folder,
+    told,
+)
 
 from flowrail.machines import bounds, definitions
 from flowrail.machines.definition import Outcome, StepDef
@@ -177,6 +188,28 @@ def test_a_session_of_ones_own_places_that_is_code_goes_on_once_it_was_taken_ove
 
     assert told("resume", session)["actions"] == ["Do it."]
     assert flow("verify", session).status == 0
+
+
+def test_what_was_taken_over_goes_on_however_often_its_new_definition_could_not_be_written(
+    foreign: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told("adopt", foreign)
+    file = project_skills() / "plain" / "workflow.yaml"
+    before = file.read_text()
+    file.write_text(before.replace("First", "Another"))
+
+    def full(source: str, target: str, replace: Callable[[str, str], None] = os.replace) -> None:
+        if target.endswith("definition.json"):
+            raise OSError(errno.ENOSPC, "no space left")
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", full)
+        for _ in range(3):
+            assert refused("step", "plain", "ok", "--session", foreign)[0] == 3
+    file.write_text(before)
+
+    assert told("step", "plain", "ok", "--session", foreign)["step"]["id"] == "second"
 
 
 @pytest.fixture
