@@ -16,8 +16,9 @@ from flowrail import _files, _yaml
 from flowrail._json import read_strictly
 from flowrail.errors import DocumentError
 from flowrail.handoff.problems import INVALID, MISSING, Problem
+from flowrail.machines.bounds import LARGEST_PAYLOAD
 
-LARGEST = 1_000_000
+LARGEST = LARGEST_PAYLOAD
 YAML, JSON = "yaml", "json"
 FORMS = {"1.0": YAML, "1.2": YAML, "2.0": YAML, "3.0": JSON}
 """The form that each version is written in where none is asked for."""

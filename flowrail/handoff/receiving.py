@@ -36,8 +36,8 @@ from flowrail.handoff.record import ENDED, INVOCATION, ON_ITS_WAY, Handoff
 from flowrail.handoff.record import EXPIRED as EXPIRED_PHASE
 from flowrail.handoff.whereabouts import alone, leave_word, record_of
 from flowrail.machines.journal import UnknownSessionError
+from flowrail.machines.taken import COPY
 
-COPY = "received-payload"
 _ENDINGS = frozenset({".json", ".yaml", ".yml"})
 """Those that a copy keeps; the name of a stranger's file is told to nobody."""
 

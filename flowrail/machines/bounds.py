@@ -25,6 +25,9 @@ LARGEST_DEFINITION = 4 * 1024 * 1024
 MOST_PARTS = 300_000
 """So many braces and brackets are read of such a definition: each may become a mapping or a list."""
 
+LARGEST_PAYLOAD = 1_000_000
+"""Of work that one skill hands over to another."""
+
 
 class TooLargeError(StorageError):
     """A record or a journal would grow past what is kept."""

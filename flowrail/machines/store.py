@@ -203,14 +203,9 @@ class Store:
 
     def origin(self, session_id: str) -> tuple[Record, bool]:
         """Return a session's first record, and whether somebody else began it or went on with it."""
-        folder = self.folder(session_id)
-        path = os.path.join(folder, JOURNAL)
-        fd = self._open(folder, session_id, journal.READ)
-        try:
-            line, last = ledger.first_line(fd, path), ledger.tail(fd, path).line
-        finally:
-            os.close(fd)
-        return ledger.read(line, path, 1), whose.is_foreign(self.owner, line, last, path)
+        _, (first, last) = self._ends(session_id)
+        path = os.path.join(self.folder(session_id), JOURNAL)
+        return ledger.read(first, path, 1), whose.is_foreign(self.owner, first, last, path)
 
     def trusted(self, session_id: str) -> int:
         """Return how many of a session's records, from the first on, this user wrote or took over."""

@@ -6,6 +6,8 @@ import re
 
 from flowrail.machines.session import Session
 
+COPY = "received-payload"
+"""How the payload is called in the session's folder, but for its ending."""
 ARRIVED, HASHED, UNHASHED = "arrived", "hashed", "unhashed"
 """What `received` says of a payload that no sender of ours handed over: whether it came with a hash."""
 _NO_NAME = re.compile(r"[^\w ./@+-]")

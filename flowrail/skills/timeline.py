@@ -12,9 +12,10 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
-from flowrail._files import LockTimeoutError
-from flowrail.errors import ChangedError, ConflictError, StorageError, UsageError
+from flowrail._files import LockTimeoutError, read_bounded, write_atomic
+from flowrail.errors import ChangedError, ConflictError, DocumentError, StorageError, UsageError
 from flowrail.machines.advance import entered
+from flowrail.machines.bounds import LARGEST_PAYLOAD
 from flowrail.machines.fingerprint import graph_print, step_print
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance import guide
@@ -25,6 +26,7 @@ from flowrail.machines.migration import renamed
 from flowrail.machines.session import ABANDONED, ACTIVE, Session
 from flowrail.machines.store import ForeignSessionError
 from flowrail.machines.strangers import StrangeError, check_session
+from flowrail.machines.taken import COPY
 from flowrail.machines.witness import LinesLostError
 from flowrail.machines.wording import did_you_mean, placeholders
 from flowrail.skills.opening import Opened, as_it_is
@@ -87,6 +89,10 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     now = world.now()
     new_id = world.store.new_id(source.skill)
     after = _from(then, opened, now, session_id=new_id, revision=revision, parent=Frozen())
+    payload, data = _payload_of(world, session_id, after)
+    if data:
+        payload = os.path.join(world.store.folder(new_id), os.path.basename(payload))
+        after = after._replace(received=Frozen({**after.received, "payload": payload}))
     record = {"session": session_id, "revision": revision, "hash": then.record.hash}
     note = {"from": record, **({"reason": reason} if reason else {})}
     kept = world.store.create(
@@ -98,6 +104,11 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
         kind="fork",
     )
     notes = (*_noted(world, session_id, new_id, revision, now), *_files_of(opened, session_id, new_id))
+    if data:
+        try:
+            write_atomic(payload, data)
+        except StorageError as error:
+            notes += (f"the payload of `{session_id}` was not taken along: {error.message}",)
     return answer_of(world, kept, opened, notes)
 
 
@@ -185,6 +196,17 @@ def _from(
     again = entered(workflow, again, now)
     guide(workflow, again)  # a text that cannot be told must not become a record
     return again
+
+
+def _payload_of(world: World, session_id: str, session: Session) -> tuple[str, bytes]:
+    """Return where the work lies that a session took over, and what it is: nothing where it cannot be read."""
+    path = os.path.join(
+        world.store.folder(session_id), os.path.basename(str(session.received.get("payload", "")))
+    )
+    if os.path.splitext(os.path.basename(path))[0] == COPY:
+        with suppress(DocumentError):
+            return path, read_bounded(path, limit=LARGEST_PAYLOAD, what="the payload")
+    return path, b""
 
 
 def _files_of(opened: Opened, source: str, into: str) -> tuple[str, ...]:

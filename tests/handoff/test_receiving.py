@@ -109,6 +109,31 @@ def test_what_was_handed_over_is_told_until_something_is_reported() -> None:
     assert "handed over" not in after["actions"][0]
 
 
+def test_a_fork_takes_the_payload_along_and_outlives_what_it_was_forked_from() -> None:
+    ours("digger")
+    sent = send("digger", session())
+    here = receive(sent).data["session"]
+
+    fork = told("fork", here, "--at", "0")["session"]
+
+    copy = sessions_folder() / fork / "received-payload.json"
+    assert copy.read_bytes() == Path(sent["payload"]).read_bytes()
+    assert told("resume", fork)["actions"][0].endswith(f"Read its payload first: {copy}")
+    shutil.rmtree(sessions_folder() / here)
+    assert told("audit", "verify")["findings"] == []
+
+
+def test_a_fork_of_a_session_whose_payload_is_gone_names_it_where_it_was() -> None:
+    ours("digger")
+    here = receive(send("digger", session())).data["session"]
+    gone = sessions_folder() / here / "received-payload.json"
+    gone.unlink()
+
+    fork = told("fork", here, "--at", "0")["session"]
+
+    assert told("resume", fork)["actions"][0].endswith(f"Read its payload first: {gone}")
+
+
 def test_text_and_xml_show_the_first_step() -> None:
     ours("digger")
     sent = send("digger", session())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
 import pytest
+from support.counting import calls_of
 from support.judge import in_time
 from support.sandbox import SMALL, allow, flow, project_skills, put_skill, refused
 
@@ -97,23 +96,6 @@ GROWING: list[tuple[Callable[[int], str], str]] = [
 ]
 
 
-def calls_of(action: Callable[[], object], name: str = "") -> int:
-    """Return how many functions are called by *action*, in Python and below it; of that *name*, where one is given."""
-    count = 0
-
-    def counted(frame: FrameType, event: str, _arg: object) -> None:
-        nonlocal count
-        count += frame.f_code.co_name == name and event == "call" if name else event in {"call", "c_call"}
-
-    before = sys.getprofile()
-    sys.setprofile(counted)
-    try:
-        action()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 @pytest.mark.parametrize(("made", "file"), GROWING, ids=lambda each: getattr(each, "__name__", ""))
 def test_checking_a_workflow_takes_work_in_proportion_to_its_size(
     made: Callable[[int], str], file: str
@@ -121,7 +103,9 @@ def test_checking_a_workflow_takes_work_in_proportion_to_its_size(
     small, large = put_skill("small", made(300), file=file), put_skill("large", made(600), file=file)
     checking.check([str(small)], [], ".")  # whatever is loaded late
 
-    few, many = (calls_of(partial(checking.check, [str(each)], [], ".")) for each in (small, large))
+    few, many = (
+        calls_of(partial(checking.check, [str(each)], [], "."), below=True) for each in (small, large)
+    )
 
     assert many < 2.6 * few
 

@@ -5,7 +5,6 @@ The tests called `the engine …` show the trap on the engine alone, so that we 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from statemachine import State, StateChart
 from statemachine.exceptions import InvalidDefinition, StateMachineError
 from statemachine.factory import StateMachineMetaclass
+from support.counting import calls_of
 from support.workflows import NAMES, linear, long, loop, step, unchecked, workflow
 
 from flowrail.machines import graph
@@ -452,23 +452,6 @@ def test_the_engines_own_check_of_final_states_is_off_and_ours_is_in_its_place()
     assert not WorkflowMachine.validate_final_reachability
     found = check_workflow(unchecked(step("a", next={"ok": "b", "fail": None}), step("b", next={"ok": "b"})))
     assert [each.code for each in found] == ["FR108"]
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """Count the calls of Python functions that *work* makes."""
-    count = 0
-
-    def look(_frame: Any, event: str, _arg: Any) -> None:
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(look)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def _all_limited(count: int) -> Definition:

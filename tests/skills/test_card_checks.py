@@ -405,7 +405,7 @@ def test_git_that_fails_is_told_of(tmp_path: Path) -> None:
     def gone(*_: Any, **__: Any) -> Any:
         raise FileNotFoundError(2, "No such file")
 
-    for run, what in ((late, "within 2 seconds"), (gone, "cannot be started")):
+    for run, what in ((late, "within 10 seconds"), (gone, "cannot be started")):
         with pytest.raises(NoRevisionError, match=what):
             Revision("HEAD", {}, run=run).files(str(tmp_path))
 
