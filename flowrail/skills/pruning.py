@@ -30,6 +30,7 @@ LOST = "lost"
 _STARTING = 3_600.0
 """A start that is younger may still be going on."""
 _GONE = ".gone-"
+_HANDOFFS = "handoffs"
 
 Holds = Callable[[str, str], bool]
 """Answers from a session's id and folder whether something else still needs it."""
@@ -152,20 +153,24 @@ def _move_aside(folder: str, aside: str) -> None:
 
 def _sweep(store: Store, now: float) -> None:
     """Delete what an earlier run had moved out of sight when it died, and files that killed writers left."""
-    for folder in (
-        store.path,
-        store.sessions,
-        store.owner.folder,
-        os.path.join(store.owner.folder, "adopted"),
-    ):
-        _files.sweep(folder, now=now)
-    for folder in map(store.folder, store.ids()):
-        _files.sweep(folder, now=now)
-        _files.sweep(os.path.join(folder, texts.FOLDER), now=now)
+    _files.sweep(store.path, now=now)  # it may be anybody's folder: what else lies in it is not looked at
+    handoffs = os.path.join(store.path, _HANDOFFS)
+    inner = [folder for each in (store.sessions, handoffs) for folder in _with_inner(each)]
+    for place in (store.owner.folder, *inner):
+        for folder in _with_inner(place):
+            _files.sweep(folder, now=now)
     with suppress(FileNotFoundError):
         for name in os.listdir(store.sessions):
             if name.startswith(_GONE):
                 _delete(os.path.join(store.sessions, name))
+
+
+def _with_inner(folder: str) -> list[str]:
+    """Return *folder* and those that lie in it, links aside."""
+    inner: list[str] = []
+    with suppress(OSError), os.scandir(folder) as found:
+        inner = [each.path for each in found if each.is_dir(follow_symlinks=False)]
+    return [folder, *inner]
 
 
 def _delete(folder: str) -> None:

@@ -370,10 +370,17 @@ def test_files_of_killed_writers_are_swept_once_they_are_old() -> None:
     session = told("start", "small")["session"]
     folder = sessions_folder() / session
     state = Path(os.environ["HOME"]) / ".local" / "state" / "flowrail"
-    left = [
-        place / ".0123456789abcdef.tmp" for place in (folder, Path.cwd() / ".flow", sessions_folder(), state)
-    ]
+    store = Path.cwd() / ".flow"
+    deep = (
+        folder / "handoffs",
+        folder / "texts",
+        store / "handoffs",
+        store / "handoffs" / "handoff-x",
+        state / "received",
+    )
+    left = [place / ".0123456789abcdef.tmp" for place in (folder, store, sessions_folder(), state, *deep)]
     for path in left:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     (folder / "notes.tmp").touch()
     (folder / ".0123456789abcdeg.tmp").touch()
