@@ -12,8 +12,16 @@ import os
 import stat
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import islice
 
-LIMIT = 0.9  # seconds; a file that git waits for may stand anywhere, named by the configuration
+from flowrail._files import MissingFileError, read_bounded
+from flowrail.errors import DocumentError
+
+LIMIT = 5.0  # seconds
+NAMING = 0.9
+"""So long where the configuration names further files: one of them may be a pipe, and stand anywhere."""
+_MOST_FILES, _LARGEST_CONFIG = 1_000, 100_000
 _SUBMODULE = b"160000 "
 
 
@@ -40,7 +48,11 @@ class AskGit:
     """Asks git, with the environment it is to have; see `locations.AskGit`."""
 
     def __init__(
-        self, environ: Mapping[str, str], *, limit: float = LIMIT, run: Run = subprocess.run
+        self,
+        environ: Mapping[str, str],
+        *,
+        limit: float = LIMIT,
+        run: Run = subprocess.run,
     ) -> None:
         self._environ = environment(environ)
         self._limit = limit
@@ -51,17 +63,18 @@ class AskGit:
         odd = _odd_file(outer)
         if odd:
             return False, f"git is not asked: {odd} is no plain file"
+        limit = min(self._limit, NAMING) if _names_files(outer) else self._limit
         command = [*COMMAND, "-C", outer, "ls-files", "--stage", "-z", "--"]
         try:
             done = self._run(
                 [*command, os.path.relpath(inner, outer)],
                 capture_output=True,
-                timeout=self._limit,
+                timeout=limit,
                 env=self._environ,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return False, f"git did not answer within {self._limit:g} seconds"
+            return False, f"git did not answer within {limit:g} seconds"
         except OSError as error:
             return False, f"git cannot be started: {error.strerror}"
         if done.returncode:
@@ -70,12 +83,22 @@ class AskGit:
 
 
 def _odd_file(outer: str) -> str:
-    """Return which file that git would read first is a pipe or a device, before which it would wait."""
-    for name in ("HEAD", "config", "index"):
-        path = os.path.join(outer, ".git", name)
-        try:
-            if not stat.S_ISREG(os.stat(path).st_mode):
-                return path
-        except OSError:
-            continue
+    """Return which file beside git's index is a pipe or a device, before which git would wait."""
+    with suppress(OSError), os.scandir(os.path.join(outer, ".git")) as found:
+        for each in islice(found, _MOST_FILES):
+            with suppress(OSError):
+                kind = os.stat(each.path).st_mode
+                if stat.S_ISFIFO(kind) or stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+                    return each.path
     return ""
+
+
+def _names_files(outer: str) -> bool:
+    """Return whether the configuration of the repository names further files to be read with it, or may."""
+    try:
+        path = os.path.join(outer, ".git", "config")
+        return b"include" in read_bounded(path, limit=_LARGEST_CONFIG, what="the configuration").lower()
+    except MissingFileError:
+        return False
+    except DocumentError:
+        return True

@@ -60,7 +60,7 @@ def test_a_git_that_is_too_slow_missing_or_unwilling_is_told() -> None:
     missing = AskGit({}, run=FakeGit(FileNotFoundError(2, "No such file or directory")))
     unwilling = AskGit({}, run=FakeGit(done(stderr=b"fatal: dubious ownership\n", status=128)))
 
-    assert slow("/o/i", "/o") == (False, "git did not answer within 0.9 seconds")
+    assert slow("/o/i", "/o") == (False, "git did not answer within 5 seconds")
     assert missing("/o/i", "/o") == (False, "git cannot be started: No such file or directory")
     assert unwilling("/o/i", "/o") == (False, "git refused: fatal: dubious ownership")
 

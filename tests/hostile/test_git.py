@@ -90,10 +90,10 @@ def test_nothing_is_fetched_to_tell_a_submodule(
     assert not canary.exists()
 
 
-@pytest.mark.parametrize("name", ["HEAD", "config", "index"])
+@pytest.mark.parametrize("name", ["HEAD", "config", "index", "config.worktree", "sharedindex.0123"])
 def test_git_is_not_asked_where_it_would_wait_for_a_pipe(name: str, tmp_path: Path) -> None:
     outer = repository(tmp_path / "outer")
-    (outer / ".git" / name).unlink()
+    (outer / ".git" / name).unlink(missing_ok=True)
     os.mkfifo(outer / ".git" / name)
 
     with in_time("git is asked", 3):
