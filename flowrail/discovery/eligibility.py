@@ -102,10 +102,11 @@ def is_plain(trigger: str) -> bool:
     first = trigger.split()[:1]
     if _SHELL.search(trigger) or (first and first[0].count("/") > 1):
         return False
-    try:
-        shlex.split(trigger)
-    except ValueError:  # a quote that is not closed
-        return False
+    if "'" in trigger or '"' in trigger:
+        try:
+            shlex.split(trigger)
+        except ValueError:  # a quote that is not closed
+            return False
     return True
 
 
