@@ -308,7 +308,7 @@ class Store:
         try:
             digest, ends = self._ends(session_id)
             foreign = whose.is_foreign(self.owner, *ends, os.path.join(self.folder(session_id), JOURNAL))
-        except (StorageError, UnknownSessionError):
+        except StorageError:
             return Vouched(own=False, marked=False, taken=None)
         own = whose.began(self.owner, ends[0]) and not foreign
         marked = own and whose.is_signed(self.owner, ends[0])

@@ -283,6 +283,14 @@ def test_a_damaged_copy_of_the_workflow_is_refused() -> None:
     assert refused("record", session)[0] == 3
 
 
+def test_a_session_that_is_not_there_is_unknown_and_not_damaged() -> None:
+    told("start", "decision-critic")
+
+    status, error = refused("record", "decision-critic-zzzzzz")
+
+    assert (status, error["code"]) == (2, "UNKNOWN_SESSION")
+
+
 def test_a_program_gets_the_turns() -> None:
     put_skill("asking", ASKING)
     session = walk("asking", HIGH, ("fail",))
