@@ -209,26 +209,16 @@ class Store:
 
     def trusted(self, session_id: str) -> int:
         """Return how many of a session's records, from the first on, this user wrote or took over."""
-        folder = self.folder(session_id)
-        path = os.path.join(folder, JOURNAL)
-        fd = self._open(folder, session_id, journal.READ)
-        try:
+        with self._reading(session_id) as (fd, path):
             return whose.trusted(self.owner, ledger.lines(fd, path), path)
-        finally:
-            os.close(fd)
 
     def is_foreign(self, session_id: str) -> bool:
         """Return whether a session is somebody else's, by the ends of its journal and without parsing them."""
-        folder = self.folder(session_id)
-        path = os.path.join(folder, JOURNAL)
-        fd = self._open(folder, session_id, journal.READ)
-        try:
+        with self._reading(session_id) as (fd, path):
             tail = ledger.tail(fd, path)
             if not tail.line:
                 return True
             first = tail.line if tail.end == len(tail.line) else ledger.first_line(fd, path)
-        finally:
-            os.close(fd)
         return whose.is_foreign(self.owner, first, tail.line, path)
 
     def newest_first(self, session_id: str) -> Iterator[Record]:
@@ -295,13 +285,8 @@ class Store:
 
     def _ends(self, session_id: str) -> tuple[str, tuple[bytes, bytes]]:
         """Return the hash of the first record, and the lines of the first and the last."""
-        folder = self.folder(session_id)
-        path = os.path.join(folder, JOURNAL)
-        fd = self._open(folder, session_id, journal.READ)
-        try:
+        with self._reading(session_id) as (fd, path):
             first, last = ledger.first_line(fd, path), ledger.tail(fd, path).line
-        finally:
-            os.close(fd)
         return ledger.hash_of(first, path, 1), (first, last)
 
     def _vouched(self, session_id: str) -> Vouched:
@@ -329,6 +314,16 @@ class Store:
             _files.check_private_dir(self.path)
             _files.check_private_dir(self.sessions)
             self._checked = True
+
+    @contextmanager
+    def _reading(self, session_id: str) -> Iterator[tuple[int, str]]:
+        """Give a session's journal, open to be read, and its path."""
+        folder = self.folder(session_id)
+        fd = self._open(folder, session_id, journal.READ)
+        try:
+            yield fd, os.path.join(folder, JOURNAL)
+        finally:
+            os.close(fd)
 
     def _open(self, folder: str, session_id: str, how: int) -> int:
         self._check_owner()
@@ -371,13 +366,8 @@ class Store:
 
     def foreign(self, session_id: str) -> ForeignSessionError:
         """Return the refusal of a session that is somebody else's."""
-        folder = self.folder(session_id)
-        path = os.path.join(folder, JOURNAL)
-        fd = self._open(folder, session_id, journal.READ)
-        try:
+        with self._reading(session_id) as (fd, path):
             theirs = whose.was_theirs(self.owner, ledger.first_line(fd, path), path)
-        finally:
-            os.close(fd)
         return ForeignSessionError(
             f"somebody else went on with session `{session_id}`, not you on this machine"
             if theirs
