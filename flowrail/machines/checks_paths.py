@@ -5,8 +5,10 @@ Everything here is advice, severity warning: the workflow runs, and not as its a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from flowrail.machines import graph, wording
@@ -17,9 +19,12 @@ from flowrail.machines.rules import RuleError, parse
 
 MOST_STEPS = 2_000
 """Beyond so many steps the paths are not followed."""
-MOST_CARRIED, AS_MANY = 20_000_000, 40
-"""So many names are carried along the paths of one workflow; then nothing more is said. A step takes the time of 40."""
-Names = frozenset[str]
+MOST_FOLLOWED = 500_000
+"""So often a way is followed in one workflow; then nothing more is said."""
+MOST_KEPT = 64
+"""For so many conditions it is kept what is certain under them."""
+Names = int
+"""Names as bits, of which each has its own: thousands of them are carried along thousands of ways."""
 _OVER = "`over`"
 
 
@@ -35,7 +40,7 @@ class Read(NamedTuple):
 
 
 class _TooMuchError(Exception):
-    """More would be carried than `MOST_CARRIED`."""
+    """More ways would be followed than `MOST_FOLLOWED`."""
 
 
 class _Paths:
@@ -43,12 +48,14 @@ class _Paths:
 
     def __init__(self, workflow: Definition) -> None:
         self.workflow = workflow
-        self.left = MOST_CARRIED
+        self.left = MOST_FOLLOWED
+        names = dict.fromkeys(name for step in workflow.steps for name in step.reports)
+        self.facts: dict[str, Names] = {name: 1 << place for place, name in enumerate(names)}
         self.certain = {
-            step.id: frozenset(n for n, a in step.reports.items() if a.required) for step in workflow.steps
+            step.id: self._bits(name for name, arg in step.reports.items() if arg.required)
+            for step in workflow.steps
         }
-        self.any = {step.id: frozenset(step.reports) for step in workflow.steps}
-        self.facts = {name for step in workflow.steps for name in step.reports}
+        self.any = {step.id: self._bits(step.reports) for step in workflow.steps}
         self.arrivals = list(_arrivals(workflow))
         entry = str(workflow.entry_point)
         self.entry = entry
@@ -59,15 +66,24 @@ class _Paths:
     def under(self, condition: str | None) -> dict[str, Names]:
         """Return what is certain at each step in runs in which a *condition* over parameters holds."""
         if condition not in self._under:
-            self._under[condition] = self._flow({self.entry: frozenset()}, self.entry, condition=condition)
+            if len(self._under) > MOST_KEPT:
+                self._under.clear()
+            self._under[condition] = self._flow({self.entry: 0}, self.entry, condition=condition)
         return self._under[condition]
+
+    def has(self, known: Names, name: str) -> bool:
+        """Return whether *name* is among those that are *known*."""
+        return bool(known & self.facts.get(name, 0))
+
+    def _bits(self, names: Iterable[str]) -> Names:
+        return reduce(or_, map(self.facts.__getitem__, names), 0)
 
     def holding(self, step: StepDef, *conditions: object) -> Names:
         """Return what is certain at *step* in runs in which its own and these conditions hold."""
         known = self.always[step.id]
         for each in (step.when, *conditions):
             if isinstance(each, str) and self._fixed(each):
-                known |= self.under(each).get(step.id, frozenset())
+                known |= self.under(each).get(step.id, 0)
         return known
 
     def _fixed(self, condition: str) -> bool:
@@ -80,7 +96,7 @@ class _Paths:
 
     def again(self, step_id: str) -> Names:
         """Return what has been reported for certain when *step_id* is entered after having been left."""
-        known = self.always.get(step_id, frozenset())
+        known = self.always.get(step_id, 0)
         around = self._flow({}, step_id, first=known)
         return around.get(step_id, known)
 
@@ -106,20 +122,20 @@ class _Paths:
             started = None
             for target, passed in ahead.get(here, ()):
                 left = entered if passed else entered | self.certain[here]
-                self._carry(left)
+                self._follow()
                 met = left if target not in known else known[target] & left
                 if known.get(target) != met:
                     known[target] = met
                     waiting.append(target)
         return known
 
-    def _carry(self, names: Collection[str]) -> None:
-        self.left -= len(names) + AS_MANY
+    def _follow(self) -> None:
+        self.left -= 1
         if self.left < 0:
             raise _TooMuchError
 
-    def _ever(self, entry: str) -> dict[str, set[str]]:
-        known: dict[str, set[str]] = {entry: set()}
+    def _ever(self, entry: str) -> dict[str, Names]:
+        known: dict[str, Names] = {entry: 0}
         ahead: dict[str, list[tuple[str, bool]]] = {}
         for step, target, passed in self.arrivals:
             ahead.setdefault(step, []).append((target, passed))
@@ -128,12 +144,10 @@ class _Paths:
             here = waiting.pop()
             for target, passed in ahead.get(here, ()):
                 left = known[here] if passed else known[here] | self.any[here]
-                self._carry(left)
-                if target not in known:
-                    known[target] = set(left)
-                    waiting.append(target)
-                elif not left <= known[target]:
-                    known[target] |= left
+                self._follow()
+                met = known.get(target, 0) | left
+                if known.get(target) != met:
+                    known[target] = met
                     waiting.append(target)
         return known
 
@@ -160,16 +174,17 @@ def _values(workflow: Definition) -> Iterator[Raw]:
 
 
 def _along(workflow: Definition, paths: _Paths) -> Iterator[Raw]:
-    given = frozenset(name for name, arg in workflow.params.items() if arg.required or arg.has_default)
-    declared = frozenset(paths.facts | workflow.params.keys())
+    given = {name for name, arg in workflow.params.items() if arg.required or arg.has_default}
+    declared = paths.facts.keys() | workflow.params.keys()
     for index, step in enumerate(workflow.steps):
         if workflow.step(step.id) is step and step.id in paths.always:
             yield from _step_values(index, step, paths, given, declared)
 
 
-def _step_values(index: int, step: StepDef, paths: _Paths, given: Names, declared: Names) -> Iterator[Raw]:
-    certain = paths.holding(step) | given
-    ever = frozenset(paths.ever[step.id]) | paths.workflow.params.keys()
+def _step_values(
+    index: int, step: StepDef, paths: _Paths, given: Collection[str], declared: Collection[str]
+) -> Iterator[Raw]:
+    certain, ever = paths.holding(step), paths.ever[step.id]
     again: Names | None = None
     told: set[tuple[str, str]] = set()
     for read in _reads(index, step):
@@ -184,10 +199,11 @@ def _step_values(index: int, step: StepDef, paths: _Paths, given: Names, declare
         if read.guard is not None:
             known |= paths.holding(step, read.guard)
         own = step.reports.keys() if not read.gap and "rule" in read.what else ()
-        if read.name in known or read.name in own:
+        if read.name in given or paths.has(known, read.name) or read.name in own:
             continue
         told.add((read.name, read.what))
-        if read.name not in ever and not (read.again and read.name in step.reports):
+        before = paths.has(ever, read.name) or read.name in paths.workflow.params
+        if not before and not (read.again and read.name in step.reports):
             what = f"{read.what} reads `{read.name}`, which no step before `{step.id}` reports"
             yield Raw(
                 "FR126", read.path, what, "report it earlier, or declare it in `params`", step.id, "warning"

@@ -18,8 +18,9 @@ from flowrail.machines.rules import Expression, RuleError, parse
 
 MOST_TRIED = 20_000
 """Beyond so many combinations nothing is said."""
-MOST_READ = 2_000_000
-"""So many characters of conditions are tried in one workflow, each as often as it is; then nothing more is said."""
+MOST_READ, EACH_COSTS = 2_000_000, 10
+"""So many characters of conditions are tried in one workflow, each as often as it is; then nothing more is said.
+A combination takes the time of ten."""
 _COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "not in"})
 
 
@@ -96,7 +97,7 @@ class _Values:
         read = [*accumulate(len(source or "") + 1 for source in sources)]
         for combined in product(*tried):
             first = _first(expressions, dict(zip(names, combined, strict=True)))
-            self.left -= read[-1 if first is None else first]
+            self.left -= EACH_COSTS + read[-1 if first is None else first]
             if first is None or self.left < 0:
                 return None
             found.add(first)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.workflows import linear, loop, step, unchecked, workflow
 
+from flowrail.machines import checks_paths
 from flowrail.machines.checks import check_workflow
 from flowrail.machines.definition import Definition, Delegation, OptionDef, Outcome, QuestionDef
 from flowrail.machines.params import Arg
@@ -122,6 +123,31 @@ def test_steps_under_one_condition_see_what_steps_under_it_reported() -> None:
 
     assert advice(made("mode == 'full'")) == []
     assert advice(made("mode != 'quick'")) == [("FR161", "c")]
+
+
+def test_what_is_known_under_very_many_conditions_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"p{n}" for n in range(5)]
+    made = workflow(
+        step("a", next={"ok": "b0"}),
+        *(
+            step(
+                f"b{n}",
+                when=f"{name} == 'x'",
+                reports={f"f{n}": Arg(required=True)},
+                next={"ok": f"b{n + 1}"},
+            )
+            for n, name in enumerate(names)
+        ),
+        step("b5", actions=["x"], next={"ok": "c"}),
+        step("c", variants=[(f"{name} == 'x'", f"Now $f{n} and $f0.") for n, name in enumerate(names)]),
+        params={name: Arg(default="y") for name in names},
+    )
+    whole = [each.place for each in check_workflow(made, advice=True)]
+
+    monkeypatch.setattr(checks_paths, "MOST_KEPT", 1)
+
+    assert [each.place for each in check_workflow(made, advice=True)] == whole
+    assert len(whole) == 4, "$f0 under every condition but its own"
 
 
 def test_a_condition_over_facts_promises_nothing() -> None:
