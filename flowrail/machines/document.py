@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
+from pydantic_core import PydanticCustomError
 
 from flowrail.machines import exceptions
 from flowrail.machines.building import Builder, ReadText
@@ -35,8 +45,36 @@ Ways = Annotated[
     ),
 ]
 RuleOutcome = Annotated[str, WithJsonSchema({"enum": OUTCOMES})]
-Scalar = str | int | float | bool
-Value = Scalar | list[Scalar] | None
+
+
+def _scalar(value: object, _: ValidatorFunctionWrapHandler) -> object:
+    if isinstance(value, str | int | float):
+        return value
+    raise PydanticCustomError("scalar", "a text, a number, true or false")
+
+
+def _number(value: object, inner: ValidatorFunctionWrapHandler) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return inner(value)  # which knows the bounds of a field
+    raise PydanticCustomError("number", "a number")
+
+
+def _value(value: object, inner: ValidatorFunctionWrapHandler) -> object:
+    return _SCALARS.validate_python(value) if isinstance(value, list) else _scalar(value, inner)
+
+
+def _over(value: object, inner: ValidatorFunctionWrapHandler) -> object:
+    if isinstance(value, str | list):
+        return _value(value, inner)
+    raise PydanticCustomError("over", "a text or a list")
+
+
+Scalar = Annotated[str | int | float | bool, WrapValidator(_scalar)]
+"""Judged as one: of the members of a union each would tell why it is not meant, for every value of a long list."""
+Number = Annotated[int | float, WrapValidator(_number)]
+_SCALARS = TypeAdapter(list[Scalar])
+Value = Annotated[Scalar | list[Scalar], WrapValidator(_value)] | None
+Over = Annotated[str | list[Scalar], WrapValidator(_over)]
 
 
 class _Part(BaseModel):
@@ -54,8 +92,8 @@ class ValueSpec(_Part):
     default: Value = Field(None, description="What stands in where none is given.")
     required: bool = Field(False, description="Whether one must be given.")
     example: Value = Field(None, description="One value that fits, shown where one is asked for.")
-    min: int | float | None = Field(None, description="The smallest number.")
-    max: int | float | None = Field(None, description="The largest number.")
+    min: Number | None = Field(None, description="The smallest number.")
+    max: Number | None = Field(None, description="The largest number.")
     min_length: int | None = Field(None, ge=0, description="The shortest text or list.")
     max_length: int | None = Field(None, ge=0, description="The longest text or list.")
 
@@ -82,7 +120,7 @@ class DispatchSpec(_Part):
         description="The role of whoever does it."
     )
     run: str | None = Field(None, description="The workflow that the agent runs, such as planner/explore.")
-    over: str | list[Scalar] | None = Field(None, description="A list, or the fact that is one.")
+    over: Over | None = Field(None, description="A list, or the fact that is one.")
     vars: dict[str, Value] = Field(
         default={}, description="The workflow's parameters; $item is the item, a name alone keeps its kind."
     )
@@ -91,7 +129,7 @@ class DispatchSpec(_Part):
     prompt: str | None = Field(
         None, description="Without `run`: the file that tells the agent what to do; else the step's own text."
     )
-    lease: int | float = Field(
+    lease: Number = Field(
         LEASE_SECONDS, ge=1, description="How many seconds it is held without a sign of life."
     )
 
@@ -114,7 +152,7 @@ class QuestionSpec(_Part):
     multi: bool = Field(False, description="Whether several options may be chosen.")
     other: RuleOutcome | None = Field(None, description="The outcome of an answer in other words.")
     default: str | None = Field(None, description="The label that stands once the deadline has passed.")
-    deadline: int | float | None = Field(None, description="Seconds after which the default stands.")
+    deadline: Number | None = Field(None, description="Seconds after which the default stands.")
 
 
 class GateSpec(_Part):
@@ -287,6 +325,9 @@ def _united(errors: list[Any], value: object) -> list[Any]:
 _WORDS = {
     "missing": ("is missing", "add it"),
     "string_type": ("is no text", "write a text; quote it where YAML takes it for something else"),
+    "scalar": ("is neither a text nor a number, true or false", "write one of them, such as quick or 10"),
+    "number": ("is no number", "write a number, such as 10 or 0.5"),
+    "over": ("is neither a list nor the name of a fact", "write `over: [a, b]`, or the fact that is one"),
     "int_type": ("is no whole number", "write a whole number"),
     "bool_type": ("is neither true nor false", "write true or false"),
     "list_type": ("is no list", "write a list: `[a, b]`, or a line `- a` for each"),

@@ -270,7 +270,26 @@ def test_two_mistakes_on_one_line_are_both_told() -> None:
             "`steps.0.reports.x.type` is none of the values that it can have",
             "use one of `string`, `integer`, `number`, `boolean`, `list`",
         ),
-        (one("reports: {x: {min: a}}, next: {ok: null}"), "`steps.0.reports.x.min`", "write a whole number"),
+        (
+            one("reports: {x: {min: a}}, next: {ok: null}"),
+            "`steps.0.reports.x.min` is no number",
+            "such as 10 or 0.5",
+        ),
+        (
+            one("reports: {x: {choices: [a, [b]]}}, next: {ok: null}"),
+            "`steps.0.reports.x.choices.1` is neither a text nor a number, true or false",
+            "write one of them",
+        ),
+        (
+            one("reports: {x: {default: [a, {b: c}]}}, next: {ok: null}"),
+            "`steps.0.reports.x.default.1` is neither a text nor a number, true or false",
+            "write one of them",
+        ),
+        (
+            one("dispatch: {agent: explore, over: 5}, next: {ok: null}"),
+            "`steps.0.dispatch.over` is neither a list nor the name of a fact",
+            "write `over: [a, b]`",
+        ),
         (
             one("reports: {x: {min_length: -1}}, next: {ok: null}"),
             "does not fit: Input should be greater than or equal to 0",
