@@ -168,7 +168,7 @@ MEANINGS = {
     "outcomes": "outcomes that lead along it",
     "output_types": "what it makes",
     "page": "the page it stands in",
-    "params": "the parameters of the workflow, or their values in this run",
+    "params": "the parameters of the workflow, or their values in this run; lists tell 20 of a foreign one, cut short",
     "parent": "the session that this one works for",
     "parts": "the score part by part",
     "passed": "steps that did not apply and were passed",

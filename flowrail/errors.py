@@ -18,7 +18,9 @@ Anything raised that is no `FlowError` is a bug and keeps its traceback.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
+
+_Refusal = TypeVar("_Refusal", bound="FlowError")
 
 
 class FlowError(Exception):
@@ -85,3 +87,9 @@ class TrustError(FlowError):
 
     code = "NOT_TRUSTED"
     exit_status = 7
+
+
+def alone(refusal: _Refusal) -> _Refusal:
+    """Return *refusal* without where it came about, to be kept: that would keep what was being read."""
+    refusal.__context__ = refusal.__cause__ = None
+    return refusal.with_traceback(None)

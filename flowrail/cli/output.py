@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flowrail.cli import streams
+
+_PIECE = 65_536
 
 if TYPE_CHECKING:
     from flowrail.errors import FlowError
@@ -56,6 +58,25 @@ def data(what: Any) -> None:
     from flowrail.formatters.escape import json_visible
 
     streams.put(f"{json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=list))}\n")
+
+
+def listed(name: str, items: Iterable[Any], after: Callable[[], Mapping[str, Any]]) -> None:
+    """Print one JSON document as `data` would, a list of *items* by *name* and what comes *after*, an item at a time."""
+    from flowrail.formatters.escape import json_visible
+
+    def written(value: Any, deep: int) -> str:
+        text = json.dumps(value, ensure_ascii=False, indent=1, default=list)
+        return json_visible(text).replace("\n", "\n" + " " * deep)
+
+    waiting, begun = [f"{{\n {json.dumps(name)}: ["], False
+    for each in items:
+        waiting.append(f"{',' if begun else ''}\n  {written(each, 2)}")
+        begun = True
+        if sum(map(len, waiting)) > _PIECE:
+            streams.put("".join(waiting))
+            waiting.clear()
+    end = "".join(f",\n {json.dumps(key)}: {written(value, 1)}" for key, value in after().items())
+    streams.put("".join([*waiting, "\n ]" if begun else "]", end, "\n}\n"]))
 
 
 def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from flowrail import _yaml
 from flowrail.discovery.notes import Note
-from flowrail.errors import DocumentError
+from flowrail.errors import DocumentError, alone
 
 Path = tuple[str | int, ...]
 
@@ -96,13 +96,13 @@ class _Reader:
         try:
             return _load(chunk, dict)
         except DocumentError as error:
-            problem = _alone(error)
+            problem = alone(error)
         mended = self._mended(chunk)
         if mended is not chunk:
             try:
                 return _load(mended, dict)
             except DocumentError as error:
-                problem = _alone(error)
+                problem = alone(error)
         known = len(self.notes)
         inner = self._taken_apart(mended, problem, depth)
         if inner is None:
@@ -186,12 +186,6 @@ def _load(chunk: _Chunk, kind: type) -> Read:
         raise DocumentError("no blank follows", hint="put one after the `:` or `-`", place=":1")
     above = chunk.line - 1
     return Read(document.value, {path: above + line for path, line in document.places.items() if path})
-
-
-def _alone(problem: DocumentError) -> DocumentError:
-    """Return *problem* without where it came about: with that, each key would keep a parser in memory."""
-    problem.__context__ = None
-    return problem.with_traceback(None)
 
 
 def _line_of(problem: DocumentError, chunk: _Chunk) -> int:

@@ -41,11 +41,9 @@ def on_record(desk: Desk, handoffs: Handoffs, path: str, payload: Payload, asked
     _files.make_private_dir(handoffs.store)
     _files.make_private_dir(handoffs.path)
     with _files.locked(os.path.join(handoffs.path, ".lock"), wait=desk.wait, what="the handoffs"):
-        known = [
-            each for each in handoffs.all() if each.handoff.digest == payload.digest and not each.foreign
-        ]
+        known = [each for each in handoffs.own_ones() if each.digest == payload.digest]
         if known:
-            return known[-1].handoff.id
+            return known[-1].id
         checked = tuple(each.data() for each in checks)
         seen = seen._replace(id=handoffs.new_id(desk.random), checks=checked)
         handoffs.create(seen, kind="arrival", at=desk.now(), by=desk.by, note={"payload": path})
@@ -88,8 +86,7 @@ def _arrival(desk: Desk, handoffs: Handoffs, path: str, payload: Payload) -> Han
 def _hops_known(desk: Desk, handoffs: Handoffs, three: Mapping[str, Any]) -> int:
     """Return which hop this is by our own records of its trace and its session, whatever its chain says."""
     trace = text_at(three, "trace_id")
-    ours = (each.handoff for each in handoffs.all() if not each.foreign)
-    known = [each.hops for each in ours if each.trace_id == trace]
+    known = [each.hops for each in handoffs.own_ones() if each.trace_id == trace]
     with suppress(FlowError):  # no session of ours, or none that can be read
         session = desk.store.read(text_at(three, "source.workflow_id")).session
         known.append(int(session.received.get("hops", 0)))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from flowrail.errors import FlowError
+from flowrail.errors import FlowError, alone
 from flowrail.handoff.entries import Entry, without_work
 from flowrail.handoff.integrity import moment
 from flowrail.handoff.journal import Handoffs, UnknownHandoffError
@@ -254,7 +254,7 @@ def _read(ids: Iterable[str], load: Any, broken: list[Broken], wanted: str | Non
             continue  # its beginning was interrupted: it never began
         except FlowError as error:
             if wanted in {None, each}:
-                broken.append(Broken(each, error))
+                broken.append(Broken(each, alone(error)))
             continue
         if lines:
             yield lines

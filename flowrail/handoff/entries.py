@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail._codec import RecordError, from_plain, to_plain
+from flowrail._json import nested
 from flowrail.handoff.record import Handoff
 from flowrail.machines import bounds, ledger
 from flowrail.machines.ledger import DamagedError
@@ -60,6 +61,9 @@ def read_line(line: bytes, path: str, number: int) -> Entry:
     body, digest = text[:-_TAIL], text[-(64 + 2) : -2]
     if text != body + _MARK + digest + b'"}' or sha256(body).hexdigest().encode() != digest:
         raise DamagedError(path, number, "the line is not as it was written")
+    held = nested(body, bounds.MOST_NESTED)
+    if held > bounds.MOST_NESTED:
+        raise DamagedError(path, number, f"the record holds {held} lists and mappings")
     try:
         data = json.loads(body + b"}")
         shape = {name: type(value) for name, value in data.items() if name != "mac"}

@@ -14,8 +14,7 @@ def succeeded(handoffs: Handoffs) -> frozenset[str]:
     """Return the skills to which a handoff of this store arrived; records of others do not count."""
     if not os.path.isdir(handoffs.path):
         return frozenset()
-    kept = (each for each in handoffs.all() if not each.foreign)
-    return frozenset(each.handoff.target for each in kept if each.handoff.phase == ACKNOWLEDGMENT)
+    return frozenset(each.target for each in handoffs.own_ones() if each.phase == ACKNOWLEDGMENT)
 
 
 def chain_of(session: Session) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from flowrail import _files
 from flowrail._codec import to_plain
+from flowrail._json import nested
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.handoff.entries import Entry, read_line, written
 from flowrail.handoff.record import Handoff
@@ -147,23 +148,29 @@ class Handoffs:
 
     def all(self, lost: list[str] | None = None) -> Iterator[Kept]:
         """Yield every handoff that can be read, ids of the others to *lost*; an interrupted one never began."""
-        for handoff_id in self.ids():
-            if os.path.lexists(os.path.join(self.path, handoff_id, JOURNAL)):
-                try:
-                    yield self.read(handoff_id)
-                except UnknownHandoffError:
-                    continue
-                except StorageError:
-                    (lost if lost is not None else []).append(handoff_id)
+        for handoff_id in self._begun():
+            try:
+                yield self.read(handoff_id)
+            except UnknownHandoffError:
+                continue
+            except StorageError:
+                (lost if lost is not None else []).append(handoff_id)
+
+    def own_ones(self) -> Iterator[Handoff]:
+        """Yield every handoff of ours that can be read; of what others recorded the marks alone are read."""
+        for handoff_id in self._begun():
+            kept: Kept | None = None
+            with suppress(UnknownHandoffError, StorageError), self._opened(handoff_id) as (fd, folder):
+                path = os.path.join(folder, JOURNAL)
+                if self._is_ours(fd, path, ledger.tail(fd, path)):
+                    kept, _ = self._load(fd, folder, handoff_id)
+            if kept is not None and not kept.foreign:  # somebody may have written at it in between
+                yield kept.handoff
 
     def read(self, handoff_id: str) -> Kept:
         """Return a handoff as it is now, without waiting for anybody."""
-        folder = self.folder(handoff_id)
-        fd = self._open(folder, handoff_id, journal.READ)
-        try:
+        with self._opened(handoff_id) as (fd, folder):
             return self._load(fd, folder, handoff_id)[0]
-        finally:
-            os.close(fd)
 
     def own(self, handoff_id: str) -> Kept:
         """Return a handoff as it is now; refused where somebody else wrote it, or its last record."""
@@ -174,23 +181,20 @@ class Handoffs:
     @contextmanager
     def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[Change]:
         """Hold a handoff's lock, and give it as it is under that lock."""
-        folder = self.folder(handoff_id)
-        fd = self._open(folder, handoff_id, journal.CHANGE)
-        try:
-            with _files.locked(os.path.join(folder, LOCK), wait=wait, what=f"handoff `{handoff_id}`"):
-                kept, end = self._load(fd, folder, handoff_id)
-                _refuse_foreign(kept)
-                yield Change(kept, fd, end, self.owner.key())
-        finally:
-            os.close(fd)
+        lock, what = os.path.join(self.folder(handoff_id), LOCK), f"handoff `{handoff_id}`"
+        with (
+            self._opened(handoff_id, journal.CHANGE) as (fd, folder),
+            _files.locked(lock, wait=wait, what=what),
+        ):
+            kept, end = self._load(fd, folder, handoff_id)
+            _refuse_foreign(kept)
+            yield Change(kept, fd, end, self.owner.key())
 
     def records(self, handoff_id: str) -> Iterator[Entry]:
         """Yield every record in order, each checked against the one before it, the last against the copy."""
-        folder, key = self.folder(handoff_id), self.owner.key()
-        path = os.path.join(folder, JOURNAL)
-        seen = witness(folder)
-        fd = self._open(folder, handoff_id, journal.READ)
-        try:
+        key, seen = self.owner.key(), witness(self.folder(handoff_id))
+        with self._opened(handoff_id) as (fd, folder):
+            path = os.path.join(folder, JOURNAL)
             before, number, read = "", 0, 0
             for number, line in enumerate(ledger.lines(fd, path), start=1):
                 entry, read = read_line(line, path, number), read + len(line)
@@ -203,25 +207,31 @@ class Handoffs:
                 before = entry.hash
                 yield entry
             _check_witness(folder, number - 1, before, seen)
-        finally:
-            os.close(fd)
 
     def unsigned(self, handoff_id: str) -> list[int]:
         """Return the numbers of the records that were not written with the owner's key."""
-        folder, key = self.folder(handoff_id), self.owner.key()
-        fd = self._open(folder, handoff_id, journal.READ)
-        try:
+        key = self.owner.key()
+        with self._opened(handoff_id) as (fd, folder):
             lines = enumerate(ledger.lines(fd, os.path.join(folder, JOURNAL)))
             return [number for number, line in lines if not ledger.signed_by(line, key)]
-        finally:
-            os.close(fd)
 
-    def _open(self, folder: str, handoff_id: str, how: int) -> int:
+    def _begun(self) -> list[str]:
+        """Return the ids of those that have a journal: an interrupted one never began."""
+        return [each for each in self.ids() if os.path.lexists(os.path.join(self.path, each, JOURNAL))]
+
+    @contextmanager
+    def _opened(self, handoff_id: str, how: int = journal.READ) -> Iterator[tuple[int, str]]:
+        """Hold a handoff's journal open, and give it with the folder that it lies in."""
+        folder = self.folder(handoff_id)
         try:
-            return journal.open_journal(folder, how)
+            fd = journal.open_journal(folder, how)
         except FileNotFoundError:
             _check_witness(folder, -1, "", witness(folder))
             raise self._unknown(handoff_id) from None
+        try:
+            yield fd, folder
+        finally:
+            os.close(fd)
 
     def _unknown(self, handoff_id: str) -> UnknownHandoffError:
         names = [name for name in self.ids() if name != handoff_id]
@@ -241,14 +251,18 @@ class Handoffs:
         entry = read_line(tail.line, path, 0)
         if entry.handoff.id != handoff_id:
             raise DamagedError(path, 1, f"the journal is that of `{entry.handoff.id}`")
-        first = tail.line if tail.end == len(tail.line) else ledger.first_line(fd, path)
-        key = self.owner.key()
-        foreign = not all(ledger.signed_by(line, key) for line in {first, tail.line})
+        foreign = not self._is_ours(fd, path, tail)
         if foreign:
             _check_stranger(entry, path, 0)
         kept = Kept(entry.handoff, entry.seq, entry.hash, folder, tail.torn, foreign)
         _check_witness(folder, kept.seq, kept.hash, seen)
         return kept, tail.end
+
+    def _is_ours(self, fd: int, path: str, tail: Tail) -> bool:
+        """Return whether the first record and the last carry the owner's mark."""
+        key = self.owner.key()
+        first = tail.line if tail.end == len(tail.line) else ledger.first_line(fd, path)
+        return all(ledger.signed_by(line, key) for line in {first, tail.line})
 
 
 def _check_stranger(entry: Entry, path: str, number: int, read: int = 0) -> None:
@@ -275,7 +289,10 @@ def witness(folder: str) -> dict[str, Any] | None:
     """Return what the copy in *folder* says, or `None` where it tells nothing."""
     path = os.path.join(folder, COPY)
     try:
-        copy = json.loads(_files.read_bounded(path, limit=4 * bounds.LARGEST_LINE, what="the handoff's copy"))
+        data = _files.read_bounded(path, limit=4 * bounds.LARGEST_LINE, what="the handoff's copy")
+        if nested(data, bounds.MOST_NESTED) > bounds.MOST_NESTED:
+            return None
+        copy = json.loads(data)
         return {"seq": int(copy["seq"]), "hash": str(copy["hash"]), "handoff": copy["handoff"]}
     except (DocumentError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None

@@ -46,11 +46,11 @@ def gone_with(
     handoffs = Handoffs(store, owner)
 
     def record(session_id: str) -> None:
-        for kept in handoffs.all():
-            if kept.handoff.session != session_id or not kept.handoff.payload or kept.foreign:
+        for known in handoffs.own_ones():
+            if known.session != session_id or not known.payload:
                 continue
-            with handoffs.change(kept.handoff.id, wait=wait) as change:
-                note = {"session": session_id, "payload": kept.handoff.payload}
+            with handoffs.change(known.id, wait=wait) as change:
+                note = {"session": session_id, "payload": known.payload}
                 change.commit(change.kept.handoff, kind=PRUNED, at=now(), by=by, note=note)
 
     return record

@@ -89,9 +89,9 @@ def _version(asked: Asked, target: str) -> str:
 def _hops(desk: Desk, received: Mapping[str, Any]) -> int:
     """Return which hop this is by our own records, whatever the chain says."""
     hops = int(received.get("hops", 0))
-    for kept in desk.handoffs.all():
-        if kept.handoff.id == received.get("handoff") and not kept.foreign:
-            hops = max(hops, kept.handoff.hops)
+    for known in desk.handoffs.own_ones():
+        if known.id == received.get("handoff"):
+            hops = max(hops, known.hops)
     return hops + 1
 
 

@@ -119,8 +119,7 @@ def cancel(desk: Desk, handoff_id: str, reason: str = "") -> Handoff:
 
 def _before(desk: Desk, wanted: Handoff) -> Handoff | None:
     """Return the handoff that this very request began before: sent, on its way, or else failed."""
-    same = [each.handoff for each in desk.handoffs.all() if not each.foreign]
-    same = [each for each in same if each.request == wanted.request]
+    same = [each for each in desk.handoffs.own_ones() if each.request == wanted.request]
     sent = (each for each in same if each.phase == INVOCATION and not _is_late(desk, each))
     on_its_way = (each for each in same if each.phase in ON_ITS_WAY)
     failed = (each for each in same if each.phase == FAILED)

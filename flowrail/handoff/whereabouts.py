@@ -39,7 +39,7 @@ def record_of(desk: Desk, path: str, payload: Payload) -> tuple[Handoffs, str | 
             continue
         seen.add(os.path.realpath(store))
         handoffs = Handoffs(store, desk.store.owner)
-        for handoff in (each.handoff for each in handoffs.all() if not each.foreign):
+        for handoff in handoffs.own_ones():
             if handoff.digest == payload.digest:
                 known.append((handoffs, handoff))
                 stores.append(_store_of(handoff.payload))  # where the store is that this may be a copy of

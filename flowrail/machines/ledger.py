@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from flowrail._codec import RecordError, from_plain, to_plain
 from flowrail._hashing import hex_digest, mark, same
+from flowrail._json import nested
 from flowrail.errors import StorageError
 from flowrail.machines import bounds, texts
 from flowrail.machines.session import Session
@@ -110,10 +111,10 @@ def write(record: Record, key: bytes | None = None) -> Written:
     text = text[:-1]
     digest = hex_digest(text)
     line = text + _MARK + digest.encode() + b'"}\n'
-    nested = _nested(line, body)
-    if nested > bounds.MOST_NESTED:
+    held = nested(line, bounds.MOST_NESTED)
+    if held > bounds.MOST_NESTED:
         raise bounds.TooLargeError(
-            f"the record would hold {nested} lists and mappings; {bounds.MOST_NESTED} are the most",
+            f"the record would hold {held} lists and mappings; {bounds.MOST_NESTED} are the most",
             hint="put what is long into files and report their paths",
             bytes=len(line),
         )
@@ -132,11 +133,11 @@ def read(line: bytes, path: str, number: int, load: texts.Load | None = None) ->
     if text != body + _MARK + digest + b'"}' or hex_digest(body).encode() != digest:
         raise DamagedError(path, number, "the line is not as it was written")
     try:
+        held = nested(body, bounds.MOST_NESTED)
+        if held > bounds.MOST_NESTED:
+            raise ValueError(f"it holds {held} lists and mappings")
         data = json.loads(f"{body.decode()}}}")
         _check_parts(data)
-        nested = _nested(body, data)
-        if nested > bounds.MOST_NESTED:
-            raise ValueError(f"it holds {nested} lists and mappings")
         named = _REFERENCE in body or _ESCAPED.search(body) is not None
         if named:
             _join(data, load)
@@ -325,19 +326,6 @@ def _check_size(line: bytes, state: Any) -> None:
     raise bounds.TooLargeError(
         what, hint="put what is long into files and report their paths", bytes=max(size, len(line))
     )
-
-
-def _nested(line: bytes, data: Any) -> int:
-    """Return how many lists and mappings *data* holds; counted only where *line* has so many brackets."""
-    found = line.count(b"[") + line.count(b"{")
-    if found <= bounds.MOST_NESTED:
-        return found
-    found, level = 0, [data]
-    while level:
-        found += len(level)
-        inner = (each.values() if isinstance(each, Mapping) else each for each in level)
-        level = [part for each in inner for part in each if isinstance(part, (Mapping, list, tuple))]
-    return found
 
 
 def _check_texts(body: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from flowrail import _files
 from flowrail._hashing import hex_digest
+from flowrail._json import nested
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines import bounds
 
@@ -74,6 +75,8 @@ def seen_by(folder: str, *, half: bool = False) -> Seen | None:
         )
         whole = is_whole(data)
         if not whole and not half and b'"check"' in data:
+            return None
+        if nested(data, bounds.MOST_NESTED) > bounds.MOST_NESTED:
             return None
         copy = json.loads(data)
         return Seen(int(copy["seq"]), str(copy["hash"]), copy["session"], whole)

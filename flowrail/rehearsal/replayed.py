@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from flowrail.errors import FlowError, TrustError
+from flowrail.errors import FlowError, TrustError, alone
 from flowrail.formatters.text import table
 from flowrail.machines.definition import Definition
 from flowrail.machines.journal import UnknownSessionError
@@ -110,7 +110,7 @@ def _replayed(
         try:
             opened[recorded.skill] = open_skill(recorded.skill, world.roots, world.state).workflow
         except FlowError as error:
-            opened[recorded.skill] = error
+            opened[recorded.skill] = alone(error)
     workflow = opened[recorded.skill]
     about = Replayed(recorded.session, recorded.skill, len(recorded.turns))
     if isinstance(workflow, TrustError):

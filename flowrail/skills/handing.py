@@ -9,9 +9,9 @@ from flowrail.skills.runs import (
     SeveralOpenError,
     World,
     name_one,
-    summaries,
     the_open_session,
 )
+from flowrail.skills.summaries import summaries
 
 
 def to_hand_over(world: World, by: Callable[[str], str]) -> str:

@@ -77,16 +77,6 @@ class Answer(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Summary(NamedTuple):
-    """One session of a list; ``problem`` says why there is nothing more to tell."""
-
-    id: str
-    kept: Kept | None
-    problem: FlowError | None = None
-    lost: bool = False
-    """Whether it is an agent's whose work was given to another, called off or left behind."""
-
-
 def begin(world: World, address: str, params: Sequence[str] | Mapping[str, Any] = ()) -> Answer:
     """Start a session of the workflow at *address* and return its first step."""
     opened = open_skill(address, world.roots, world.state)
@@ -234,33 +224,10 @@ def abandon(world: World, session_id: str, reason: str = "") -> Kept:
         )
 
 
-def summaries(store: Store, *, every: bool = False) -> list[Summary]:
-    """Return the open sessions of a store, or *every* one, newest first; broken ones with the reason."""
-    found: list[Summary] = []
-    for session_id in store.ids():
-        try:
-            kept = store.read(session_id, adopt=True)
-        except UnknownSessionError:
-            continue  # its start was interrupted: it never began
-        except FlowError as error:
-            found.append(Summary(session_id, None, error))
-            continue
-        if every or kept.session.is_open:
-            found.append(Summary(session_id, kept, lost=_is_lost(store, kept.session)))
-    found.sort(key=lambda each: each.kept.session.moved_at if each.kept else "", reverse=True)
-    return found
-
-
-def _is_lost(store: Store, session: Session) -> bool:
-    if not session.parent:
-        return False
-    from flowrail.skills.family import is_lost
-
-    return is_lost(store, session)
-
-
 def the_open_session(world: World) -> Kept:
     """Return the one open session of the store; refuse where there is none, or several."""
+    from flowrail.skills.summaries import summaries  # a report that names its session lists none
+
     standing_open = [each.kept for each in summaries(world.store) if each.kept and not each.kept.foreign]
     kept = _only(world, [each for each in standing_open if not each.session.parent], "")
     if kept is None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from support.forged import forged_behind
+from support.forged import folder_of, forged_behind, sealed
 from support.handing import forged
 from support.hostile_files import ODD
-from support.sandbox import clean_environment, put_skill, told
+from support.sandbox import clean_environment, flow, put_skill, told
 
 from flowrail._codec import to_plain
 from flowrail.handoff.record import Handoff
 from flowrail.machines.bounds import MOST_NESTED
 from flowrail.machines.literal import MOST_PIECES
+from flowrail.skills.summaries import LONGEST_OF_OTHERS, MOST_OF_OTHERS
 
 MEASURED = """
 import json, resource, sys
@@ -65,6 +67,19 @@ CONDITIONS = (
     )
     + "- {id: s900, title: A, actions: [x], next: {ok: null}}\n"
 )
+GUARDED = (
+    f"name: evil\nparams: {{{', '.join(f'p{n}: {{default: x}}' for n in range(500))}}}\nsteps:\n"
+    + "".join(
+        f"- {{id: s{n}, title: A, actions: ['$f{n} $f0'], variants: [{{when: \"p{n} == 'x'\", actions: ['$f1 $f2']}}], "
+        f"reports: {{f{n}: {{required: true}}}}, next: {{ok: s{n + 1}, fail: s500}}}}\n"
+        for n in range(500)
+    )
+    + "- {id: s500, title: A, actions: [x], next: {ok: null}}\n"
+)
+MISSHAPEN = (
+    f"name: evil\nparams: {{a: {{choices: [{'[], ' * 9_000}], default: [{'{}, ' * 9_000}]}}}}\n"
+    "steps: [{id: a, title: A, actions: [x], next: {ok: null}}]\n"
+)
 JOINED = f"T='{'x' * 60_000}'\nA=T+T+T+T\nL=[{'A+A,' * 6_000}]\nWORKFLOW=Workflow('evil',StepDef('a','A',L,next={{}}))\n"
 ASKING_MUCH = (
     f"def f(c,{','.join(f'a{n}:int' for n in range(3_000))}):pass\n"
@@ -100,6 +115,8 @@ HEAVY: dict[str, Callable[[Path], object]] = {
     "YAML of steps": text("workflow.yaml", "steps:\n" + "  - {}\n" * 9_900),
     "YAML of choices and what is never one": text("workflow.yaml", CHOICES),
     "YAML of conditions of many steps": text("workflow.yaml", CONDITIONS),
+    "YAML of conditions with as many facts under each": text("workflow.yaml", GUARDED),
+    "YAML of values that are none": text("workflow.yaml", MISSHAPEN),
     "YAML of texts of back quotes": ticks,
     "Python of joined texts": text("workflow.py", JOINED),
     "Python of a handler that asks for much": text("workflow.py", ASKING_MUCH),
@@ -170,11 +187,12 @@ def test_a_journal_of_handoffs_that_somebody_else_wrote_takes_little_memory() ->
 def test_many_records_of_very_many_values_take_little_memory(nested: int) -> None:
     put_skill("evil")
     session = str(told("start", "evil")["session"])
-    for _ in range(12):
+    for _ in range(20):
         forged_behind(session, kind="handoff", note={"a": [{}] * nested})
 
     for words in (
         ["history", "ID"],
+        ["history", "ID", "--json"],
         ["audit"],
         ["coverage", "evil", "--sessions"],
         ["diagram", "--session", "ID"],
@@ -185,3 +203,55 @@ def test_many_records_of_very_many_values_take_little_memory(nested: int) -> Non
         peak, status = measured([each.replace("ID", session) for each in words])
         assert peak < MOST, words
         assert status in {0, 1, 3}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("held", [55_000, 340_000])
+def test_many_handoffs_that_somebody_else_wrote_take_little_memory(held: int) -> None:
+    put_skill("evil")
+    Path(".flow/handoffs").mkdir(mode=0o700, parents=True)
+    moment = "2026-02-04T10:00:00Z"
+    handoff = {**to_plain(Handoff("", "a", "b", started_at=moment)), "facts": {"a": [[]] * held}}
+    parts = {"seq": 0, "kind": "x", "at": moment, "by": "", "note": {}, "handoff": handoff, "prev": ""}
+    for number in range(24):
+        forged(number, iter([parts]))
+        copy = Path(f".flow/handoffs/handoff-{number:06}/handoff.json")
+        copy.write_text(f'{{"seq": 0, "hash": "x", "handoff": [{"[]," * 1_300_000}1]}}')
+
+    for words in (
+        ["handoff", "status", "--all"],
+        ["audit", "--json"],
+        ["audit", "verify"],
+        ["prune", "--dry-run"],
+    ):
+        peak, status = measured(words)
+        assert peak < MOST, words
+        assert status in {0, 1}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_many_sessions_that_somebody_else_wrote_take_little_memory() -> None:
+    put_skill("evil")
+    session = str(told("start", "evil")["session"])
+    last = json.loads((folder_of(session) / "journal.jsonl").read_bytes())
+    del last["hash"], last["mac"]
+    for number in range(20):
+        planted = f"evil-aaaa{number:02}"
+        shutil.copytree(folder_of(session), folder_of(planted))
+        (folder_of(planted) / "session.json").write_text(
+            '{"seq": 0, "hash": "x", "session": [' + "[]," * 1_300_000 + "1]}"
+        )
+        params: dict[str, object] = (
+            dict.fromkeys((f"k{n}" for n in range(60_000)), ()) if number % 2 else {"k": "x" * 200_000}
+        )
+        last["session"] |= {"id": planted, "params": params}
+        (folder_of(planted) / "journal.jsonl").write_bytes(sealed(last))
+
+    for words in (["sessions", "--all", "--json"], ["status"], ["verify"], ["audit"]):
+        peak, status = measured(words)
+        assert peak < MOST, words
+        assert status in {0, 1, 3}
+    told_of = flow("sessions", "--all", "--json").data["sessions"]
+    theirs = [each["params"] for each in told_of if each["foreign"]]
+    assert {len(each) for each in theirs} == {1, MOST_OF_OTHERS}
+    assert max(len(value) for each in theirs for value in each.values()) == LONGEST_OF_OTHERS

@@ -31,6 +31,7 @@ from flowrail.machines.store import Store
 from flowrail.machines.witness import newest_seen
 from flowrail.skills import pruning, runs, timeline
 from flowrail.skills.runs import Answer, RevisionConflictError, World
+from flowrail.skills.summaries import summaries
 from flowrail.skills.verifying import verify
 
 WAYS: dict[str, dict[str, str | None]] = {
@@ -367,7 +368,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     @invariant()
     def the_list_is_that_of_the_open_ones(self) -> None:
         if hasattr(self, "models") and os.path.isdir(self.world.store.path):
-            listed = {each.id: each for each in runs.summaries(self.world.store)}
+            listed = {each.id: each for each in summaries(self.world.store)}
             assert not [each.problem for each in listed.values() if each.problem]
             assert {name for name, model in self.models.items() if model.is_open} <= set(listed)
             assert not {name for name, model in self.models.items() if not model.is_open} & set(listed)

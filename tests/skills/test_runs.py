@@ -17,6 +17,7 @@ from flowrail.machines.keys import Owner
 from flowrail.machines.store import Store
 from flowrail.skills import runs
 from flowrail.skills.runs import NoOpenSessionError, RevisionConflictError, SeveralOpenError, World
+from flowrail.skills.summaries import summaries
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_foreign_sessions_are_nobodys_open_ones(here: World, tmp_path: Path) -> 
     with pytest.raises(NoOpenSessionError):
         runs.resume(stranger, None)
     assert not runs.step_again(stranger, "small").guidance.resumed
-    assert [(each.id, bool(each.kept and each.kept.foreign)) for each in runs.summaries(here.store)][-1] == (
+    assert [(each.id, bool(each.kept and each.kept.foreign)) for each in summaries(here.store)][-1] == (
         session,
         False,
     )
@@ -128,7 +129,7 @@ def test_a_damaged_session_is_listed_with_its_reason(here: World) -> None:
     fine = runs.begin(here, "asking").guidance.session
     (sessions_folder() / broken / "journal.jsonl").write_text("nonsense\n")
 
-    found = runs.summaries(here.store)
+    found = summaries(here.store)
 
     assert [each.id for each in found] == [fine, broken]
     assert found[1].problem is not None
@@ -145,9 +146,9 @@ def test_a_start_that_was_interrupted_never_was(here: World) -> None:
         if torn is not None:
             (folder / "journal.jsonl").write_bytes(torn)
 
-    assert runs.summaries(here.store, every=True) == []
+    assert summaries(here.store, every=True) == []
     assert not runs.step_again(here, "small").guidance.resumed
-    assert len(runs.summaries(here.store, every=True)) == 1
+    assert len(summaries(here.store, every=True)) == 1
     with pytest.raises(UnknownSessionError):
         runs.resume(here, folder.name)
 
@@ -155,12 +156,12 @@ def test_a_start_that_was_interrupted_never_was(here: World) -> None:
 def test_sessions_are_listed_newest_first(here: World) -> None:
     first = runs.begin(here, "small").guidance.session
     second = runs.begin(here, "asking").guidance.session
-    assert [each.id for each in runs.summaries(here.store)] == [second, first]
+    assert [each.id for each in summaries(here.store)] == [second, first]
 
     runs.report(here, "small", "fail")
 
-    assert [each.id for each in runs.summaries(here.store)] == [second]
-    assert [each.id for each in runs.summaries(here.store, every=True)] == [first, second]
+    assert [each.id for each in summaries(here.store)] == [second]
+    assert [each.id for each in summaries(here.store, every=True)] == [first, second]
 
 
 def test_which_session_is_meant_must_be_clear(here: World) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
 
 import click
 
@@ -37,16 +39,19 @@ def command(session_id: str, as_json: bool, store: str | None) -> int:
         except StorageError as error:  # what came before a damage stays
             damage = error
 
-    told = list(items(records())) if as_json else render(records())
-    if damage and revision is None:
+    def ended() -> dict[str, Any]:
+        if damage:
+            fork = guidance.command("fork", session_id, "--at", str(revision), store=here.shown_store)
+            damage.hint = f"{damage.hint}; what is told above can be gone on from: {fork}"
+        return {"error": output.error_data(damage)} if damage else {}
+
+    told = records()
+    first = list(islice(told, 1))
+    if damage and not first:
         raise damage
-    if damage:
-        fork = guidance.command("fork", session_id, "--at", str(revision), store=here.shown_store)
-        damage.hint = f"{damage.hint}; what is told above can be gone on from: {fork}"
+    told = chain(first, told)
     if as_json:
-        output.data({"steps": told, **({"error": output.error_data(damage)} if damage else {})})
-    else:
-        output.text(str(told))
-    if not damage:
-        return 0
-    return damage.exit_status if as_json else output.refuse(damage, as_json=False)
+        output.listed("steps", items(told), ended)
+        return damage.exit_status if damage else 0
+    output.text(render(told))
+    return output.refuse(damage, as_json=False) if ended() and damage else 0

@@ -8,7 +8,7 @@ from flowrail.cli import options, output
 from flowrail.cli.world import world
 from flowrail.formatters.data import broken_item, session_item
 from flowrail.formatters.text import table
-from flowrail.skills import runs
+from flowrail.skills.summaries import summaries
 
 
 @click.command("sessions", epilog=options.examples("flow sessions", "flow sessions --all"))
@@ -26,7 +26,7 @@ def command(every: bool, as_json: bool, store: str | None) -> None:
         session_item(each.kept, store=here.shown_store, lost=each.lost)
         if each.kept
         else broken_item(each.id, each.problem)
-        for each in runs.summaries(here.store, every=every)
+        for each in summaries(here.store, every=every)
     ]
     if as_json:
         output.data({"sessions": items})

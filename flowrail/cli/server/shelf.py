@@ -9,7 +9,8 @@ from flowrail.cli.server.calls import Call
 from flowrail.cli.server.verbs import Place, status, step
 from flowrail.errors import UsageError
 from flowrail.machines.wording import did_you_mean
-from flowrail.skills import runs, shelf
+from flowrail.skills import shelf
+from flowrail.skills.summaries import summaries
 
 SCHEME = "flow://sessions/"
 
@@ -40,9 +41,7 @@ class Skill(NamedTuple):
 def sessions(place: Place) -> list[Session]:
     """Return the open sessions, the one that moved last first."""
     found = [
-        each.kept.session
-        for each in runs.summaries(place.world().store)
-        if each.kept and not each.kept.foreign
+        each.kept.session for each in summaries(place.world().store) if each.kept and not each.kept.foreign
     ]
     return [
         Session(each.id, f"{each.skill} at step {each.step}, {each.status}, last moved {each.moved_at}")

@@ -34,6 +34,7 @@ from flowrail.skills import recording, relaying, runs, shelf, working
 from flowrail.skills.handing import to_hand_over
 from flowrail.skills.offering import synthesis
 from flowrail.skills.runs import Answer, World
+from flowrail.skills.summaries import summaries
 
 Given = Mapping[str, Any]
 
@@ -99,7 +100,7 @@ def status(place: Place, given: Given) -> Told:
         return Told(text, with_calls(render(answer.guidance), world.store.path))
     items = [
         session_item(each.kept, store=world.shown_store) if each.kept else broken_item(each.id, each.problem)
-        for each in runs.summaries(world.store)
+        for each in summaries(world.store)
     ]
     rows = [
         [str(each.get(key) or "") for key in ("session", "status", "step", "moved_at", "error")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import click
 
 from flowrail.cli import options, output
@@ -31,10 +33,11 @@ def command(handoff_id: str | None, every: bool, as_json: bool, store: str | Non
             output.text(page.render(told))
         return
     lost: list[str] = []
-    kept = sorted(at.handoffs.all(lost), key=lambda each: each.handoff.started_at)
+    kept = (each for each in at.handoffs.all(lost) if every or each.handoff.is_open)
+    dated = [(each.handoff.started_at, item(at, each.handoff, theirs=each.foreign)) for each in kept]
+    items = [each for _, each in sorted(dated, key=itemgetter(0))]
     if lost:
         output.notes([f"{count(len(lost), 'handoff')} cannot be read; `{at.command('audit')}` tells why"])
-    items = [item(at, each.handoff, theirs=each.foreign) for each in kept if every or each.handoff.is_open]
     if as_json:
         output.data({"handoffs": items})
     else:
