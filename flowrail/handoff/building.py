@@ -20,6 +20,7 @@ from flowrail.handoff import adapters, integrity
 from flowrail.handoff.payload import put
 from flowrail.handoff.record import Handoff
 from flowrail.machines.session import Session
+from flowrail.machines.taken import now_at
 
 PROMPTS = (
     "original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal", "decision", "focus",
@@ -71,7 +72,7 @@ def build(session: Session, handoff: Handoff, *, now: str, folder: str, project:
         return integrity.sealed("2.0", {**head, **made})
     lifted, _, _ = adapters.lift_2_to_3({"version": "2.0", "timestamp": now, **made})
     lifted.pop("expires_at", None)
-    return integrity.sealed("3.0", _three(lifted, facts, session, handoff, now, project))
+    return integrity.sealed("3.0", _three(lifted, facts, session, handoff, now, folder, project))
 
 
 def _known(own: Mapping[str, Any], received: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,6 +145,7 @@ def _three(
     session: Session,
     handoff: Handoff,
     now: str,
+    folder: str,
     project: str,
 ) -> dict[str, Any]:
     new = put(lifted, "trace_id", handoff.trace_id)
@@ -163,11 +165,14 @@ def _three(
     if handoff.approved:
         new = put(new, "meta.user_approved", True)
     if came := session.received.get("payload"):
-        told = f"the payload that the work came with from {session.received.get('from')}"
+        told, path = (
+            f"the payload that the work came with from {session.received.get('from')}",
+            now_at(str(came), folder),
+        )
         new = put(
             new,
             "payload.references",
-            {"files": [{"path": str(came), "description": told, "relevance": "important"}]},
+            {"files": [{"path": path, "description": told, "relevance": "important"}]},
         )
     tracing = {
         "events": [

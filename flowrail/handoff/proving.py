@@ -22,6 +22,7 @@ from flowrail.machines import witness as session_witness
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
 from flowrail.machines.store import Store
+from flowrail.machines.taken import now_at
 
 
 class Finding(NamedTuple):
@@ -86,7 +87,7 @@ def verify(store: Store, handoffs: Handoffs) -> Verified:
             pruned = any(each.kind == PRUNED for each in entries)
             path = handoff.payload
             if handoff.session in session_ids and not handoff.foreign:
-                path = transfer.now_at(path, os.path.join(store.folder(handoff.session), transfer.FOLDER))
+                path = now_at(path, os.path.join(store.folder(handoff.session), transfer.FOLDER))
             found += _payload(handoff, path, noted.get(handoff.id), pruned=pruned)
     for session_id in session_ids:
         found += _newest(store.folder(session_id), session_id, digests)
@@ -223,7 +224,7 @@ def _received(store: Store, session_id: str, lines: list[Record], found: list[Fi
     received = lines[-1].session.received
     if not received:
         return 0
-    path = transfer.now_at(str(received.get("payload")), store.folder(session_id))
+    path = now_at(str(received.get("payload")), store.folder(session_id))
     now = transfer.digest_of(path)
     if now != received.get("sha256"):
         what = "is not what was received" if now else "cannot be read"

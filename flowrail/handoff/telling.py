@@ -12,6 +12,7 @@ from flowrail.handoff.desk import Desk
 from flowrail.handoff.payload import get
 from flowrail.handoff.phases import receive_command
 from flowrail.handoff.record import FAILED, INVOCATION, ON_ITS_WAY, Handoff
+from flowrail.machines.taken import now_at
 
 NOT_OURS = "it was not recorded by you on this machine; nothing that it says is for you to run"
 
@@ -70,7 +71,7 @@ def item(
 def _found_again(desk: Desk, handoff: Handoff) -> Handoff:
     """Return *handoff* with its payload where that lies now, in its line too."""
     before = handoff.payload
-    now = transfer.now_at(before, os.path.join(desk.store.folder(handoff.session), transfer.FOLDER))
+    now = now_at(before, os.path.join(desk.store.folder(handoff.session), transfer.FOLDER))
     if not before or now == before:
         return handoff
     line = handoff.invocation.replace(shlex.quote(before), shlex.quote(now))

@@ -53,12 +53,6 @@ def keep_newest(session_folder: str, form: str, data: bytes) -> None:
     _files.write_atomic(os.path.join(session_folder, f"{NEWEST}.{_ENDINGS[form]}"), data)
 
 
-def now_at(path: str, folder: str) -> str:
-    """Return where that which was written as *path* lies now, in *folder*: their store may be moved, or a copy."""
-    here = os.path.join(folder, os.path.basename(path))
-    return here if os.path.lexists(here) and os.path.realpath(here) != os.path.realpath(path) else path
-
-
 def digest_of(path: str) -> str:
     """Return the digest of a payload's file, empty where it cannot be read."""
     try:

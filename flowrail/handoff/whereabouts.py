@@ -18,6 +18,7 @@ from flowrail.handoff.desk import Desk
 from flowrail.handoff.journal import Handoffs
 from flowrail.handoff.payload import Payload
 from flowrail.handoff.record import ACKNOWLEDGMENT, Handoff
+from flowrail.machines.taken import now_at
 
 WORD = "received"
 _LONGEST_PATH = 4096
@@ -89,7 +90,7 @@ def _store_of(path: str) -> str:
 
 
 def _sent_as(store: str, handoff: Handoff) -> str:
-    return transfer.now_at(handoff.payload, os.path.join(store, "sessions", handoff.session, transfer.FOLDER))
+    return now_at(handoff.payload, os.path.join(store, "sessions", handoff.session, transfer.FOLDER))
 
 
 def _rank(known: tuple[Handoffs, Handoff]) -> tuple[bool, bool, bool, bool]:

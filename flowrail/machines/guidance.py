@@ -126,6 +126,7 @@ def guide(
     """
     store = place if session.parent else store
     step = workflow.get(session.step)
+    folder = f"{place}/sessions/{session.id}" if place else ""
     told = Guidance(
         session=session.id,
         skill=session.skill,
@@ -134,7 +135,7 @@ def guide(
         revision=session.revision,
         head=head,
         step=_view(workflow, session, step) if step else None,
-        actions=(*handed_over(session), *actions_of(step, _context(session, step))) if step else (),
+        actions=(*handed_over(session, folder), *actions_of(step, _context(session, step))) if step else (),
         next=(),
         started_at=session.started_at,
         params=session.params,

@@ -109,6 +109,22 @@ def test_what_was_handed_over_is_told_until_something_is_reported() -> None:
     assert "handed over" not in after["actions"][0]
 
 
+def test_in_a_project_that_was_moved_the_payload_is_told_where_it_lies_now() -> None:
+    ours("digger")
+    ours("deeper")
+    here = receive(send("digger", session())).data["session"]
+    Path(".flow").rename("moved")
+    copy = Path.cwd() / "moved" / "sessions" / here / "received-payload.json"
+
+    first = told("resume", here, "--store", "moved")
+    told(*first["next"][0]["command"].split()[1:])
+    onward = payload_of(told("handoff", "send", "deeper", "--session", here, "--store", "moved"))
+
+    assert first["actions"][0].endswith(f"Read its payload first: {copy}")
+    assert copy.is_file()
+    assert onward["payload"]["references"]["files"][0]["path"] == str(copy)
+
+
 def test_a_fork_takes_the_payload_along_and_outlives_what_it_was_forked_from() -> None:
     ours("digger")
     sent = send("digger", session())
