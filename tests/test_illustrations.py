@@ -34,7 +34,7 @@ def test_every_kind_of_block_is_made_and_then_stands_still() -> None:
     ran = flow("diagram", "--inject", "page.md")
 
     assert ran.status == 0
-    assert ran.out.endswith(f"{len(NAMES)} blocks in 1 pages, {len(NAMES)} rewritten\n")
+    assert ran.out.endswith(f"{len(NAMES)} blocks in 1 page, {len(NAMES)} rewritten\n")
     text = file.read_text()
     for made in (
         "```mermaid\nflowchart TD\n",
@@ -47,8 +47,23 @@ def test_every_kind_of_block_is_made_and_then_stands_still() -> None:
         assert made in text
     assert Path("asking.svg").read_text().startswith("<svg ")
     again = flow("diagram", "--inject", "page.md")
-    assert again.out == f"{len(NAMES)} blocks in 1 pages, 0 rewritten\n"
+    assert again.out == f"{len(NAMES)} blocks in 1 page, 0 rewritten\n"
     assert file.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--session", "small-abcdef"), ("--alone",), ("--link", "x"), ("-o", "x.svg"), ("--format", "svg")],
+)
+def test_what_is_about_a_picture_of_its_own_is_refused_beside_pages(words: tuple[str, ...]) -> None:
+    put_skill("small")
+    Path("page.md").write_text(marked("steps"))
+
+    ran = flow("diagram", "small", "--inject", "page.md", *words)
+
+    assert (ran.status, ran.out) == (2, "")
+    assert "is about a picture of its own, and --inject about the blocks of pages" in ran.err
+    assert Path("page.md").read_text() == marked("steps")
 
 
 def test_drift_is_told_with_the_command_that_mends_it_and_nothing_is_written() -> None:

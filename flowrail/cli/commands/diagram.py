@@ -71,6 +71,15 @@ def command(
     <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Read as text: nothing of the skill is run.
     """
     if pages:
+        others = {"--session": session_id, "--alone": alone, "--link": link, "--output": into}
+        given = [name for name, value in others.items() if value]
+        if form not in {"mermaid", "json"}:
+            given.append(f"--format {form}")
+        if given:
+            raise UsageError(
+                f"{given[0]} is about a picture of its own, and --inject about the blocks of pages",
+                hint="leave one of them out; a block's name says what it holds",
+            )
         at = Here(store=store, roots=roots)
         return _inject(skill, pages, at, roots=roots, check=check, as_json=form == "json")
     if check:
@@ -108,6 +117,7 @@ def _inject(
 ) -> int:
     load_engine()
     from flowrail import illustrations
+    from flowrail.formatters.lines import count
 
     found = list(_pages(skill, paths, here))
     stale = [made for each in found for made in each.made if not made.fresh]
@@ -126,10 +136,10 @@ def _inject(
             hint=shlex.join(["flow", "diagram", *([skill] if skill else []), *named]),
             blocks=[made._asdict() for made in stale],
         )
-    count = sum(len(each.made) for each in found)
-    pages = sum(bool(each.made) for each in found)
+    blocks = count(sum(len(each.made) for each in found), "block")
+    within = count(sum(bool(each.made) for each in found), "page")
     told = [f"{made.page}:{made.line} {made.name} {made.subject}".rstrip() for made in stale]
-    output.text("\n".join([*told, f"{count} blocks in {pages} pages, {len(stale)} rewritten"]))
+    output.text("\n".join([*told, f"{blocks} in {within}, {len(stale)} rewritten"]))
     return 0
 
 
