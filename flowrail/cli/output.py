@@ -64,18 +64,19 @@ def listed(name: str, items: Iterable[Any], after: Callable[[], Mapping[str, Any
     """Print one JSON document as `data` would, a list of *items* by *name* and what comes *after*, an item at a time."""
     from flowrail.formatters.escape import json_visible
 
-    def written(value: Any, deep: int) -> str:
-        text = json.dumps(value, ensure_ascii=False, indent=1, default=list)
-        return json_visible(text).replace("\n", "\n" + " " * deep)
+    def written(value: Any) -> str:
+        return json_visible(json.dumps(value, ensure_ascii=False, indent=1, default=list))
 
     waiting, begun = [f"{{\n {json.dumps(name)}: ["], False
     for each in items:
-        waiting.append(f"{',' if begun else ''}\n  {written(each, 2)}")
+        item = written(each).replace("\n", "\n  ")
+        waiting.append(f"{',' if begun else ''}\n  {item}")
         begun = True
         if sum(map(len, waiting)) > _PIECE:
             streams.put("".join(waiting))
             waiting.clear()
-    end = "".join(f",\n {json.dumps(key)}: {written(value, 1)}" for key, value in after().items())
+    rest = after()
+    end = f",{written(rest)[1:-2]}" if rest else ""
     streams.put("".join([*waiting, "\n ]" if begun else "]", end, "\n}\n"]))
 
 

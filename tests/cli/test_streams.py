@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
+from io import StringIO
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.documents import PLAIN_DATA
 
-from flowrail.cli import streams
+from flowrail.cli import output, streams
 
 
 def say(what: str) -> None:
@@ -77,3 +83,32 @@ def test_no_descriptor_is_left_open() -> None:
     after = os.dup(0)
     os.close(after)
     assert after == before
+
+
+@given(st.lists(PLAIN_DATA, max_size=4), st.dictionaries(st.text(max_size=5), PLAIN_DATA, max_size=2))
+def test_a_list_that_is_told_item_by_item_reads_as_if_told_at_once(
+    items: list[Any], after: dict[str, Any]
+) -> None:
+    after.pop("steps", None)
+
+    with redirect_stdout(StringIO()) as apart:
+        output.listed("steps", iter(items), lambda: after)
+    with redirect_stdout(StringIO()) as whole:
+        output.data({"steps": items, **after})
+
+    assert apart.getvalue() == whole.getvalue()
+
+
+def test_a_long_list_is_told_in_pieces() -> None:
+    written: list[str] = []
+
+    class Told(StringIO):
+        def write(self, what: str) -> int:
+            written.append(what)
+            return len(what)
+
+    with redirect_stdout(Told()):
+        output.listed("steps", (["x" * 1_000] for _ in range(500)), dict)
+
+    assert json.loads("".join(written)) == {"steps": [["x" * 1_000]] * 500}
+    assert max(map(len, written)) < 70_000
