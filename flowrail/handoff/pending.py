@@ -17,26 +17,29 @@ KEPT_FOR = timedelta(hours=24)
 """How long an open handoff holds the session that it came from."""
 
 
-def waiting(store: str, owner: Owner, now: str) -> Callable[[str, str], bool]:
-    """Return what answers, from a session's id and its folder, whether a handoff of it is on its way.
+def waiting(store: str, owner: Owner, now: str) -> Callable[[str], str]:
+    """Return what answers, from a session's id, why it has to stay for a handoff; with nothing where it need not.
 
-    It is until the handoff is acknowledged or closed, and for 24 hours at most. Where a handoff cannot
-    be read, nobody knows which session it is of, so all of them stay.
+    A handoff holds its session until it is acknowledged or closed, and for 24 hours at most; one that somebody
+    else recorded holds none. Where a handoff cannot be read, nobody knows which session it is of, so all of
+    them stay.
     """
     handoffs, today = Handoffs(store, owner), moment(now)
     held: set[str] = set()
     for handoff_id in handoffs.ids():
         try:
-            handoff = handoffs.read(handoff_id).handoff
+            kept = handoffs.read(handoff_id)
         except UnknownHandoffError:
             continue  # its beginning was interrupted: it never began
         except FlowError:
-            return lambda *_: True
+            why = f"handoff `{handoff_id}` cannot be read, and may be of it"
+            return lambda _: why
+        handoff = kept.handoff
         begun = moment(handoff.started_at)
         young = begun is None or today is None or today - begun < KEPT_FOR
-        if handoff.is_open and young:
+        if handoff.is_open and young and not kept.foreign:
             held.add(handoff.session)
-    return lambda session_id, _: session_id in held
+    return lambda session_id: "a handoff of it is open" if session_id in held else ""
 
 
 def gone_with(

@@ -32,8 +32,8 @@ _STARTING = 3_600.0
 _GONE = ".gone-"
 _HANDOFFS = "handoffs"
 
-Holds = Callable[[str, str], bool]
-"""Answers from a session's id and folder whether something else still needs it."""
+Needs = Callable[[str], str]
+"""Answers from a session's id why something else still needs it; with nothing where nothing does."""
 
 Parting = Callable[[str], None]
 """Puts on record, where others rest on a session's files, that it goes; called before it does."""
@@ -61,7 +61,7 @@ def prune(
     older_than: float,
     statuses: Collection[str] = (),
     dry_run: bool = False,
-    has_open_handoff: Holds = lambda *_: False,
+    needs: Needs = lambda _: "",
     parting: Parting = lambda _: None,
 ) -> Pruned:
     """Delete sessions that ended more than *older_than* days ago, or only tell which with *dry_run*."""
@@ -70,7 +70,7 @@ def prune(
         _sweep(store, now)
     gone: list[Item] = []
     kept: list[Item] = []
-    for item in _old(store, now, older_than, statuses, has_open_handoff):
+    for item in _old(store, now, older_than, statuses, needs):
         if item.why:
             kept.append(item)
             continue
@@ -80,7 +80,7 @@ def prune(
 
 
 def _old(
-    store: Store, now: float, older_than: float, statuses: Collection[str], has_open_handoff: Holds
+    store: Store, now: float, older_than: float, statuses: Collection[str], needs: Needs
 ) -> Iterator[Item]:
     for session_id in store.ids():
         try:
@@ -100,15 +100,15 @@ def _old(
         status = LOST if is_lost(store, session) else session.status
         ended = status == LOST or not session.is_open
         if ended and days > older_than and (not statuses or status in statuses):
-            yield Item(session_id, status, days, _needed(store, kept, has_open_handoff))
+            yield Item(session_id, status, days, _needed(store, kept, needs))
 
 
-def _needed(store: Store, kept: Kept, has_open_handoff: Holds) -> str:
+def _needed(store: Store, kept: Kept, needs: Needs) -> str:
     """Return why an old session has to stay, if it has."""
     if kept.foreign:
         return "it was not started by you"
-    if has_open_handoff(kept.session.id, kept.folder):
-        return "a handoff of it is open"
+    if why := needs(kept.session.id):
+        return why
     if not kept.session.parent:
         return ""
     parent = str(kept.session.parent.get("session"))

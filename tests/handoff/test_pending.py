@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import handoffs_folder, ours, phases, receive, send, session, target
+from support.handing import forged, handoffs_folder, ours, phases, receive, send, session, target
 from support.sandbox import flow, sessions_folder, told
 
+from flowrail._codec import to_plain
 from flowrail.handoff.entries import Entry, written
 from flowrail.handoff.journal import ForeignHandoffError, Handoffs, UnknownHandoffError
 from flowrail.handoff.pending import waiting
-from flowrail.handoff.record import Handoff
+from flowrail.handoff.record import INVOCATION, Handoff
 from flowrail.machines.bounds import TooLargeError
 from flowrail.machines.keys import Owner
 from flowrail.machines.ledger import DamagedError
@@ -25,10 +26,10 @@ def kept() -> Handoffs:
     return Handoffs(str(Path.cwd() / ".flow"), Owner(str(Path.home() / ".local" / "state" / "flowrail")))
 
 
-def held(session_id: str, hours: float = 0) -> bool:
+def held(session_id: str, hours: float = 0) -> str:
     now = datetime.now(UTC) + timedelta(hours=hours)
     owner = Owner(str(Path.home() / ".local" / "state" / "flowrail"))
-    return waiting(str(Path.cwd() / ".flow"), owner, now.isoformat())(session_id, "")
+    return waiting(str(Path.cwd() / ".flow"), owner, now.isoformat())(session_id)
 
 
 def test_an_open_handoff_holds_its_session() -> None:
@@ -37,7 +38,7 @@ def test_an_open_handoff_holds_its_session() -> None:
     assert not held(here)
     sent = send("digger", here)
 
-    assert held(here)
+    assert held(here) == "a handoff of it is open"
     assert not held("other-abcdef")
     assert not held(here, hours=25)
     receive(sent)
@@ -91,7 +92,21 @@ def test_where_one_cannot_be_read_every_session_stays() -> None:
     assert not held("other-abcdef")
     (handoffs_folder() / sent["handoff"] / "journal.jsonl").write_text("{}\n")
 
-    assert held("other-abcdef")
+    assert held("other-abcdef") == f"handoff `{sent['handoff']}` cannot be read, and may be of it"
+
+
+def test_one_that_somebody_else_recorded_holds_no_session_of_ours() -> None:
+    target("digger")
+    here = session()
+    Path(".flow/handoffs").mkdir(0o700)
+    ahead = (datetime.now(UTC) + timedelta(days=3650)).isoformat()
+    record = to_plain(Handoff("", "source", "digger", phase=INVOCATION, session=here, started_at=ahead))
+    forged(
+        0, [{"seq": 0, "kind": INVOCATION, "at": ahead, "by": "", "note": {}, "handoff": record, "prev": ""}]
+    )
+    assert kept().read("handoff-000000").handoff.is_open
+
+    assert not held(here)
 
 
 def test_a_line_of_another_form_is_refused(tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def test_where_a_handoff_cannot_be_read_every_session_stays() -> None:
     journal.write_bytes(journal.read_bytes()[:-7] + b'dead"}\n')
 
     with after(MUCH_LATER):
-        assert stays() == {other: "a handoff of it is open"}
+        assert stays() == {other: f"handoff `{journal.parent.name}` cannot be read, and may be of it"}
 
 
 def test_a_session_that_cannot_be_read_stays_and_is_told() -> None:

@@ -14,7 +14,7 @@ from flowrail.formatters.escape import one_line
 from flowrail.formatters.lines import count
 from flowrail.formatters.text import table
 from flowrail.machines.session import ABANDONED, COMPLETED, FAILED
-from flowrail.skills.pruning import LOST, UNBEGUN, Holds, Item, Parting, prune
+from flowrail.skills.pruning import LOST, UNBEGUN, Item, Needs, Parting, prune
 from flowrail.skills.runs import World
 
 MONTH = 30.0
@@ -72,13 +72,13 @@ def command(
     else or cannot be read. An agent's session that lost its work has ended, too.
     """
     here = world(store=store, wait=wait)
-    holds, parting = _handoffs(here)
+    needs, parting = _handoffs(here)
     pruned = prune(
         here,
         older_than=older_than,
         statuses=statuses,
         dry_run=dry_run,
-        has_open_handoff=holds,
+        needs=needs,
         parting=parting,
     )
     if as_json:
@@ -92,10 +92,10 @@ def command(
     output.text(f"{count(len(pruned.gone), 'session')} {would}, {len(pruned.kept)} stay")
 
 
-def _handoffs(here: World) -> tuple[Holds, Parting]:
-    """Return which sessions have a handoff on its way, and what records that a session's payloads go."""
+def _handoffs(here: World) -> tuple[Needs, Parting]:
+    """Return what tells which sessions have a handoff on its way, and what records that a session's payloads go."""
     if not os.path.isdir(os.path.join(here.store.path, "handoffs")):
-        return lambda *_: False, lambda _: None
+        return lambda _: "", lambda _: None
     from flowrail.handoff.pending import gone_with, waiting
 
     place = (here.store.path, here.store.owner)
