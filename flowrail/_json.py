@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+"""A text, also one that never ends: else every mark in it would be tried as a beginning, to the end of the document."""
 
 
 def nested(document: bytes, most: int) -> int:
