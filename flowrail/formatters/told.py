@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from flowrail.machines.guidance import Guidance
 from flowrail.machines.markup import Markup
-from flowrail.machines.wording import in_words, shortened
+from flowrail.machines.wording import Again, in_words, shortened
 
 if TYPE_CHECKING:
     from flowrail.machines.reviewing import Recorded
@@ -129,6 +129,7 @@ def _is_new_to_it(guidance: Guidance) -> bool:
 def own_pieces(guidance: Guidance) -> list[str | Markup]:
     """Return what the step itself tells; a text without a fence is one piece and is not looked into."""
     found: list[str | Markup] = []
+    resources = Again(guidance.resources)
     for action in guidance.actions:
         if found:
             found.append("")
@@ -137,5 +138,5 @@ def own_pieces(guidance: Guidance) -> list[str | Markup]:
             continue
         from flowrail.formatters.fences import with_blocks
 
-        found += with_blocks(action, guidance.resources.__getitem__)
+        found += with_blocks(action, resources)
     return found

@@ -14,7 +14,7 @@ from flowrail.machines.guidance import Guidance, command
 from flowrail.machines.markup import Markup
 from flowrail.machines.relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
 from flowrail.machines.reviewing import Recorded
-from flowrail.machines.wording import in_words
+from flowrail.machines.wording import Again, in_words
 
 
 def handed_text(handed: Handed) -> str:
@@ -76,7 +76,7 @@ def _pieces(handed: Handed) -> list[str | Markup]:
         return [handed.prompt, *more]
     from flowrail.formatters.fences import with_blocks
 
-    return [*with_blocks(handed.prompt, handed.resources.__getitem__), *more]
+    return [*with_blocks(handed.prompt, Again(handed.resources)), *more]
 
 
 def handed_data(handed: Handed) -> dict[str, Any]:

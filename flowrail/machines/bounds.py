@@ -33,3 +33,12 @@ class TooLargeError(StorageError):
     """A record or a journal would grow past what is kept."""
 
     code = "TOO_LARGE"
+
+
+def too_long_together(size: int) -> TooLargeError:
+    """Return the refusal of texts that have *size* bytes together."""
+    return TooLargeError(
+        f"the long texts of the session would have {size} bytes; {LARGEST_TEXTS} are the most",
+        hint="put them into files and report their paths",
+        bytes=size,
+    )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from flowrail._codec import from_plain, to_plain
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines import wording
+from flowrail.machines import bounds, wording
 from flowrail.machines.definition import LEASE_SECONDS, Delegation, Outcome, StepDef
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.joins import MOST, Join, needed_by
@@ -167,12 +167,16 @@ def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[D
     if work is None:
         return ()
     items = _items(work, values, step)
+    texts = _Texts()
     return tuple(
         Dispatched(
             id=f"d{revision}-{number}",
             agent=work.agent,
             workflow=work.run,
-            vars={name: _filled(value, {**values, "item": item}) for name, value in work.vars.items()},
+            vars={
+                name: texts.kept(_filled(value, {**values, "item": item}))
+                for name, value in work.vars.items()
+            },
             item=item,
             model=work.model,
             lease=float(work.lease),
@@ -181,12 +185,31 @@ def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[D
     )
 
 
+class _Texts:
+    """The texts made for agents at one moment: equal ones are one, and those no session could keep are refused."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+        self._size = 0
+
+    def kept(self, value: Any) -> Any:
+        """Return *value*; a text as the one that was made before, where it was."""
+        if not isinstance(value, str):
+            return value
+        if value not in self._known:
+            self._known[value] = value
+            self._size += len(value)
+            if self._size > bounds.LARGEST_TEXTS + bounds.LARGEST_STATE:
+                raise bounds.too_long_together(self._size)
+        return self._known[value]
+
+
 def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, Any]) -> str:
     """Return what a free-form agent is told."""
     work = step.work
     told = work.prompt if work is not None else ()
-    known = {**values, **dispatch.vars, "item": dispatch.item}
-    return "\n\n".join(wording.fill(text, known) for text in told)
+    fill = wording.Filling({**values, **dispatch.vars, "item": dispatch.item}).fill
+    return "\n\n".join(map(fill, told))
 
 
 def untold(step: StepDef, dispatch: Dispatched) -> dict[str, Any]:

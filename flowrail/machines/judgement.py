@@ -101,8 +101,8 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
 
 def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
     """Return texts with their values; a block is markup already and stays as it is."""
-    values = names_in(context)
-    return tuple(text if isinstance(text, Markup) else wording.fill(str(text), values) for text in texts)
+    fill = wording.Filling(names_in(context)).fill
+    return tuple(text if isinstance(text, Markup) else fill(str(text)) for text in texts)
 
 
 def by_rules(step: StepDef, values: Mapping[str, Any]) -> Outcome:

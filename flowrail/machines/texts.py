@@ -84,11 +84,7 @@ def keep(folder: str, beside: Mapping[str, bytes]) -> list[str]:
     """Write the texts of a record into a session's *folder*, durably, and return the files that are new."""
     total = sum(map(len, beside.values()))
     if total > bounds.LARGEST_TEXTS:
-        raise bounds.TooLargeError(
-            f"the long texts of the session would have {total} bytes; {bounds.LARGEST_TEXTS} are the most",
-            hint="put them into files and report their paths",
-            bytes=total,
-        )
+        raise bounds.too_long_together(total)
     new: list[str] = []
     try:
         for name, data in beside.items():

@@ -13,6 +13,8 @@ _OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)")
 MOST_COMPARED = 10_000
 LONGEST_COMPARED = 120
 MOST_LISTED = 60
+MOST_AGAIN = 1_000_000
+"""So many characters of values and resources are told a second time of one step."""
 PLACEHOLDER = re.compile(r"\$(\$|[a-z][a-z0-9_]*)")
 
 
@@ -22,25 +24,74 @@ def placeholders(text: str) -> set[str]:
 
 
 def fill(text: str, values: Mapping[str, Any]) -> str:
-    """Return *text* with each ``$name`` replaced by its value, once, and ``$$`` by a dollar.
+    """Return *text* with each ``$name`` replaced by its value, once, and ``$$`` by a dollar; see `Filling`."""
+    return Filling(values).fill(text)
+
+
+class Filling:
+    """Puts values into texts that are told together.
 
     A name that has no value yet leaves nothing; what a value contains is not looked at again. No value
-    opens one of our blocks, closes one, or becomes a line of its own in it.
+    opens one of our blocks, closes one, or becomes a line of its own in it. Each is told whole, and told
+    again as far as that comes to `MOST_AGAIN` characters; from there on its placeholder stays.
     """
-    ours = _blocks(text) if "flow:" in text else []
 
-    def put(found: re.Match[str]) -> str:
-        name = found.group(1)
-        if name == "$":
-            return "$"
-        value = _NO_FENCE.sub(r"\1flow :", in_words(values.get(name)))
-        if not ours:
-            return value
-        if any(start <= found.start() < end for start, end in ours):
-            value = value.replace("\n", "\n        ")
-        return _FENCE_MARK.sub("    ", value)
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+        self._words: dict[str, str] = {}
+        self._left = MOST_AGAIN
 
-    return PLACEHOLDER.sub(put, text)
+    def fill(self, text: str) -> str:
+        """Return *text* with its values."""
+        ours = _blocks(text)[::-1] if "flow:" in text else []
+        guarded = bool(ours)
+
+        def put(found: re.Match[str]) -> str:
+            name = found.group(1)
+            if name == "$":
+                return "$"
+            value = self._told(name)
+            if value is None:
+                return found.group()
+            if not guarded:
+                return value
+            while ours and ours[-1][1] <= found.start():
+                ours.pop()
+            if ours and ours[-1][0] <= found.start():
+                value = value.replace("\n", "\n        ")
+            return _FENCE_MARK.sub("    ", value)
+
+        return PLACEHOLDER.sub(put, text)
+
+    def _told(self, name: str) -> str | None:
+        """Return the value of *name* in words, `None` where too much was told again already."""
+        if name not in self._words:
+            self._words[name] = _NO_FENCE.sub(r"\1flow :", in_words(self._values.get(name)))
+            return self._words[name]
+        value = self._words[name]
+        if len(value) > self._left:
+            return None
+        self._left -= len(value)
+        return value
+
+
+class Again:
+    """Gives texts by their names, each once and again as far as `MOST_AGAIN` allows; then `KeyError`."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._given: set[str] = set()
+        self._left = MOST_AGAIN
+
+    def __call__(self, name: str) -> str:
+        """Return the text of that name."""
+        text = self._texts[name]
+        if name in self._given:
+            if len(text) > self._left:
+                raise KeyError(name)
+            self._left -= len(text)
+        self._given.add(name)
+        return text
 
 
 def _blocks(text: str) -> list[tuple[int, int]]:
