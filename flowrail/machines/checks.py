@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 
 from flowrail.machines import findings as found
 from flowrail.machines import forbids, graph, wording
@@ -28,7 +27,7 @@ from flowrail.machines.definition import (
     Outcome,
     StepDef,
 )
-from flowrail.machines.findings import MOST_FOUND, Finding, Locate, Path, Raw
+from flowrail.machines.findings import Finding, Locate, Path, Raw
 
 LARGEST_ACTIONS = 64_000
 MOST_TRANSITIONS = 5_000
@@ -52,15 +51,13 @@ def check_workflow(
 
 def advise(workflow: Definition, where: Locate) -> list[Finding]:
     """Return what works in *workflow*, and not as its author meant it; on a broken graph it is noise."""
-    raw = [finding for rule in ADVICE for finding in islice(rule(workflow), MOST_FOUND)]
-    return [each.at(where(each.path)) for each in sorted(raw, key=_in_order)]
+    raw = sorted(found.first(rule(workflow) for rule in ADVICE), key=_in_order)
+    return [each.at(where(each.path)) for each in raw]
 
 
 def raw_findings(workflow: Definition) -> list[Raw]:
     """Return the mistakes alone, each with its path into the definition."""
-    return sorted(
-        (finding for rule in RULES for finding in islice(rule(workflow), MOST_FOUND)), key=_in_order
-    )
+    return sorted(found.first(rule(workflow) for rule in RULES), key=_in_order)
 
 
 def _in_order(each: Raw) -> int:

@@ -224,6 +224,7 @@ def _answers(path: Path, step: StepDef) -> Iterator[Raw]:
 def _gates(workflow: Definition) -> Iterator[Raw]:
     after, _, _ = graph.adjacency(graph.edges(workflow))
     ahead = {step: [each for each in targets if each in workflow] for step, targets in after.items()}
+    guesses = wording.Guesses()
     for index, step in enumerate(workflow.steps):
         if step.gate is None:
             continue
@@ -233,8 +234,8 @@ def _gates(workflow: Definition) -> Iterator[Raw]:
             what = f"gate `{step.id}` decides `{outcome}` and has no such way on"
             yield Raw("FR148", ("steps", index, "next"), what, f"add `{outcome}` to `next`", step.id)
         if step.gate.review not in workflow or step.gate.review == step.id:
-            ids = [each.id for each in workflow.steps if each.id != step.id]
-            hint = wording.did_you_mean(step.gate.review, ids, "name the step that reviews")
+            ids = (each.id for each in workflow.steps if each.id != step.id)
+            hint = guesses.did_you_mean(step.gate.review, ids, "name the step that reviews")
             what = f"the review `{step.gate.review}` of gate `{step.id}` is no step before it"
             yield Raw("FR148", (*path, "review"), what, hint, step.id)
         elif not missing:

@@ -16,7 +16,7 @@ from flowrail.machines.findings import Path, Raw
 _STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0-9_-]{0,63})` step\b")
 _OUTCOME = re.compile(r"\b(?:outcome|[Rr]eport) `([a-z_]+)`")
 _COMMAND = re.compile(r"\bflow step ([a-z0-9]+(?:[-/][a-z0-9]+)*) ([a-z]+)\b")
-_FENCED = re.compile(r"^ {0,3}(`{3,}(?!`)|~{3,}(?!~))(?!flow:).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
+_MARK = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _FACTS = re.compile(r"\b[Rr]eport ((?:\*\*[a-z][a-z0-9_]*\*\*(?:,? and |, )?)+)")
 _BOLD = re.compile(r"\*\*([a-z][a-z0-9_]*)\*\*")
 WORDS = frozenset({DONE, *(str(outcome) for outcome in REPORTABLE)})
@@ -27,10 +27,31 @@ def _texts(workflow: Definition) -> Iterator[Raw]:
     guesses = wording.Guesses()
     for index, step in enumerate(workflow.steps):
         for path, text in _told(index, step):
-            plain = _FENCED.sub("", text)
+            plain = _without_fences(text)
             yield from _steps(path, plain, step, ids, guesses)
             yield from _outcomes(path, plain, step, workflow.name)
             yield from _facts(path, plain, step, guesses)
+
+
+def _without_fences(text: str) -> str:
+    """Return *text* without what stands between the marks of fences, ours aside; what is never closed stays."""
+    marks = [(found.start(), found.end(), found.group(1)) for found in _MARK.finditer(text)]
+    longest = {"`": 0, "~": 0}
+    closed: list[bool] = []
+    for _, _, mark in reversed(marks):
+        closed.append(longest[mark[0]] >= len(mark))
+        longest[mark[0]] = max(longest[mark[0]], len(mark))
+    closed.reverse()
+    kept: list[str] = []
+    done = number = 0
+    while number < len(marks):
+        start, end, mark = marks[number]
+        if closed[number] and not text.startswith("flow:", end):
+            kept.append(text[done:start])
+            number = next(at for at in range(number + 1, len(marks)) if marks[at][2].startswith(mark))
+            done = marks[number][1] - len(marks[number][2]) + len(mark)
+        number += 1
+    return "".join((*kept, text[done:]))
 
 
 def _steps(

@@ -26,7 +26,7 @@ from flowrail.machines.building import Builder, ReadText
 from flowrail.machines.checks import raw_findings
 from flowrail.machines.definition import LEASE_SECONDS, NAMES, WORKFLOW_NAME, Definition
 from flowrail.machines.exceptions import Excepted
-from flowrail.machines.findings import MOST_FOUND, Finding, Locate, Path, Raw
+from flowrail.machines.findings import MOST_FOUND, Finding, Locate, Path, Raw, first
 from flowrail.machines.wording import did_you_mean
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
@@ -259,7 +259,7 @@ def read(
     *text_folder* holds the steps' texts unless a step says otherwise.
     """
     wrong = _shape(value)
-    findings = [_shape_finding(each, place) for each in wrong]
+    findings = [*first([(_shape_finding(each, place) for each in wrong)])]
     if not isinstance(value, dict):
         return Whole(Definition(name, (), origin=place(())), tuple(findings), (), place)
     builder = Builder(place, read_text, text_folder, findings)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 from flowrail.errors import FlowError
 
@@ -11,6 +12,8 @@ Path = tuple[str | int, ...]
 Locate = Callable[[Path], str]
 MOST_FOUND = 5_000
 """So many findings of one rule are told; who mended those is told the rest."""
+LARGEST_FOUND = 3_000_000
+"""So many characters of findings are told together, and then the first of each rule: ids and names may be long."""
 
 CODES = {
     "FR100": "the file cannot be read as a workflow",
@@ -118,6 +121,21 @@ class Raw(NamedTuple):
     def at(self, place: str) -> Finding:
         """Return the finding with its place in words."""
         return Finding(self.code, self.severity, self.message, self.remedy, place, self.step)
+
+
+_Found = TypeVar("_Found", Finding, Raw)
+
+
+def first(rules: Iterable[Iterable[_Found]]) -> Iterator[_Found]:
+    """Yield what each of *rules* finds, as far as that is little enough to be told."""
+    left = LARGEST_FOUND
+    for found in rules:
+        for number, each in enumerate(islice(found, MOST_FOUND)):
+            size = len(each.message) + len(each.remedy) + len(each.step or "")
+            if size > left and number:
+                break
+            left -= size
+            yield each
 
 
 class WorkflowError(FlowError):

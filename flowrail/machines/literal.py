@@ -132,6 +132,7 @@ class _Reader:
         self.values_left = MOST_VALUES
         self.taken: dict[ast.AST | None, Signature | None] = {}
         self.text_left = LARGEST_TOGETHER
+        self.sources: dict[ast.AST, str] = {}
         self.is_whole = True
         """Whether all that the rules judge was read; what a step tells may be computed."""
         for node in tree.body:
@@ -247,7 +248,7 @@ class _Reader:
             dispatches = isinstance(node, ast.Call) and _called(node) == "Dispatch"
             if (name == "handler" and not dispatches) or self._is_function(node):
                 is_none = isinstance(node, ast.Constant) and node.value is None
-                values[name] = None if is_none else Computed(_source(node), self._takes(node))
+                values[name] = None if is_none else Computed(self._source(node), self._takes(node))
                 continue
             try:
                 values[name] = self._value(node)
@@ -255,7 +256,7 @@ class _Reader:
                 if name in {"id", "next"}:
                     raise
                 if name == "actions":  # a function may stand there too, so nothing else depends on it
-                    values[name] = Computed(_source(node))
+                    values[name] = Computed(self._source(node))
                 else:
                     self.is_whole = False
                     values.pop(name, None)
@@ -362,7 +363,13 @@ class _Reader:
         enum = _ENUMS.get(node.value.id) if isinstance(node.value, ast.Name) else None
         if enum is not None and node.attr in enum.__members__:
             return enum[node.attr]
-        raise _UnreadableError(node, f"`{_source(node)}`")
+        raise _UnreadableError(node, f"`{self._source(node)}`")
+
+    def _source(self, node: ast.AST) -> str:
+        """Return the beginning of what stands there: written out once, however many steps name it."""
+        if node not in self.sources:
+            self.sources[node] = _source(node)
+        return self.sources[node]
 
     def _negative(self, node: Any, depth: int) -> Any:
         value = self._value(node.operand, depth)

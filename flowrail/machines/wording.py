@@ -12,6 +12,9 @@ _FENCE_MARK = re.compile(r"^ {0,3}(?=`{3}|~{3})", re.MULTILINE)
 _OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)")
 MOST_COMPARED = 10_000
 LONGEST_COMPARED = 120
+ALIKE = 0.6
+LARGEST_COMPARED = 100_000
+"""So many characters of names are looked through for one that is near, and as many pairs of characters."""
 MOST_LISTED = 60
 MOST_AGAIN = 1_000_000
 """So many characters of values and resources are told a second time of one step."""
@@ -144,19 +147,46 @@ def shortened(text: str, longest: int = 120) -> str:
 def near(name: str, known: Iterable[str]) -> list[str]:
     """Return up to three of *known* that *name* may have meant, best first, large letters or small.
 
-    Names longer than `LONGEST_COMPARED` are near to none.
+    Names longer than `LONGEST_COMPARED` are near to none; of very many only the first are looked at.
     """
-    import difflib
-
     if len(name) > LONGEST_COMPARED:
         return []
     names: dict[str, list[str]] = {}
+    left = LARGEST_COMPARED
     for each in sorted(each for each in set(known) if len(each) <= LONGEST_COMPARED):
-        names.setdefault(each.casefold(), []).append(each)
+        left -= len(each)
+        if left > 0:
+            names.setdefault(each.casefold(), []).append(each)
     said = name.casefold()
     starts = [each for each in names if said and (each.startswith(said) or said.startswith(each))]
-    close = difflib.get_close_matches(said, names, n=3, cutoff=0.6)
-    return [each for folded in dict.fromkeys([*close, *starts]) for each in names[folded]][:3]
+    return [each for folded in dict.fromkeys([*_alike(said, names), *starts]) for each in names[folded]][:3]
+
+
+def _alike(said: str, names: Iterable[str]) -> list[str]:
+    """Return up to three of *names* that are like *said*, best first.
+
+    To compare two takes time in proportion to the product of their lengths, so those go first that have most
+    letters in common, and of many long ones no more are compared.
+    """
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher()
+    matcher.set_seq2(said)
+    likely: list[tuple[float, str]] = []
+    for each in names:
+        matcher.set_seq1(each)
+        if matcher.real_quick_ratio() >= ALIKE and (most := matcher.quick_ratio()) >= ALIKE:
+            likely.append((most, each))
+    left = LARGEST_COMPARED
+    found: list[tuple[float, str]] = []
+    for _, each in sorted(likely, reverse=True):
+        left -= len(said) * len(each)
+        if left < 0:
+            break
+        matcher.set_seq1(each)
+        if (ratio := matcher.ratio()) >= ALIKE:
+            found.append((ratio, each))
+    return [each for _, each in sorted(found, reverse=True)[:3]]
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
@@ -168,7 +198,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 class Guesses:
     """Gives such hints for the names of one document: as many as `MOST_COMPARED` pairs of names allow, and one.
 
-    Each takes time in proportion to what is known, so that thousands of unknown names would take minutes.
+    Each takes time in proportion to what is known, so that thousands of unknown names would take minutes. A
+    pair counts as often as the product of its lengths holds a hundred: names are mostly of ten letters.
     """
 
     def __init__(self) -> None:
@@ -179,7 +210,8 @@ class Guesses:
         if self._left <= 0:
             return otherwise
         names = [*known]
-        self._left -= len(names)
+        letters = min(len(name), LONGEST_COMPARED)
+        self._left -= sum(1 + letters * min(len(each), LONGEST_COMPARED) // 200 for each in names)
         return did_you_mean(name, names, otherwise)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from flowrail._files import decode, read_bounded
 from flowrail.discovery.conformance import check as spec_notes
@@ -17,12 +17,12 @@ from flowrail.discovery.eligibility import strictly
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.metadata import read_metadata
 from flowrail.errors import DocumentError
-from flowrail.machines import folder
 from flowrail.machines.definition import WORKFLOW_NAME, Definition, Outcome, StepDef
-from flowrail.machines.findings import Finding
+from flowrail.machines.findings import Finding, first
 from flowrail.machines.folder import LARGEST_TEXT, Loaded, WorkflowFile
 from flowrail.machines.wording import Guesses, listed
 from flowrail.machines.wording import near as near_names
+from flowrail.skills.beside import Beside, Shelf
 from flowrail.skills.catalog import Found, workflows
 
 CARD = "SKILL.md"
@@ -36,47 +36,29 @@ _OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
 """What stands for a value in a card: it is not judged."""
 
 
-class Told:
-    """The texts that workflows tell, each of which is read once, however many stand beside it."""
-
-    def __init__(self) -> None:
-        self._known: dict[WorkflowFile, frozenset[str] | None] = {}
-
-    def by(self, file: WorkflowFile) -> frozenset[str] | None:
-        """Return the paths that the workflow in *file* takes its texts from, or `None` where it cannot be read."""
-        if file not in self._known:
-            try:
-                loaded = folder.read(file)
-                self._known[file] = frozenset(loaded.files) if loaded.definition.steps else None
-            except DocumentError:
-                self._known[file] = None
-        return self._known[file]
-
-
-def findings(file: WorkflowFile, loaded: Loaded, told: Told) -> list[Finding]:
+def findings(file: WorkflowFile, loaded: Loaded, shelf: Shelf) -> list[Finding]:
     """Return what is wrong around the workflow in *file*; of the card only for the entry workflow.
 
     Where nothing of the workflow could be read, no text and no card is held against it.
     """
     known = bool(loaded.definition.steps)
-    found = list(_leftover(file, loaded, told)) if known else []
+    found: list[Iterable[Finding]] = [_leftover(file, loaded, shelf)] if known else []
     if "/" in file.address:
-        return found
-    found += _unread(file)
+        return [*first(found)]
+    found.append(_unread(file))
     try:
         data = read_bounded(os.path.join(file.folder, CARD), limit=LARGEST_TEXT, what="it")
         text = decode(data, source=CARD)
     except DocumentError as error:
         if not os.path.lexists(os.path.join(file.folder, CARD)):
-            return [*found, *_no_card(file)]
+            return [*first((*found, _no_card(file)))]
         what = f"the card cannot be read: {error.fact}"
         place = error.place if error.place.startswith(CARD) else f"{CARD}:1"
-        return [*found, Finding("FR168", "warning", what, f"mend {CARD}", place)]
-    found += [*_spec(file.folder, data), *_handoff(data)]
+        return [*first(found), Finding("FR168", "warning", what, f"mend {CARD}", place)]
+    found += [_spec(file.folder, data), _handoff(data)]
     if known:
-        found += _commands(file, loaded.definition, text)
-        found += _table(loaded.definition, text)
-    return found
+        found += [_commands(file, loaded.definition, text, shelf), _table(loaded.definition, text)]
+    return [*first(found)]
 
 
 def _no_card(file: WorkflowFile) -> Iterator[Finding]:
@@ -116,11 +98,9 @@ def _handoff(data: bytes) -> Iterator[Finding]:
         yield Finding("FR183", "warning", what, note.hint, f"{CARD}:{note.line or 1}")
 
 
-def _commands(file: WorkflowFile, definition: Definition, text: str) -> Iterator[Finding]:
-    own = {file.address: definition}
-    for each in workflows(Found(file.address, file.folder, "path")):
-        if each.address not in own:
-            own[each.address] = _definition(each)
+def _commands(file: WorkflowFile, definition: Definition, text: str, shelf: Shelf) -> Iterator[Finding]:
+    own = {each.address: each for each in workflows(Found(file.address, file.folder, "path"))}
+    own.setdefault(file.address, file)
     lines = list(_shown(text))
     guesses = Guesses()
     starting = [words for _, words in lines if words[2] == file.address]
@@ -137,16 +117,9 @@ def _commands(file: WorkflowFile, definition: Definition, text: str) -> Iterator
         if address.partition("/")[0] == file.address and address not in own:
             hint = guesses.did_you_mean(address, own, f"it has {listed(own)}")
             yield Finding("FR169", "warning", f"there is no workflow `{address}`", hint, f"{CARD}:{line}")
-        elif address in own and own[address].steps:
-            for what, hint in _wrong(words, own[address], guesses):
+        elif address in own and (beside := shelf.by(own[address])) is not None:
+            for what, hint in _wrong(words, beside, guesses):
                 yield Finding("FR169", "warning", what, hint, f"{CARD}:{line}")
-
-
-def _definition(file: WorkflowFile) -> Definition:
-    try:
-        return folder.read(file).definition
-    except DocumentError:
-        return Definition(file.address, ())
 
 
 def _shown(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -172,14 +145,12 @@ def _complete(words: list[str], definition: Definition) -> bool:
     return all(not arg.required or name in _given(words) for name, arg in definition.params.items())
 
 
-def _wrong(words: list[str], definition: Definition, guesses: Guesses) -> Iterator[tuple[str, str]]:
+def _wrong(words: list[str], beside: Beside, guesses: Guesses) -> Iterator[tuple[str, str]]:
     for name, value in _given(words).items():
-        arg = definition.params.get(name)
+        arg = beside.params.get(name)
         if arg is None:
-            hint = guesses.did_you_mean(
-                name, definition.params, f"it takes {listed(definition.params) or 'none'}"
-            )
-            yield f"`{definition.name}` takes no parameter `{name}`", hint
+            hint = guesses.did_you_mean(name, beside.params, beside.takes)
+            yield f"`{beside.address}` takes no parameter `{name}`", hint
         elif not _OPEN_VALUE.search(value):
             try:
                 arg.read(value)
@@ -203,21 +174,23 @@ def _table(definition: Definition, text: str) -> Iterator[Finding]:
         what = f"the table of steps has {len(rows)} rows, the workflow {definition.total_steps} steps"
         yield Finding("FR170", "warning", what, "write it anew", at)
         return
+    numbers = {str(place): each.id for place, each in enumerate(definition.steps, start=1)}
     for (number, row), step in zip(rows, definition.steps, strict=True):
-        problem = _row_problem(row, step, columns, definition)
+        problem = _row_problem(row, step, columns, numbers)
         if problem:
             what = f"the table of steps says of step `{step.id}` {problem}"
             yield Finding("FR170", "warning", what, "write it anew", f"{CARD}:{number}", step.id)
 
 
-def _row_problem(row: list[str], step: StepDef, columns: Mapping[str, int], definition: Definition) -> str:
+def _row_problem(
+    row: list[str], step: StepDef, columns: Mapping[str, int], numbers: Mapping[str, str]
+) -> str:
     title = row[columns["step"]] if columns["step"] < len(row) else ""
     if "$" not in step.name and _letters(step.name) not in _letters(title):
         return f"that it is `{title}`, not `{step.name}`"
     ways = row[columns["ways on"]] if columns.get("ways on", len(row)) < len(row) else None
     if ways is None or "→" not in ways:
         return ""
-    numbers = {str(place): each.id for place, each in enumerate(definition.steps, start=1)}
     said = {(outcome, numbers.get(target, target)) for outcome, target in _WAY.findall(ways)}
     meant = {
         ("any other" if outcome is Outcome.DEFAULT else str(outcome), "end" if target is None else target)
@@ -254,7 +227,7 @@ def _unread(file: WorkflowFile) -> Iterator[Finding]:
             yield Finding("FR174", "warning", what, hint, f"workflows/{name}:1")
 
 
-def _leftover(file: WorkflowFile, loaded: Loaded, told: Told) -> Iterator[Finding]:
+def _leftover(file: WorkflowFile, loaded: Loaded, shelf: Shelf) -> Iterator[Finding]:
     """Judge the texts in the workflow's own folder that none of the skill's workflows tells."""
     if file.is_python:
         return
@@ -267,10 +240,10 @@ def _leftover(file: WorkflowFile, loaded: Loaded, told: Told) -> Iterator[Findin
     left = dict.fromkeys(path for path in paths if path not in loaded.files)
     for each in workflows(Found(file.address.partition("/")[0], file.folder, "path")) if left else ():
         if each.address != file.address and not each.is_python:
-            others = told.by(each)
+            others = shelf.by(each)
             if others is None:
                 return
-            left = dict.fromkeys(path for path in left if path not in others)
+            left = dict.fromkeys(path for path in left if path not in others.files)
     silent = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions}
     guesses = Guesses()
     for path in left:

@@ -12,6 +12,7 @@ from flowrail.machines import folder
 from flowrail.machines.exceptions import applied
 from flowrail.machines.findings import Finding
 from flowrail.skills import cards, references
+from flowrail.skills.beside import Shelf
 from flowrail.skills.catalog import OWN_SCOPES, Found, find, listing, workflow_file, workflows
 from flowrail.skills.references import Problems
 
@@ -33,11 +34,11 @@ def check(
 
     *problems* tells what is wrong with the fences of a text; without it they are not looked at.
     """
-    told = cards.Told()
+    shelf = Shelf()
     bare = [target for target in targets if _is_card_only(os.path.join(cwd, target))]
     others = [target for target in targets if target not in bare]
     reports = (
-        [_checked(file, roots, problems, told) for file in files(others, roots, cwd)]
+        [_checked(file, roots, problems, shelf) for file in files(others, roots, cwd)]
         if others or not bare
         else []
     )
@@ -126,11 +127,15 @@ def _file(path: str) -> folder.WorkflowFile:
 
 
 def _checked(
-    file: folder.WorkflowFile, roots: Sequence[Root], problems: Problems | None, told: cards.Told
+    file: folder.WorkflowFile, roots: Sequence[Root], problems: Problems | None, shelf: Shelf
 ) -> Checked:
     try:
         loaded = folder.read(file)
-        beside = (*references.findings(file, loaded, roots, problems), *cards.findings(file, loaded, told))
+        shelf.put(file, loaded)
+        beside = (
+            *references.findings(file, loaded, roots, shelf, problems),
+            *cards.findings(file, loaded, shelf),
+        )
         findings = tuple(applied((*loaded.findings, *loaded.advice(), *beside), loaded.exceptions))
     except DocumentError as error:
         place = error.place.removeprefix(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
 
@@ -14,9 +14,10 @@ from flowrail.errors import DocumentError, FlowError
 from flowrail.machines import folder, wording
 from flowrail.machines.checks import origin_of
 from flowrail.machines.definition import WORKFLOW_NAME, Definition, Delegation, StepDef
-from flowrail.machines.findings import MOST_FOUND, Finding, Path
+from flowrail.machines.findings import Finding, Path, first
 from flowrail.machines.folder import Loaded, WorkflowFile
 from flowrail.machines.params import Arg
+from flowrail.skills.beside import Beside, Shelf
 from flowrail.skills.catalog import Found, find, workflow_file, workflows
 
 MOST_TRIED = 50
@@ -29,56 +30,61 @@ Problems = Callable[[str], Iterable[tuple[int, str, str]]]
 
 
 def findings(
-    file: WorkflowFile, loaded: Loaded, roots: Sequence[Root], problems: Problems | None = None
+    file: WorkflowFile, loaded: Loaded, roots: Sequence[Root], shelf: Shelf, problems: Problems | None = None
 ) -> list[Finding]:
     """Return what is wrong with everything that the workflow in *file* refers to."""
-    look = _Shelf(file, roots)
-    steps = loaded.definition.steps
-    found = [
-        each
-        for index, step in enumerate(steps)
-        if step.work is not None
-        for each in _work(index, step, step.work, loaded, look)
-    ]
-    found += _then(loaded, look)
-    if problems is None:
-        return found
-    return [*found, *islice((each for step in steps for each in _fences(step, file, problems)), MOST_FOUND)]
+    look = _Look(file, roots, shelf)
+    fences = (each for step in loaded.definition.steps for each in _fences(step, file, problems or _none))
+    return [*first([_works(loaded, look), _then(loaded, look), fences])]
 
 
-class _Shelf:
+def _none(_text: str) -> tuple[tuple[int, str, str], ...]:
+    return ()
+
+
+class _Look:
     """Looks up workflows: those of the same folder there, any other among the skills in sight."""
 
-    def __init__(self, file: WorkflowFile, roots: Sequence[Root]) -> None:
+    def __init__(self, file: WorkflowFile, roots: Sequence[Root], shelf: Shelf) -> None:
         self.own = file.address.partition("/")[0]
         self.folder = file.folder
         self.roots = roots
-        self.known: dict[str, Loaded | None] = {}
-        self.beside = [each.address for each in workflows(Found(self.own, self.folder, "path"))]
+        self.shelf = shelf
+        self.known: dict[str, WorkflowFile | None] = {}
+        self.beside = {each.address: each for each in workflows(Found(self.own, self.folder, "path"))}
         self.guesses = wording.Guesses()
 
-    def get(self, address: str) -> Loaded | None:
+    def get(self, address: str) -> Beside | None:
         """Return the workflow at *address*, or `None` where there is none to be read."""
         if address not in self.known:
-            self.known[address] = self._read(address)
-        return self.known[address]
+            self.known[address] = self._file(address)
+        file = self.known[address]
+        return self.shelf.get(file) if file is not None else None
 
     def near(self, address: str) -> str:
         """Return a hint for an address at which nothing stands."""
         otherwise = f"there is {wording.listed(self.beside)}; `flow list` shows more"
         return self.guesses.did_you_mean(address, self.beside, otherwise)
 
-    def _read(self, address: str) -> Loaded | None:
+    def _file(self, address: str) -> WorkflowFile | None:
         if not WORKFLOW_NAME.match(address):
             return None
         try:
-            here = folder.find_file(self.folder, address) if address.partition("/")[0] == self.own else None
-            return folder.read(here or workflow_file(address, find(address, self.roots)))
+            return self.beside.get(address) or workflow_file(address, find(address, self.roots))
         except (FlowError, DocumentError):
             return None
 
 
-def _work(index: int, step: StepDef, work: Delegation, loaded: Loaded, look: _Shelf) -> Iterator[Finding]:
+def _works(loaded: Loaded, look: _Look) -> Iterator[Finding]:
+    declared = _declared(loaded.definition)
+    for index, step in enumerate(loaded.definition.steps):
+        if step.work is not None:
+            yield from _work(index, step, step.work, loaded, look, declared)
+
+
+def _work(
+    index: int, step: StepDef, work: Delegation, loaded: Loaded, look: _Look, declared: Mapping[str, Arg]
+) -> Iterator[Finding]:
     if work.run is None:
         return
     at: Path = ("steps", index, "dispatch")
@@ -88,31 +94,30 @@ def _work(index: int, step: StepDef, work: Delegation, loaded: Loaded, look: _Sh
         what = f"step `{step.id}` lets agents run `{work.run}`, which is not there"
         yield Finding("FR143", "error", what, look.near(work.run), locate((*at, "run")), step.id)
         return
-    if any(finding.code in {"FR100", "FR190"} for finding in target.findings):
-        return  # its parameters are not known
-    takes = target.definition.params
-    otherwise = f"it takes {wording.listed(takes) or 'none'}"
+    if not target.is_known:
+        return
+    takes = target.params
     for name, value in work.vars.items():
-        problem = _unfit(name, takes.get(name), value, loaded.definition)
+        problem = _unfit(name, takes.get(name), value, declared)
         if problem:
-            hint = look.guesses.did_you_mean(name, takes, otherwise)
+            hint = look.guesses.did_you_mean(name, takes, target.takes)
             hint = f"give it a {takes[name].kind}" if name in takes else hint
             what = f"`{work.run}`, which step `{step.id}` gives to agents, {problem}"
             yield Finding("FR155", "error", what, hint, locate((*at, "vars", name)), step.id)
-    for name, arg in takes.items():
-        if arg.required and name not in work.vars:
+    for name in target.required:
+        if name not in work.vars:
             what = f"`{work.run}` needs `{name}`, which step `{step.id}` does not give"
             hint = f"add `{name}` to its `vars`"
             yield Finding("FR155", "error", what, hint, locate((*at, "vars")), step.id)
 
 
-def _unfit(name: str, arg: Arg | None, value: Any, definition: Definition) -> str | None:
+def _unfit(name: str, arg: Arg | None, value: Any, declared: Mapping[str, Arg]) -> str | None:
     """Say what keeps *value* from being given for a parameter, as far as that can be known."""
     if arg is None:
         return f"takes no `{name}`"
     whole = _WHOLE.match(value) if isinstance(value, str) else None
     if whole:
-        given = _declared(definition).get(whole.group(1))
+        given = declared.get(whole.group(1))
         fits = given is None or given.kind == arg.kind or (given.kind, arg.kind) == ("integer", "number")
         return None if fits or given is None else f"takes a {arg.kind} for `{name}`, not a {given.kind}"
     if isinstance(value, str) and wording.placeholders(value):
@@ -121,7 +126,7 @@ def _unfit(name: str, arg: Arg | None, value: Any, definition: Definition) -> st
     return None if problem is None else f"takes another `{name}`: it {problem}"
 
 
-def _then(loaded: Loaded, look: _Shelf) -> Iterator[Finding]:
+def _then(loaded: Loaded, look: _Look) -> Iterator[Finding]:
     definition = loaded.definition
     if not definition.then:
         return
@@ -132,9 +137,8 @@ def _then(loaded: Loaded, look: _Shelf) -> Iterator[Finding]:
             what = f"`{address}` comes after `{definition.name}`, and is not there"
             yield Finding("FR151", "error", what, look.near(address), place)
             continue
-        missing = [name for name, arg in target.definition.params.items() if arg.required]
-        if missing:
-            what = f"`{address}` comes after `{definition.name}` and needs {wording.listed(missing)}"
+        if target.required:
+            what = f"`{address}` comes after `{definition.name}` and needs {wording.listed(target.required)}"
             hint = "let its first step ask for it, or give it a default"
             yield Finding("FR151", "error", what, hint, place)
 
@@ -157,9 +161,11 @@ def _fences(step: StepDef, file: WorkflowFile, problems: Problems) -> Iterator[F
     texts = [] if callable(step.actions) else [str(each) for each in step.actions]
     texts += [text for variant in step.variants for text in variant.actions]
     texts += list(step.work.prompt) if step.work is not None else []
+    own: tuple[str, str] | None = None
     for text in dict.fromkeys(texts):
         wrong = [*problems(text)]
-        place = _place(text, step, file) if wrong else None
+        own = own or (_own_text(step, file) if wrong else None)
+        place = _place(text, *own) if own else None
         for line, name, message in wrong:
             what = f"the fence `flow:{name}` of step `{step.id}` stays text: {message}"
             hint = "mend it, or write it without `flow:`"
@@ -167,12 +173,16 @@ def _fences(step: StepDef, file: WorkflowFile, problems: Problems) -> Iterator[F
             yield Finding("FR152", "error", what, hint, at, step.id)
 
 
-def _place(text: str, step: StepDef, file: WorkflowFile) -> tuple[str, int] | None:
-    """Return the file that *text* came from and the lines before it there, `None` where it stands elsewhere."""
+def _own_text(step: StepDef, file: WorkflowFile) -> tuple[str, str]:
+    """Return the name of the file that a step has for its text, and what is written in it."""
     name = f"{file.text_folder}/{step.id}.md"
     try:
         path = os.path.join(file.folder, name)
-        written = decode(read_bounded(path, limit=folder.LARGEST_TEXT, what="the text"), source=name)
+        return name, decode(read_bounded(path, limit=folder.LARGEST_TEXT, what="the text"), source=name)
     except DocumentError:
-        written = ""
+        return name, ""
+
+
+def _place(text: str, name: str, written: str) -> tuple[str, int] | None:
+    """Return the file that *text* came from and the lines before it there, `None` where it stands elsewhere."""
     return (name, len(written) - len(written.lstrip("\n"))) if written.strip("\n") == text else None

@@ -319,7 +319,7 @@ def test_workflows_that_stand_beside_each_other_are_read_once_more_and_not_each_
 
     read = [calls_of(partial(checking.check, [str(each)], [], "."), "_read_yaml") for each in (few, many)]
 
-    assert read == [3 * 7 - 1, 3 * 13 - 1]
+    assert read == [2 * 6, 2 * 12]
 
 
 def test_a_card_of_blanks_is_read_once() -> None:

@@ -1,0 +1,153 @@
+"""What is found in a stranger's documents takes little to find, to keep and to tell, however much is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.counting import calls_of
+from support.sandbox import flow, put_skill
+
+from flowrail.machines.checks_words import _without_fences
+from flowrail.machines.definition import Definition, StepDef
+from flowrail.machines.findings import LARGEST_FOUND, MOST_FOUND, Raw, first
+from flowrail.machines.literal import read_python
+from flowrail.machines.wording import LARGEST_COMPARED, LONGEST_COMPARED, Guesses, near
+from flowrail.skills import checking
+from flowrail.skills.cards import _table
+
+FENCED = re.compile(r"^ {0,3}(`{3,}(?!`)|~{3,}(?!~))(?!flow:).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
+"""What a fence is; read so, a text of marks of which each is shorter than the last takes its square."""
+
+
+LONG_ID = (
+    f"steps:\n- {{id: {'a' * 60_000}, title: A, next: {{ok: null}}, "
+    f"actions: ['{' '.join(f'$x{n}' for n in range(900))}']}}\n"
+)
+LONG_NAME = (
+    f"params:\n  ? {'a' * 60_000}\n  : {{{', '.join(f'x{n}: 1' for n in range(900))}}}\nsteps:\n"
+    "- {id: a, title: A, next: {ok: null}, actions: [x]}\n"
+)
+GIVING_NOTHING = "steps:\n" + "".join(
+    f"- {{id: s{n}, title: A, actions: [x], dispatch: {{agent: explore, run: evil/w}}, next: {{ok: {to}}}}}\n"
+    for n, to in enumerate([*(f"s{n}" for n in range(1, 300)), "null"])
+)
+
+
+def raw(message: str, count: int) -> Iterator[Raw]:
+    return (Raw("FR100", (), message, "", step) for step in ["a"] * count)
+
+
+def test_of_findings_as_many_are_told_as_are_little_together_and_one_of_each_rule() -> None:
+    long = "x" * 1_000_000
+
+    assert len([*first([raw("x", 2 * MOST_FOUND), raw("y", 3)])]) == MOST_FOUND + 3
+    assert [each.message[0] for each in first([raw(long, 9), raw("y", 9), raw(long, 9)])] == [
+        *"xx", *"y" * 9, *"x",
+    ]  # fmt: skip
+    assert 2 * len(long) < LARGEST_FOUND <= 3 * len(long)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [LONG_ID, LONG_NAME, GIVING_NOTHING],
+    ids=["of a long id", "of a long name", "of many steps"],
+)
+def test_what_is_told_of_a_workflow_is_bounded(text: str) -> None:
+    params = ", ".join(f"p{n}: {{required: true}}" for n in range(300))
+    inner = f"name: evil/w\nparams: {{{params}}}\nsteps: [{{id: a, title: A, actions: [x], next: {{ok: null}}}}]\n"
+    put_skill("evil", f"name: NAME\n{text}", texts={"workflows/w.yaml": inner})
+
+    ran = flow("check", "evil", "--json")
+
+    assert ran.status == 1
+    assert 10 < len(ran.data["findings"]) <= MOST_FOUND + 10
+    assert len(ran.out) < 4_000_000
+
+
+def test_near_names_are_compared_as_far_as_that_is_little() -> None:
+    names = [f"{'a' * (LONGEST_COMPARED - 4)}{n:04}" for n in range(3_000)]
+    looked: list[int] = []
+
+    def known() -> Iterator[str]:
+        looked.append(1)
+        yield from names
+
+    guesses = Guesses()
+
+    def ask() -> None:
+        for each in names[:50]:
+            guesses.did_you_mean(f"{each[1:]}x", known(), "none")
+
+    assert calls_of(ask, "quick_ratio") <= 2 * LARGEST_COMPARED / LONGEST_COMPARED
+    assert len(looked) == 1, "one guess takes what all may"
+    assert calls_of(lambda: near(f"{names[0]}x", names), "ratio") <= LARGEST_COMPARED / LONGEST_COMPARED**2
+    assert near("invesigate", ["report", "investigate", "Investigates"]) == ["investigate", "Investigates"]
+
+
+def test_the_review_that_gates_name_wrong_is_guessed_as_far_as_they_are_few() -> None:
+    steps = "".join(
+        f"- {{id: s{n}, title: A, actions: [x], gate: {{name: G, review: t{n}}}, next: {{ok: z, fail: z}}}}\n"
+        for n in range(400)
+    )
+    folder = put_skill(
+        "evil", f"name: NAME\nsteps:\n{steps}- {{id: z, title: Z, actions: [x], next: {{ok: null}}}}\n"
+    )
+
+    assert calls_of(partial(checking.check, [str(folder)], [], "."), "near") < 60
+
+
+def test_what_many_steps_name_and_nobody_reads_is_written_out_once() -> None:
+    def work(count: int) -> int:
+        many = ", ".join(f"StepDef('a{n}', 'A', X, next={{}})" for n in range(count))
+        text = f"X = [{'a, ' * 500}].x\nWORKFLOW = Workflow('evil', {many})\n".encode()
+        return calls_of(partial(read_python, text, "evil", "workflow.py"), "visit_Name")
+
+    assert work(80) - work(40) == 40
+
+
+@given(
+    st.lists(
+        st.sampled_from(["```", "~~~", "````", "~", "`", "\n", "\n", "\n", " ", "flow:x", "a", "    "])
+    ).map("".join)
+)
+def test_fences_are_taken_out_as_the_one_expression_that_says_what_they_are_does(text: str) -> None:
+    assert _without_fences(text) == FENCED.sub("", text)
+
+
+def test_fences_that_are_never_closed_are_not_looked_for_from_each_of_them() -> None:
+    def text(count: int) -> str:
+        return "".join("`" * n + "\n" for n in range(count, 2, -1))
+
+    few, many = (calls_of(partial(_without_fences, text(size)), below=True) for size in (100, 200))
+
+    assert many < 2.2 * few
+    assert _without_fences(text(100)) == text(100)
+
+
+WALKED: list[object] = []
+
+
+class Walked(tuple[StepDef, ...]):
+    """Steps that count how often all of them are gone through."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[StepDef]:
+        WALKED.append(self)
+        return super().__iter__()
+
+
+def test_a_table_of_steps_is_judged_without_going_through_the_steps_for_each_row() -> None:
+    made = Definition("evil", [StepDef(f"s{n}", "-", ["x"], next={"ok": None}) for n in range(20)])
+    object.__setattr__(made, "steps", Walked(made.steps))
+    rows = "|step|ways on|\n|-|-|\n" + "|-|ok → end|\n" * 19 + "|-|ok → s3|\n"
+
+    told = [*_table(made, f"<!-- flow:steps -->\n{rows}<!-- /flow:steps -->\n")]
+
+    assert [each.step for each in told] == ["s19"]
+    assert 0 < len(WALKED) < 5
