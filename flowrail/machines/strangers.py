@@ -87,6 +87,9 @@ def _wrong(session: Session) -> Iterator[tuple[str, str]]:
         for key, value in getattr(session, name).items():
             if not isinstance(value, kinds.get(key, object)):
                 yield name, f"holds a {type(value).__name__} at `{key[:60]}`"
+    children = [each["child"] for each in session.dispatches if each.get("child") is not None]
+    if len({*children}) < len(children):
+        yield "dispatches", "gives two pieces of work to one session"
     if session.parent and not {"session", "dispatch"} <= session.parent.keys():
         yield "parent", "names no session and dispatch"
     if session.received and "payload" not in session.received:

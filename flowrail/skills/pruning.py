@@ -20,7 +20,7 @@ from flowrail.machines.definitions import DEFINITION
 from flowrail.machines.journal import JOURNAL, UnknownSessionError
 from flowrail.machines.kept import Kept
 from flowrail.machines.store import LOCK, Store
-from flowrail.skills.family import is_lost
+from flowrail.skills.family import Givers, is_lost
 from flowrail.skills.runs import World
 
 DAY = 86_400.0
@@ -82,6 +82,7 @@ def prune(
 def _old(
     store: Store, now: float, older_than: float, statuses: Collection[str], needs: Needs
 ) -> Iterator[Item]:
+    givers = Givers(store)
     for session_id in store.ids():
         try:
             kept = store.read(session_id, adopt=True)
@@ -97,7 +98,7 @@ def _old(
             yield Item(session_id, "unreadable", 0.0, f"it cannot be read: {error.message}")
             continue
         session = kept.session
-        status = LOST if is_lost(store, session) else session.status
+        status = LOST if is_lost(store, session, givers) else session.status
         ended = status == LOST or not session.is_open
         if ended and days > older_than and (not statuses or status in statuses):
             yield Item(session_id, status, days, _needed(store, kept, needs))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.errors import FlowError, alone
 from flowrail.machines.frozen import Frozen
@@ -12,6 +13,9 @@ from flowrail.machines.kept import Kept
 from flowrail.machines.session import Session
 from flowrail.machines.store import Store
 from flowrail.machines.wording import in_words, shortened
+
+if TYPE_CHECKING:
+    from flowrail.skills.family import Givers
 
 MOST_OF_OTHERS, LONGEST_OF_OTHERS = 20, 200
 """So many parameters of a session that somebody else began are told, each cut at so many characters."""
@@ -30,6 +34,7 @@ class Summary(NamedTuple):
 def summaries(store: Store, *, every: bool = False) -> list[Summary]:
     """Return the open sessions of a store, or *every* one, newest first; broken ones with the reason."""
     found: list[Summary] = []
+    is_lost = _lost_ones(store)
     for session_id in store.ids():
         try:
             kept = store.read(session_id, adopt=True)
@@ -39,7 +44,7 @@ def summaries(store: Store, *, every: bool = False) -> list[Summary]:
             found.append(Summary(session_id, None, alone(error)))
             continue
         if every or kept.session.is_open:
-            lost = _is_lost(store, kept.session)
+            lost = is_lost(kept.session)
             found.append(Summary(session_id, _in_short(kept) if kept.foreign else kept, lost=lost))
     found.sort(key=lambda each: each.kept.session.moved_at if each.kept else "", reverse=True)
     return found
@@ -68,9 +73,17 @@ def _in_short(kept: Kept) -> Kept:
     )
 
 
-def _is_lost(store: Store, session: Session) -> bool:
-    if not session.parent:
-        return False
-    from flowrail.skills.family import is_lost
+def _lost_ones(store: Store) -> Callable[[Session], bool]:
+    """Return what answers whether a session is lost, reading each parent once."""
+    givers: Givers | None = None
 
-    return is_lost(store, session)
+    def is_lost(session: Session) -> bool:
+        nonlocal givers
+        if not session.parent:
+            return False
+        from flowrail.skills import family  # brings what only agents need
+
+        givers = givers or family.Givers(store)
+        return family.is_lost(store, session, givers)
+
+    return is_lost
