@@ -19,6 +19,8 @@ from flowrail.machines.graph import leads_back
 START = ":start"
 AT_LIMIT = "limit_reached"
 STOP = "stop"
+MOST_COMPILED = 400
+"""Of more steps the ways on are read from the definition: to take them out of the machine takes a second."""
 
 
 class Way(NamedTuple):
@@ -87,6 +89,8 @@ def ways_of(workflow: Definition) -> Iterator[Way]:
     from flowrail.machines.compile import compile_workflow
     from flowrail.machines.findings import WorkflowError
 
+    if len(workflow.steps) > MOST_COMPILED:
+        return ways_as_written(workflow)
     try:
         machine = compile_workflow(workflow)
     except WorkflowError:

@@ -7,7 +7,7 @@ right sends them through the gap below it and takes them in from the gap above.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from flowrail.diagrams.boxes import LABEL_ROW, NOTE, inset
@@ -48,6 +48,7 @@ class _Drawing:
             for one, two in pairwise(chain):
                 below[one].append(two)
                 above[two].append(one)
+        self.above = above
         self.rows = ordered(layers.rows, above, below)
         bends = [vertex.is_bend for vertex in vertices]
         self.x = placed(self.rows, above, below, bends, self._room)
@@ -123,19 +124,12 @@ class _Drawing:
 
     def _gap(self, number: int) -> float:
         """Return the gap above a row: the more its lines go sideways, the higher it is."""
-        aside = max(
-            (
-                abs(self.x[one] - self.x[two])
-                for chain in self.layers.chains.values()
-                for one, two in self._steps_into(chain, number)
-            ),
-            default=0.0,
-        )
+        aside = max((abs(self.x[one] - self.x[two]) for one, two in self._steps_into(number)), default=0.0)
         return (12.0 if number % 2 else 18.0) + min(40.0, aside * 0.11)
 
-    def _steps_into(self, chain: Sequence[int], row: int) -> list[tuple[int, int]]:
-        at = row - self.layers.vertices[chain[0]].row
-        return [(chain[at - 1], chain[at])] if 0 < at < len(chain) else []
+    def _steps_into(self, row: int) -> Iterator[tuple[int, int]]:
+        """Yield the points in a row that lines come down to, each with the one above it."""
+        return ((one, two) for two in self.rows[row] for one in self.above[two])
 
     def _leaving(self, row: int) -> list[int]:
         return self._inner(row, leaves=True)
@@ -169,9 +163,8 @@ class _Drawing:
         through = [
             self.x[at]
             for _, first, _ in self.layers.spans
-            for chain in self.layers.chains.values()
-            for one, two in self._steps_into(chain, 2 * first)
-            for at in (one, two)
+            for pair in self._steps_into(2 * first)
+            for at in pair
         ]
         edge = min([left - (12.0 if self.bands else 0.0), *(x - titles - 12 for x in through if self.bands)])
         self.x = [x - edge + MARGIN for x in self.x]

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import importlib
+import math
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 
+from flowrail.diagrams.layers import PictureTooLargeError
 from flowrail.errors import FlowError, UsageError
 
 PROGRAMS: tuple[tuple[str, Sequence[str]], ...] = (
-    ("rsvg-convert", ("--format=png", "--zoom=2")),
-    ("resvg", ("--zoom", "2", "-", "-c")),
+    ("rsvg-convert", ("--format=png", "--zoom")),
+    ("resvg", ("-", "-c", "--zoom")),
 )
+"""Each is told last how much larger than the drawing its picture is to be."""
 SECONDS = 60.0
-LARGEST_SIDE = 16_000
-"""In pixels; the tools refuse more, or take all memory."""
+ZOOM, LEAST_ZOOM = 2.0, 0.5
+LARGEST_SIDE, MOST_PIXELS = 16_000, 8_000_000
+"""The tools refuse more, or take all memory: a pixel takes up to ten bytes."""
+_SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 
 
 class NoPngError(UsageError):
@@ -31,14 +37,15 @@ class PngFailedError(FlowError):
 
 
 def render(svg: str, *, find: Callable[[str], str | None] = shutil.which) -> bytes:
-    """Return the SVG document *svg* as PNG, twice as large, in the light colours."""
-    converted = _by_package(svg)
+    """Return the SVG document *svg* as PNG, in the light colours: twice as large, less where it would be too large."""
+    zoom = _zoom(svg)
+    converted = _by_package(svg, zoom)
     if converted is not None:
         return converted
     for program, words in PROGRAMS:
         path = find(program)
         if path is not None:
-            return _by_program([path, *words], svg)
+            return _by_program([path, *words, f"{zoom:.3f}"], svg)
     raise NoPngError(
         "nothing here turns a drawing into PNG",
         hint="`pip install 'flowrail[png]'`, or install rsvg-convert (apt-get install librsvg2-bin, "
@@ -46,12 +53,26 @@ def render(svg: str, *, find: Callable[[str], str | None] = shutil.which) -> byt
     )
 
 
-def _by_package(svg: str) -> bytes | None:
+def _zoom(svg: str) -> float:
+    found = _SIZE.match(svg)
+    wide, high = (max(1.0, float(each)) for each in found.groups()) if found else (1.0, 1.0)
+    zoom: float = min(ZOOM, LARGEST_SIDE / max(wide, high), math.sqrt(MOST_PIXELS / (wide * high)))
+    if zoom < LEAST_ZOOM:
+        raise PictureTooLargeError(
+            f"the drawing is {wide:.0f} wide and {high:.0f} high, and nobody could read it in {LARGEST_SIDE} pixels",
+            hint="take a format without pixels, such as --format svg",
+            wide=round(wide),
+            high=round(high),
+        )
+    return zoom
+
+
+def _by_package(svg: str, zoom: float) -> bytes | None:
     try:
         package = importlib.import_module("resvg_py")
     except ImportError:
         return None
-    return bytes(package.svg_to_bytes(svg_string=svg, zoom=2))
+    return bytes(package.svg_to_bytes(svg_string=svg, zoom=zoom))
 
 
 def _by_program(command: Sequence[str], svg: str) -> bytes:

@@ -37,8 +37,21 @@ class TooLargeError(StorageError):
 
 def too_long_together(size: int) -> TooLargeError:
     """Return the refusal of texts that have *size* bytes together."""
-    return TooLargeError(
-        f"the long texts of the session would have {size} bytes; {LARGEST_TEXTS} are the most",
-        hint="put them into files and report their paths",
-        bytes=size,
+    return _too_large(
+        f"the long texts of the session would have {size} bytes; {LARGEST_TEXTS} are the most", size
     )
+
+
+def too_often(size: int) -> TooLargeError:
+    """Return the refusal of texts that are named so often that they have *size* bytes."""
+    what = f"the long texts of the session would have {size} bytes; {LARGEST_TEXTS} are the most"
+    return _too_large(f"{what}, and {LARGEST_WHOLE} each as often as it is named", size)
+
+
+def too_long_line(size: int) -> TooLargeError:
+    """Return the refusal of a record of *size* bytes."""
+    return _too_large(f"the record would have {size} bytes; {LARGEST_LINE} are the most", size)
+
+
+def _too_large(what: str, size: int) -> TooLargeError:
+    return TooLargeError(what, hint="put what is long into files and report their paths", bytes=size)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from flowrail._codec import from_plain, to_plain
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines import bounds, wording
+from flowrail.machines import bounds, texts, wording
 from flowrail.machines.definition import LEASE_SECONDS, Delegation, Outcome, StepDef
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.joins import MOST, Join, needed_by
@@ -167,14 +167,14 @@ def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[D
     if work is None:
         return ()
     items = _items(work, values, step)
-    texts = _Texts()
+    given = _Given()
     return tuple(
         Dispatched(
             id=f"d{revision}-{number}",
             agent=work.agent,
             workflow=work.run,
             vars={
-                name: texts.kept(_filled(value, {**values, "item": item}))
+                name: given.kept(_filled(value, {**values, "item": item}))
                 for name, value in work.vars.items()
             },
             item=item,
@@ -185,23 +185,49 @@ def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[D
     )
 
 
-class _Texts:
-    """The texts made for agents at one moment: equal ones are one, and those no session could keep are refused."""
+class _Given:
+    """What agents are given at one moment: equal texts are one, and more than a session could keep is refused."""
 
     def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-        self._size = 0
+        self._texts: dict[str, tuple[str, bool]] = {}
+        self._sizes: dict[int, int] = {}
+        self._long = self._told = self._line = 0
 
     def kept(self, value: Any) -> Any:
-        """Return *value*; a text as the one that was made before, where it was."""
+        """Return *value*; a text as the one that was given before, where it was."""
         if not isinstance(value, str):
+            self._in_line(self._size(value))
             return value
-        if value not in self._known:
-            self._known[value] = value
-            self._size += len(value)
-            if self._size > bounds.LARGEST_TEXTS + bounds.LARGEST_STATE:
-                raise bounds.too_long_together(self._size)
-        return self._known[value]
+        if value not in self._texts:
+            self._texts[value] = value, texts.is_short(value)
+            self._long += 0 if self._texts[value][1] else len(value)
+        text, is_short = self._texts[value]
+        if is_short:
+            self._in_line(len(text))
+            return text
+        self._told += len(text)
+        if self._long > bounds.LARGEST_TEXTS:
+            raise bounds.too_long_together(self._long)
+        if self._told > bounds.LARGEST_WHOLE:
+            raise bounds.too_often(self._told)
+        return text
+
+    def _in_line(self, size: int) -> None:
+        """Count what stands in the record itself."""
+        self._line += size
+        if self._line > bounds.LARGEST_LINE:
+            raise bounds.too_long_line(self._line)
+
+    def _size(self, value: Any) -> int:
+        """Return how much of the line a value takes at least; each is measured once, however many are given it."""
+        if not isinstance(value, (list, tuple, Mapping)):
+            return 1
+        if id(value) not in self._sizes:
+            inner = value.values() if isinstance(value, Mapping) else value
+            self._sizes[id(value)] = 2 + sum(
+                1 if isinstance(each, str) else 1 + self._size(each) for each in inner
+            )
+        return self._sizes[id(value)]
 
 
 def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, Any]) -> str:

@@ -98,13 +98,12 @@ def write(record: Record, key: bytes | None = None) -> Written:
         "session": to_plain(record.session),
         "prev": record.prev,
     }
-    text = _dump(body)
     beside: dict[str, bytes] = {}
-    if len(text) > bounds.LONGEST_INLINE or _REFERENCE in text:
-        for part in ("note", "session"):
-            body[part] = texts.parted(body[part], beside)
+    for part in ("note", "session"):
+        body[part] = texts.parted(body[part], beside)
+    if beside:
         _check_texts(body)
-        text = _dump(body)
+    text = _dump(body)
     if key is not None:
         record = record._replace(mac=sign(key, EACH + text))
         text = text[:-1] + _MAC + record.mac.encode() + b'"}'
@@ -332,12 +331,7 @@ def _check_texts(body: Mapping[str, Any]) -> None:
     """Refuse a record that names its long texts so often that it could not be read again."""
     too_many = texts.excess(texts.names_in([body["session"], body["note"]]))
     if too_many:
-        raise bounds.TooLargeError(
-            f"the long texts of the session would have {too_many} bytes; {bounds.LARGEST_TEXTS} are the most, "
-            f"and {bounds.LARGEST_WHOLE} each as often as it is named",
-            hint="put them into files and report their paths",
-            bytes=too_many,
-        )
+        raise bounds.too_often(too_many)
 
 
 def _check_parts(data: Mapping[str, Any]) -> None:

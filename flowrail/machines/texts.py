@@ -36,7 +36,7 @@ class TextDamagedError(StorageError):
 def parted(value: Any, beside: dict[str, bytes]) -> Any:
     """Return plain data with its long texts replaced by references, which *beside* collects."""
     if isinstance(value, str):
-        return value if _short(value) else _apart(value, beside)
+        return value if is_short(value) else _apart(value, beside)
     if isinstance(value, Mapping):
         plain = {key: parted(item, beside) for key, item in value.items()}
         return {MARK: None, "value": plain} if MARK in plain else plain
@@ -141,7 +141,8 @@ def _read(folder: str, name: str, size: int) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _short(text: str) -> bool:
+def is_short(text: str) -> bool:
+    """Return whether *text* stands in the record itself."""
     if 4 * len(text) <= bounds.LONGEST_INLINE:
         return True
     return len(text.encode("utf-8", "surrogatepass")) <= bounds.LONGEST_INLINE

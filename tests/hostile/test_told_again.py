@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
 from support.counting import calls_of
 from support.sandbox import flow, put_skill, refused
 
+from flowrail.machines import ledger
 from flowrail.machines.wording import MOST_AGAIN, Again, Filling, fill
 
 LONG = "x" * 60_000
@@ -68,22 +70,53 @@ def test_values_are_put_among_blocks_in_proportion_to_both() -> None:
     assert fill("$a\n```flow:x\n$a\n```\n$a", {"a": "1\n2"}) == "1\n2\n```flow:x\n1\n        2\n```\n1\n2"
 
 
-def test_variables_that_no_session_could_keep_are_refused_before_they_are_all_made() -> None:
-    variables = ", ".join(f"v{n}: '{'$a' * 20} {n}'" for n in range(40))
+NAMES = [f"v{n}" for n in range(400)]
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "default", "told"),
+    [
+        ("'{many}{name}'", "string", LONG, "long texts of the session would have 8"),
+        ("'{many}'", "string", LONG, "and 33554432 each as often as it is named"),
+        ("$a", "string", LONG * 4, "and 33554432 each as often as it is named"),
+        ("$a", "string", "x" * 9_000, "the record would have 10"),
+        ("$a", "list", "[" + "x, " * 9_000 + "x]", "the record would have 10"),
+    ],
+    ids=["each another", "all the same", "a value itself", "short ones", "a list"],
+)
+def test_what_no_session_could_keep_of_its_agents_is_refused_before_it_is_all_made(
+    made: str, kind: str, default: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ", ".join(f"{name}: {made.format(many='$a ' * 16, name=name)}" for name in NAMES)
     put_skill(
         "evil",
         one_step(
-            f"actions: [x], dispatch: {{agent: explore, run: evil/w, vars: {{{variables}}}}}",
-            f"params: {{a: {{default: {LONG}}}}}\n",
+            f"actions: [x], dispatch: {{agent: explore, run: evil/w, vars: {{{given}}}}}",
+            f"params: {{a: {{type: {kind}, default: {default}}}}}\n",
         ),
         texts={
             "workflows/w.yaml": one_step(
-                "actions: [x]", f"params: {{{', '.join(f'v{n}: {{}}' for n in range(40))}}}\n"
+                "actions: [x]", f"params: {{{', '.join(f'{name}: {{type: {kind}}}' for name in NAMES)}}}\n"
             ).replace("NAME", "evil/w")
         },
     )
+    monkeypatch.setattr(ledger, "write", None)
 
     status, error = refused("start", "evil")
 
     assert (status, error["code"]) == (3, "TOO_LARGE")
-    assert error["details"]["bytes"] < 11_000_000
+    assert told in str(error["message"])
+
+
+def test_what_agents_are_given_is_kept_as_long_as_a_session_can() -> None:
+    given = ", ".join(f"{name}: '$a {name}'" for name in NAMES[:100])
+    put_skill(
+        "honest",
+        one_step(
+            f"actions: [x], dispatch: {{agent: explore, prompt: steps/p.md, vars: {{{given}, whole: $a}}}}",
+            f"params: {{a: {{default: {LONG}}}}}\n",
+        ),
+        texts={"steps/p.md": "$whole $v1"},
+    )
+
+    assert flow("start", "honest", "--json").data["dispatches"][0]["vars"]["v7"] == f"{LONG} v7"

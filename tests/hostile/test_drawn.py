@@ -1,0 +1,70 @@
+"""Drawing a stranger's workflow takes work in proportion to it, and no more memory than there is."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from support.counting import calls_of
+from support.sandbox import flow, put_skill
+
+from flowrail import StepDef, Workflow
+from flowrail.diagrams import png, svg
+from flowrail.diagrams.extract import MOST_COMPILED, picture, ways_as_written, ways_of, ways_of_machine
+from flowrail.diagrams.layers import PictureTooLargeError
+from flowrail.machines.compile import compile_workflow
+
+
+def chain(count: int, **more: str) -> Workflow:
+    """Return a workflow of that many steps in a row."""
+    return Workflow(
+        "evil",
+        *(
+            StepDef(f"s{n}", "A", ["x"], phase=f"p{n}", next={"ok": f"s{n + 1}", **more})
+            for n in range(count - 1)
+        ),
+        StepDef(f"s{count - 1}", "A", ["x"], next={"ok": None}),
+    )
+
+
+def test_a_long_row_of_steps_is_laid_out_in_proportion_to_it() -> None:
+    few, many = (
+        calls_of(partial(svg.render, picture(chain(count)), scheme="light"), below=True)
+        for count in (60, 120)
+    )
+
+    assert many < 2.2 * few
+
+
+def test_the_ways_of_a_large_workflow_are_read_and_not_taken_out_of_a_machine() -> None:
+    large = chain(MOST_COMPILED + 1, fail="s0")
+
+    assert calls_of(partial(ways_of, large), "compile_workflow") == 0
+    assert calls_of(partial(ways_of, chain(MOST_COMPILED)), "compile_workflow") == 1
+    assert sorted(ways_as_written(large)) == sorted(ways_of_machine(compile_workflow(large)))
+
+
+@pytest.mark.parametrize(
+    ("wide", "high", "zoom"),
+    [(300, 900, 2.0), (1_000, 10_000, 0.894), (500, 16_000, 1.0), (300, 32_000, 0.5)],
+)
+def test_a_picture_of_pixels_is_as_large_as_it_can_be(wide: int, high: int, zoom: float) -> None:
+    made = png._zoom(f'<svg xmlns="x" viewBox="0 0 {wide} {high}" width="{wide}">')
+
+    assert made == pytest.approx(zoom, abs=0.001)
+    assert max(wide, high) * made <= png.LARGEST_SIDE
+    assert wide * high * made**2 <= png.MOST_PIXELS * 1.001
+
+
+def test_a_picture_that_pixels_cannot_hold_is_refused_with_another_format() -> None:
+    steps = "".join(f"  - {{id: s{n}, title: A, actions: [x], next: {{ok: s{n + 1}}}}}\n" for n in range(600))
+    put_skill(
+        "evil", f"name: NAME\nsteps:\n{steps}  - {{id: s600, title: A, actions: [x], next: {{ok: null}}}}\n"
+    )
+
+    ran = flow("diagram", "evil", "--format", "png")
+
+    assert (ran.status, "[PICTURE_TOO_LARGE]" in ran.err, "--format svg" in ran.err) == (2, True, True)
+    assert flow("diagram", "evil", "--format", "svg").status == 0
+    with pytest.raises(PictureTooLargeError):
+        png.render('<svg viewBox="0 0 9000 9000">')
