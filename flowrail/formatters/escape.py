@@ -12,7 +12,7 @@ import re
 from flowrail._hidden import HIDDEN
 
 _HIDDEN = re.compile(HIDDEN)
-_LINE_ENDS = re.compile(r"\s*[\n\t]\s*")
+_BLANKS = re.compile(r"\s+")
 
 
 LONGEST_LINE, MOST_LINES = 4_000, 200
@@ -53,7 +53,11 @@ def one_line(text: str) -> str:
 
 def command_line(text: str) -> str:
     """Return *text*, in which a path or command of ours stands, as one visible line with its blanks as they are."""
-    return _LINE_ENDS.sub(" ", visible(text)).strip()
+    return _BLANKS.sub(_joined, visible(text)).strip()
+
+
+def _joined(blanks: re.Match[str]) -> str:
+    return " " if "\n" in blanks[0] or "\t" in blanks[0] else blanks[0]
 
 
 def xml_text(text: str) -> str:
