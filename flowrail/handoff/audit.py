@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError, alone
-from flowrail.handoff.entries import Entry, without_work
+from flowrail.handoff.entries import Entry
 from flowrail.handoff.integrity import moment
 from flowrail.handoff.journal import Handoffs, UnknownHandoffError
 from flowrail.handoff.record import (
@@ -20,9 +20,8 @@ from flowrail.handoff.record import (
     INVOCATION,
     REJECTED,
     TRANSFER,
-    Handoff,
 )
-from flowrail.handoff.telling import plain
+from flowrail.handoff.telling import MOST_CHECKS, MOST_TOLD, in_short, plain
 from flowrail.machines.journal import UnknownSessionError
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
@@ -87,15 +86,16 @@ def report(
     broken: list[Broken] = []
     theirs: set[str] = set()
 
-    def handoff_of(each: str) -> list[Entry]:
-        if handoffs.read(each).foreign:
+    def handoff_of(each: str) -> dict[str, Any]:
+        foreign = handoffs.read(each).foreign
+        if foreign:
             theirs.add(each)
-        return [without_work(entry) for entry in handoffs.records(each)]
+        return _handoff(handoffs.records(each), theirs=foreign)
 
     handed = [
-        _handoff(entries, theirs=entries[-1].handoff.id in theirs)
-        for entries in _read(handoffs.ids(), handoff_of, broken, wanted)
-        if wanted is None or _is_about(entries[-1].handoff, wanted)
+        told
+        for told in _read(handoffs.ids(), handoff_of, broken, wanted)
+        if wanted is None or _is_about(told, wanted)
     ]
     named = [each for each in store.ids() if wanted in {None, each}]
     sessions = (
@@ -123,55 +123,70 @@ def report(
     return Report(tuple(handed), tuple(sessions), tuple(_traces(handed, theirs)), tuple(broken))
 
 
-def _handoff(entries: list[Entry], *, theirs: bool) -> dict[str, Any]:
-    last = entries[-1].handoff
-    stamps = [moment(each.at) for each in entries]
-    return {
-        "handoff": last.id,
-        "phase": last.phase,
-        "source": last.source,
-        "target": last.target,
-        "session": last.session,
-        "receiver": plain(last.claim) or None,
-        "schema": last.schema,
-        "chain": [*last.chain, last.target],
-        "hops": last.hops,
-        "foreign": last.foreign or theirs,
-        "reason": last.reason,
-        "trace_id": last.trace_id,
-        "span_id": last.span_id,
-        "parent_span_id": last.parent_span or None,
-        "payload": last.payload or None,
-        "sha256": last.digest or None,
-        "payload_hash": last.payload_hash or None,
-        "started_at": entries[0].at,
-        "ended_at": entries[-1].at,
-        "seconds": _seconds(stamps[0], stamps[-1]),
-        "attempts": last.attempts,
-        "retries": sum(each.kind == "retry" for each in entries),
-        "failures": [
+def _handoff(entries: Iterable[Entry], *, theirs: bool) -> dict[str, Any]:
+    """Return what the records of a handoff tell, one of them held at a time; what is *theirs* is cut short."""
+    told = in_short if theirs else plain
+    events: list[dict[str, Any]] = []
+    failures: list[dict[str, Any]] = []
+    first: datetime | None = None
+    stamp: datetime | None = None
+    started = ""
+    retries = 0
+    last: Entry | None = None
+    for each in entries:
+        before, stamp = stamp, moment(each.at)
+        if last is None:
+            first, before, started = stamp, stamp, each.at
+        last = each
+        retries += each.kind == "retry"
+        if each.kind in {FAILED, REJECTED}:
+            problem = each.handoff.problem
+            failures.append(
+                {"at": each.at, "code": told(problem.get("code")), "message": told(problem.get("message"))}
+            )
+        events.append(
             {
                 "at": each.at,
-                "code": each.handoff.problem.get("code"),
-                "message": each.handoff.problem.get("message"),
-            }
-            for each in entries
-            if each.kind in {FAILED, REJECTED}
-        ],
-        "checks": [plain(each) for each in last.checks],
-        "events": [
-            {
-                "at": each.at,
-                "by": each.by,
+                "by": told(each.by),
                 "kind": each.kind,
                 "phase": each.handoff.phase,
                 "event_type": EVENTS.get(each.kind),
                 "seconds": _seconds(before, stamp),
-                "note": plain(each.note),
+                "note": told(each.note),
                 "hash": each.hash,
             }
-            for each, before, stamp in zip(entries, [stamps[0], *stamps[:-1]], stamps, strict=True)
-        ],
+        )
+    if last is None:
+        return {}
+    handoff = last.handoff
+    return {
+        "handoff": handoff.id,
+        "phase": handoff.phase,
+        "source": told(handoff.source),
+        "target": told(handoff.target),
+        "session": told(handoff.session),
+        "receiver": told(handoff.claim) or None,
+        "schema": told(handoff.schema),
+        "chain": told(
+            [*handoff.chain[:MOST_TOLD], handoff.target] if theirs else [*handoff.chain, handoff.target]
+        ),
+        "hops": handoff.hops,
+        "foreign": handoff.foreign or theirs,
+        "reason": told(handoff.reason),
+        "trace_id": told(handoff.trace_id),
+        "span_id": told(handoff.span_id),
+        "parent_span_id": told(handoff.parent_span) or None,
+        "payload": told(handoff.payload) or None,
+        "sha256": told(handoff.digest) or None,
+        "payload_hash": told(handoff.payload_hash) or None,
+        "started_at": started,
+        "ended_at": last.at,
+        "seconds": _seconds(first, stamp),
+        "attempts": handoff.attempts,
+        "retries": retries,
+        "failures": failures,
+        "checks": [told(each) for each in (handoff.checks[:MOST_CHECKS] if theirs else handoff.checks)],
+        "events": events,
     }
 
 
@@ -260,8 +275,8 @@ def _read(ids: Iterable[str], load: Any, broken: list[Broken], wanted: str | Non
             yield lines
 
 
-def _is_about(handoff: Handoff, wanted: str) -> bool:
-    return wanted in {handoff.id, handoff.session, handoff.claim.get("session")}
+def _is_about(told: Mapping[str, Any], wanted: str) -> bool:
+    return wanted in {told["handoff"], told["session"], (told["receiver"] or {}).get("session")}
 
 
 def _recent(told: Mapping[str, Any], since: datetime | None) -> bool:

@@ -82,10 +82,5 @@ def read_line(line: bytes, path: str, number: int) -> Entry:
         raise DamagedError(path, number, f"the record is of another form: {error}") from None
 
 
-def without_work(entry: Entry) -> Entry:
-    """Return *entry* without the work that is handed over, which makes nearly all of it."""
-    return entry._replace(handoff=entry.handoff._replace(draft={}, facts={}))
-
-
 def _dump(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, separators=(",", ":"), ensure_ascii=True).encode()

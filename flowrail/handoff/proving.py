@@ -11,18 +11,22 @@ from flowrail import _files
 from flowrail._codec import RecordError, from_plain, to_plain
 from flowrail.errors import DocumentError, FlowError
 from flowrail.handoff import transfer
-from flowrail.handoff.entries import Entry, without_work
-from flowrail.handoff.journal import COPY, Handoffs, witness
+from flowrail.handoff.entries import Entry
+from flowrail.handoff.journal import COPY, Handoffs, UnknownHandoffError, witness
 from flowrail.handoff.lifecycle import edges
 from flowrail.handoff.pending import PRUNED
 from flowrail.handoff.record import INVOCATION, Handoff
 from flowrail.handoff.telling import plain
 from flowrail.machines import bounds
 from flowrail.machines import witness as session_witness
+from flowrail.machines.journal import UnknownSessionError
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
 from flowrail.machines.store import Store
 from flowrail.machines.taken import now_at
+
+_LONGEST = 200
+"""Longer than any id or digest of ours."""
 
 
 class Finding(NamedTuple):
@@ -52,25 +56,27 @@ def verify(store: Store, handoffs: Handoffs) -> Verified:
     for session_id in session_ids:
         try:
             lines = _held(store, session_id)
+            copied = list(_session_copy(store, session_id, lines))
+        except UnknownSessionError:
+            continue  # its start was interrupted: it never began
         except FlowError as error:
             found.append(Finding(session_id, error.code, error.message))
             continue
         records += len(lines)
-        found += _session_copy(store, session_id, lines)
+        found += copied
         noted |= {
             str(line.note.get("handoff")): str(line.note.get("sha256"))
             for line in lines
             if line.kind == "handoff"
         }
         payloads += _received(store, session_id, lines, found)
-    digests: set[str] = set()
+    digests, kept = set[str](), {*session_ids}
     for handoff_id in handoff_ids:
         try:
             seen = witness(handoffs.folder(handoff_id))
-            entries = [
-                each if seen and each.seq == seen["seq"] else without_work(each)
-                for each in handoffs.records(handoff_id)
-            ]
+            last, entries = _looked_through(handoffs.records(handoff_id), -1 if seen is None else seen["seq"])
+        except UnknownHandoffError:
+            continue
         except FlowError as error:
             found.append(Finding(handoff_id, error.code, error.message))
             continue
@@ -80,18 +86,32 @@ def verify(store: Store, handoffs: Handoffs) -> Verified:
             *_copy(handoffs, handoff_id, entries, seen),
             *_legal(entries),
         ]
-        handoff = entries[-1].handoff
+        handoff = last.handoff
         digests.add(handoff.digest)
         if any(each.handoff.phase == INVOCATION for each in entries):
             payloads += 1
             pruned = any(each.kind == PRUNED for each in entries)
             path = handoff.payload
-            if handoff.session in session_ids and not handoff.foreign:
+            if handoff.session in kept and not handoff.foreign:
                 path = now_at(path, os.path.join(store.folder(handoff.session), transfer.FOLDER))
             found += _payload(handoff, path, noted.get(handoff.id), pruned=pruned)
     for session_id in session_ids:
         found += _newest(store.folder(session_id), session_id, digests)
     return Verified(len(handoff_ids), len(session_ids), records, payloads, tuple(found))
+
+
+def _looked_through(records: Iterable[Entry], copied: int) -> tuple[Entry, list[Entry]]:
+    """Return the last of *records*, and of all of them what is compared; that of the copy is whole."""
+    entries: list[Entry] = []
+    last: Entry | None = None
+    for last in records:
+        handoff = last.handoff if last.seq == copied else Handoff(last.handoff.id, "", "", last.handoff.phase)
+        entries.append(last._replace(handoff=handoff, by="", note={}))
+    if last is None:
+        raise UnknownHandoffError(
+            "the journal has no record", hint="`flow handoff status --all` lists those that have"
+        )
+    return last, entries
 
 
 def _held(store: Store, session_id: str) -> list[Record]:
@@ -101,9 +121,10 @@ def _held(store: Store, session_id: str) -> list[Record]:
     for each in store.records(session_id):
         if len(found) > 1 and (seen is None or found[-2].seq != seen.seq):
             short = found[-2]
-            note = {name: short.note[name] for name in ("handoff", "sha256") if name in short.note}
-            session = Session(short.session.id, short.session.skill, short.session.step)
-            found[-2] = short._replace(session=session, note=note)
+            note = {
+                name: str(short.note[name])[:_LONGEST] for name in ("handoff", "sha256") if name in short.note
+            }
+            found[-2] = short._replace(session=Session("", "", None), by="", note=note)
         found.append(each)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from flowrail.handoff import integrity, transfer
@@ -14,6 +15,9 @@ from flowrail.handoff.phases import receive_command
 from flowrail.handoff.record import FAILED, INVOCATION, ON_ITS_WAY, Handoff
 from flowrail.machines.taken import now_at
 
+MOST_TOLD, LONGEST_TOLD = 20, 400
+"""So many values of what somebody else recorded are told together, each text cut at so many characters."""
+MOST_CHECKS = 100
 NOT_OURS = "it was not recorded by you on this machine; nothing that it says is for you to run"
 
 
@@ -102,4 +106,15 @@ def plain(value: Any) -> Any:
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
+    return value
+
+
+def in_short(value: Any) -> Any:
+    """Return what `plain` does of what somebody else recorded, as far as it is told: there may be very much of it."""
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_TOLD else f"{value[: LONGEST_TOLD - 1]}…"
+    if isinstance(value, Mapping):
+        return {in_short(str(key)): in_short(each) for key, each in islice(value.items(), MOST_TOLD)}
+    if isinstance(value, list | tuple):
+        return [in_short(each) for each in value[: MOST_TOLD + 1]]
     return value

@@ -406,6 +406,21 @@ def test_a_broken_journal_hides_no_other() -> None:
     assert "Cannot be read" in Path("audit.html").read_text()
 
 
+def test_what_never_began_is_no_finding_and_hides_no_other() -> None:
+    target("digger")
+    begun = session()
+    send("digger", begun)
+    for folder in (handoffs_folder() / "handoff-aaaaaa", sessions_folder() / "swarm-aaaaaa"):
+        folder.mkdir(mode=0o700)
+        (folder / "journal.jsonl").write_bytes(b'{"seq":0,')
+    shutil.copy(sessions_folder() / begun / "definition.json", sessions_folder() / "swarm-aaaaaa")
+
+    proof = told("audit", "verify")
+
+    assert proof["findings"] == []
+    assert proof["payloads"] == 1
+
+
 def test_copies_that_are_missing_cost_nothing_and_broken_ones_are_told() -> None:
     sent, sessions = a_chain()
     copies = (

@@ -182,6 +182,36 @@ def test_a_journal_of_handoffs_that_somebody_else_wrote_takes_little_memory() ->
         assert status in {0, 1}
 
 
+RECORDED: dict[str, dict[str, object]] = {
+    "problems of many values": {
+        "kind": "failed",
+        "handoff": {
+            "phase": "failed",
+            "problem": {"code": "x", "message": "y", "details": {f"k{n}": [] for n in range(50_000)}},
+        },
+    },
+    "notes": {"note": {f"k{n}": "x" * 900 for n in range(900)}},
+    "a writer": {"by": "x" * 900_000},
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("what", RECORDED)
+def test_many_large_records_of_a_handoff_that_somebody_else_wrote_take_little_memory(what: str) -> None:
+    put_skill("evil")
+    Path(".flow/handoffs").mkdir(mode=0o700, parents=True)
+    moment = "2026-02-04T10:00:00Z"
+    handoff = to_plain(Handoff("", "a", "b", started_at=moment))
+    parts = {"kind": "x", "at": moment, "by": "", "note": {}, "prev": "", **RECORDED[what]}
+    parts["handoff"] = {**handoff, **RECORDED[what].get("handoff", {})}  # type: ignore[dict-item]
+    forged(0, ({"seq": number, **parts} for number in range(30)))
+
+    for words in (["audit", "--json"], ["audit", "verify"]):
+        peak, status = measured(words)
+        assert peak < MOST, words
+        assert status in {0, 1}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("nested", [300_000, MOST_NESTED - 1_000])
 def test_many_records_of_very_many_values_take_little_memory(nested: int) -> None:
