@@ -99,11 +99,13 @@ def write(record: Record, key: bytes | None = None) -> Written:
         "prev": record.prev,
     }
     beside: dict[str, bytes] = {}
-    for part in ("note", "session"):
-        body[part] = texts.parted(body[part], beside)
-    if beside:
-        _check_texts(body)
-    text = _dump(body)
+    text = b"" if record.session.dispatches or record.note.get("dispatches") else _dump(body)
+    if not text or len(text) > bounds.LONGEST_INLINE or _REFERENCE in text:
+        for part in ("note", "session"):  # work for agents may name one long text thousands of times
+            body[part] = texts.parted(body[part], beside)
+        if beside:
+            _check_texts(body)
+        text = _dump(body)
     if key is not None:
         record = record._replace(mac=sign(key, EACH + text))
         text = text[:-1] + _MAC + record.mac.encode() + b'"}'
