@@ -6,7 +6,7 @@ are worth trying follows from what the workflow's expressions compare.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -105,8 +105,9 @@ def read_in(workflow: Definition) -> Literals:
                 continue
             for name in expression.names:
                 found.setdefault(name, set())
-            for name, literal in _compared(expression.tree):
-                found[name].add(literal)
+            for names, literals in _compared(expression.tree):
+                for name in names:
+                    found[name].update(literals)
         known = {name: frozenset(literals) for name, literals in found.items()}
         workflow.derived["literals"] = known
     return known
@@ -129,17 +130,19 @@ def _expressions(workflow: Definition) -> Iterator[str]:
         yield from (each for each in conditions if isinstance(each, str))
 
 
-def _compared(node: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each name with each literal that it stands beside in a comparison."""
+def _compared(node: Any) -> Iterator[tuple[Collection[str], Collection[Any]]]:
+    """Yield the names and the literals that stand beside each other in a comparison."""
     if not isinstance(node, tuple) or node[0] in {"value", "name"}:
         return
-    leaves = list(_leaves(node))
-    if node[0] not in {"and", "or", "not"}:
-        names = [value for kind, value in leaves if kind == "name"]
-        yield from ((name, value) for name in names for kind, value in leaves if kind == "value")
+    if node[0] in {"and", "or", "not"}:
+        for child in node[1:]:
+            yield from _compared(child)
         return
-    for child in node[1:]:
-        yield from _compared(child)
+    leaves = list(_leaves(node))
+    names, values = (
+        dict.fromkeys(each for kind, each in leaves if kind == what) for what in ("name", "value")
+    )
+    yield names, values
 
 
 def _leaves(node: Any) -> Iterator[tuple[str, Any]]:

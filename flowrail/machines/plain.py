@@ -6,6 +6,8 @@ are those of what was given; in `from_plain` something stands there that refuses
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
 from typing import Any, NoReturn
 from xml.parsers import expat
 
@@ -27,6 +29,8 @@ from flowrail.machines.params import arg_to_plain
 from flowrail.machines.shape import check_shape
 from flowrail.machines.workflow import Workflow
 
+LARGEST_SHARED = 1_000_000
+"""Of what has more characters as JSON the workflow is made anew each time."""
 _DECIDING = ("handler", "when")
 
 
@@ -52,8 +56,23 @@ def to_plain(workflow: Definition) -> dict[str, Any]:
 def from_plain(data: dict[str, Any]) -> Workflow:
     """Return the workflow that `to_plain` made *data* of; it was checked before it was kept.
 
-    TypeError where it has not even the form of one: it may have come with a clone.
+    TypeError where it has not even the form of one: it may have come with a clone. Equal data give the same
+    workflow, which nobody can change: who takes many steps makes it, and its machine, once.
     """
+    text = json.dumps(data, default=_no_data)
+    return _made(text) if len(text) <= LARGEST_SHARED else _from_plain(data)
+
+
+def _no_data(value: Any) -> NoReturn:
+    raise TypeError(f"a {type(value).__name__} is no plain data")
+
+
+@lru_cache(maxsize=4)
+def _made(text: str) -> Workflow:
+    return _from_plain(json.loads(text))
+
+
+def _from_plain(data: dict[str, Any]) -> Workflow:
     check_shape(data)
     workflow = Workflow(
         data["name"],

@@ -16,11 +16,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 LONGEST = 500
 DEEPEST = 20
+MOST_KEPT = 500_000
+"""So many characters of expressions are kept as they were read: all of a workflow's, which may have 500,000."""
 WORDS = frozenset({"and", "or", "not", "in"})
 CONSTANTS: Mapping[str, Any] = {
     "true": True,
@@ -77,9 +78,35 @@ class Expression(NamedTuple):
         return list(_comparisons(self.tree))
 
 
-@lru_cache(maxsize=512)
 def parse(source: str) -> Expression:
-    """Return *source* as an expression; raise `RuleError` saying what is wrong and where."""
+    """Return *source* as an expression; raise `RuleError` saying what is wrong and where.
+
+    What was read is kept: every rule of a check, and every step of a walk, asks again.
+    """
+    known = _kept.get(source)
+    if known is None:
+        known = _parsed(source)
+        _kept.add(known)
+    return known
+
+
+class _Kept(dict[str, Expression]):
+    """Expressions that were read, up to so many characters together; then none, and from the beginning."""
+
+    left = MOST_KEPT
+
+    def add(self, expression: Expression) -> None:
+        self.left -= len(expression.source)
+        if self.left < 0:
+            self.clear()
+            self.left = MOST_KEPT - len(expression.source)
+        self[expression.source] = expression
+
+
+_kept = _Kept()
+
+
+def _parsed(source: str) -> Expression:
     if len(source) > LONGEST:
         raise RuleError(f"has {len(source)} characters; {LONGEST} are the most")
     reader = _Reader(source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from support.counting import calls_of
 from support.sandbox import flow, put_skill
 
+from flowrail.machines import acts, rules
 from flowrail.machines.checks_words import _without_fences
 from flowrail.machines.definition import Definition, StepDef
 from flowrail.machines.findings import LARGEST_FOUND, MOST_FOUND, Raw, first
@@ -151,3 +153,55 @@ def test_a_table_of_steps_is_judged_without_going_through_the_steps_for_each_row
 
     assert [each.step for each in told] == ["s19"]
     assert 0 < len(WALKED) < 5
+
+
+def conditions(count: int, condition: str) -> Path:
+    """Put a workflow of that many steps, each with a variant of which the condition is another."""
+    steps = "".join(
+        f"- {{id: s{n}, title: A, actions: [x], variants: [{{when: '{condition.replace('N', str(n))}', actions: [y]}}], "
+        f"next: {{ok: {to}}}}}\n"
+        for n, to in enumerate([*(f"s{n}" for n in range(1, count)), "null"])
+    )
+    return put_skill(
+        "evil",
+        f"name: NAME\nparams: {{p: {{type: integer, default: 1}}}}\nsteps:\n{steps}",
+        file="workflow.yaml",
+    )
+
+
+def test_an_expression_is_read_once_for_all_rules_of_a_check() -> None:
+    folder = conditions(600, f"p == N{' or p' * 70}")
+
+    assert calls_of(partial(checking.check, [str(folder)], [], "."), "_parsed") == 600
+
+
+def test_what_is_read_is_kept_up_to_a_bound() -> None:
+    kept = rules._Kept()
+    long = [rules._parsed(f"p == '{n:04}{'x' * 480}'") for n in range(2_100)]
+
+    for each in long:
+        kept.add(each)
+
+    assert sum(map(len, kept)) <= rules.MOST_KEPT
+    assert kept[long[-1].source] is long[-1]
+    assert rules.parse(long[0].source) is rules.parse(long[0].source)
+
+
+@pytest.mark.parametrize(
+    ("part", "most"), [(" or p == 1", 2.2), (" or p == 1 and p", 2.2)], ids=["one beside another", "both"]
+)
+def test_what_is_compared_in_a_long_condition_is_looked_for_once(part: str, most: float) -> None:
+    def work(count: int) -> int:
+        trees = rules.parse(f"p == 1{part * count}").tree
+        return calls_of(lambda: [*acts._compared(trees)], "_leaves")
+
+    assert work(24) < most * work(12)
+
+
+def test_names_and_literals_that_stand_beside_each_other_are_yielded_together() -> None:
+    tree = rules.parse("[p, q, p] == [1, 'x', 1] or not (p < 2)").tree
+
+    assert [([*names], [*values]) for names, values in acts._compared(tree)] == [
+        (["p", "q"], [1, "x"]),
+        (["p"], [2]),
+    ]

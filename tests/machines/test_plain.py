@@ -21,7 +21,7 @@ from flowrail.machines.fingerprint import LENGTH, graph_print, step_print
 from flowrail.machines.guidance import guide
 from flowrail.machines.markup import Markup
 from flowrail.machines.params import Arg
-from flowrail.machines.plain import from_plain, has_functions, to_plain
+from flowrail.machines.plain import LARGEST_SHARED, from_plain, has_functions, to_plain
 from flowrail.machines.session import Report
 from flowrail.machines.workflow import Workflow
 
@@ -290,3 +290,26 @@ def _told(markup: str) -> dict[str, Any]:
         **to_plain(workflow()),
         "steps": [{"id": "a", "actions": [{"markup": markup}], "next": {"ok": None}}],
     }
+
+
+# --- made once
+
+
+def test_equal_data_give_the_same_workflow_and_others_another() -> None:
+    data = to_plain(linear("a", "b", "c"))
+
+    made = from_plain(json.loads(json.dumps(data)))
+
+    assert from_plain(data) is made
+    assert from_plain({**data, "description": "another"}) is not made
+    data["steps"][0]["title"] = "Changed"
+    assert from_plain(data).steps[0].title == "Changed"
+    assert made.steps[0].title != "Changed"
+    with pytest.raises(TypeError, match="no plain data"):
+        from_plain({**data, "description": {1}})
+
+
+def test_what_is_very_large_is_not_kept_beside_what_is_made_of_it() -> None:
+    data = {**to_plain(linear("a", "b", "c")), "description": "x" * LARGEST_SHARED}
+
+    assert from_plain(data) is not from_plain(data)
