@@ -22,7 +22,7 @@ from typing import NamedTuple
 from flowrail import _files
 from flowrail.diagrams import mermaid, svg
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.marked import Marked, blocks, put
+from flowrail.diagrams.marked import Marked, blocks, inside
 from flowrail.diagrams.table import outcomes_table, params_table, skills_table, steps_table
 from flowrail.discovery.locations import Root, Scope, find_project_root
 from flowrail.errors import DocumentError, FlowError
@@ -33,6 +33,8 @@ from flowrail.skills.drawing import drawable
 from flowrail.skills.shelf import definition_of, items
 
 LARGEST_PAGE = 4_000_000
+LARGEST_PICTURES = 20_000_000
+"""Of the pictures beside one page together."""
 PAGES = (".md", ".markdown")
 _ELSEWHERE = frozenset({"node_modules", "venv", "__pycache__", "site-packages", "dist", "build"})
 _SKILLS_OF = frozenset({".claude", ".agents", ".github"})
@@ -54,6 +56,12 @@ class PageElsewhereError(DocumentError):
     """A page is a link out of the project, and what it leads to is not to be rewritten."""
 
     code = "PAGE_ELSEWHERE"
+
+
+class PageTooLargeError(DocumentError):
+    """A page would grow past what is read of it the next time."""
+
+    code = "PAGE_TOO_LARGE"
 
 
 class PictureElsewhereError(DocumentError):
@@ -118,25 +126,84 @@ def page(path: str, roots: Sequence[Root], *, default: str | None = None) -> Pag
     data = _files.read_bounded(path, limit=LARGEST_PAGE, what="the page", follow=True)
     if b"<!-- flow:" not in data:
         return Page(path, "", "", (), {})
-    before = after = _files.decode(data, source=path)
+    before = _files.decode(data, source=path)
     made: list[Made] = []
     beside: dict[str, str] = {}
-    for block in reversed(list(blocks(before, source=path))):
+    of = _Contents(path, roots, default)
+    pieces: list[str] = []
+    at, room = 0, LARGEST_PAGE - len(before)
+    for block in blocks(before, source=path):
         if block.name not in NAMES:
             _check_name(path, block)
             continue
-        subject, content = _content(path, block, roots, default)
-        fresh = block.of(before) == content
+        subject, content, picture_text = of.block(block)
+        stands = block.of(before)
+        fresh = stands == content
         file = ""
         if block.name == "svg":
-            workflow, _ = _workflow(path, block, roots, default)
-            file = _picture_file(path, block, workflow)
-            beside[file] = svg.render(picture(workflow)) + "\n"
-            fresh = fresh and _text_of(file) == beside[file]
+            file = _picture_file(path, block, of.name(block))
+            of.take(0 if file in beside else len(picture_text), LARGEST_PICTURES, "its pictures", block)
+            beside[file] = picture_text
+            fresh = fresh and _text_of(file) == picture_text
         made.append(Made(path, block.name, subject, block.line, fresh, file))
-        if block.of(before) != content:
-            after = put(after, block, content)
-    return Page(path, before, after, tuple(reversed(made)), beside)
+        if stands != content:
+            room -= len(content) - (block.end - block.start)
+            if room < 0:
+                raise _too_large("the page", LARGEST_PAGE, f"{path}:{block.line}")
+            pieces += [before[at : block.start], inside(before, block, content)]
+            at = block.end
+    return Page(path, before, "".join((*pieces, before[at:])), tuple(made), beside)
+
+
+class _Contents:
+    """What stands in the blocks of one page: made once of each workflow, however many blocks name it."""
+
+    def __init__(self, path: str, roots: Sequence[Root], default: str | None) -> None:
+        self.path, self.roots, self.default = path, roots, default
+        self._made: dict[tuple[str, str | None], tuple[str, str, str]] = {}
+        self._taken = 0
+
+    def block(self, block: Marked) -> tuple[str, str, str]:
+        """Return what a block is of, what stands in it, and the picture that belongs beside it."""
+        subject, made, name = self._of(block)
+        if block.name == "svg":
+            return subject, f"![The steps of {subject}]({_picture_name(block, name)})", made
+        return subject, made, ""
+
+    def name(self, block: Marked) -> str:
+        """Return the name of the workflow that a block is of."""
+        return self._of(block)[2]
+
+    def take(self, size: int, most: int, what: str, block: Marked) -> None:
+        """Count what is written beside the page, and refuse too much."""
+        self._taken += size
+        if self._taken > most:
+            raise _too_large(what, most, f"{self.path}:{block.line}")
+
+    def _of(self, block: Marked) -> tuple[str, str, str]:
+        named = next((word for word in block.words if not word.endswith(".svg")), None)
+        key = (block.name, str(BUNDLED in block.words) if block.name == "skills" else named)
+        if key not in self._made:
+            self._made[key] = self._make(block)
+        return self._made[key]
+
+    def _make(self, block: Marked) -> tuple[str, str, str]:
+        if block.name == "skills":
+            bundled = BUNDLED in block.words
+            folder = os.path.dirname(os.path.abspath(self.path))
+            return BUNDLED if bundled else "", skills(self.roots, folder, bundled=bundled), ""
+        workflow, subject = _workflow(self.path, block, self.roots, self.default)
+        if block.name == "svg":
+            return subject, svg.render(picture(workflow)) + "\n", workflow.name
+        return subject, content(block.name, workflow), workflow.name
+
+
+def _too_large(what: str, most: int, place: str) -> DocumentError:
+    return PageTooLargeError(
+        f"with its blocks {what} would have more than {most} characters",
+        hint="take some of its markers out",
+        place=place,
+    )
 
 
 def write(changed: Page) -> None:
@@ -167,24 +234,13 @@ def skills(roots: Sequence[Root], folder: str, *, bundled: bool) -> str:
     return skills_table(found, folder=next(iter(above)) if near else "")
 
 
-def _content(path: str, block: Marked, roots: Sequence[Root], default: str | None) -> tuple[str, str]:
-    if block.name == "skills":
-        bundled = BUNDLED in block.words
-        folder = os.path.dirname(os.path.abspath(path))
-        return BUNDLED if bundled else "", skills(roots, folder, bundled=bundled)
-    workflow, subject = _workflow(path, block, roots, default)
-    if block.name == "svg":
-        return subject, f"![The steps of {subject}]({_picture_name(block, workflow)})"
-    return subject, content(block.name, workflow)
-
-
-def _picture_name(block: Marked, workflow: Definition) -> str:
+def _picture_name(block: Marked, workflow: str) -> str:
     """Return where the picture of a block lies, as seen from its page: a name that is given, or the workflow's."""
     given = next((word for word in block.words if word.endswith(".svg")), None)
-    return given or f"{workflow.name.replace('/', '-')}.svg"
+    return given or f"{workflow.replace('/', '-')}.svg"
 
 
-def _picture_file(path: str, block: Marked, workflow: Definition) -> str:
+def _picture_file(path: str, block: Marked, workflow: str) -> str:
     """Return where the picture of a block is written: nowhere but in the project of its page."""
     folder, name = os.path.dirname(path), _picture_name(block, workflow)
     file = os.path.join(folder, name)

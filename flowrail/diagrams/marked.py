@@ -83,9 +83,13 @@ def replaced(text: str, name: str, content: str, *, source: str) -> str:
 
 def put(text: str, into: Marked, content: str) -> str:
     """Return *text* with *content* in that block, in the line endings of its marker."""
-    ending = "\r\n" if text[: into.start].endswith("\r\n") else "\n"
-    inside = "".join(f"{line}{ending}" for line in content.split("\n"))
-    return f"{text[: into.start]}{inside}{text[into.end :]}"
+    return f"{text[: into.start]}{inside(text, into, content)}{text[into.end :]}"
+
+
+def inside(text: str, into: Marked, content: str) -> str:
+    """Return *content* as it stands in that block of *text*, in the line endings of its marker."""
+    ending = "\r\n" if text.endswith("\r\n", 0, into.start) else "\n"
+    return "".join(f"{line}{ending}" for line in content.split("\n"))
 
 
 def _found(text: str, name: str, source: str) -> Marked:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 from support.counting import calls_of
-from support.sandbox import flow, put_skill
+from support.sandbox import Ran, flow, put_skill
 
-from flowrail import StepDef, Workflow
+from flowrail import StepDef, Workflow, illustrations
 from flowrail.diagrams import png, svg
 from flowrail.diagrams.extract import MOST_COMPILED, picture, ways_as_written, ways_of, ways_of_machine
 from flowrail.diagrams.layers import PictureTooLargeError
+from flowrail.illustrations import NAMES
 from flowrail.machines.compile import compile_workflow
 
 
@@ -68,3 +70,31 @@ def test_a_picture_that_pixels_cannot_hold_is_refused_with_another_format() -> N
     assert flow("diagram", "evil", "--format", "svg").status == 0
     with pytest.raises(PictureTooLargeError):
         png.render('<svg viewBox="0 0 9000 9000">')
+
+
+def injected(text: str) -> Ran:
+    Path("page.md").write_text(text)
+    return flow("diagram", "--inject", "page.md")
+
+
+def test_a_workflow_that_many_blocks_of_a_page_name_is_read_and_drawn_once_for_each_kind() -> None:
+    put_skill("evil")
+    kinds = "".join(f"<!-- flow:{name} evil -->\nold\n<!-- /flow:{name} -->\n" for name in NAMES)
+
+    assert calls_of(partial(injected, kinds * 20), "_workflow") == len(NAMES) - 1
+    assert flow("diagram", "--inject", "page.md", "--check").status == 0
+    assert Path("page.md").read_text().count("flow:steps evil") == 20
+
+
+def test_a_page_that_its_blocks_would_make_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("evil")
+    blocks = "<!-- flow:steps evil -->\n<!-- /flow:steps -->\n" * 30
+    pictures = "".join(f"<!-- flow:svg evil p{n}.svg -->\n<!-- /flow:svg -->\n" for n in range(30))
+    monkeypatch.setattr(illustrations, "LARGEST_PAGE", len(blocks) + 1_000)
+    monkeypatch.setattr(illustrations, "LARGEST_PICTURES", 20_000)
+
+    for text in (blocks, pictures):
+        ran = injected(text)
+        assert (ran.status, "[PAGE_TOO_LARGE]" in ran.err) == (2, True)
+        assert Path("page.md").read_text() == text
+    assert not list(Path().glob("*.svg"))
