@@ -181,11 +181,11 @@ def _gates(workflow: Definition) -> Iterator[Raw]:
         gate = step.gate
         if gate is None or gate.review not in workflow:
             continue
-        past = {source: [to for to in targets if to != gate.review] for source, targets in after.items()}
         starts = [str(workflow.entry_point), *after.get(step.id, ())]
         around = [each for each in starts if each not in {gate.review, step.id}]
-        if step.id in graph.reach(around, past):
-            way = "after it failed" if step.id in graph.reach(_failed(step, around), past) else "on some path"
+        if step.id in graph.reach(around, after, past=gate.review):
+            failed = graph.reach(_failed(step, around), after, past=gate.review)
+            way = "after it failed" if step.id in failed else "on some path"
             what = f"{way} a run comes to gate `{step.id}` without its review `{gate.review}`, and is refused there"
             hint = f"lead to `{gate.review}`, not past it"
             yield Raw("FR178", ("steps", index, "gate"), what, hint, step.id, "warning")

@@ -84,13 +84,13 @@ def adjacency(ways: Iterable[Edge]) -> tuple[dict[str, list[str]], dict[str, lis
     return after, before, ends
 
 
-def reach(starts: Iterable[str], neighbours: Adjacency) -> set[str]:
-    """Return every step that can be got to from *starts*, these included."""
+def reach(starts: Iterable[str], neighbours: Adjacency, *, past: str | None = None) -> set[str]:
+    """Return every step that can be got to from *starts*, these included, without ever coming to *past*."""
     seen = set(starts)
     stack = list(seen)
     while stack:
         for step in neighbours.get(stack.pop(), ()):
-            if step not in seen:
+            if step not in seen and step != past:
                 seen.add(step)
                 stack.append(step)
     return seen

@@ -217,3 +217,16 @@ def test_steps_with_one_condition_after_the_other_are_one_landing() -> None:
 
     assert [each.step for each in landings(made, "s0")] == ["s0", "s49"]
     assert landings(made, "s0")[-1].passed == tuple(ids[:-1])
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from("abcdef"), max_size=3)),
+    st.sampled_from("abcdef"),
+    st.sampled_from("abcdef"),
+)
+def test_what_is_reached_past_a_step_is_what_is_reached_without_the_ways_to_it(
+    after: dict[str, list[str]], start: str, past: str
+) -> None:
+    without = {source: [to for to in targets if to != past] for source, targets in after.items()}
+
+    assert reach([start], after, past=past) == reach([start], without)
