@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, takewhile
 from typing import Any
 
 from flowrail.diagrams.extract import end_id
@@ -12,6 +13,8 @@ from flowrail.diagrams.words import line
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import FAILED, Move, Session
 
+MOST_FACTS, LONGEST_VALUE = 200, 1_000
+"""So many facts of a move are kept, and so much of each; less than that of one is told."""
 _PLAIN = frozenset({"dispatch", "outcome", "finding", "reason"})
 _TOLD = ("dispatch", "outcome", "questions", "answers", "finding", "from", "to", "at", "reason")
 """What of a note is told."""
@@ -24,6 +27,7 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
     taken: Counter[tuple[str, str]] = Counter()
     work: dict[str, tuple[Work, ...]] = {}
     since = ""
+    nodes = {node.id for node in picture.nodes}
     last: Session | None = None
     visits: Counter[str] = Counter()
     for record in records:
@@ -31,7 +35,7 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
         move = last.last if record.kind == "move" else None
         stop = _stop(record, move, _seconds(since, record.at) if move else None)
         if not stops or record.kind == "migrate":
-            stop = stop._replace(begun=dict(last.visits))
+            stop = stop._replace(begun={step: last.visits[step] for step in nodes & last.visits.keys()})
             visits = Counter(last.visits)
         elif stop.way:
             visits[stop.way[-1][1]] += 1
@@ -96,9 +100,27 @@ def _stop(record: Record, move: Move | None, seconds: float | None) -> Stop:
         tuple(_way(move, session.status)) if move else (),
         seconds,
         bool(move and move.capped),
-        move.facts if move else {},
+        _shortly(move.facts) if move else {},
         _besides(record.note) if not move else "",
     )
+
+
+def _shortly(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *facts* as far as a picture can tell of them: the beginning of each."""
+    return {name: _beginning(value, [LONGEST_VALUE]) for name, value in islice(facts.items(), MOST_FACTS)}
+
+
+def _beginning(value: Any, left: list[int]) -> Any:
+    """Return the part of *value* that is told in so many characters as there are *left*."""
+    left[0] -= len(value) if isinstance(value, str) else 1
+    if isinstance(value, str):
+        return value[:LONGEST_VALUE]
+    if isinstance(value, Mapping):
+        items = takewhile(lambda _: left[0] > 0, value.items())
+        return {str(name): _beginning(each, left) for name, each in items}
+    if isinstance(value, list | tuple):
+        return [_beginning(each, left) for each in takewhile(lambda _: left[0] > 0, value)]
+    return value
 
 
 def _besides(note: Mapping[str, Any]) -> str:

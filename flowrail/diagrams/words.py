@@ -13,8 +13,16 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 def line(text: str, most: int = LONGEST) -> str:
     """Return *text* as one line of characters that show themselves, cut to *most*."""
-    shown = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    text, looked_at = " ".join(text.split()), 2 * most
+    shown = _printable(text[:looked_at])
+    while len(shown) <= most and looked_at < len(text):  # most of it need not be looked at
+        looked_at *= 2
+        shown = _printable(text[:looked_at])
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def _printable(text: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def lines(text: str) -> str:

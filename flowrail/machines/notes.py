@@ -9,10 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from flowrail.machines.ledger import Record
 from flowrail.machines.texts import MARK
 
 MOST_DEEP = 64
 """How deep a note may be nested; ours hold facts and answers at most, which are read with less."""
+
+LONGEST_WORD = 1_000
+MOST_PASSED = 1_000
+"""So many steps are passed over by one move; ours pass over those of a workflow that do not apply."""
+MOST_MIGRATIONS = 200
+"""So many are followed in a journal of somebody else: each renames all that was before it."""
+
+
+def too_long_in(record: Record) -> str | None:
+    """Return which part of a record is longer than anything of ours that is told of every record."""
+    session, last = record.session, record.session.last
+    words: dict[str, str | None] = {name: getattr(record, name) for name in ("kind", "at", "by")}
+    words |= {name: getattr(session, name) for name in _TOLD}
+    if last is not None:
+        words |= {f"last.{name}": getattr(last, name) for name in _TOLD_OF_MOVES}
+    for name, word in words.items():
+        if word is not None and len(word) > LONGEST_WORD:
+            return f"`{name}` has more than {LONGEST_WORD} characters"
+    if last is not None and len(last.passed) > MOST_PASSED:
+        return f"`last.passed` has more than {MOST_PASSED} steps"
+    return None
 
 
 def wrong_in(kind: str, note: Mapping[str, Any]) -> str | None:
@@ -74,6 +96,8 @@ def _is_deep(note: Mapping[str, Any]) -> bool:
     return True
 
 
+_TOLD = ("id", "skill", "step", "source", "status", "started_at", "moved_at", "graph", "here")
+_TOLD_OF_MOVES = ("step", "outcome", "reported", "to")
 _Fits = Mapping[str, Callable[[Any], bool]]
 _EVERY: _Fits = {"reason": _text, "finding": _text, "dispatches": _mappings}
 _NOTES: Mapping[str, _Fits] = {

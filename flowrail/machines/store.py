@@ -182,12 +182,15 @@ class Store:
         seen = witness.seen_by(folder)
         fd = self._open(folder, session_id, journal.READ)
         try:
-            before, number = "", 0
+            before, number, migrations = "", 0, 0
             for number, line in enumerate(ledger.lines(fd, path), start=1):
                 record = ledger.read(line, path, number)
                 if record.prev != before or record.seq != number - 1:
                     raise DamagedError(path, number, "the record does not follow the one before it")
+                migrations += record.kind == "migrate"
                 wrong = notes.wrong_in(record.kind, record.note)
+                if wrong is None and (len(line) > notes.LONGEST_WORD or migrations > notes.MOST_MIGRATIONS):
+                    wrong = self._too_much_in(record, line, migrations)
                 if wrong is not None:
                     raise DamagedError(path, number, f"the record is of another form: {wrong}")
                 before = record.hash
@@ -195,6 +198,13 @@ class Store:
             witness.check(folder, number - 1, before, seen)
         finally:
             os.close(fd)
+
+    def _too_much_in(self, record: Record, line: bytes, migrations: int) -> str | None:
+        """Return what a record holds too much of, where it is not signed by this user."""
+        wrong = notes.too_long_in(record)
+        if wrong is None and migrations > notes.MOST_MIGRATIONS and record.kind == "migrate":
+            wrong = f"it is one of more than {notes.MOST_MIGRATIONS} migrations"
+        return wrong if wrong is not None and not whose.is_signed(self.owner, line) else None
 
     def whole(self, session_id: str, record: Record) -> Record:
         """Return one of the session's records with its long texts loaded."""

@@ -129,7 +129,9 @@ def _in_short(record: Record) -> Record:
         moved_at=was.moved_at,
         last=last,
     )
-    return record._replace(session=session, note={"renamed": names} if record.kind == "migrate" else {})
+    return record._replace(
+        session=session, by="", note={"renamed": names} if record.kind == "migrate" else {}
+    )
 
 
 def as_data(workflow: Definition, covered: Coverage, life: Life | None = None) -> dict[str, Any]:
@@ -182,12 +184,15 @@ def _moves(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
 def _taken(workflow: Definition, records: Sequence[Record]) -> list[Way]:
     """Return the ways that a session took, its steps under the names that they were given since."""
     taken: list[Way] = []
-    for before, after in pairwise(records):
+    since: dict[str, str] = {}
+    for after, before in pairwise(reversed(records)):
         if after.kind == "move":
-            taken += _ways(workflow, before.session, after.session)
-        elif after.kind == "migrate" and after.note.get("renamed"):
-            names = after.note["renamed"]
-            taken = [(names.get(step, step), outcome) for step, outcome in taken]
+            ways = _ways(workflow, before.session, after.session)
+            taken += [(since.get(step, step), outcome) for step, outcome in reversed(ways)]
+        elif after.kind == "migrate":
+            names = after.note.get("renamed") or {}
+            since.update({old: since.get(new, new) for old, new in names.items()})
+    taken.reverse()
     return taken
 
 

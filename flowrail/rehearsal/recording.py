@@ -7,6 +7,7 @@ and steps that were renamed since stand under the names that they were given.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -69,50 +70,94 @@ def script(store: Store, session_id: str) -> Script:
     for before, last in pairwise(chain([first], records)):
         line.take(before, last)
     given = _given(line.definition, last.session)
-    return Script(session_id, first.session.skill, given, line.today(entry), tuple(line.turns), began)
+    return Script(session_id, first.session.skill, given, line.today(entry), line.turns(line.newest), began)
+
+
+class _Done(NamedTuple):
+    """One turn, the one before it, and what is known of all up to it; ``named`` counts the renamings before it."""
+
+    turn: Turn
+    before: _Done | None
+    findings: int
+    earlier: _Done | None
+    """The nearest turn before this one in which findings were resolved."""
+    named: int
+
+    @property
+    def resolved(self) -> _Done | None:
+        """The nearest turn, from this one back, in which findings were resolved."""
+        return self if self.turn.resolved else self.earlier
 
 
 class _Line:
     """The turns that led to where a session stands, and those that led to each of its revisions.
 
+    Each turn knows the one before it, so that a revision costs no more than a place in that line.
     ``names`` are the renamings that are still to come.
     """
 
     def __init__(self, definition: Definition, names: Sequence[Mapping[str, str]]) -> None:
         self.definition = definition
-        self.turns: list[Turn] = []
-        self.at: dict[int, list[Turn]] = {}
-        self._to_come = list(names)
-        self._done: dict[str, str] = {}
+        self.newest: _Done | None = None
+        self.at: dict[int, _Done | None] = {}
+        self._to_come = deque(names)
+        self._done: list[Mapping[str, str]] = []
+
+    def turns(self, place: _Done | None) -> tuple[Turn, ...]:
+        """Return the turns up to *place* in order, their steps under the names that they were given since."""
+        found: list[Turn] = []
+        names: dict[str, str] = {}
+        named = len(self._done)
+        while place is not None:
+            while named > place.named:
+                named -= 1
+                names.update(_before(names, self._done[named]))
+            found.append(_renamed(place.turn, names) if names else place.turn)
+            place = place.before
+        return tuple(reversed(found))
 
     def take(self, before: Record, after: Record) -> None:
         """Take note of one record."""
         if after.kind in {"move", "limit"}:
             step = self.definition.get(self._at_last(before.session.step))
-            self.turns = [*self.turns, _turn(step, before, after, self.turns)]
+            self.add(_turn(step, before, after, self.newest))
         elif after.kind == "rewind":
-            self.turns = self.at.get(int(after.note["to"]), [])
+            self.newest = self.at.get(int(after.note["to"]))
         self.rename(after)
         if after.session.revision != before.session.revision:
-            self.at[after.session.revision] = self.turns
+            self.at[after.session.revision] = self.newest
+
+    def add(self, turn: Turn) -> None:
+        """Go on by one turn."""
+        last = self.newest
+        found = len(turn.findings) + (last.findings if last is not None else 0)
+        self.newest = _Done(turn, last, found, last.resolved if last is not None else None, len(self._done))
 
     def rename(self, record: Record) -> None:
         """Give the steps so far the names of a migration, if the record is one."""
         names = _names_in(record)
         if names:
-            self._to_come = self._to_come[1:]
-            self._done = {old: names.get(new, new) for old, new in self._done.items()} | dict(names)
-            self.turns = [_renamed(each, names) for each in self.turns]
-            self.at = {at: [_renamed(each, names) for each in turns] for at, turns in self.at.items()}
+            self._done.append(names)
+            if self._to_come:
+                self._to_come.popleft()
 
     def today(self, step: str | None) -> str | None:
         """Return the name that the first step has now."""
-        return self._done.get(step, step) if step is not None else None
+        return _after(step, self._done)
 
     def _at_last(self, step: str | None) -> str | None:
-        for names in self._to_come:
-            step = names.get(step, step) if step is not None else None
-        return step
+        return _after(step, self._to_come)
+
+
+def _after(step: str | None, renamings: Iterable[Mapping[str, str]]) -> str | None:
+    for names in renamings:
+        step = names.get(step, step) if step is not None else None
+    return step
+
+
+def _before(later: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return what *names*, and then all that came *later*, make of each name in *names*."""
+    return {old: later.get(new, new) for old, new in names.items()}
 
 
 def _begin(store: Store, first: Record, line: _Line, depth: int) -> tuple[str, str | None]:
@@ -121,7 +166,7 @@ def _begin(store: Store, first: Record, line: _Line, depth: int) -> tuple[str, s
     Return when it all began, and at which step.
     """
     session = first.session
-    line.at[session.revision] = line.turns
+    line.at[session.revision] = line.newest
     if first.kind != "fork":
         return session.started_at, session.step
     source, revision = str(first.note["from"]["session"]), int(first.note["from"]["revision"])
@@ -140,8 +185,9 @@ def _begin(store: Store, first: Record, line: _Line, depth: int) -> tuple[str, s
         else:
             above.take(before, after)
             there = after.session.revision == revision
-    line.turns = above.at.get(revision, above.turns)
-    line.at[session.revision] = line.turns
+    for turn in above.turns(above.at.get(revision, above.newest)):
+        line.add(turn)
+    line.at[session.revision] = line.newest
     return began, above.today(entry)
 
 
@@ -191,7 +237,7 @@ def _definition(store: Store, session_id: str) -> Definition:
         ) from None
 
 
-def _turn(step: StepDef | None, before: Record, after: Record, earlier: Sequence[Turn]) -> Turn:
+def _turn(step: StepDef | None, before: Record, after: Record, earlier: _Done | None) -> Turn:
     was, now = before.session, after.session
     move = now.last if after.kind == "move" else None
     asked = DONE if step is None or step.decides else str(Outcome.FAIL)
@@ -231,14 +277,19 @@ def _came_back(dispatches: Sequence[Dispatched]) -> Iterator[str]:
             yield str(each.outcome) if each.status == dispatching.DONE else NOT_BACK
 
 
-def _found(was: Session, earlier: Sequence[Turn]) -> Iterator[tuple[str, str]]:
-    known = sum(len(turn.findings) for turn in earlier)
+def _found(was: Session, earlier: _Done | None) -> Iterator[tuple[str, str]]:
+    known = earlier.findings if earlier is not None else 0
     yield from ((each.severity, each.text) for each in reviewing.findings(was)[known:])
 
 
-def _taken_back(was: Session, earlier: Sequence[Turn]) -> Iterator[str]:
-    known = {each for turn in earlier for each in turn.resolved}
-    yield from (each.id for each in reviewing.findings(was) if not each.is_open and each.id not in known)
+def _taken_back(was: Session, earlier: _Done | None) -> Iterator[str]:
+    closed = [each.id for each in reviewing.findings(was) if not each.is_open]
+    known: set[str] = set()
+    place = earlier.resolved if closed and earlier is not None else None
+    while place is not None:
+        known.update(place.turn.resolved)
+        place = place.earlier
+    yield from (each for each in closed if each not in known)
 
 
 def _answered(was: Session) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -1,0 +1,75 @@
+"""Journals of somebody else whose records are many, or hold more of what is told of each than ours do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from support.counting import calls_of
+from support.forged import folder_of, forged_behind, sealed
+from support.sandbox import flow, put_skill, refused, told
+
+from flowrail.machines.notes import LONGEST_WORD, MOST_MIGRATIONS, MOST_PASSED
+
+LONG = "x" * (LONGEST_WORD + 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["by", "kind", "session.source", "session.moved_at", "last.outcome", "last.passed"]
+)
+def test_a_record_of_somebody_else_with_a_name_longer_than_any_of_ours_is_told(name: str) -> None:
+    put_skill("evil")
+    begun = told("start", "evil")
+    told(*begun["next"][0]["command"].split()[1:])
+    part, _, inner = name.rpartition(".")
+    parts: dict[str, Any] = {inner: LONG}
+    if part == "last":
+        last = json.loads((folder_of(begun["session"]) / "journal.jsonl").read_bytes().splitlines()[-1])
+        value: Any = ["first"] * (MOST_PASSED + 1) if inner == "passed" else LONG
+        parts = {"session": {"last": {**last["session"]["last"], inner: value}}}
+    elif part:
+        parts = {"session": {inner: LONG}}
+    forged_behind(begun["session"], **parts)
+
+    status, error = refused("record", begun["session"])
+
+    assert (status, error["code"]) == (3, "JOURNAL_DAMAGED")
+    assert f"`{name.removeprefix('session.')}`" in error["message"]
+
+
+def migrated(session: str, times: int) -> None:
+    """Put records of migrations behind those of a session, as somebody else can make them."""
+    journal = folder_of(session) / "journal.jsonl"
+    record = json.loads(journal.read_bytes().splitlines()[-1])
+    lines = []
+    for _ in range(times):
+        before = record.pop("hash")
+        record.pop("mac", None)
+        record |= {"kind": "migrate", "seq": record["seq"] + 1, "prev": before}
+        record["note"] = {"verdict": "x", "renamed": {"first": "first"}}
+        lines.append(sealed(record))
+        record = json.loads(lines[-1])
+    journal.write_bytes(journal.read_bytes() + b"".join(lines))
+    (folder_of(session) / "session.json").unlink(missing_ok=True)
+
+
+def test_more_migrations_of_somebody_else_than_anybody_makes_are_told() -> None:
+    put_skill("evil")
+    one, other = (str(told("start", "evil")["session"]) for _ in range(2))
+    migrated(one, MOST_MIGRATIONS)
+    migrated(other, MOST_MIGRATIONS + 1)
+
+    assert flow("history", one).status == 0
+    assert "migrations" in flow("history", other, "--json").data["error"]["message"]
+
+
+def test_what_is_recorded_gets_its_names_of_today_once() -> None:
+    put_skill("evil")
+    begun = told("start", "evil")
+    told(*begun["next"][0]["command"].split()[1:])
+    migrated(begun["session"], 100)
+
+    renamed = calls_of(lambda: flow("record", begun["session"]), "_renamed")
+
+    assert renamed == 1  # one turn
