@@ -23,7 +23,10 @@ from flowrail.machines.ledger import Record
 from flowrail.machines.migration import given_params
 from flowrail.machines.plain import NotKeptError
 from flowrail.machines.session import ABANDONED, STATUSES, WAITING, Move, Report, Session
+from flowrail.machines.wording import shortened
 
+LONGEST_REFUSAL = 400
+"""So much of what the engine says is told: it may name every fact of a record."""
 BEGINS = frozenset({"start", "fork"})
 MOVES = frozenset({"move", "rewind", "migrate"})
 ENGINE, SHAPE = "engine", "shape"
@@ -144,7 +147,7 @@ def _begun(record: Record, workflow: Definition | None) -> tuple[list[str], str]
             parent=session.parent,
         )
     except FlowError as error:
-        return [*found, f"the workflow cannot be started so: {error.message}"], ""
+        return [*found, f"the workflow cannot be started so: {shortened(error.message, LONGEST_REFUSAL)}"], ""
     return [*found, *_differences(again._replace(received=session.received), session)], ""
 
 
@@ -162,7 +165,10 @@ def _moved(before: Session, record: Record, workflow: Definition | None) -> tupl
     except NotKeptError:
         return [*found, *_by_graph(workflow, move)], SHAPE
     except FlowError as error:
-        return [*found, f"the engine refuses what was reported: {error.message}"], ENGINE
+        return [
+            *found,
+            f"the engine refuses what was reported: {shortened(error.message, LONGEST_REFUSAL)}",
+        ], ENGINE
     return found or _differences(again, after), ENGINE
 
 

@@ -10,6 +10,7 @@ from support.counting import calls_of
 from support.forged import folder_of, forged_behind, sealed
 from support.sandbox import flow, put_skill, refused, told
 
+from flowrail.machines.conduct import LONGEST_REFUSAL
 from flowrail.machines.notes import LONGEST_WORD, MOST_MIGRATIONS, MOST_PASSED
 
 LONG = "x" * (LONGEST_WORD + 1)
@@ -73,3 +74,24 @@ def test_what_is_recorded_gets_its_names_of_today_once() -> None:
     renamed = calls_of(lambda: flow("record", begun["session"]), "_renamed")
 
     assert renamed == 1  # one turn
+
+
+def test_the_proof_does_not_name_every_fact_that_a_record_should_not_have() -> None:
+    put_skill("evil")
+    begun = told("start", "evil")
+    told(*begun["next"][0]["command"].split()[1:])
+    session = begun["session"]
+    journal = folder_of(session) / "journal.jsonl"
+    first, last = (json.loads(line) for line in journal.read_bytes().splitlines())
+    del last["hash"], last["mac"]
+    last["session"]["last"]["facts"] = {f"fact{number}": [] for number in range(2_000)}
+    journal.write_bytes(sealed({k: v for k, v in first.items() if k not in {"hash", "mac"}}))
+    journal.write_bytes(
+        journal.read_bytes() + sealed(last | {"prev": json.loads(journal.read_bytes())["hash"]})
+    )
+    (folder_of(session) / "session.json").unlink()
+
+    problems = flow("verify", session, "--json").data["sessions"][0]["problems"]
+
+    assert any("the engine refuses" in each["message"] for each in problems)
+    assert max(len(each["message"]) for each in problems) < 2 * LONGEST_REFUSAL
