@@ -10,7 +10,7 @@ from flowrail.machines.definition import Definition, StepDef, handler_args
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.params import Arg
 from flowrail.machines.refusals import ValuesError
-from flowrail.machines.wording import listed, near
+from flowrail.machines.wording import MOST_LISTED, listed, near
 
 
 def fact_args(step: StepDef) -> Mapping[str, Arg]:
@@ -104,7 +104,7 @@ def _problems(declared: Mapping[str, Arg], given: Mapping[str, Any], option: str
     for name, value in given.items():
         arg = declared.get(name)
         if arg is None:
-            close = near(name, declared)
+            close = near(name, declared) if len(problems) < MOST_LISTED else []
             meant = f", did you mean {listed(close)}?" if close else ""
             problems.append(f"`{name}` is not known{meant}")
         else:
