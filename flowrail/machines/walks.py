@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -67,6 +68,11 @@ class _Node(NamedTuple):
     given: Mapping[str, Any] = Frozen()
 
 
+class _Tail(NamedTuple):
+    acts: tuple[Act, ...]
+    ways: tuple[Way, ...]
+
+
 def plan(workflow: Definition, *, call: Call = call_plainly) -> Plan:
     """Return walks that take every way and every pair of ways that can be taken, and go round every loop."""
     search = _Search(workflow, call)
@@ -112,7 +118,7 @@ class _Search:
         self.call = call
         self.nodes: list[_Node] = []
         self.first: dict[Atom, int] = {}
-        self.tails: dict[int, list[tuple[Act, Session]] | None] = {}
+        self.tails: dict[bytes, _Tail | None] = {}
 
     def run(self) -> None:
         waiting: deque[int] = deque()
@@ -151,15 +157,23 @@ class _Search:
         params = nodes[0].given
         if last.error is not None or last.session is None:
             return Walk(name, params, tuple(acts_taken), tuple(ways), error=last.error)
-        if number not in self.tails:
-            self.tails[number] = way_out(self.workflow, last.session, None, self.call)
-        tail = self.tails[number]
-        before = last.session
-        for act, session in tail or ():
-            acts_taken.append(act)
-            ways += ways_of(before, session, self.workflow)
+        tail = self._tail(last.session)
+        if tail is None:
+            return Walk(name, params, tuple(acts_taken), tuple(ways), loose=True)
+        return Walk(name, params, (*acts_taken, *tail.acts), (*ways, *tail.ways))
+
+    def _tail(self, session: Session) -> _Tail | None:
+        """Return the way from *session* to the nearest end, looked for once where sessions stand alike."""
+        mark = _mark(session)
+        if mark not in self.tails:
+            out = way_out(self.workflow, session, None, self.call)
+            ways: list[Way] = []
             before = session
-        return Walk(name, params, tuple(acts_taken), tuple(ways), loose=tail is None)
+            for _, after in out or ():
+                ways += ways_of(before, after, self.workflow)
+                before = after
+            self.tails[mark] = None if out is None else _Tail(tuple(act for act, _ in out), tuple(ways))
+        return self.tails[mark]
 
     def always(self, outcome: Outcome) -> Walk | None:
         """Return the walk that has *outcome* wherever it can, until it ends or goes round too often."""
@@ -248,6 +262,16 @@ class _Search:
         self.nodes.append(node)
         self.first.update(dict.fromkeys(new, number))
         waiting.append(number)
+
+
+def _mark(session: Session) -> bytes:
+    """Return what is equal where sessions have the same before them: how they came there makes no difference.
+
+    Where reviews, questions or agents are about, what happened at which revision does.
+    """
+    told = (session.entered, session.decided, session.dispatches, session.questions, session.findings)
+    alike = session._replace(last=None, revision=session.revision if any(told) else 0)
+    return sha256(repr(alike).encode("utf-8", "backslashreplace")).digest()
 
 
 def _most(bound: int | None) -> int:

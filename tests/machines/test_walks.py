@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.counting import calls_of
 from support.workflows import linear, loop, step, workflow
 
 from flowrail.errors import FlowError
@@ -328,3 +329,13 @@ def test_sessions_at_random_stand_where_they_can(data: st.DataObject) -> None:
             except FlowError:
                 continue
             assert after.revision in {session.revision, session.revision + 1}
+
+
+def test_the_way_to_an_end_is_looked_for_once_where_sessions_stand_alike() -> None:
+    count = 20
+    made = workflow(*(step(f"s{n}", next={"_default": f"s{n + 1}"}) for n in range(count)), step(f"s{count}"))
+
+    looked = calls_of(lambda: plan(made), "way_out")
+
+    assert len(plan(made).walks) > 10 * count
+    assert looked <= count + 1
