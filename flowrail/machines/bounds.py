@@ -30,7 +30,7 @@ LARGEST_PAYLOAD = 1_000_000
 
 
 class TooLargeError(StorageError):
-    """A record or a journal would grow past what is kept."""
+    """A record, a journal or a test made of one would grow past what is kept."""
 
     code = "TOO_LARGE"
 

@@ -24,6 +24,7 @@ from flowrail.machines.session import Session
 from flowrail.machines.store import Store
 from flowrail.machines.strangers import StrangeError, check_record
 from flowrail.machines.texts import loader
+from flowrail.rehearsal.room import Room
 
 MOST_FORKS = 50
 NOT_BACK = ""
@@ -63,7 +64,7 @@ class Script(NamedTuple):
 
 def script(store: Store, session_id: str) -> Script:
     """Return what a session did; refused where its journal cannot be read."""
-    line = _Line(_definition(store, session_id), _renames(store.records(session_id)))
+    line = _Line(_definition(store, session_id), _renames(store.records(session_id)), Room(session_id))
     records = _records(store, session_id)
     first = last = next(records)
     began, entry = _begin(store, first, line, MOST_FORKS)
@@ -96,8 +97,9 @@ class _Line:
     ``names`` are the renamings that are still to come.
     """
 
-    def __init__(self, definition: Definition, names: Sequence[Mapping[str, str]]) -> None:
+    def __init__(self, definition: Definition, names: Sequence[Mapping[str, str]], room: Room) -> None:
         self.definition = definition
+        self.room = room
         self.newest: _Done | None = None
         self.at: dict[int, _Done | None] = {}
         self._to_come = deque(names)
@@ -120,7 +122,9 @@ class _Line:
         """Take note of one record."""
         if after.kind in {"move", "limit"}:
             step = self.definition.get(self._at_last(before.session.step))
-            self.add(_turn(step, before, after, self.newest))
+            turn = _turn(step, before, after, self.newest)
+            self.room.take([turn.facts, turn.agents, turn.findings, turn.resolved, turn.answers])
+            self.add(turn)
         elif after.kind == "rewind":
             self.newest = self.at.get(int(after.note["to"]))
         self.rename(after)
@@ -172,7 +176,7 @@ def _begin(store: Store, first: Record, line: _Line, depth: int) -> tuple[str, s
     source, revision = str(first.note["from"]["session"]), int(first.note["from"]["revision"])
     if not depth:
         raise StorageError(f"`{session.id}` is a fork of forks without end", hint="record its source instead")
-    above = _Line(_definition(store, source), _renames(store.records(source)))
+    above = _Line(_definition(store, source), _renames(store.records(source)), line.room)
     records = _records(store, source)
     start = next(records)
     began, entry = _begin(store, start, above, depth - 1)

@@ -12,6 +12,7 @@ from support.sandbox import flow, put_skill, refused, told
 
 from flowrail.machines.conduct import LONGEST_REFUSAL
 from flowrail.machines.notes import LONGEST_WORD, MOST_MIGRATIONS, MOST_PASSED
+from flowrail.rehearsal.room import LARGEST_SCRIPT, Room
 
 LONG = "x" * (LONGEST_WORD + 1)
 
@@ -97,3 +98,30 @@ def test_the_proof_does_not_name_every_fact_that_a_record_should_not_have() -> N
     assert compared < 100
     assert any("the engine refuses" in each["message"] for each in problems)
     assert max(len(each["message"]) for each in problems) < 2 * LONGEST_REFUSAL
+
+
+def test_what_was_reported_is_recorded_no_further_than_a_test_can_hold() -> None:
+    put_skill("evil")
+    begun = told("start", "evil")
+    session = str(begun["session"])
+    told(*begun["next"][0]["command"].split()[1:])
+    last = json.loads((folder_of(session) / "journal.jsonl").read_bytes().splitlines()[-1])["session"]
+    facts: dict[str, object] = {f"k{number}": [] for number in range(60_000)}
+    for revision in range(2, 6):
+        forged_behind(session, session={"revision": revision, "last": {**last["last"], "facts": facts}})
+
+    turns = calls_of(lambda: flow("record", session), "_turn")
+    status, error = refused("record", session)
+
+    assert turns == 3  # one of ours, one that fits, and the first that does not
+    assert (status, error["code"]) == (3, "TOO_LARGE")
+    assert f"flow history {session}" in error["hint"]
+
+
+def test_a_hundred_thousand_small_reports_are_recorded() -> None:
+    room = Room("evil-aaaaaa")
+
+    for _ in range(100_000):
+        room.take([{"found": "x" * 200, "sure": True, "where": ["src"]}, (), (), (), ()])
+
+    assert room.left == LARGEST_SCRIPT
