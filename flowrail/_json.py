@@ -7,20 +7,23 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-"""A text, also one that never ends: else every mark in it would be tried as a beginning, to the end of the document."""
+_OUTSIDE = rb"""(?:[^"%b]++|"(?:[^"\\]|\\.)*+(?:"|\\?\Z))*+(?:([%b])|\Z)"""
+"""A mark behind texts and all else. Also a text that never ends is one: else every mark in it would be tried as a
+beginning, to the end of the document."""
 
 
-def nested(document: bytes, most: int) -> int:
+def nested(document: bytes, most: int, marks: bytes = b"[{") -> int:
     """Return how many lists and mappings a JSON *document* would become; counted well only from *most* on.
 
-    In memory each takes up to a hundred times its two characters, so this is asked before it is parsed.
+    In memory each takes up to a hundred times its two characters, so this is asked before it is parsed. With
+    other *marks*: how many of those stand outside of its texts.
     """
-    found = document.count(b"[") + document.count(b"{")
+    found = sum(map(document.count, marks))
     if found <= most:
         return found
-    bare = _TEXT.sub(b"", document)
-    return bare.count(b"[") + bare.count(b"{")
+    signs = re.escape(marks)
+    outside = re.compile(_OUTSIDE % (signs, signs), re.DOTALL)
+    return sum(1 for mark in outside.finditer(document) if mark.lastindex)
 
 
 def read_strictly(text: str, *, number: Callable[[str], float] | None = None) -> Any:

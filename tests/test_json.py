@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Mapping
 
 import pytest
@@ -37,3 +38,16 @@ def test_few_brackets_are_counted_as_they_stand() -> None:
 def test_a_text_that_never_ends_is_read_once(piece: str, end: str) -> None:
     with in_time("brackets are counted"):
         assert nested(f'[[["{piece * 1_000_000}{end}'.encode(), 2) == 3
+
+
+def test_counting_takes_less_memory_than_the_document() -> None:
+    document = b'"[",' * 300_000
+
+    tracemalloc.start()
+    found = nested(document, 0)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert found == 0
+    assert nested(document, 0, b",") == 300_000
+    assert most < len(document)
