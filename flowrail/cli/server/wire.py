@@ -7,9 +7,9 @@ lives on.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import anyio
 import mcp_types as types
@@ -17,11 +17,13 @@ from mcp.server import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 
 from flowrail import __version__
 from flowrail.cli.output import error_data
 from flowrail.cli.server import shelf
 from flowrail.cli.server.calls import in_calls
+from flowrail.cli.server.lines import next_line, standard_input
 from flowrail.cli.server.tools import INSTRUCTIONS, TOOLS, FaultError, call
 from flowrail.cli.server.verbs import Place, Told
 from flowrail.errors import FlowError
@@ -38,8 +40,32 @@ def serve(place: Place) -> None:
 
 async def _serve(place: Place) -> None:
     server = made(place)
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    with standard_input() as file:
+        lines = _Lines(file)
+        async with stdio_server(cast("anyio.AsyncFile[str]", lines)) as (read, write):
+            lines.refuse = lambda refusal: write.send(SessionMessage(refusal))
+            await server.run(read, write, server.create_initialization_options())
+
+
+class _Lines:
+    """What the SDK reads line by line; ``refuse`` answers instead of it what is not handed on."""
+
+    refuse: Callable[[types.JSONRPCError], Awaitable[None]]
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        while line := await anyio.to_thread.run_sync(next_line, self._file):
+            if isinstance(line, str):
+                return line
+            data = {"error": error_data(line.error)}
+            error = types.ErrorData(code=types.INVALID_REQUEST, message=line.error.message, data=data)
+            await self.refuse(types.JSONRPCError(jsonrpc="2.0", id=line.id, error=error))
+        raise StopAsyncIteration
 
 
 def made(place: Place) -> Server[Any]:

@@ -1,0 +1,69 @@
+"""The lines of a host, each looked at before it is parsed: what is larger than any call is refused, and the next is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, NamedTuple
+
+from flowrail._json import nested
+from flowrail.errors import FlowError
+from flowrail.machines.bounds import LARGEST_STATE, MOST_NESTED, TooLargeError
+
+LONGEST = 4_000_000
+"""Facts of a megabyte, also where each of their letters is written as an escape."""
+MOST_VALUES = LARGEST_STATE // 2
+"""A state has no more values, each of which takes a digit and a comma."""
+_PIECE, _END = 65_536, 400
+_ID = rb'"id"\s*:\s*([0-9]{1,15}|"[^"\\]{1,200}")\s*'
+_FIRST, _LAST = (
+    re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID),
+    re.compile(_ID + rb"\}\s*\Z"),
+)
+
+
+@contextmanager
+def standard_input() -> Iterator[BinaryIO]:
+    """Give what the host writes; everybody else who reads standard input meanwhile finds nothing there."""
+    ours, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    try:
+        yield os.fdopen(ours, "rb", closefd=False)
+    finally:
+        os.dup2(ours, 0)
+        os.close(ours)
+
+
+class Refused(NamedTuple):
+    """A line that is not handed on, by the id that stands at either end of it, if one does."""
+
+    id: str | int | None
+    error: FlowError
+
+
+def next_line(file: BinaryIO) -> str | Refused:
+    """Return the next line, empty at the end; no more of it is kept than a call may have."""
+    line = end = file.readline(LONGEST + 1)
+    if len(line) > LONGEST:
+        while not end.endswith(b"\n") and (piece := file.readline(_PIECE)):
+            end = end[-_END:] + piece
+    what = _too_much(line)
+    if not what:
+        return line.decode(errors="replace")
+    found = _FIRST.match(line) or _LAST.search(end[-_END:])
+    hint = "put what is long into files and report their paths"
+    return Refused(
+        json.loads(found[1]) if found else None, TooLargeError(f"the message has more than {what}", hint=hint)
+    )
+
+
+def _too_much(line: bytes) -> str:
+    if len(line) > LONGEST:
+        return f"{LONGEST} bytes"
+    if nested(line, MOST_NESTED) > MOST_NESTED:
+        return f"{MOST_NESTED} lists and mappings"
+    return f"{MOST_VALUES} values" if nested(line, MOST_VALUES, b",") > MOST_VALUES else ""
