@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flowrail.formatters.data import plain
+from flowrail.formatters.escape import LONGEST_LINE, one_line
 from flowrail.formatters.text import table
 from flowrail.machines.ledger import Record
 from flowrail.machines.texts import MARK
 from flowrail.machines.wording import shortened
 
 
-def items(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
-    """Yield one item a record: what was reported of which step, where it led, how long it took."""
+def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[str, Any]]:
+    """Yield one item a record: what was reported of which step, where it led, how long it took.
+
+    Where not *in_full*, facts are as many as one line can show.
+    """
     since = ""
     for record in records:
         move = record.session.last if record.kind == "move" else None
+        facts: Mapping[str, Any] = move.facts if move else {}
         yield (
             {
                 "seq": record.seq,
@@ -28,12 +33,12 @@ def items(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
                 "step": move.step if move else record.session.step,
                 "reported": move.reported if move else None,
                 "outcome": move.outcome if move else None,
-                "facts": plain(move.facts) if move else {},
+                "facts": plain(facts) if in_full else _beginning(facts, iter(range(LONGEST_LINE))),
                 "to": record.session.step,
                 "capped": bool(move and move.capped),
                 "passed": list(move.passed) if move else [],
                 "seconds": _seconds(since, record.at) if move else None,
-                "note": plain(record.note),
+                "note": plain(record.note) if in_full else record.note,
                 "hash": record.hash,
             }
         )
@@ -48,11 +53,11 @@ def render(records: Iterable[Record]) -> str:
             item["at"],
             item["by"],
             item["kind"] if item["kind"] != "move" else item["step"],
-            _outcome(item),
+            shortened(one_line(_outcome(item)), LONGEST_LINE),
             item["to"] or f"({item['status']})",
             "" if item["seconds"] is None else f"{item['seconds']:.1f} s",
         ]
-        for item in items(records)
+        for item in items(records, in_full=False)
     ]
     return table(["rev", "at", "by", "step", "outcome", "to", "took"], rows)
 
@@ -70,11 +75,24 @@ def _outcome(item: dict[str, Any]) -> str:
 def _value(value: Any) -> Any:
     """Return a fact as it is told; of a long text, the file that it lies in."""
     if isinstance(value, dict) and value.get(MARK):
-        return f"{value[MARK]} ({value['bytes']} bytes)"
+        return f"{value[MARK]} ({value.get('bytes')} bytes)"
     return value
 
 
-def _besides(kind: str, note: dict[str, Any]) -> str:
+def _beginning(value: Any, room: Iterator[int]) -> Any:
+    """Return as much of plain data as *room* has numbers for, each of which is a character at least; long texts are cut."""
+    if isinstance(value, Mapping):
+        return {
+            _beginning(key, room): _beginning(item, room)
+            for _, (key, item) in zip(room, value.items(), strict=False)
+        }
+    if isinstance(value, (list, tuple)):
+        return [_beginning(item, room) for _, item in zip(room, value, strict=False)]
+    is_long = isinstance(value, str) and len(value) > 2 * LONGEST_LINE
+    return f"{value[: 2 * LONGEST_LINE]}…" if is_long else value
+
+
+def _besides(kind: str, note: Mapping[str, Any]) -> str:
     """Return what a record tells that is no move."""
     told = ""
     if kind == "rewind":
@@ -94,7 +112,7 @@ def _besides(kind: str, note: dict[str, Any]) -> str:
     return f"{told} ({reason})" if told and reason else told or reason
 
 
-def _of_others(kind: str, note: dict[str, Any]) -> str:
+def _of_others(kind: str, note: Mapping[str, Any]) -> str:
     """Return what a record tells of work given to agents, of questions and of findings."""
     if kind == "claim":
         into = f", as {note['child']}" if note.get("child") else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from support.counting import calls_of
 from support.forged import folder_of, forged_behind, sealed
 from support.sandbox import flow, put_skill, refused, told
 
+from flowrail.formatters.escape import LONGEST_LINE
 from flowrail.machines.conduct import LONGEST_REFUSAL
 from flowrail.machines.notes import LONGEST_WORD, MOST_MIGRATIONS, MOST_PASSED
 from flowrail.rehearsal.room import LARGEST_SCRIPT, Room
@@ -100,15 +102,20 @@ def test_the_proof_does_not_name_every_fact_that_a_record_should_not_have() -> N
     assert max(len(each["message"]) for each in problems) < 2 * LONGEST_REFUSAL
 
 
-def test_what_was_reported_is_recorded_no_further_than_a_test_can_hold() -> None:
+def reported(times: int, facts: Mapping[str, object]) -> str:
+    """Return a session that went on by one move, and then by as many with *facts* as somebody else can write."""
     put_skill("evil")
     begun = told("start", "evil")
     session = str(begun["session"])
     told(*begun["next"][0]["command"].split()[1:])
-    last = json.loads((folder_of(session) / "journal.jsonl").read_bytes().splitlines()[-1])["session"]
-    facts: dict[str, object] = {f"k{number}": [] for number in range(60_000)}
-    for revision in range(2, 6):
-        forged_behind(session, session={"revision": revision, "last": {**last["last"], "facts": facts}})
+    last = json.loads((folder_of(session) / "journal.jsonl").read_bytes().splitlines()[-1])["session"]["last"]
+    for revision in range(2, 2 + times):
+        forged_behind(session, session={"revision": revision, "last": {**last, "facts": facts}})
+    return session
+
+
+def test_what_was_reported_is_recorded_no_further_than_a_test_can_hold() -> None:
+    session = reported(4, {f"k{number}": [] for number in range(60_000)})
 
     turns = calls_of(lambda: flow("record", session), "_turn")
     status, error = refused("record", session)
@@ -125,3 +132,26 @@ def test_a_hundred_thousand_small_reports_are_recorded() -> None:
         room.take([{"found": "x" * 200, "sure": True, "where": ["src"]}, (), (), (), ()])
 
     assert room.left == LARGEST_SCRIPT
+
+
+@pytest.mark.parametrize(
+    ("facts", "begins"),
+    [
+        ({f"k{number}": [] for number in range(60_000)}, "k0=[] k1=[] k2=[] "),
+        ({"a": [[0, {"b": ""}]] * 20_000}, "a=[[0, {'b': ''}], [0, {'b': ''}], "),
+        ({"a": "x y" * 200_000}, "a=x yx yx y"),
+        ({"a": [["x" * 200_000], 0]}, "a=[['xxx"),
+    ],
+)
+def test_the_table_of_a_history_reads_no_more_of_facts_than_it_shows(
+    facts: dict[str, Any], begins: str
+) -> None:
+    session = reported(2, facts)
+
+    read = calls_of(lambda: flow("history", session))
+    shown = [line for line in flow("history", session).out.splitlines() if begins in line]
+
+    assert read < 70_000
+    assert [len(line.split(begins)[1]) > LONGEST_LINE // 2 for line in shown] == [True] * 2
+    assert all("…" in line for line in shown)
+    assert [each["facts"] for each in told("history", session)["steps"][2:]] == [facts] * 2
