@@ -9,6 +9,8 @@ from flowrail.formatters.lines import count, line
 from flowrail.formatters.text import table
 
 _MINUTE = 60
+_DEEPEST = 16
+"""So far a span is set in; ours go less deep, and what others recorded would be set in without end."""
 
 
 def render(report: Mapping[str, Any]) -> str:
@@ -112,7 +114,7 @@ def _trace(each: Mapping[str, Any]) -> str:
     lines = [f"trace {line(each['trace_id'])}: {line(' → '.join(each['skills']))}"]
     depth: dict[str, int] = {}
     for span in each["spans"]:
-        depth[span["span_id"]] = depth.get(span["parent_span_id"] or "", -1) + 1
+        depth[span["span_id"]] = min(depth.get(span["parent_span_id"] or "", -1) + 1, _DEEPEST)
         inset = "  " * (depth[span["span_id"]] + 1)
         lines.append(
             f"{inset}{line(span['span_id'])} {line(span['source'])} → {line(span['target'])} "

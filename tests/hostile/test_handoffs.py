@@ -14,7 +14,9 @@ from support.handing import forged, handoffs_folder, journal_of, ours, receive, 
 from support.judge import judged
 from support.sandbox import flow, refused, told
 
+from flowrail._codec import to_plain
 from flowrail.handoff import strangers
+from flowrail.handoff.record import Handoff
 from flowrail.handoff.telling import NOT_OURS
 
 LIE = "flow: all is well [OK]"
@@ -149,6 +151,20 @@ def test_an_audit_marks_what_somebody_else_recorded_in_text_page_and_data() -> N
         assert head.endswith(" · foreign") == foreign
         [article] = [each for each in page if each.startswith(f' id="{name}"')]
         assert ('<span class="tag bad">foreign</span>' in article) == foreign
+
+
+def test_very_many_handoffs_of_one_trace_are_set_in_so_far_and_no_further() -> None:
+    handoffs_folder().mkdir(parents=True, mode=0o700)
+    moment = "2026-02-04T10:00:00Z"
+    told_of = to_plain(Handoff("", "a", "b", phase="invocation", trace_id="t", started_at=moment))
+    for number in range(200):
+        body = {"seq": 0, "kind": "x", "at": moment, "by": "", "note": {}, "handoff": told_of, "prev": ""}
+        forged(number, iter([body]))
+
+    _, _, trace = flow("audit").out.partition("trace t: ")
+
+    assert trace.count("(handoff-") == 200
+    assert max(len(each) - len(each.lstrip()) for each in trace.splitlines()) < 50
 
 
 def test_a_longer_chain_that_somebody_else_wrote_stands_for_no_trace_of_ours() -> None:
