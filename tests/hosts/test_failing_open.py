@@ -244,15 +244,35 @@ def test_a_store_that_is_a_link_is_not_looked_at(session: Path) -> None:
 
 
 def test_a_glance_reads_no_more_than_a_session_may_write(session: Path) -> None:
-    assert (glance.LARGEST_COPY, glance.LARGEST_DEFINITION) == (
+    assert (glance.LARGEST_COPY, glance.LARGEST_DEFINITION, glance.MOST_NESTED, glance.MOST_PARTS) == (
         bounds.LARGEST_LINE,
         bounds.LARGEST_DEFINITION,
+        bounds.MOST_NESTED,
+        bounds.MOST_PARTS,
     )
     copy = session / "session.json"
     whole = copy.read_text().rstrip().removesuffix("}")
     copy.write_text(f'{whole}, "more": "{"x" * glance.LARGEST_COPY}"}}')
 
     assert answers() == SILENT
+
+
+def test_copies_and_definitions_of_too_many_lists_are_passed_over(session: Path) -> None:
+    whole = (session / "session.json").read_text()
+    (session / "session.json").write_text(
+        f'{whole.rstrip().removesuffix("}")}, "a": [{"[]," * glance.MOST_NESTED}1]}}'
+    )
+    assert answers() == SILENT
+    (session / "session.json").write_text(whole)
+    assert answers() == SPEAKING
+
+    definition = (session / "definition.json").read_text()
+    (session / "definition.json").write_text(
+        f'{definition.rstrip().removesuffix("}")}, "a": [{"[]," * glance.MOST_PARTS}1]}}'
+    )
+    shelf = glance.Shelf(str(session.parent.parent), None)
+
+    assert [glance.step_of(each) for each in glance.open_sessions(shelf)] == [{}]
 
 
 def forged(session: Path, name: str, more: int = 0) -> None:
