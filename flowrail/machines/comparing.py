@@ -131,10 +131,12 @@ def _only_more(before: StepDef, after: StepDef, names: Mapping[str, str]) -> boo
 def _by_shape(workflow: Definition, steps: set[str], nameless: set[str]) -> dict[str, list[str]]:
     """Return *steps* by their shape, in which *nameless* steps are all the same."""
     found: dict[str, list[str]] = {}
+    names = dict.fromkeys(nameless, "another")
     for step in workflow.steps:
         if step.id in steps:
-            names = dict.fromkeys(nameless, "another") | {step.id: "itself"}
+            names[step.id] = "itself"
             found.setdefault(repr(_named(step, names)), []).append(step.id)
+            names[step.id] = "another"
     return found
 
 

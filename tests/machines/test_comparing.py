@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from support.workflows import loop, step, unchecked, workflow, workflows
 
+from flowrail.machines import comparing
 from flowrail.machines.comparing import StepChange, became, compare, recognised, same_work
 from flowrail.machines.definition import Definition, OptionDef, QuestionDef
 from flowrail.machines.params import Arg
@@ -140,6 +142,22 @@ def test_steps_that_only_go_by_another_name_are_recognised() -> None:
         "look": "search",
         "last": "tell",
     }
+
+
+def test_names_that_do_not_count_are_gone_through_once() -> None:
+    class Looked(set[str]):
+        times = 0
+
+        def __iter__(self) -> Iterator[str]:
+            self.times += 1
+            return super().__iter__()
+
+    definition = unchecked(*(step(f"s{number}", next={"ok": f"s{number + 1}"}) for number in range(50)))
+    nameless = Looked(each.id for each in definition.steps)
+
+    comparing._by_shape(definition, {each.id for each in definition.steps}, nameless)
+
+    assert nameless.times == 1
 
 
 def test_what_could_be_either_of_two_is_not_recognised() -> None:
