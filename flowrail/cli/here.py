@@ -16,6 +16,8 @@ from flowrail.machines.keys import Owner, state_folder
 if TYPE_CHECKING:
     from flowrail.machines.store import Store
 
+LONGEST_ACTOR = 200
+
 
 class Here:
     """What a command may know of the world, looked up once and late."""
@@ -87,11 +89,7 @@ class Here:
 
     @property
     def by(self) -> str:
-        """Who is at work, as far as the environment says."""
+        """Who is at work, as far as the environment says; every record holds it."""
         environ = self.environ
-        return (
-            environ.get("FLOW_ACTOR")
-            or environ.get("USER")
-            or environ.get("LOGNAME")
-            or f"uid {os.geteuid()}"
-        )
+        named = environ.get("FLOW_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
+        return named[:LONGEST_ACTOR] if named else f"uid {os.geteuid()}"

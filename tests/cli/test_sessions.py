@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from support.sandbox import ASKING, flow, put_skill, refused, sessions_folder, told
 
+from flowrail.cli.here import LONGEST_ACTOR
+
 
 @pytest.fixture(autouse=True)
 def skills() -> None:
@@ -248,6 +250,14 @@ def test_who_did_it_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatc
     assert by[3].startswith("uid ")
     assert "\x1b" not in flow("history", told("sessions")["sessions"][0]["session"]).out
     assert session
+
+
+def test_the_name_of_who_did_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOW_ACTOR", "x" * 100_000)
+
+    session = told("start", "small")["session"]
+
+    assert [each["by"] for each in told("history", session)["steps"]] == ["x" * LONGEST_ACTOR]
 
 
 def test_a_folder_below_the_project_has_its_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
