@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.conformance import check
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import config_folder
-from flowrail.discovery.notes import Note
+from flowrail.discovery.notes import Note, few
 from flowrail.discovery.skillfile import read_keys
 
 _COLLISIONS = frozenset({"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
@@ -72,9 +72,9 @@ def hosts(home: str, environ: Mapping[str, str]) -> Iterator[Host]:
         yield Host(name, folder, os.path.isdir(folder))
 
 
-def _conformance(path: str) -> list[Note]:
+def _conformance(path: str) -> Sequence[Note]:
     try:
         front = read_keys(path)
     except OSError:
         return []
-    return check(front, folder=os.path.basename(os.path.dirname(path)), file=path)
+    return few(check(front, folder=os.path.basename(os.path.dirname(path)), file=path))

@@ -19,7 +19,11 @@ from flowrail.discovery.notes import Note
 
 _TRUE = frozenset({"true", "yes", "on", "y"})
 _FALSE = frozenset({"false", "no", "off", "n"})
+_PROSE = frozenset({"description", "handoff_description"})
 _NULL = frozenset({"", "~", "null"})
+
+LONGEST_TEXT, MOST_NAMES, LONGEST_NAME = 4_000, 100, 200
+"""What is kept of a text, of a list of names, and of a name: more is told as odd."""
 
 Path = tuple[str, ...]
 
@@ -175,6 +179,11 @@ class _Reader:
     def _text(self, path: Path, value: object) -> str | None:
         if value is None or isinstance(value, str):
             text = (value or "").strip()
+            if len(text) > LONGEST_TEXT:
+                prose = path[-1] in _PROSE  # a command that was cut would be another one
+                told = f"the first {LONGEST_TEXT} count" if prose else "it is passed over"
+                self._note("INVALID_FIELD", f"has {len(text)} characters: {told}", path)
+                text = text[:LONGEST_TEXT] if prose else ""
             return None if text.lower() in _NULL else text
         self._note("INVALID_FIELD", "is no text", path)
         return None
@@ -193,12 +202,21 @@ class _Reader:
             texts = [each.strip() for each in value if isinstance(each, str)]
             if len(texts) < len(value):
                 self._note("INVALID_FIELD", "holds an entry that is no text", path)
-            return tuple(dict.fromkeys(filter(None, texts)))
+            return self._counting(path, texts)
         text = self._text(path, value)
         if text is None:
             return None
         self._note("NOT_A_LIST", "is a text, not a list", path)
-        return tuple(_parts(text))
+        return self._counting(path, list(_parts(text)))
+
+    def _counting(self, path: Path, texts: list[str]) -> tuple[str, ...]:
+        """Return the names among *texts*, each once, as far as they are few and short enough."""
+        names = dict.fromkeys(filter(None, texts))
+        fitting = [each for each in names if len(each) <= LONGEST_NAME][:MOST_NAMES]
+        if len(fitting) < len(names):
+            told = f"has {len(names)} names; at most {MOST_NAMES} of up to {LONGEST_NAME} characters count"
+            self._note("INVALID_FIELD", told, path)
+        return tuple(fitting)
 
     def _skills(self, path: Path, value: object) -> tuple[str, ...] | None:
         word = value.strip().lower() if isinstance(value, str) else ""

@@ -7,7 +7,7 @@ thing that would mend it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -32,6 +32,23 @@ class Note(NamedTuple):
     def data(self) -> dict[str, object]:
         """Return it as plain data, for JSON."""
         return {**self._asdict(), "hint": self.hint}
+
+
+MOST_OF_A_FILE, _LONGEST_REASON = 30, 400
+"""So many notes of one file, none of them longer, are kept where thousands of files are looked at."""
+
+
+def few(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """Return the first of the *notes* of one file, cut short; the last of many says how many more there were."""
+    told = [
+        each
+        if len(each.reason) <= _LONGEST_REASON
+        else each._replace(reason=f"{each.reason[:_LONGEST_REASON]}…")
+        for each in notes[:MOST_OF_A_FILE]
+    ]
+    if more := len(notes) - len(told):
+        told[-1] = told[-1]._replace(reason=f"{told[-1].reason} (and {more} more oddities in this file)")
+    return tuple(told)
 
 
 #: Every code, with what to do about it. Codes are stable: people's scripts look at them.

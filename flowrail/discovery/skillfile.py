@@ -6,13 +6,15 @@ from flowrail.discovery.declared import SkillFile
 from flowrail.discovery.frontmatter import LIMIT, Frontmatter, is_whole, read_frontmatter
 from flowrail.discovery.head import Stamp, read_head
 from flowrail.discovery.metadata import read_metadata
+from flowrail.discovery.notes import few
 
 
 def read_skill(path: str) -> tuple[SkillFile, Stamp]:
     """Return what the file at *path* declares, and its stamp; raises OSError only."""
     head = read_head(path, LIMIT, is_whole)
     front = read_frontmatter(head.data, path)
-    return SkillFile(read_metadata(front, path), front.problem), head.stamp
+    reading = read_metadata(front, path)
+    return SkillFile(reading._replace(notes=few(reading.notes)), front.problem), head.stamp
 
 
 def read_keys(path: str) -> Frontmatter:

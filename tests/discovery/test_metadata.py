@@ -13,7 +13,13 @@ from flowrail.discovery.declared import Declared, Reading, SkillFile
 from flowrail.discovery.eligibility import judge, merge
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.metadata import declared_fields, declared_meta, read_metadata
+from flowrail.discovery.metadata import (
+    LONGEST_TEXT,
+    MOST_NAMES,
+    declared_fields,
+    declared_meta,
+    read_metadata,
+)
 from flowrail.discovery.scan import Found
 
 V2 = """\
@@ -409,3 +415,16 @@ def test_every_field_that_is_listed_is_one_that_can_be_declared() -> None:
 
     assert set(listed) <= set(Declared._fields)
     assert len(set(listed)) == len(listed)
+
+
+def test_of_a_long_text_and_of_many_names_so_much_counts_and_it_is_told() -> None:
+    long = reading(
+        f"categories: [{', '.join(f'c{n}' for n in range(300))}]\nhandoff: {{}}\n", description="d" * 9_000
+    )
+    names = reading(f"handoff:\n  accepts_from: [a, {'b' * 300}]\n  health_check: {'x' * 5_000}\n")
+
+    assert long.declared.summary == "d" * LONGEST_TEXT
+    assert long.declared.categories == tuple(f"c{n}" for n in range(MOST_NAMES))
+    assert names.declared.accepts_from == ("a",)
+    assert names.declared.health_check is None
+    assert [note.code for each in (long, names) for note in each.notes] == ["INVALID_FIELD"] * 4

@@ -8,6 +8,7 @@ import pytest
 from support.skills import head, put
 
 from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.notes import MOST_OF_A_FILE
 from flowrail.discovery.scan import Limits, Scanned, scan, visit
 
 
@@ -71,6 +72,17 @@ def test_a_skill_file_in_another_case_is_read_with_a_note(tree: Path) -> None:
     assert names(found) == ["lower", "mixed"]
     assert [each.file.reading.notes[0].code for each in found.found] == ["LOWER_CASE_FILE"] * 2
     assert found.found[0].path.endswith("lower/skill.md")
+
+
+def test_of_very_many_oddities_of_one_file_the_first_are_kept_and_how_many_more_there_are(tree: Path) -> None:
+    strange = "".join(f"  {'k' * 900}{number}: x\n" for number in range(25))
+    put(tree, "odd", head("odd", f"handoff:\n{strange}  " + "  ".join(f"u{n}: x\n" for n in range(500))))
+
+    notes = scanned(tree).found[0].file.reading.notes
+
+    assert len(notes) == MOST_OF_A_FILE
+    assert max(len(each.reason) for each in notes) < 500
+    assert notes[-1].reason.endswith(f"(and {525 - MOST_OF_A_FILE} more oddities in this file)")
 
 
 def test_links_are_followed_once_and_a_folder_is_known_by_its_own_name(tree: Path) -> None:
