@@ -17,7 +17,7 @@ from typing import Any
 from flowrail import _files
 from flowrail.errors import DocumentError
 from flowrail.handoff import adapters, integrity
-from flowrail.handoff.payload import put
+from flowrail.handoff.payload import check_count, put
 from flowrail.handoff.record import Handoff
 from flowrail.machines.session import Session
 from flowrail.machines.taken import now_at
@@ -62,8 +62,17 @@ _TEN = 10
 
 
 def build(session: Session, handoff: Handoff, *, now: str, folder: str, project: str) -> dict[str, Any]:
-    """Return the payload of *handoff* in its version, sealed; its shape is judged elsewhere."""
+    """Return the payload of *handoff* in its version, sealed; its shape is judged elsewhere.
+
+    Facts of more values than are read of a payload are refused before it is made.
+    """
     facts = _known({**session.params, **session.state, **handoff.facts}, session.received)
+    others = {name: value for name, value in facts.items() if name not in _TAKEN}
+    for travels in (
+        others if handoff.schema == "3.0" else {},
+        *(facts[name] for name in facts.keys() & _TAKEN),
+    ):
+        check_count(travels, f"the payload for {handoff.target}")
     made = _two(facts, session, handoff, now=now, folder=folder)
     if handoff.schema != "3.0":
         when = integrity.moment(now)

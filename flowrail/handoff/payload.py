@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from flowrail import _files, _yaml
-from flowrail._json import read_strictly
+from flowrail._json import nested, read_strictly
 from flowrail.errors import DocumentError
 from flowrail.handoff.problems import INVALID, MISSING, Problem
 from flowrail.machines.bounds import LARGEST_PAYLOAD
@@ -142,9 +142,17 @@ def _json(text: str, source: str) -> _yaml.Document | None:
         raise DocumentError(what, hint="write one plain JSON object", place=source) from None
     if _deeper(value, _DEEPEST):
         raise DocumentError("is nested too deeply", hint=f"at most {_DEEPEST} levels are read", place=source)
-    if any(number >= _MOST_VALUES for number, _ in enumerate(_values(value))):
-        raise DocumentError(f"more than {_MOST_VALUES} values", hint="split the document", place=source)
+    check_count(value, source)
     return _yaml.Document(value, {}, source)
+
+
+def check_count(value: object, source: str) -> None:
+    """Refuse what holds more values than are read of a payload; a text that begins as a list is counted as one."""
+    many = any(number >= _MOST_VALUES for number, _ in enumerate(_values(value)))
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        many = nested(value.encode(errors="surrogatepass"), _MOST_VALUES, b",") > _MOST_VALUES
+    if many:
+        raise DocumentError(f"more than {_MOST_VALUES} values", hint="split the document", place=source)
 
 
 def _values(value: object) -> Iterator[object]:
@@ -155,7 +163,7 @@ def _values(value: object) -> Iterator[object]:
         if isinstance(each, Mapping):
             yield from each
             waiting += each.values()
-        elif isinstance(each, list):
+        elif isinstance(each, list | tuple):
             waiting += each
 
 

@@ -48,7 +48,12 @@ def _select(desk: Desk, change: Change, held: SessionChange) -> None:
 def _examine(desk: Desk, change: Change, held: SessionChange) -> None:
     handoff = change.kept.handoff
     phase = lifecycle.after(handoff.phase, "examine", lambda _: True)
-    commit(desk, change, drafted(desk, handoff._replace(phase=phase), held.kept.session))
+    try:
+        ready = drafted(desk, handoff._replace(phase=phase), held.kept.session)
+    except InvalidPayloadError as error:
+        _fail(desk, change, handoff, error)
+        raise
+    commit(desk, change, ready)
 
 
 def _validate(desk: Desk, change: Change, held: SessionChange) -> None:
@@ -128,7 +133,10 @@ def drafted(desk: Desk, handoff: Handoff, session: Session) -> Handoff:
     """Return *handoff* with its payload made from the session as it is now."""
     folder = desk.store.folder(handoff.session)
     now = desk.now()
-    draft = build(session, handoff, now=now, folder=folder, project=desk.project)
+    try:
+        draft = build(session, handoff, now=now, folder=folder, project=desk.project)
+    except DocumentError as error:
+        raise InvalidPayloadError(error.message, hint=error.hint, recoverable=True) from None
     categories = [each.categories for each in desk.discover().candidates if each.skill == handoff.target]
     if categories and categories[0]:
         draft = integrity.sealed(handoff.schema, put(draft, "target.category", categories[0][0]))

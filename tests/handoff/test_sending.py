@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.counting import calls_of
 from support.handing import handoffs_folder, ours, payload_of, phases, receive, send, session, target
 from support.killing import killed_at_every_call
 from support.sandbox import (
@@ -535,6 +537,43 @@ def test_what_cannot_be_written_as_a_payload_is_refused(version: str) -> None:
 
     assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
     assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"numbers": [0] * 30_000},
+        {"uncertainties": [0] * 30_000},
+        {"convergent_insights": f"[{'[],' * 30_000}1]"},
+    ],
+)
+def test_facts_of_too_many_values_are_refused_before_a_payload_is_made(facts: dict[str, object]) -> None:
+    target("digger")
+    here = session()
+    Path("facts.json").write_text(json.dumps(facts))
+    words = ("handoff", "send", "digger", "--session", here, "--facts", "facts.json")
+
+    made = calls_of(lambda: flow(*words), "_normal")
+    handoff = told("handoff", "status")["handoffs"][0]["handoff"]
+    status, error = refused("handoff", "retry", handoff)
+    sent = told("handoff", "retry", handoff, *(word for name in facts for word in ("-s", f"{name}=few")))
+
+    assert made < 40_000  # the digest of what was asked for
+    assert phases(handoff)[:3] == ["discovery", "selection", "failed"]
+    assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
+    assert error["message"] == "the payload for digger: more than 20000 values"
+    assert sent["phase"] == "invocation"
+
+
+def test_facts_that_do_not_travel_may_be_as_many_as_they_are() -> None:
+    target("digger", schema_version='"2.0"')
+    Path("facts.json").write_text(json.dumps({"numbers": [0] * 30_000}))
+
+    sent = send(
+        "digger", session(), "--facts", "facts.json", "-s", "synthesis_summary=We dig", "-s", "prompt=Dig"
+    )
+
+    assert sent["phase"] == "invocation"
 
 
 def test_a_handoff_can_be_called_off() -> None:
