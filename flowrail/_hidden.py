@@ -1,5 +1,9 @@
 """The characters that hide, reorder or end lines: none of them is ever shown or written as it stands."""
 
+from __future__ import annotations
+
+import re
+
 HIDDEN = (
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # control characters but tab, line feed, carriage return
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, fillers
@@ -9,3 +13,17 @@ HIDDEN = (
     "\U000e0000-\U000e0fff]"  # tags and variation selectors
 )
 """A character class for regular expressions."""
+
+_HIDDEN = re.compile(HIDDEN)
+
+
+def is_shown(text: str) -> bool:
+    """Return whether *text* is one line of which every character shows itself."""
+    return text.isprintable() and (text.isascii() or not _HIDDEN.search(text))
+
+
+def blanked(text: str, *, keep: str = "") -> str:
+    """Return *text* with a blank for each character that does not show itself and is none of those to *keep*."""
+    if is_shown(text):
+        return text
+    return "".join(char if char.isprintable() or char in keep else " " for char in _HIDDEN.sub(" ", text))

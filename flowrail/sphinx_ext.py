@@ -26,6 +26,7 @@ from flowrail.diagrams import mermaid, svg
 from flowrail.diagrams.document import STEPS, Drawn, parts
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.table import OUTCOMES, PARAMS, outcome_rows, param_rows
+from flowrail.diagrams.words import line
 from flowrail.discovery.locations import Root, Scope, skill_roots
 from flowrail.errors import FlowError
 from flowrail.machines import folder
@@ -36,6 +37,8 @@ from flowrail.skills.shelf import items
 
 WIDEST = 40
 """How wide a column gets, in letters, where a format counts them."""
+LONGEST_CELL = 1_000
+"""How much of one foreign text a table shows; the rest is an ellipsis."""
 
 
 class _Directive(SphinxDirective):
@@ -160,7 +163,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
 
 
 def _row(cells: Sequence[str]) -> nodes.row:
-    return nodes.row("", *(nodes.entry("", nodes.paragraph(each, each)) for each in cells))
+    shown = (line(each, LONGEST_CELL) for each in cells)
+    return nodes.row("", *(nodes.entry("", nodes.paragraph(each, each)) for each in shown))
 
 
 DIRECTIVES = {

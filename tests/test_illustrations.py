@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from support.sandbox import ASKING, SMALL, flow, put_skill
 
 from flowrail import _yaml
+from flowrail._hidden import HIDDEN
 from flowrail.diagrams.marked import NoMarkersError, blocks, put
 from flowrail.illustrations import NAMES, NoWorkflowError, UnknownBlockError, page, pages_below
 
@@ -290,3 +292,55 @@ def test_the_hook_for_others_runs_as_it_is_written() -> None:
     assert flow(*words[1:]).status == 0
     assert "| 1 | First |" in Path("README.md").read_text()
     assert flow(*words[1:], "--check").status == 0
+
+
+HIDING = """\
+name: hiding
+description: "De\\U000E0100\\u3164\\u202Escribed"
+params: {topic: {type: string, default: "x", choices: ["x", "a\\u3164b"], description: "\\u034F\\u202Eof"}}
+steps:
+  - {id: one, title: "One", actions: ["\\U000E0101\\uFE00 x"], next: {ok: two}}
+  - id: two
+    title: "T\\uFE00\\u115F"
+    phase: "P\\U000E0100"
+    when: "topic != 'a\\u202Eb\\U000E0100'"
+    actions: [x]
+    next: {ok: null}
+"""
+
+
+def test_what_hides_in_a_text_is_written_to_no_page_and_to_no_picture() -> None:
+    put_skill("hiding", HIDING)
+    Path("page.md").write_text(
+        "\n".join(marked(name, "hiding" if name != "skills" else "") for name in NAMES)
+    )
+
+    assert flow("diagram", "--inject", "page.md").status == 0
+    for form in ("mermaid", "dot", "svg", "md", "rst", "html", "json"):
+        assert flow("diagram", "hiding", "--format", form, "-o", f"picture.{form}").status == 0
+
+    for file in (Path("page.md"), Path("hiding.svg"), *Path().glob("picture.*")):
+        assert not re.findall(HIDDEN, file.read_text()), file
+    assert "when topic != 'a b '" in Path("page.md").read_text()
+    assert flow("diagram", "--inject", "page.md", "--check").status == 0
+
+
+SURROGATES = """\
+from flowrail import Outcome, StepDef, Workflow
+
+WORKFLOW = Workflow(
+    "odd",
+    StepDef("one", "One", ["x"], next={Outcome.OK: "two"}),
+    StepDef("two", "T\\ud800", ["x"], when="topic != 'a\\ud800b'", next={Outcome.OK: None}),
+    params={"topic": {"type": "string", "default": "x"}},
+)
+"""
+
+
+def test_a_surrogate_in_python_that_is_read_as_text_is_written_to_no_page() -> None:
+    put_skill("odd", SURROGATES, file="workflow.py")
+    Path("page.md").write_text(marked("steps", "odd"))
+
+    assert flow("diagram", "--inject", "page.md").status == 0
+
+    assert "when topic != 'a b'" in Path("page.md").read_text()

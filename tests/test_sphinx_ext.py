@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from flowrail._hidden import HIDDEN
 
 sphinx_application = pytest.importorskip(
     "sphinx.application", reason="no Sphinx here: pip install 'flowrail[docs]'"
@@ -128,3 +131,15 @@ def test_a_skill_that_is_not_there_is_told_with_its_line(build: Build) -> None:
     assert "index.rst:4" in told
     assert "there is no skill `relase`" in told
     assert "did you mean `release`?" in told
+
+
+def test_what_hides_in_a_text_stands_in_no_table(build: Build, tmp_path: Path) -> None:
+    hiding = "A\\u202E\\x07\\U000E0100\\u3164Z"
+    skill = SKILL.replace("required: true", f'description: "{hiding}"').replace("Second", f'"{hiding}"')
+    (tmp_path / "skills" / "release" / "workflow.yaml").write_text(skill)
+
+    html, told = build()
+
+    assert not told
+    assert "A Z" in html
+    assert not re.search(HIDDEN, html)

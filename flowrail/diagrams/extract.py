@@ -46,9 +46,10 @@ def picture(workflow: Definition) -> Picture:
         if step.id in seen:
             continue
         seen.add(step.id)
-        nodes.append(_node(step, number, bound_shown=step.id in limited))
+        drawn = _node(step, number, bound_shown=step.id in limited)
+        nodes.append(drawn)
         nodes += (
-            Node(end_id(step.id, kind), kind, str(kind), phase=step.phase)
+            Node(end_id(step.id, kind), kind, str(kind), phase=drawn.phase)
             for kind in (Kind.COMPLETED, Kind.FAILED)
             if kind in ends.get(step.id, ())
         )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from flowrail._hidden import blanked, is_shown
 from flowrail.diagrams.words import times
 from flowrail.machines.definition import Definition, Outcome, StepDef
 
@@ -101,7 +102,7 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def cell(text: str) -> str:
     """Return *text* as the content of a cell that shows just those characters, on one line."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    line = " ".join(blanked(text).split())
     shown = line if len(line) <= LONGEST_CELL else f"{line[: LONGEST_CELL - 1]}…"
     return shown.translate(_ESCAPED)
 
@@ -118,7 +119,7 @@ def _named(step: StepDef) -> str:
 
 def _condition(text: str) -> str:
     """Return a condition as code; as text, with everything escaped, where it could end that or a marked block."""
-    plain = len(text.splitlines()) == 1 and "`" not in text and "<!--" not in text
+    plain = bool(text) and is_shown(text.replace("\t", " ")) and "`" not in text and "<!--" not in text
     return f"`{text}`".replace("|", "\\|") if plain else cell(text)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from flowrail._hidden import blanked
+
 LONGEST = 300
 """How much of one foreign text a picture shows; the rest is an ellipsis."""
 
@@ -14,23 +16,20 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 def line(text: str, most: int = LONGEST) -> str:
     """Return *text* as one line of characters that show themselves, cut to *most*."""
     text, looked_at = " ".join(text.split()), 2 * most
-    shown = _printable(text[:looked_at])
+    shown = _shown(text[:looked_at])
     while len(shown) <= most and looked_at < len(text):  # most of it need not be looked at
         looked_at *= 2
-        shown = _printable(text[:looked_at])
+        shown = _shown(text[:looked_at])
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
-def _printable(text: str) -> str:
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+def _shown(text: str) -> str:
+    return " ".join(blanked(text).split())
 
 
 def lines(text: str) -> str:
     """Return *text* with its line breaks, every other character that does not show itself blanked."""
-    return "\n".join(
-        "".join(char if char.isprintable() or char == "\t" else " " for char in each).rstrip()
-        for each in text.replace("\r\n", "\n").split("\n")
-    )
+    return "\n".join(blanked(each, keep="\t").rstrip() for each in text.replace("\r\n", "\n").split("\n"))
 
 
 def times(count: int) -> str:
