@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from flowrail._hidden import HIDDEN
 from flowrail.formatters.data import plain
 from flowrail.rehearsal.recording import Script, Turn
 
 LONGEST = 100
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_HIDDEN = re.compile(HIDDEN)
 
 
 def source(script: Script) -> str:
     """Return the test that *script* is."""
     name = f"test_{script.session.replace('-', '_')}"
+    day = _DAY.match(script.started_at)
     lines = [
-        f'"""Session `{script.session}` of {script.started_at[:10] or "some day"}, written down by `flow record`.',
+        f'"""Session `{script.session}` of {day[0] if day else "some day"}, written down by `flow record`.',
         "",
         "It steps the workflow in memory and holds where each report led: run it with pytest, or by itself.",
         '"""',
@@ -25,8 +30,8 @@ def source(script: Script) -> str:
         "",
         "",
         f"def {name}():",
-        *_call("run = Run", [f"load({script.skill!r})"], script.params),
-        f"    assert run.step == {script.entry!r}",
+        *_call("run = Run", [f"load({_literal(script.skill)})"], script.params),
+        f"    assert run.step == {_literal(script.entry)}",
     ]
     for turn in script.turns:
         lines += ["", *_turn(turn)]
@@ -36,35 +41,42 @@ def source(script: Script) -> str:
 
 def _turn(turn: Turn) -> Iterator[str]:
     for severity, text in turn.findings:
-        yield from _call("run.finding", [repr(severity), repr(text)])
+        yield from _call("run.finding", [_literal(severity), _literal(text)])
     for finding in turn.resolved:
-        yield from _call("run.resolve", [repr(finding)])
+        yield from _call("run.resolve", [_literal(finding)])
     if turn.agents:
-        yield from _call("run.agents", [repr(word) for word in turn.agents])
+        yield from _call("run.agents", [_literal(word) for word in turn.agents])
     if turn.answers:
         given = {name: words[0] if len(words) == 1 else list(words) for name, words in turn.answers}
         yield from _call("run.answer", [], given)
-    yield from _call("run.report", [repr(turn.report)], turn.facts)
+    yield from _call("run.report", [_literal(turn.report)], turn.facts)
     if not turn.moved:
-        yield f"    assert (run.step, run.status) == ({turn.to!r}, {turn.status!r})  # its limit asks the user"
+        there = _literal((turn.to, turn.status))
+        yield f"    assert (run.step, run.status) == {there}  # its limit asks the user"
     elif turn.to is None:
-        yield f"    assert run.status == {turn.status!r}"
+        yield f"    assert run.status == {_literal(turn.status)}"
     else:
-        yield f"    assert run.step == {turn.to!r}"
+        yield f"    assert run.step == {_literal(turn.to)}"
 
 
 def _call(what: str, given: Sequence[str], named: Mapping[str, Any] | None = None) -> list[str]:
     """Return a call on one line, or one argument a line; names that Python does not take come as a mapping."""
     values = plain(named or {})
     parts = list(given)
-    parts += [f"{name}={value!r}" for name, value in values.items() if _is_name(name)]
+    parts += [f"{name}={_literal(value)}" for name, value in values.items() if _is_name(name)]
     others = {name: value for name, value in values.items() if not _is_name(name)}
-    parts += [f"**{others!r}"] if others else []
+    parts += [f"**{_literal(others)}"] if others else []
     line = f"    {what}({', '.join(parts)})"
     if len(line) <= LONGEST:
         return [line]
     return [f"    {what}(", *(f"        {part}," for part in parts), "    )"]
 
 
+def _literal(value: Any) -> str:
+    """Return *value* as Python reads it, what hides in its texts as escapes."""
+    return _HIDDEN.sub(lambda found: f"\\U{ord(found[0]):08x}", repr(value))
+
+
 def _is_name(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name) and name != "self"
+    is_word = name.isascii() and name.isidentifier()  # Python takes some letters for others
+    return is_word and not keyword.iskeyword(name) and name not in {"self", "__debug__"}

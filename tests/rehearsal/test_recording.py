@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,12 +12,13 @@ from typing import Any
 import pytest
 from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, sessions_folder, told
 
+from flowrail._hidden import HIDDEN
 from flowrail.machines.keys import Owner
 from flowrail.machines.store import Store
 from flowrail.machines.walks import plan
 from flowrail.rehearsal.as_test import source
 from flowrail.rehearsal.playing import Player
-from flowrail.rehearsal.recording import script
+from flowrail.rehearsal.recording import Script, Turn, script
 from flowrail.rehearsal.replaying import replay
 from flowrail.rehearsal.stage import Inside
 from flowrail.skills.opening import open_skill
@@ -130,6 +133,33 @@ def test_everything_that_was_done_stands_in_it(tmp_path: Path) -> None:
     ):
         assert line in text, line
     assert replays(session)[0]["status"] == "same"
+
+
+@pytest.mark.parametrize("said", ["葛\U000e0100城 \u3164\\\u115f", "a\u200bb\u202e\"'\n"])
+def test_what_hides_in_a_fact_is_the_same_in_the_test(said: str) -> None:
+    put_skill("asking", ASKING)
+    session = walk("asking", ("done", "-s", "sure=high", "-s", 'where=["src"]', "-s", f"note={said}"))
+
+    made = flow("record", session).out
+
+    assert not re.search(HIDDEN, made)
+    assert said in [each.value for each in ast.walk(ast.parse(made)) if isinstance(each, ast.Constant)]
+
+
+@pytest.mark.parametrize("began", ['""";X()\n#z', '"""%x+"""', "\\\n", "2026\u202e-01", ""])
+def test_nothing_that_somebody_else_recorded_leaves_its_text_in_the_test(began: str) -> None:
+    given = {"fi": 1, "\ufb01": 2, "__debug__": 3, "x\n): pass": '"""', "class": None}
+    turn = Turn(1, 'a"\n', "ok'", given, to="b\\", findings=(("MUST\n", "'"),), answers=(("q)", ('"',)),))
+
+    made = source(Script("odd-aaaaaa", "odd'", given, 'x"', (turn,), began))
+
+    module = ast.parse(made)
+    assert [type(each).__name__ for each in module.body] == ["Expr", "ImportFrom", "FunctionDef", "If"]
+    assert "of some day, written down" in made
+    calls = [each for each in ast.walk(module) if isinstance(each, ast.Call)]
+    assert {ast.unparse(each.func) for each in calls} == {
+        *("Run", "load", "run.finding", "run.answer", "run.report", "test_odd_aaaaaa", "print")
+    }
 
 
 def test_the_test_fails_where_the_workflow_goes_elsewhere(tmp_path: Path) -> None:
