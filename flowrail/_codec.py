@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, get_origin
 
-from cattrs import Converter, transform_error
+from cattrs import Converter, IterableValidationError, IterableValidationNote, transform_error
 from cattrs.cols import (
     is_namedtuple,
     namedtuple_dict_structure_factory,
@@ -21,6 +21,9 @@ from cattrs.gen import override
 T = TypeVar("T")
 
 PLAIN = (str, int, float, bool, type(None))
+MOST_NAMED = 10
+"""So many items of one list, and keys of one mapping, are named: a stranger's record may have a million that are wrong."""
+_LONGEST_KEY = 80
 
 
 class RecordError(ValueError):
@@ -58,7 +61,9 @@ def _in_words(error: BaseException, kind: type[Any] | None) -> str:
         return f"{error.args[0]} is missing"
     extra = getattr(error, "extra_fields", None)
     if extra:
-        return f"unknown {', '.join(sorted(map(str, extra)))}"
+        names = [name[:_LONGEST_KEY] for name in sorted(map(str, extra))[:MOST_NAMED]]
+        more = f" and {len(extra) - MOST_NAMED} more" if len(extra) > MOST_NAMED else ""
+        return f"unknown {', '.join(names)}{more}"
     if isinstance(error, TypeError):
         return str(error)
     return f"is no {getattr(kind, '__name__', kind)}"
@@ -70,9 +75,11 @@ def _converter(*, detailed: bool) -> Converter:
     for kind in (str, int, float, bool):
         converter.register_structure_hook(kind, _exactly(kind))
     converter.register_structure_hook_factory(_is_mapping, _mapping_of)
-    converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
-    if not detailed:  # which names the place of each
+    if detailed:
+        converter.register_structure_hook_factory(_is_list, _list_of)
+    else:
         converter.register_structure_hook_func(lambda kind: kind == tuple[Mapping[str, Any], ...], _mappings)
+    converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
     converter.register_structure_hook(Any, lambda value, _: value)
     converter.register_structure_hook_factory(is_namedtuple, _structure_tuple)
     converter.register_unstructure_hook_factory(is_namedtuple, _unstructure_tuple)
@@ -116,6 +123,35 @@ def _mapping_of(kind: Any) -> Callable[[Any, Any], Any]:
     return _mapping_of_plain(of) if of in PLAIN else _mapping
 
 
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) is tuple and kind.__args__[1:] == (...,)
+
+
+def _list_of(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    """Take a list item by item, and name the first that do not fit."""
+    of = kind.__args__[0]
+    structure = converter.get_structure_hook(of)
+
+    def from_list(value: Any, _: Any) -> Any:
+        if not isinstance(value, (list, tuple)):
+            raise TypeError(f"is {_named(value)}, not a list")
+        wrong: list[Exception] = []
+        found: list[Any] = []
+        for index, item in enumerate(value):
+            try:
+                found.append(structure(item, of))
+            except Exception as error:  # noqa: BLE001 - whatever it was, its place is named
+                error.__notes__ = [IterableValidationNote("in a list", index, of)]
+                wrong.append(error)
+                if len(wrong) == MOST_NAMED:
+                    break
+        if wrong:
+            raise IterableValidationError("in a list", wrong, kind)
+        return tuple(found)
+
+    return from_list
+
+
 def _mapping(value: Any, _: Any) -> Any:
     if not isinstance(value, dict):
         raise TypeError(f"is {_named(value)}, not a mapping")
@@ -126,7 +162,7 @@ def _mapping_of_plain(of: type[Any]) -> Callable[[Any, Any], Any]:
     def structure(value: Any, kind: Any) -> Any:
         for key, item in _mapping(value, kind).items():
             if type(item) is not of:
-                raise TypeError(f"has {_named(item)} at {key!r}, not {of.__name__}")
+                raise TypeError(f"has {_named(item)} at {key[:_LONGEST_KEY]!r}, not {of.__name__}")
         return value
 
     return structure

@@ -97,6 +97,9 @@ def drop(name: str) -> Callable[[dict[str, Any]], None]:
         (put("step", 3), "is int, not str @ $.step"),
         (put("dispatches", 3), "$.dispatches"),
         (put("dispatches", ["x"]), "is str, not a mapping @ $.dispatches[0]"),
+        (put("dispatches", "x" * 100), "is str, not a list @ $.dispatches"),
+        (put("findings", {"x": 1}), "is dict, not a list @ $.findings"),
+        (put("last.said", None), "is null, not a list @ $.last.said"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_path(change: Callable[[Any], Any], expected: str) -> None:
@@ -121,6 +124,21 @@ def test_every_place_that_does_not_fit_is_named() -> None:
 
     assert [each.partition("@ ")[2] for each in caught.value.problems] == ["$.revision", "$.last.at", "$"]
     assert str(caught.value).startswith("no session: ")
+
+
+def test_of_very_many_places_the_first_are_named() -> None:
+    data = plain()
+    put("dispatches", [{}, *[1] * 50_000])(data)
+    put("last", {f"{number:05}" + "x" * 200: 1 for number in range(50_000)})(data)
+    put("visits", {"x" * 50_000: "1"})(data)
+
+    with pytest.raises(RecordError) as caught:
+        from_plain(data, Session)
+
+    places = [each.partition("@ ")[2] for each in caught.value.problems]
+    assert [each for each in places if "dispatches" in each] == [f"$.dispatches[{n}]" for n in range(1, 11)]
+    assert "and 49990 more @ $.last" in str(caught.value)
+    assert len(str(caught.value)) < 3_000
 
 
 @pytest.mark.parametrize("data", [None, [], "text", 3, {}])
