@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.constructor import RoundTripConstructor
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from flowrail._yaml import Document, Path
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.registry import LIMIT
 from flowrail.errors import DocumentError
@@ -96,10 +101,10 @@ def _quoted(text: str) -> DoubleQuotedScalarString:
     return quoted
 
 
-def miscounted(data: CommentedMap) -> bool:
-    """Whether it says another number of workflows than there are."""
-    said = (data.get("meta") or {}).get("total_workflows")
-    return said is not None and said != len(data["workflows"])
+def miscounted(value: Any) -> bool:
+    """Whether the *value* of a registry says another number of workflows than there are."""
+    said = value.get("meta", {}).get("total_workflows")
+    return said is not None and said != len(value["workflows"])
 
 
 def put_date(data: CommentedMap, now: datetime) -> None:
@@ -112,38 +117,124 @@ def put_date(data: CommentedMap, now: datetime) -> None:
 
 # --- reading and writing as it was written --------------------------------------------------------
 
+
+class _AsWritten(str):
+    """A number or a date as it stands there: what ruamel.yaml makes of some is written otherwise, or none at all."""
+
+    __slots__ = ("tag",)
+    tag: str
+
+
+class _Constructor(RoundTripConstructor):
+    """Leaves alone what is no text, and what `_yaml` may read otherwise."""
+
+    def as_written(self, node: ScalarNode) -> _AsWritten:
+        """Return the text of *node*, and which kind of value it looks like."""
+        text = _AsWritten(node.value)
+        text.tag = str(node.tag)
+        return text
+
+
+class _Representer(RoundTripRepresenter):
+    """Writes it as it stood."""
+
+    def as_written(self, text: _AsWritten) -> ScalarNode:
+        """Return *text* as a node that needs no quotes."""
+        node: ScalarNode = self.represent_scalar(text.tag, str(text))
+        return node
+
+
+for _kind in ("int", "float", "timestamp"):
+    _Constructor.add_constructor(f"tag:yaml.org,2002:{_kind}", _Constructor.as_written)
+_Representer.add_representer(_AsWritten, _Representer.as_written)
+
 _ENTRY = re.compile(r"^workflows:.*\n(?:[ \t]*(?:#.*)?\n)*( *)-( +)", re.MULTILINE)
+_BEGUN = re.compile(r"(?:[ \t]*+(?:#.*+)?\n)*+---[ \t]*+(?:#.*+)?\n")
+_ENDED = re.compile(r"^\.\.\.(?=\s|\Z)", re.MULTILINE)
 _INSIDE = re.compile(r"^\w+:[ \t]*(?:#.*)?\n( +)\w", re.MULTILINE)
 
 
 def written_like(text: str) -> YAML:
     """Return a reader and writer that indents as *text* does."""
     yaml = YAML(typ="rt")
+    yaml.Constructor, yaml.Representer = _Constructor, _Representer
     yaml.preserve_quotes = True
     yaml.width = LIMIT
     entry, inside = _ENTRY.search(text), _INSIDE.search(text)
     dash, gap = (len(entry[1]), len(entry[2])) if entry else (2, 1)
     yaml.indent(mapping=len(inside[1]) if inside else 2, sequence=dash + 1 + gap, offset=dash)
-    yaml.explicit_start = text.startswith("---")
     return yaml
 
 
 def load(yaml: YAML, text: str, path: str) -> CommentedMap:
     """Return *text* with all that a person put into it."""
     try:
-        data: CommentedMap = yaml.load(text.replace("\r\n", "\n"))
-    except YAMLError as error:
-        raise DocumentError(
-            f"ruamel.yaml cannot read it ({type(error).__name__})",
-            hint="write it more plainly: `flow registry check` may tell where",
-            place=path,
-        ) from error
+        data: CommentedMap = yaml.load(_framed(text)[1])
+    except Exception as error:  # errors of its own, and of what it is written with
+        raise _not_plain(f"ruamel.yaml cannot read it ({type(error).__name__})", path) from error
     return data
 
 
-def dump(yaml: YAML, data: CommentedMap, like: str) -> str:
-    """Return *data* as text, with the line ends that *like* has."""
+def dump(yaml: YAML, data: CommentedMap, like: str, path: str) -> str:
+    """Return *data* as text, with the line ends that *like* has, and between the marks of a document that it has."""
     stream = io.StringIO()
-    yaml.dump(data, stream)
-    text = stream.getvalue()
+    above, _, below = _framed(like)
+    try:
+        yaml.dump(data, stream)
+    except Exception as error:
+        raise _not_plain(f"ruamel.yaml cannot write it ({type(error).__name__})", path) from error
+    text = f"{above}{stream.getvalue()}{below}"
     return text.replace("\n", "\r\n") if "\r\n" in like else text
+
+
+def _framed(text: str) -> tuple[str, str, str]:
+    """Return what stands above the document, up to its mark; the document; and what stands below, from its mark on.
+
+    With comments there ruamel.yaml would leave them out.
+    """
+    text = text.replace("\r\n", "\n")
+    above, below = _BEGUN.match(text), _ENDED.search(text)
+    begin, end = above.end() if above else 0, below.start() if below else len(text)
+    return text[:begin], text[begin:end], text[end:]
+
+
+def refuse_loss(before: Document, after: object) -> None:
+    """Raise `DocumentError` where the value *after* lacks, or says otherwise, what a person wrote *before*."""
+    path = _lost(before.value, after, _WRITTEN)
+    if path is not None:
+        raise _not_plain(f"ruamel.yaml would change `{'.'.join(map(str, path))[:80]}`", before.place(path))
+
+
+_ENTRY_WRITTEN = {
+    **dict.fromkeys(_TOP),
+    "handoff": dict.fromkeys(_HANDOFF),
+    "meta": dict.fromkeys(key for _, key in _META),
+}
+_WRITTEN: Mapping[str, Any] = {
+    "updated_at": None,
+    "meta": dict.fromkeys(("last_scan", "total_workflows")),
+    "workflows": _ENTRY_WRITTEN,
+}
+"""What a sync writes, None standing for all of a value; what has no key here is a person's own."""
+_OWN: Mapping[str, Any] = {}
+
+
+def _lost(before: object, after: object, written: Mapping[str, Any]) -> Path | None:
+    """Return the path of something in *before* that is not so in *after*, what is *written* aside."""
+    inside: Iterable[tuple[str | int, object, object, Mapping[str, Any] | None]]
+    if written and isinstance(before, list) and isinstance(after, list):
+        pairs = zip_longest(before, after[: len(before)])
+        inside = ((index, *each, written) for index, each in enumerate(pairs))
+    elif written and isinstance(before, dict) and isinstance(after, dict):
+        inside = ((key, value, after.get(key), written.get(key, _OWN)) for key, value in before.items())
+    else:
+        return None if before == after else ()
+    for step, was, is_now, below in inside:
+        path = _lost(was, is_now, below) if below is not None else None
+        if path is not None:
+            return (step, *path)
+    return None
+
+
+def _not_plain(fact: str, path: str) -> DocumentError:
+    return DocumentError(fact, hint="write it more plainly: `flow registry check` may tell where", place=path)

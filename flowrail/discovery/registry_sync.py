@@ -9,7 +9,7 @@ alone can do this, so it is imported for this one command.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, MutableSequence
+from collections.abc import Mapping, MutableSequence
 from datetime import datetime
 from difflib import unified_diff
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from flowrail.discovery.registry_edit import (
     load,
     miscounted,
     put_date,
+    refuse_loss,
     update,
     written_like,
 )
@@ -84,20 +85,19 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime) -> Sync:
     """
     before = _read(path)
     text = _EMPTY if before is None else _files.decode(before, source=path)
-    if before is not None:
-        _refuse_mistakes(path, text, local_skills(discovery))
+    known = _yaml.load(text, source=path) if before is None else _right(path, text, discovery)
     yaml = written_like(text)
     data = load(yaml, text, path)
     work = _Work(data["workflows"], path, home)
     for candidate in _own(discovery):
         work.take(candidate)
     left_out = tuple(work.left_out)
-    recounted = miscounted(data)
+    recounted = miscounted(known.value)
     if not (work.added or work.updated or recounted):
         return Sync(path, before, before, stale=_stale(discovery), left_out=left_out)
     put_date(data, now)
-    after = dump(yaml, data, text)
-    _refuse_mistakes(path, after, local_skills(discovery))
+    after = dump(yaml, data, text, path)
+    refuse_loss(known, _right(path, after, discovery).value)
     return Sync(
         path,
         before,
@@ -133,8 +133,10 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _refuse_mistakes(path: str, text: str, local: Collection[str]) -> None:
-    found = mistakes(_yaml.load(text, source=path), local)
+def _right(path: str, text: str, discovery: Discovery) -> _yaml.Document:
+    """Return what *text* says; refused where there are mistakes in it."""
+    document = _yaml.load(text, source=path)
+    found = mistakes(document, local_skills(discovery))
     if found:
         more = f", and {len(found) - 1} more" if len(found) > 1 else ""
         raise RegistryInvalidError(
@@ -143,6 +145,7 @@ def _refuse_mistakes(path: str, text: str, local: Collection[str]) -> None:
             place=found[0].place,
             notes=[note.data() for note in found],
         )
+    return document
 
 
 def _own(discovery: Discovery) -> list[Candidate]:

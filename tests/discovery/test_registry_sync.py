@@ -229,6 +229,67 @@ def test_a_document_mark_stays(home: Path) -> None:
     assert synced(home).startswith('---\nversion: "1.0"\n')
 
 
+def test_what_stands_above_and_below_the_marks_of_a_document_stays(home: Path) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    file_of(home).write_text(f"# mine\n\n---  # begins\n{REGISTRY}# the last\n...\n# below\n")
+
+    text = synced(home)
+
+    assert text.startswith('# mine\n\n---  # begins\nversion: "1.0"\n')
+    assert text.endswith("# the last\n...\n# below\n")
+    assert '"new"' in text
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["2024-99-99", "2024-1-1 10:00:00", "2001-12-14t21:59:43.10-05:00", "2024-01-01T00:00:00+25", "1__0", "._1",
+     "+12", "-.5e-3", "1e-400", "0o17", "1.50"],
+)  # fmt: skip
+def test_numbers_and_dates_stay_as_a_person_wrote_them(home: Path, value: str) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    entry = "    description: x\n    handoff: {accepts_from: ['*']}\n    categories: [a]\n    remote: true\n"
+    file_of(home).write_text(
+        f"version: '1.0'\nmine: {value}\nworkflows:\n  - name: a\n{entry}    seen: {value}  # and why\n"
+        f"    {value}: x\n    all: [{value}, b]\n"
+    )
+
+    text = synced(home)
+
+    for line in (
+        f"mine: {value}",
+        f"    seen: {value}  # and why",
+        f"    {value}: x",
+        f"    all: [{value}, b]",
+    ):
+        assert f"\n{line}\n" in text
+
+
+def test_a_name_that_looks_like_a_date_is_that_of_its_skill(home: Path) -> None:
+    put(home / ".claude/skills", "2024-01-01", head("2024-01-01", ACCEPTING))
+    file_of(home).write_text("version: '1.0'\nworkflows:\n  - name: 2024-01-01\n    priority: 1\n")
+
+    planned = sync(home)
+
+    assert (planned.added, planned.updated) == ((), ("2024-01-01",))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["~: x", "~: [a, # b\n # c\n d]", "meta:\n  ~: x", ("workflows:\n- name: a\n  remote: true\n  ~: x\n"
+     "  description: x\n  handoff: {accepts_from: ['*']}\n  categories: [a]")],
+)  # fmt: skip
+def test_what_could_not_be_written_as_it_was_is_not_touched(home: Path, odd: str) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    text = f"version: '1.0'\n{'' if 'workflows' in odd else 'workflows: []'}\n{odd}\n"
+    file_of(home).write_text(text)
+
+    with pytest.raises(DocumentError, match=r"ruamel\.yaml (would change|cannot read it)") as refused:
+        sync(home)
+
+    assert refused.value.place.startswith(str(file_of(home)))
+    assert file_of(home).read_text() == text
+
+
 def test_a_skill_that_a_projects_hides_is_kept_up_to_date(home: Path) -> None:
     put(home / ".claude/skills", "both", head("both", ACCEPTING))
     put(home / "project/.claude/skills", "both", head("both"))
