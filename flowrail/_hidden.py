@@ -17,9 +17,19 @@ HIDDEN = (
 _HIDDEN = re.compile(HIDDEN)
 
 
+def hides(text: str) -> bool:
+    """Return whether *text* has one of them."""
+    return bool(_HIDDEN.search(text))
+
+
+def code_points(text: str) -> str:
+    """Return *text* with each of them written as its code point, as it is shown everywhere."""
+    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found.group()):04X}⟩", text)
+
+
 def is_shown(text: str) -> bool:
     """Return whether *text* is one line of which every character shows itself."""
-    return text.isprintable() and (text.isascii() or not _HIDDEN.search(text))
+    return text.isprintable() and (text.isascii() or not hides(text))
 
 
 def blanked(text: str, *, keep: str = "") -> str:

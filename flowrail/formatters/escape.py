@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from flowrail._hidden import HIDDEN
+from flowrail._hidden import HIDDEN, code_points
 
 _HIDDEN = re.compile(HIDDEN)
 _BLANKS = re.compile(r"\s+")
@@ -26,7 +26,7 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "⟨U+000D⟩")
-    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found.group()):04X}⟩", text)
+    return code_points(text)
 
 
 def json_visible(document: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flowrail._codec import from_plain, to_plain
+from flowrail._hidden import blanked, code_points
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import wording
 from flowrail.machines.definition import Outcome, QuestionDef, StepDef
@@ -120,8 +121,11 @@ class Asked(NamedTuple):
                 )
             return f"{OWN_WORDS}{said}"
         for option in self.options:
-            named = {option.label.casefold(), *({option.outcome} if self.source == BY_LIMIT else ())}
-            if word.casefold() in named:
+            named = {
+                option.label.casefold(),
+                code_points(option.label).casefold(),
+            }  # that is how it is printed
+            if word.casefold() in named | ({option.outcome} if self.source == BY_LIMIT else set()):
                 return option.label
         raise BadAnswerError(
             f"`{word[:60]}` is no option of question `{self.id}`",
@@ -196,8 +200,7 @@ def _labels(question: QuestionDef, values: Mapping[str, Any]) -> list[str]:
     labels: list[str] = []
     for number, option in enumerate(question.options, 1):
         filled = wording.fill(option.label, values)
-        shown = "".join(sign if sign.isprintable() else " " for sign in filled)
-        label = wording.shortened(shown, LONGEST_LABEL) or f"Option {number}"
+        label = wording.shortened(blanked(filled), LONGEST_LABEL) or f"Option {number}"
         if label.casefold().startswith(OWN_WORDS):
             label = f"({label})"
         while label.casefold() in {each.casefold() for each in labels}:

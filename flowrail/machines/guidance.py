@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from flowrail._hidden import hides, is_shown
 from flowrail.machines.definition import DONE, WORKFLOW_NAME, Definition, Outcome, StepDef
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.graph import resolve, reviews
@@ -202,15 +203,22 @@ def _waits(told: Guidance) -> tuple[str, ...]:
 def command(verb: str, *words: str, store: str | None = None) -> str:
     """Return one command line of ours, every word quoted for a shell where it needs it.
 
-    It is one line: of NAME=VALUE with more of them the value is left open, for whoever runs it to give.
+    It is one line: of NAME=VALUE with more of them, or with a character that is shown as its code point, the value
+    is left open, for whoever runs it to give. The label of an answer is taken as it is shown.
     """
-    parts = ["flow", verb, *map(_in_one_line, words), *(("--store", store) if store else ())]
+    parts = [
+        "flow",
+        verb,
+        *(_in_one_line(word, hiding=verb == "answer") for word in words),
+        *(("--store", store) if store else ()),
+    ]
     return " ".join(shlex.quote(part) for part in parts)
 
 
-def _in_one_line(word: str) -> str:
+def _in_one_line(word: str, *, hiding: bool) -> str:
     name, equals, value = word.partition("=")
-    return f"{name}=…" if equals and ("\n" in value or "\r" in value) else word
+    left_open = "\n" in value or "\r" in value or (hides(value) and not hiding)
+    return f"{name}=…" if equals and left_open else word
 
 
 def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store: str | None) -> str:
@@ -300,7 +308,7 @@ def _sayable(arg: Arg) -> bool:
     try:
         said = {choice: in_words(choice) for choice in arg.choices or ()}
         return bool(said) and all(
-            text.isprintable() and arg.read(text) == choice for choice, text in said.items()
+            is_shown(text) and arg.read(text) == choice for choice, text in said.items()
         )
     except (TypeError, ValueError):
         return False

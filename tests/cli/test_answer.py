@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,31 @@ def test_entering_a_step_with_questions_prints_each_answer_as_a_command(begun: A
         out = flow("resume", "--format", form).out
         assert f"flow answer {begun['session']} go=No" in out
         assert "What users read" in out
+
+
+def test_an_answer_is_taken_as_it_is_printed() -> None:
+    put_lead()
+    child = told("claim", told("start", "lead")["session"], "d0-1")["session"]
+    labels = ["Y\u200bes", "Yes", "葛\U000e0100"]
+    asked = [{"id": "go", "header": "H", "text": "Go?", "options": [{"label": each} for each in labels]}]
+    flow("ask", child, "-", stdin=json.dumps(asked).encode())
+    lines = [line for line in flow("resume", child, "--format", "text").out.splitlines() if "go=" in line]
+
+    kept = [told(*shlex.split(line)[1:])["questions"][0]["answer"] for line in lines[-1:]]
+
+    assert [shlex.split(line)[3] for line in lines] == ["go=Y⟨U+200B⟩es", "go=Yes", "go=葛⟨U+E0100⟩"]
+    assert kept == [["葛\U000e0100"]]
+
+
+def test_labels_that_are_printed_alike_are_refused() -> None:
+    put_lead()
+    child = told("claim", told("start", "lead")["session"], "d0-1")["session"]
+    options = [{"label": "Y\u200bes"}, {"label": "Y⟨U+200B⟩es"}]
+    asked = [{"id": "go", "header": "H", "text": "Go?", "options": options}]
+
+    ran = flow("ask", child, "-", stdin=json.dumps(asked).encode())
+
+    assert (ran.status, "is the label of one before it, too" in ran.err) == (2, True)
 
 
 def test_whoever_asks_is_told_how(begun: Any) -> None:

@@ -151,8 +151,12 @@ def test_another_run_of_a_skill_from_a_place_of_its_own_is_begun_by_the_printed_
     assert told(*shlex.split(begin)[1:])["session"] != session
 
 
-@pytest.mark.parametrize("topic", ["two\nlines", "ends with one\n", "\rreturned"])
-def test_a_printed_command_is_one_line_and_leaves_open_what_would_take_more(topic: str) -> None:
+@pytest.mark.parametrize(
+    "topic", ["two\nlines", "ends with one\n", "\rreturned", "a\u200db", "\x1b[1m", "\u3164"]
+)
+def test_a_printed_command_is_one_line_and_leaves_open_what_would_take_more_or_be_shown_otherwise(
+    topic: str,
+) -> None:
     needed = "name: NAME\nparams: {topic: {type: string, required: true, example: x}}\n"
     put_skill("needy", needed + "steps: [{id: a, title: A, actions: [Do it.], next: {ok: null}}]\n")
     session = told("start", "needy", "-p", f"topic={topic}")["session"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.workflows import FACTS, MODE, REPORTED, linear, loop, step, workflow, workflows
 
 from flowrail.errors import ConflictError, FlowError
+from flowrail.formatters.escape import visible
 from flowrail.machines.advance import advance, start
 from flowrail.machines.definition import Definition, Outcome, StepContext
 from flowrail.machines.guidance import Guidance, Way, guide, wants_of
@@ -92,7 +93,24 @@ def test_every_outcome_that_is_not_offered_is_refused(
 CHOICES = st.one_of(
     st.lists(st.text(max_size=8), min_size=1, max_size=3, unique=True),
     st.lists(
-        st.sampled_from(["a b", "it's", '"', "$HOME", "`x`", "-s", "--", "a=b", "", "#", "\\", "\n"]),
+        st.sampled_from(
+            [
+                "a b",
+                "it's",
+                '"',
+                "$HOME",
+                "`x`",
+                "-s",
+                "--",
+                "a=b",
+                "",
+                "#",
+                "\\",
+                "\n",
+                "\u3164",
+                "葛\U000e0100",
+            ]
+        ),
         min_size=1,
     ),
     st.lists(st.integers(-99, 99), min_size=1, max_size=3, unique=True),
@@ -110,6 +128,7 @@ def test_every_command_is_one_line_that_reads_back_as_what_it_reports(choices: l
     for way in guide(definition, session, store="/a b/$x").next:
         assert way.command.startswith("flow step dull ok ")
         assert len(way.command.splitlines()) == 1
+        assert visible(way.command) == way.command
         words = shlex.split(way.command)
         given_facts = [
             words[at + 1] for at, word in enumerate(words[:-6]) if word == "-s" and at > 3 and at % 2 == 0
