@@ -18,7 +18,7 @@ def document(results: Sequence[Rehearsed]) -> str:
         suite = ET.SubElement(
             root,
             "testsuite",
-            name=result.address,
+            name=visible(result.address),
             tests=str(cases),
             failures=str(len(result.failures) or int(result.status == FAILED)),
             skipped=str(int(result.status == SKIPPED)),
@@ -37,7 +37,8 @@ def document(results: Sequence[Rehearsed]) -> str:
 def _case(
     suite: ET.Element, address: str, name: str, problem: str, *, told: str = "", skipped: bool = False
 ) -> None:
-    case = ET.SubElement(suite, "testcase", classname=address.replace("/", "."), name=name)
+    classname = visible(address.replace("/", "."))
+    case = ET.SubElement(suite, "testcase", classname=classname, name=visible(name))
     if problem:
         about = ET.SubElement(case, "skipped" if skipped else "failure", message=visible(problem))
         about.text = visible(told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -24,6 +25,7 @@ from support.sandbox import (
     told,
 )
 
+from flowrail._hidden import HIDDEN
 from flowrail.cli.main import main
 from flowrail.rehearsal import rehearse
 from flowrail.rehearsal.stage import Inside
@@ -281,6 +283,18 @@ def test_results_are_written_as_junit(tmp_path: Path) -> None:
     assert failure is not None
     assert "<no> &" in failure.get("message", "")
     assert "flow test bad --walk" in (failure.text or "")
+
+
+@pytest.mark.parametrize("name", ["a\x01b", "a\udcffb", "a\u202eb\n", 'a"<b>&'])
+def test_a_folder_may_be_called_anything_and_stands_in_a_junit_document(name: str, tmp_path: Path) -> None:
+    folder = put_skill("small").rename(tmp_path / name)
+
+    ran = flow("test", str(folder), "--junit", "out.xml")
+
+    assert ran.status == 1
+    (suite,) = ET.parse("out.xml").getroot()  # noqa: S314 - our own
+    assert suite.get("failures") == "1"
+    assert not re.search(HIDDEN, Path("out.xml").read_text())
 
 
 def test_results_go_to_where_answers_go_too() -> None:
