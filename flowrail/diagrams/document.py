@@ -11,7 +11,7 @@ from typing import NamedTuple
 from flowrail.diagrams import mermaid, svg
 from flowrail.diagrams.model import Picture, Trace
 from flowrail.diagrams.restructured import heading, listing, raw, said
-from flowrail.diagrams.table import OUTCOMES, PARAMS, cell, markdown, outcome_rows, param_rows
+from flowrail.diagrams.table import OUTCOMES, PARAMS, cell, markdown, outcome_rows, paragraph, param_rows
 from flowrail.diagrams.words import line, times, took
 from flowrail.machines.definition import WORKFLOW_NAME, Definition
 
@@ -115,7 +115,7 @@ def _path(trace: Trace) -> Iterator[list[str]]:
 def _markdown(drawn: Drawn, place: int, links: Mapping[str, str]) -> Iterator[str]:
     depth = "#" if not place else "##"
     yield f"{depth} {cell(drawn.picture.name)}"
-    yield from _texts(drawn, cell)
+    yield from _texts(drawn, paragraph)
     yield f"```mermaid\n{mermaid.render(drawn.picture)}\n```"
     for part in parts(drawn):
         if part.rows:

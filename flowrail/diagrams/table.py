@@ -6,6 +6,7 @@ Ways on name the numbers of steps, so that a table needs nothing beside it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +16,9 @@ from flowrail.diagrams.words import times
 from flowrail.machines.definition import Definition, Outcome, StepDef
 
 _ESCAPED = str.maketrans({each: f"\\{each}" for each in "\\`*[]<>|"})
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_BEGINNING = re.compile(r"\A(?:[0-9]{1,9}(?=[.)])|(?=[#+~_-]))")
+"""What makes a heading, a list, a rule or a fence of a line."""
 LONGEST_CELL = 400
 OUTCOMES = ("Step", "Outcome", "Leads to", "At the limit")
 PARAMS = ("Parameter", "Values", "Needed", "What it is")
@@ -104,7 +108,12 @@ def cell(text: str) -> str:
     """Return *text* as the content of a cell that shows just those characters, on one line."""
     line = " ".join(blanked(text).split())
     shown = line if len(line) <= LONGEST_CELL else f"{line[: LONGEST_CELL - 1]}…"
-    return shown.translate(_ESCAPED)
+    return _ENTITY.sub(r"\\&", shown.translate(_ESCAPED))
+
+
+def paragraph(text: str) -> str:
+    """Return *text* as a paragraph that shows just those characters, on one line."""
+    return _BEGINNING.sub(r"\g<0>\\", cell(text))
 
 
 def _lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from support.pictures import FEW, ODD, TEXTS
 from support.workflows import linear, loop, step, workflow
 
+from flowrail._hidden import blanked
 from flowrail.diagrams.document import Drawn, as_markdown, as_restructured
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.restructured import said
-from flowrail.diagrams.table import outcomes_table, params_table
+from flowrail.diagrams.table import outcomes_table, paragraph, params_table
 from flowrail.diagrams.words import took
 from flowrail.machines.definition import Definition, Delegation
 from flowrail.machines.params import Arg
@@ -68,6 +70,36 @@ def test_markdown_keeps_its_tables_and_fences(made: Definition) -> None:
     assert all(line.endswith(" |") for line in text.split("\n") if line.startswith("| "))
 
 
+BEGINNINGS = (
+    "~~~ mermaid",
+    "# Next",
+    "- one",
+    "+ one",
+    "1. one",
+    "12) one",
+    "---",
+    "___",
+    "~~~",
+    "* one",
+    "> said",
+)
+
+
+@given(st.sampled_from(BEGINNINGS) | TEXTS | st.text("#~-+_=1.)> &;x\t", min_size=1))
+def test_a_text_is_one_paragraph_of_markdown(text: str) -> None:
+    reader = pytest.importorskip("markdown_it", reason="no Markdown here: pip install 'flowrail[docs]'")
+
+    read = reader.MarkdownIt("gfm-like", {"linkify": False}).parse(paragraph(text))
+
+    assert {each.type for each in read} <= {"paragraph_open", "inline", "paragraph_close"}
+
+
+def test_a_document_goes_on_after_a_description_that_would_begin_something() -> None:
+    text = as_markdown([drawn(workflow(step("one"), description="~~~ R&D &lt;b&gt; &#60;"))])
+
+    assert "\n\n\\~~~ R&D \\&lt;b\\&gt; \\&#60;\n\n```mermaid\n" in text
+
+
 @FEW
 @given(ODD)
 def test_docutils_itself_reads_every_document_without_a_word(made: Definition) -> None:
@@ -93,7 +125,7 @@ def test_docutils_shows_just_the_text(text: str) -> None:
     shown = core.publish_doctree(f"x {said(text)}", settings_overrides={"report_level": 5}).astext()
     alone = core.publish_doctree(said(text), settings_overrides={"report_level": 5}).astext()
 
-    kept = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    kept = " ".join(blanked(text).split())
     assert shown == f"x {kept}".strip()
     assert alone == kept
 
