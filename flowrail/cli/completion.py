@@ -1,19 +1,26 @@
-"""What a shell may complete: skills, steps, outcomes and sessions. Nothing is run, no error is told."""
+"""What a shell may complete: skills, steps, outcomes and sessions. Nothing is run, no error is told.
+
+A shell puts a word into the line as it stands, unquoted, and may look for commands and file names in it: no
+word is offered that is none of ours to name.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from flowrail.cli.here import Here
 
 Params = Mapping[str, Any]
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]*\Z")
+"""What the names of skills, steps, outcomes and sessions that can be used are made of."""
 
 
 def complete(kind: str, params: Params, incomplete: str) -> list[str]:
     """Return what *incomplete* may become, given what stands on the command line before it."""
     try:
-        return [word for word in _FINDERS[kind](params) if word.startswith(incomplete)]
+        return [word for word in _FINDERS[kind](params) if word.startswith(incomplete) and _WORD.match(word)]
     except Exception:  # noqa: BLE001 - whoever presses a key wants words or nothing
         return []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
@@ -159,6 +160,18 @@ def test_damage_is_not_told_while_typing() -> None:
     assert completed("flow step small ") == []
     put_skill("small", "name: [")
     assert completed("flow preview small ") == []
+
+
+@pytest.mark.parametrize(
+    "name", ["a;id", "$(id)", "a`id`", "two words", "a\nplain,b", "*", "e\u202ex", "a\x1b[2J"]
+)
+def test_no_word_is_offered_that_a_shell_would_read_as_more(name: str) -> None:
+    step = {"id": name, "title": "A", "actions": ["Do."], "next": {"ok": None}}
+    texts = {f"workflows/{name}.yaml": SMALL.replace("NAME", "NAME/look")}
+    put_skill("small", json.dumps({"name": "small", "steps": [step, {**step, "id": "last"}]}), texts=texts)
+
+    assert completed("flow preview small ") == ["last"]
+    assert completed("flow step small") == ["small", "small/look"]
 
 
 def test_a_real_shell_is_given_its_script_and_its_words() -> None:
