@@ -242,6 +242,26 @@ def test_a_person_sees_what_they_allow_though_the_answer_goes_elsewhere() -> Non
     assert "may be code that starts processes: subprocess" in said
 
 
+def test_a_person_sees_what_they_allow_though_the_answer_goes_to_another_terminal() -> None:
+    folder = put_python("py", before="import subprocess\n")
+
+    said, ended = at_a_terminal(
+        ["trust", "py"], "no", before="import os, pty; os.dup2(pty.openpty()[1], 1)\n"
+    )
+
+    assert ended == 7
+    assert f"folder {folder}" in said
+    assert "may be code that starts processes: subprocess" in said
+
+
+def test_a_person_is_shown_it_once() -> None:
+    folder = put_python("py")
+
+    said, _ = at_a_terminal(["trust", "py"], "no")
+
+    assert said.count(f"folder {folder}") == 1
+
+
 def at_a_terminal(words: list[str], answer: str, before: str = "") -> tuple[str, int]:
     """Run a command at a terminal of its own, and answer its question; standard input is closed."""
     pid, terminal = pty.fork()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -34,7 +35,7 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
     if not as_json:
         output.text(shown)
     if digest is None:
-        seen = sys.stdout.isatty() and not as_json
+        seen = not as_json and _is_shown_to_whom_we_ask()
         _ask(skill, "" if seen else shown, now.digest, trust.asking(skill, named_root(found)))
     elif digest != now.digest:
         raise TrustError(
@@ -54,6 +55,14 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
 def _told(line: str) -> str:
     """Return one line of what is shown; what belongs to a folder stays indented, and passes for no other line."""
     return f"{'  ' * line.startswith(' ')}{one_line(line)}"
+
+
+def _is_shown_to_whom_we_ask() -> bool:
+    """Return whether standard output is the very terminal that is asked at: another one may be anybody's."""
+    try:
+        return sys.stdout.isatty() and os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
+    except OSError:
+        return False
 
 
 def _ask(skill: str, shown: str, digest: str, hint: str) -> None:
