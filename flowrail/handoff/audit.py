@@ -22,11 +22,14 @@ from flowrail.handoff.record import (
     TRANSFER,
 )
 from flowrail.handoff.telling import MOST_CHECKS, MOST_TOLD, in_short, plain
+from flowrail.machines.bounds import TooLargeError
 from flowrail.machines.journal import UnknownSessionError
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
 from flowrail.machines.store import Store
 
+MOST_RECORDS = 2_000
+"""So many are told of a session that somebody else wrote: there may be many such, and all are told at once."""
 EVENTS = {
     DISCOVERY: "created",
     "arrival": "received",
@@ -86,6 +89,10 @@ def report(
     broken: list[Broken] = []
     theirs: set[str] = set()
 
+    def session_of(each: str) -> dict[str, Any]:
+        foreign, records = store.read(each, adopt=True).foreign, store.records(each)
+        return _session(_few(records, each) if foreign else records, theirs=foreign)
+
     def handoff_of(each: str) -> dict[str, Any]:
         foreign = handoffs.read(each).foreign
         if foreign:
@@ -98,18 +105,7 @@ def report(
         if wanted is None or _is_about(told, wanted)
     ]
     named = [each for each in store.ids() if wanted in {None, each}]
-    sessions = (
-        list(
-            _read(
-                named,
-                lambda each: _session(store.records(each), theirs=store.read(each, adopt=True).foreign),
-                broken,
-                wanted,
-            )
-        )
-        if with_sessions
-        else []
-    )
+    sessions = list(_read(named, session_of, broken, wanted)) if with_sessions else []
     handed = [each for each in handed if _recent(each, since)]
     sessions = [each for each in sessions if _recent(each, since)]
     handed.sort(key=lambda each: str(each["started_at"]))
@@ -188,6 +184,18 @@ def _handoff(entries: Iterable[Entry], *, theirs: bool) -> dict[str, Any]:
         "checks": [told(each) for each in (handoff.checks[:MOST_CHECKS] if theirs else handoff.checks)],
         "events": events,
     }
+
+
+def _few(records: Iterable[Record], session_id: str) -> Iterator[Record]:
+    """Yield the records of a session that somebody else wrote; refuse more than an audit keeps of one."""
+    for number, record in enumerate(records):
+        if number == MOST_RECORDS:
+            raise TooLargeError(
+                f"it is somebody else's and has more than {MOST_RECORDS} records; `flow history {session_id}` tells them",
+                hint=f"read it with `flow history {session_id}`",
+                session=session_id,
+            )
+        yield record
 
 
 def _session(records: Iterable[Record], *, theirs: bool) -> dict[str, Any]:

@@ -20,6 +20,9 @@ MOST_PASSED = 1_000
 """So many steps are passed over by one move; ours pass over those of a workflow that do not apply."""
 MOST_MIGRATIONS = 200
 """So many are followed in a journal of somebody else: each renames all that was before it."""
+MOST_RECORDS, LARGEST_JOURNAL = 20_000, 64 * 1024 * 1024
+"""So many records, and bytes of them, are read of a journal of somebody else; what is told of each is kept."""
+TOO_LONG = "somebody else's journal goes on beyond all that is read of one"
 
 
 def too_long_in(record: Record) -> str | None:

@@ -182,8 +182,13 @@ class Store:
         seen = witness.seen_by(folder)
         fd = self._open(folder, session_id, journal.READ)
         try:
-            before, number, migrations = "", 0, 0
+            before, number, migrations, size, vouched = "", 0, 0, 0, False
             for number, line in enumerate(ledger.lines(fd, path), start=1):
+                size += len(line)
+                if not vouched and (number > notes.MOST_RECORDS or size > notes.LARGEST_JOURNAL):
+                    if self.is_foreign(session_id):
+                        raise DamagedError(path, number, notes.TOO_LONG)
+                    vouched = True
                 record = ledger.read(line, path, number)
                 if record.prev != before or record.seq != number - 1:
                     raise DamagedError(path, number, "the record does not follow the one before it")

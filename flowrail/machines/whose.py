@@ -14,6 +14,9 @@ from flowrail.errors import StorageError
 from flowrail.machines import ledger
 from flowrail.machines.keys import Owner
 
+MOST_BETWEEN = 20_000
+"""So many records of somebody else are looked at for one of this user's behind them, where nothing was taken over."""
+
 
 def is_signed(owner: Owner, line: bytes) -> bool:
     """Return whether a record carries this user's mark, as every record of theirs does."""
@@ -51,6 +54,8 @@ def trusted(owner: Owner, lines: Iterable[bytes], path: str) -> int:
             earlier = not head and (taken is not None or ledger.signed_by(line, owner.key()))
         if (head and head.encode() in line[-ledger.TAIL :]) or is_signed(owner, line):
             found = number
+        elif number - found > MOST_BETWEEN and not head and not earlier:
+            break
     return number if earlier else found
 
 

@@ -28,6 +28,8 @@ from flowrail.machines.session import Session
 from flowrail.machines.store import Store
 from flowrail.machines.strangers import StrangeError, check_record
 
+MOST_PROBLEMS = 500
+"""So many are named of one session, and the rest is counted: a stranger's may have one for every record."""
 _HEAD = re.compile(r"[0-9a-f]{8,64}\Z")
 
 
@@ -105,7 +107,7 @@ class _Examination:
         self.folder = store.folder(session_id)
         self.problems: list[Problem] = []
         self.hashes: list[str] = []
-        self.moves = self.judged = 0
+        self.moves = self.judged = self.unnamed = 0
         self._notes: list[str] = []
         self._named: set[str] = set()
         self._load = texts.loader(self.folder)
@@ -120,6 +122,13 @@ class _Examination:
     def add(self, code: str, place: str, message: str) -> None:
         """Note that something is wrong."""
         self.problems.append(Problem(code, place, message))
+
+    def add_of_record(self, code: str, message: str) -> None:
+        """Note that something is wrong with the record that was read last, or count it where very much is."""
+        if len(self.problems) < MOST_PROBLEMS:
+            self.add(code, self.line(), message)
+        else:
+            self.unnamed += 1
 
     def refused(self, error: FlowError, place: str) -> None:
         """Note a refusal, at its own place where it has one."""
@@ -190,6 +199,8 @@ class _Examination:
     def notes(self) -> Iterator[str]:
         """Yield what is worth knowing and is no fault."""
         yield from self._notes
+        if self.unnamed:
+            yield f"{self.unnamed} more things are wrong, which are not named"
         if self._workflow is not None and self._newest is not None and self._graph != self._newest.graph:
             yield "definition.json is not that of the newest record; the next step or migration mends it"
         if self.judged < self.moves:
@@ -209,21 +220,22 @@ class _Examination:
         try:
             return ledger.whole(record, self._load, os.path.join(self.folder, JOURNAL))
         except StorageError as error:
-            self.add(error.code, self.line(), error.message.removeprefix(f"{self.line()}: "))
+            self.add_of_record(error.code, error.message.removeprefix(f"{self.line()}: "))
             return None
 
     def _is_of_our_form(self, record: Record) -> bool:
         try:
             check_record(record)
         except StrangeError as error:
-            self.add("JOURNAL_DAMAGED", self.line(), f"the record is of another form: {error}")
+            self.add_of_record("JOURNAL_DAMAGED", f"the record is of another form: {error}")
             return False
         return True
 
     def _record(self, before: Session | None, record: Record) -> None:
         workflow = self._workflow if record.session.graph == self._graph else None
         judged = judge(before, record, workflow, self._then)
-        self.problems += [Problem("RECORD_WRONG", self.line(), each) for each in judged.problems]
+        for each in judged.problems:
+            self.add_of_record("RECORD_WRONG", each)
         if record.kind == "move":
             self.moves += 1
             self.judged += judged.how == ENGINE

@@ -12,9 +12,12 @@ from support.forged import folder_of, forged_behind, sealed
 from support.sandbox import flow, put_skill, refused, told
 
 from flowrail.formatters.escape import LONGEST_LINE
+from flowrail.handoff import audit
+from flowrail.machines import notes, whose
 from flowrail.machines.conduct import LONGEST_REFUSAL
 from flowrail.machines.notes import LONGEST_WORD, MOST_MIGRATIONS, MOST_PASSED
 from flowrail.rehearsal.room import LARGEST_SCRIPT, Room
+from flowrail.skills import verifying
 
 LONG = "x" * (LONGEST_WORD + 1)
 
@@ -155,3 +158,77 @@ def test_the_table_of_a_history_reads_no_more_of_facts_than_it_shows(
     assert [len(line.split(begins)[1]) > LONGEST_LINE // 2 for line in shown] == [True] * 2
     assert all("…" in line for line in shown)
     assert [each["facts"] for each in told("history", session)["steps"][2:]] == [facts] * 2
+
+
+def test_no_more_of_somebody_else_is_read_than_anybody_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = reported(6, {})
+    own = str(told("start", "evil")["session"])
+    for _ in range(6):
+        told("finding", "add", own, "--severity", "MUST", "--text", "x")
+    monkeypatch.setattr(notes, "MOST_RECORDS", 5)
+
+    assert len(told("history", own)["steps"]) == 7
+    for words in (["history", session], ["adopt", session]):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (3, "JOURNAL_DAMAGED")
+        assert error["message"].endswith(f":6: {notes.TOO_LONG}")
+    monkeypatch.setattr(notes, "MOST_RECORDS", 100)
+    monkeypatch.setattr(notes, "LARGEST_JOURNAL", 1_000)
+    assert len(told("history", own)["steps"]) == 7
+    assert refused("history", session)[1]["message"].endswith(notes.TOO_LONG)
+
+
+def test_whose_a_long_journal_is_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("evil")
+    own = str(told("start", "evil")["session"])
+    for _ in range(6):
+        told("finding", "add", own, "--severity", "MUST", "--text", "x")
+    monkeypatch.setattr(notes, "MOST_RECORDS", 2)
+
+    assert calls_of(lambda: flow("history", own), "is_foreign") == 2  # the store's, and what that asks
+
+
+def test_records_of_ones_own_are_looked_for_so_far_behind_those_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = reported(6, {})
+    journal = folder_of(session) / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines[:2], *(sealed({"n": n}) for n in range(5_000))]))
+    monkeypatch.setattr(whose, "MOST_BETWEEN", 10)
+
+    looked = calls_of(lambda: flow("fork", session, "--at", "1"), "is_signed")
+
+    assert looked < 50
+    assert told("fork", session, "--at", "1")["revision"] == 1
+
+
+def test_an_audit_tells_so_many_records_of_a_session_of_somebody_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = reported(6, {})
+    own = str(told("start", "evil")["session"])
+    for _ in range(6):
+        told("finding", "add", own, "--severity", "MUST", "--text", "x")
+    monkeypatch.setattr(audit, "MOST_RECORDS", 5)
+
+    ran = flow("audit", "--json").data
+
+    assert [each["session"] for each in ran["sessions"]] == [own]
+    [broken] = ran["broken"]
+    assert (broken["id"], broken["code"]) == (session, "TOO_LARGE")
+    assert f"flow history {session}" in broken["message"]
+
+
+def test_the_proof_names_so_many_wrong_records_and_counts_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = reported(40, {})
+    every = flow("verify", session, "--json").data["sessions"][0]
+    monkeypatch.setattr(verifying, "MOST_PROBLEMS", 10)
+
+    few = flow("verify", session, "--head", "0" * 16, "--json").data["sessions"][0]
+
+    wrong = len(every["problems"])
+    assert wrong > 20
+    assert few["problems"][:10] == every["problems"][:10]
+    assert few["problems"][10]["code"] == "HEAD_GONE"
+    assert f"{wrong - 10} more things are wrong, which are not named" in few["notes"]
