@@ -29,6 +29,7 @@ from support.sandbox import (
 
 from flowrail import _yaml
 from flowrail.cli.desk import desk
+from flowrail.handoff import building
 from flowrail.handoff.sending import _expired
 
 
@@ -114,6 +115,35 @@ def test_files_that_facts_name_go_as_artifacts_and_other_facts_beside() -> None:
         "mood": "good",
         "gone_file": "nowhere.md",
     }
+
+
+def test_a_file_that_facts_name_often_is_read_once_and_so_much_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target("digger")
+    for name in ("notes.md", "other.md", "last.md"):
+        Path(name).write_text("noted")
+    os.mkfifo("pipe.md")
+    Path("link.md").symlink_to("notes.md")
+    Path("large.md").write_text("noted, and noted")
+    monkeypatch.setattr(building, "_MOST_SUMMED", 12)
+    monkeypatch.setattr(building, "_LARGEST_ARTIFACT", 12)
+    names = ["notes.md", "other.md", "last.md", "notes.md", "pipe.md", "link.md", "large.md", "\0", "."]
+    Path("facts.json").write_text(json.dumps({"notes_files": names}))
+    here = session()
+
+    sent: list[dict[str, Any]] = []
+    read = calls_of(lambda: sent.append(send("digger", here, "--facts", "facts.json")), "_read_file")
+
+    artifacts = payload_of(sent[0])["payload"]["session"]["artifacts"]
+    summed = f"sha256:{sha256(b'noted').hexdigest()}"
+    assert read == 8
+    assert [(each["name"], each.get("checksum")) for each in artifacts] == [
+        ("notes.md", summed),
+        ("other.md", summed),
+        ("last.md", None),
+        ("notes.md", summed),
+    ]
 
 
 def test_an_older_target_is_given_version_2() -> None:
