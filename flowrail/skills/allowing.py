@@ -29,14 +29,35 @@ _REACHES = {
         "websockets", "wsgiref", "xmlrpc",
     },
     "loads other code": {
-        "_ctypes", "_imp", "builtins", "cffi", "cloudpickle", "code", "codeop", "ctypes", "dill", "doctest", "imp",
-        "importlib", "marshal", "pdb", "pickle", "pkgutil", "runpy", "shelve", "site", "timeit", "zipimport",
+        "_ctypes", "_imp", "bdb", "builtins", "cProfile", "cffi", "cloudpickle", "code", "codeop", "ctypes", "dill",
+        "doctest", "gc", "imp", "importlib", "inspect", "marshal", "pdb", "pickle", "pkgutil", "profile", "pydoc",
+        "runpy", "shelve", "site", "sqlite3", "sys", "timeit", "trace", "unittest", "zipimport",
     },
 }  # fmt: skip
 """What modules are for that reach out of the process; of what is known, for there is no end of them."""
-_BUILT_IN = frozenset({"exec", "eval", "compile", "__import__", "__builtins__", "__loader__"})
-_INNER = frozenset({"__subclasses__", "__globals__", "__builtins__", "__import__", "__loader__", "__code__"})
+_BUILT_IN = frozenset(
+    {
+        "exec", "eval", "compile", "breakpoint", "getattr", "globals", "locals", "vars", "__import__", "__builtins__",
+        "__loader__",
+    }
+)  # fmt: skip
+_INNER = frozenset(
+    {
+        "exec", "eval", "__subclasses__", "__globals__", "__builtins__", "__import__", "__loader__", "__code__",
+        "__self__", "__dict__", "__getattribute__", "f_globals",
+        "f_builtins", "f_locals", "tb_frame", "gi_frame", "cr_frame", "ag_frame", "attrgetter", "methodcaller",
+        "get_field", "get_type_hints",
+    }
+)  # fmt: skip
 """Names that come without an import and load code, by themselves or as what hangs on another."""
+_THROUGH = frozenset(
+    {
+        "asyncio", "builtins", "ctypes", "importlib", "multiprocessing", "os", "posix", "pty", "runpy", "shutil",
+        "socket", "subprocess", "sys", "urllib",
+    }
+)  # fmt: skip
+"""Modules that many others have imported, so that they are reached through those: ``random._os``."""
+_CLOSED = (".pyc", ".pyo", ".pyd", ".so", ".dylib", ".dll", ".zip", ".pyz", ".whl", ".egg")
 
 
 def find_folder(name: str, roots: Iterable[Root]) -> Found:
@@ -101,6 +122,7 @@ def about(now: Snapshot) -> Iterator[str]:
         yield f"  {path} ({len(now.contents[path])} bytes{', executable' if mark.startswith('x') else ''})"
     yield from _runs(now)
     imports: set[str] = set()
+    through: set[str] = set()
     built_in: set[str] = set()
     for path, data, most in _python(now):
         try:
@@ -111,23 +133,36 @@ def about(now: Snapshot) -> Iterator[str]:
             yield f"{path} is no Python that can be read"
         else:
             imports |= _imports(tree)
-            built_in |= _built_in(tree)
+            hanging = _hanging(tree)
+            through |= {name.lstrip("_") for name in hanging} & _THROUGH
+            built_in |= _named(tree) & _BUILT_IN | hanging & _INNER
     if imports:
         yield f"imports {_listed(imports)}"
     for what, modules in _REACHES.items():
-        reached = sorted((imports & modules) | (built_in if what == "loads other code" else set()))
+        reached = sorted(
+            ((imports | through) & modules) | (built_in if what == "loads other code" else set())
+        )
         if reached:
             yield f"may be code that {what}: {', '.join(reached)}"
+    closed = [path for path in now.contents if path.lower().endswith(_CLOSED)]
+    if closed:
+        yield f"is compiled or packed and was not looked into: {_listed(closed)}"
 
 
 def _runs(now: Snapshot) -> Iterator[str]:
     """Yield what would be started: the workflow's own code, and the health check."""
     if "workflow.yaml" not in now.contents and "workflow.py" in now.contents:
         yield "runs workflow.py whenever a step of it is shown or reported"
-    front = read_frontmatter(now.contents.get(SKILL_FILE, b""), SKILL_FILE)
+    front = read_frontmatter(now.contents.get(_card_of(now), b""), SKILL_FILE)
     command = read_metadata(front, SKILL_FILE).declared.health_check
     if command:
         yield f"runs, when a health check is asked for: {command[:LONGEST]}"
+
+
+def _card_of(now: Snapshot) -> str:
+    """Return which file is read as the card: that of the name in small letters where there is none in capitals."""
+    cards = sorted(path for path in now.contents if path.lower() == SKILL_FILE.lower())
+    return SKILL_FILE if SKILL_FILE in cards or not cards else cards[0]
 
 
 def _listed(names: Collection[str]) -> str:
@@ -161,8 +196,18 @@ def _imports(tree: ast.Module) -> set[str]:
     return names
 
 
-def _built_in(tree: ast.Module) -> set[str]:
-    """Return what loads code without an import, however it is called."""
-    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & _BUILT_IN
-    inner = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & _INNER
-    return named | inner
+def _named(tree: ast.Module) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _hanging(tree: ast.Module) -> set[str]:
+    """Return the names of all that is taken from something else, be it by a dot, an import or a pattern."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            names.add(node.attr)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.MatchClass):
+            names |= set(node.kwd_attrs)
+    return names

@@ -8,6 +8,8 @@ import pytest
 from support.handing import card
 from support.sandbox import put_python, put_skill
 
+from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.scan import scan
 from flowrail.machines.folder import LARGEST_PYTHON
 from flowrail.skills.allowing import MOST_NAMES, about
 from flowrail.trust import snapshot
@@ -51,8 +53,15 @@ def test_files_imports_and_reach_are_told() -> None:
         ("__builtins__['ex' + 'ec']('1')", ["loads other code: __builtins__"]),
         ("().__class__.__base__.__subclasses__()", ["loads other code: __subclasses__"]),
         ("__import__('sub' + 'process')", ["loads other code: __import__"]),
+        ("import sys\nsys.modules['os'].system('id')", ["loads other code: sys"]),
+        ("import random\nrandom._os.system('id')", ["starts processes: os"]),
+        ("from pathlib import os as paths", ["starts processes: os"]),
+        ("match print:\n    case object(__self__=found):\n        pass", ["loads other code: __self__"]),
+        ("globals()['__built' + 'ins__']", ["loads other code: globals"]),
+        ("import json\ngetattr(json, 'co' + 'decs')", ["loads other code: getattr"]),
         ("from .posix import mine", []),
-        ("import json, re, dataclasses", []),
+        ("from . import os", []),
+        ("import json, re, dataclasses\nre.compile('a').match('a').end()", []),
     ],
 )
 def test_what_reaches_out_of_the_process_is_told_however_it_is_written(code: str, told: list[str]) -> None:
@@ -83,6 +92,27 @@ def test_a_health_check_is_told_as_the_program_that_it_is() -> None:
     assert "runs, when a health check is asked for: ./check.sh --all; rm -rf /" in about(
         snapshot(str(folder))
     )
+
+
+def test_a_health_check_is_told_also_where_the_card_is_in_small_letters() -> None:
+    folder = put_skill("small", texts={"skill.md": card("small", health_check="./check.sh")})
+    (folder / "SKILL.md").unlink()
+
+    (found,) = scan([Root(str(folder.parent), Scope.PROJECT, "cwd")]).found
+
+    assert found.file.reading.declared.health_check == "./check.sh"
+    assert "runs, when a health check is asked for: ./check.sh" in about(snapshot(str(folder)))
+
+
+def test_what_is_compiled_or_packed_is_told() -> None:
+    folder = put_python("py")
+    (folder / "__pycache__").mkdir()
+    for name in ("__pycache__/a.cpython-311.pyc", "b.SO", "c.zip", "d.pyx"):
+        (folder / name).touch()
+
+    (told,) = [line for line in about(snapshot(str(folder))) if "looked into" in line]
+
+    assert told == "is compiled or packed and was not looked into: __pycache__/a.cpython-311.pyc, b.SO, c.zip"
 
 
 def test_code_too_large_to_look_into_and_names_without_end_are_told_so() -> None:
