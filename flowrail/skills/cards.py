@@ -142,7 +142,8 @@ def _given(words: list[str]) -> dict[str, str]:
 
 
 def _complete(words: list[str], definition: Definition) -> bool:
-    return all(not arg.required or name in _given(words) for name, arg in definition.params.items())
+    given = _given(words)
+    return all(not arg.required or name in given for name, arg in definition.params.items())
 
 
 def _wrong(words: list[str], beside: Beside, guesses: Guesses) -> Iterator[tuple[str, str]]:

@@ -333,6 +333,23 @@ def test_a_card_of_blanks_is_read_once() -> None:
         assert flow("check", "evil").status == 0
 
 
+def given_on_a_card(name: str, count: int) -> Path:
+    required = ", ".join(f"p{n}: {{required: true}}" for n in range(count))
+    folder = put_skill(name, steps(above=f"params: {{{required}}}\n"))
+    given = " ".join(f"-p p{n}=1" for n in range(count - 1))
+    card = f"---\nname: {name}\ndescription: Does x.\n---\n`flow step {name} {given}`\n"
+    (folder / "SKILL.md").write_text(card)
+    return folder
+
+
+def test_what_a_command_of_a_card_gives_is_read_once_and_not_for_each_parameter() -> None:
+    few, many = given_on_a_card("few", 20), given_on_a_card("many", 40)
+
+    read = [calls_of(partial(checking.check, [str(each)], [], "."), "_given") for each in (few, many)]
+
+    assert read[0] == read[1] < 5
+
+
 def test_a_folder_where_the_python_should_be_is_a_refusal() -> None:
     for name in ("python", "yaml"):
         folder = put_skill(name, file="other")
