@@ -133,7 +133,7 @@ def newest_change(roots: Iterable[Root], files: Iterable[str] = ()) -> datetime 
 def _cached(value: Any) -> Cached:
     head = value["discovery"]
     moment = datetime.fromisoformat(head["timestamp"])
-    ttl = min(int(head["ttl_minutes"]), TTL_MINUTES)
+    ttl = max(0, min(int(head["ttl_minutes"]), TTL_MINUTES))
     workflows = tuple(_available(**each) for each in value["workflows"])
     return Cached(moment if moment.tzinfo else moment.replace(tzinfo=UTC), ttl, workflows)
 
@@ -148,6 +148,9 @@ def _available(
     trigger: str,
     relevance_score: int | None = None,
 ) -> Available:
+    texts = (skill, scope, description, trigger, *categories)
+    if not all(isinstance(each, str) for each in texts) or not isinstance(relevance_score, int | None):
+        raise TypeError("a value of another kind")
     return Available(skill, scope, priority, tuple(categories), description, trigger, relevance_score)
 
 

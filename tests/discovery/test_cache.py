@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.skills import candidate, put
 
+from flowrail import _yaml
 from flowrail.discovery import cache
 from flowrail.discovery.locations import Root, Scope, skill_roots
 
@@ -99,6 +100,27 @@ def test_a_cache_that_makes_no_sense_is_none(tree: Path, text: str) -> None:
     assert cache.read(str(tree)) is None
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [{"relevance_score": "high"}, {"relevance_score": []}, {"relevance_score": 1.5}, {"skill": ["lit-pm"]},
+     {"scope": {}}, {"description": None}, {"categories": [["a"]]}, {"categories": 5}],
+)  # fmt: skip
+def test_a_cache_with_a_value_of_another_kind_is_none(tree: Path, odd: dict[str, object]) -> None:
+    one = {
+        "skill": "lit-pm",
+        "scope": "global",
+        "priority": 1,
+        "categories": ["a"],
+        "description": "x",
+        "trigger": "x",
+    }
+    head = {"timestamp": "2026-02-07T18:30:00Z", "ttl_minutes": 30}
+    for each, is_read in ((one, True), ({**one, **odd}, False)):
+        (tree / cache.FILE).write_text(_yaml.dump({"discovery": head, "workflows": [each]}))
+
+        assert (cache.read(str(tree)) is not None) == is_read
+
+
 def test_where_there_is_no_cache_there_is_none(tree: Path) -> None:
     assert cache.read(str(tree)) is None
 
@@ -157,6 +179,15 @@ def test_a_longer_life_than_thirty_minutes_is_not_granted(tree: Path) -> None:
     assert found
     assert found.ttl_minutes == 30
     assert found.timestamp == NOW
+
+
+def test_a_life_of_less_than_nothing_is_over(tree: Path) -> None:
+    text = f"discovery: {{timestamp: {NOW.isoformat()}, ttl_minutes: {-(10**18)}}}\nworkflows: []\n"
+    (tree / cache.FILE).write_text(text)
+
+    found, reason = cache.current(str(tree), NOW + timedelta(seconds=1), roots=[])
+
+    assert (found, reason) == (None, "it is older than 0 minutes")
 
 
 def test_the_newest_change_is_that_of_any_file_that_counts(tree: Path) -> None:
