@@ -120,7 +120,9 @@ def _on_disk(version: str, handoff: Mapping[str, Any], asked: Asked) -> Iterator
         told = f"is `{path}`, which is no folder that can be read here"
         yield Problem(field, told, severity=ERROR if asked.sending else WARNING)
         return
-    if text_at(handoff, "source.skill") in SWARMS:
+    if (
+        version != "1.2" and text_at(handoff, "source.skill") in SWARMS
+    ):  # which may have any keys beside its own
         yield from _perspectives(version, handoff, path)
 
 

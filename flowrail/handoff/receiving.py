@@ -75,7 +75,7 @@ def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) ->
         _still_open(desk, change)
         payload = _read(path, asked)  # under the lock: what is claimed is what was checked
         told = _check(desk, change, payload, asked)
-        start = ours(payload)
+        start = ours(_addressed(payload))
         if start is None and handoff.ours:
             raise _not_in_sight(desk, handoff)
         if start is None and handoff.foreign:
@@ -115,6 +115,13 @@ def _read(path: str, asked: Asked) -> Payload:
             missing_fields=[],
             validation_errors=[error.message],
         ) from None
+
+
+def _addressed(payload: Payload) -> Payload:
+    """Return *payload* with no other target than the one that was asked: 1.2 names its own and may have any keys."""
+    if payload.version != "1.2":
+        return payload
+    return payload._replace(handoff={key: each for key, each in payload.handoff.items() if key != "target"})
 
 
 def _still_open(desk: Desk, change: Change) -> None:

@@ -254,6 +254,14 @@ def test_the_senders_session_must_be_there_and_the_receivers_need_not() -> None:
     assert problems(example("1.2"))[0].field == "handoff.session.session_dir"
 
 
+def test_an_old_payload_with_keys_of_a_later_one_is_read_by_its_own(tmp_path: Path) -> None:
+    (tmp_path / "perspective-critic.md").touch()
+    here = with_(example("1.2"), "session.session_dir", str(tmp_path))
+    swarm = {**here, "source": {"skill": "perspective-swarm"}, "meta": {"perspectives_completed": 7}}
+
+    assert not problems(swarm)
+
+
 def test_the_perspectives_are_counted_where_a_swarms_session_is_at_hand(tmp_path: Path) -> None:
     here = with_(example("2.0"), "source.session_path", str(tmp_path))
     assert not errors(here)

@@ -485,6 +485,18 @@ def test_an_old_payload_is_received_by_a_skill_that_reads_it() -> None:
     assert flow("handoff", "receive", str(PAYLOADS / "v1_2.yaml"), "--json").status == 0
 
 
+def test_no_other_skill_is_begun_than_the_one_that_was_asked_whether_it_takes_the_work() -> None:
+    ours("digger")
+    ours("closed", accepts_from="[nobody]")
+    old = {**example("1.2"), "consumer": "digger", "target": {"skill": "closed"}}
+
+    taken = flow("handoff", "receive", str(arrived("old", old, "json")), "--json")
+
+    assert taken.data["skill"] == "digger"
+    old = {**old, "consumer": "closed", "target": {"skill": "digger"}}
+    assert refused("handoff", "receive", str(arrived("other", old, "json")))[0] == 6
+
+
 def test_of_a_payload_from_elsewhere_for_a_skill_that_nobody_has_it_is_said_that_nothing_was_begun() -> None:
     target("digger")
     others = [
