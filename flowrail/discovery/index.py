@@ -7,6 +7,7 @@ the others are hidden and kept, so that they can be shown and told of.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -19,6 +20,9 @@ from flowrail.discovery.notes import Note
 from flowrail.discovery.scan import Found, Memory, Scanned, scan, visit
 from flowrail.errors import UsageError
 
+_NAME = re.compile(r"\w[\w.-]{0,63}\Z")
+_MOST_NAMED = 40
+
 
 class UnknownSkillError(UsageError):
     """No candidate goes by that name."""
@@ -27,7 +31,7 @@ class UnknownSkillError(UsageError):
 
     def __init__(self, name: str, names: Iterable[str]) -> None:
         known = sorted(names)
-        hint = f"choose one of: {', '.join(known)}" if known else "see `flow discover --all`"
+        hint = _by_name("choose one of", known)
         super().__init__(
             f"no skill that accepts handoffs is called `{name}`", hint=hint, skill=name, skills=known
         )
@@ -40,10 +44,17 @@ class AmbiguousSkillError(UsageError):
 
     def __init__(self, name: str, skills: Iterable[str]) -> None:
         folders = list(skills)
-        hint = f"name it by its folder: {', '.join(folders)}"
+        hint = _by_name("name it by its folder", folders)
         super().__init__(
             f"{len(folders)} skills call themselves `{name}`", hint=hint, skill=name, skills=folders
         )
+
+
+def _by_name(what: str, names: Iterable[str]) -> str:
+    """Return a hint that gives *names*: those that can be no more than names, and of many the first."""
+    plain = [each for each in names if _NAME.match(each)]
+    more = f" and {len(plain) - _MOST_NAMED} more" if len(plain) > _MOST_NAMED else ""
+    return f"{what}: {', '.join(plain[:_MOST_NAMED])}{more}" if plain else "see `flow discover --all`"
 
 
 class Nothing(NamedTuple):
