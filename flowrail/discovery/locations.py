@@ -196,9 +196,9 @@ def _repository(start: str) -> str | None:
 
 def _superproject(work_tree: str, ask_git: AskGit | None) -> tuple[str | None, str]:
     """Return the working tree that *work_tree* is a submodule of, and what kept git from answering."""
-    git_folder = _git_folder(work_tree)
-    linked = git_folder != os.path.join(work_tree, ".git")
-    if linked and _exists(os.path.join(git_folder, "commondir")):
+    data = git_folder(work_tree)
+    linked = data != os.path.join(work_tree, ".git")
+    if linked and _exists(os.path.join(data, "commondir")):
         return None, ""  # a linked worktree is nobody's submodule
     if not linked and ask_git is None:
         return None, ""
@@ -206,14 +206,14 @@ def _superproject(work_tree: str, ask_git: AskGit | None) -> tuple[str | None, s
     outer = _repository(parent) if parent != work_tree else None
     if outer is None:
         return None, ""
-    modules = os.path.join(os.path.realpath(_git_folder(outer)), "modules", "")
-    if linked and os.path.realpath(git_folder).startswith(modules):
+    modules = os.path.join(os.path.realpath(git_folder(outer)), "modules", "")
+    if linked and os.path.realpath(data).startswith(modules):
         return outer, ""
     answer, problem = ask_git(work_tree, outer) if ask_git else (False, "")
     return (outer if answer else None), problem
 
 
-def _git_folder(work_tree: str) -> str:
+def git_folder(work_tree: str) -> str:
     """Return where the repository's data are: `.git`, or the folder that a `.git` file points to."""
     path = os.path.join(work_tree, ".git")
     try:

@@ -6,7 +6,7 @@ import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from flowrail.discovery.git import COMMAND, environment
+from flowrail.discovery.git import COMMAND, MOST_SAID, TooMuchSaidError, environment, run
 from flowrail.errors import UsageError
 
 LIMIT = 10.0  # seconds; somebody asked for it, and a build machine may be slow to read a large repository
@@ -25,7 +25,7 @@ class NoRevisionError(UsageError):
 class Revision:
     """One revision, asked for by any name that git knows it by."""
 
-    def __init__(self, name: str, environ: Mapping[str, str], *, run: Run = subprocess.run) -> None:
+    def __init__(self, name: str, environ: Mapping[str, str], *, run: Run = run) -> None:
         self.name = name
         self._environ = environment(environ)
         self._run = run
@@ -40,7 +40,7 @@ class Revision:
         listed = self._git(folder, "ls-tree", "-r", "-l", "-z", self.commit(folder), "--", ".")
         found: dict[str, str] = {}
         whole = 0
-        for entry in listed.split(b"\0")[:MOST]:
+        for entry in listed.split(b"\0", MOST)[:MOST]:
             about, _, path = entry.partition(b"\t")
             mode, kind, blob, size = (*about.decode("ascii").split(), "", "", "", "")[:4]
             if kind != "blob" or mode == "120000":
@@ -63,7 +63,8 @@ class Revision:
 
     def _contents(self, folder: str, blobs: Mapping[str, str]) -> dict[str, bytes]:
         asked = "".join(f"{blob}\n" for blob in blobs.values()).encode()
-        told = self._git(folder, "cat-file", "--batch", given=asked) if blobs else b""
+        most = LARGEST_WHOLE + MOST_SAID
+        told = self._git(folder, "cat-file", "--batch", given=asked, most=most) if blobs else b""
         contents: dict[str, bytes] = {}
         at = 0
         for path in blobs:
@@ -73,12 +74,12 @@ class Revision:
             at = end + size + 2
         return contents
 
-    def _git(self, folder: str, *words: str, given: bytes | None = None) -> bytes:
+    def _git(self, folder: str, *words: str, given: bytes | None = None, most: int = MOST_SAID) -> bytes:
         command: Sequence[str] = [*COMMAND, "-C", folder, *words]
         try:
-            done = self._run(
-                command, input=given, capture_output=True, timeout=LIMIT, env=self._environ, check=False
-            )
+            done = self._run(command, input=given, timeout=LIMIT, env=self._environ, most=most)
+        except TooMuchSaidError:
+            raise self._unknown("holds too many files there", "name a smaller folder") from None
         except subprocess.TimeoutExpired:
             raise self._unknown(f"could not be read within {LIMIT:g} seconds") from None
         except OSError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from support.judge import in_time, judged
 from support.sandbox import put_skill, refused
 from support.skills import git, repository
 
-from flowrail.discovery.git import AskGit
+from flowrail.discovery.git import AskGit, TooMuchSaidError, run
 
 REMOTES = {
     "ssh": ("ssh://host/x", {"core.sshCommand": "EVIL"}),
@@ -112,3 +114,86 @@ def test_git_is_not_waited_for_where_its_configuration_names_a_pipe(tmp_path: Pa
         answer = AskGit(dict(os.environ))(str(outer / "inner"), str(outer))
 
     assert answer == (False, "git did not answer within 0.9 seconds")
+
+
+@pytest.mark.parametrize("name", ["HEAD", "config", "index"])
+@pytest.mark.parametrize("common", [False, True])
+def test_git_is_not_asked_where_the_pipe_lies_in_the_folder_that_a_file_names(
+    name: str, common: bool, tmp_path: Path
+) -> None:
+    outer, data = tmp_path / "outer", tmp_path / "elsewhere"
+    repository(outer)
+    (outer / ".git").rename(data)
+    (outer / ".git").write_text("gitdir: ../elsewhere\n")
+    if common:
+        (data / "commondir").write_text("../common\n")
+        data = tmp_path / "common"
+        data.mkdir()
+    (data / name).unlink(missing_ok=True)
+    os.mkfifo(data / name)
+
+    with in_time("git is asked", 3):
+        answer = AskGit(dict(os.environ))(str(outer / "inner"), str(outer))
+
+    assert answer == (False, f"git is not asked: {data}/{name} is no plain file")
+
+
+def test_git_is_not_waited_for_where_a_pipe_may_stand_among_very_many_files(tmp_path: Path) -> None:
+    outer = repository(tmp_path / "outer")
+    (outer / ".git" / "HEAD").unlink()
+    for number in range(3_000):
+        (outer / ".git" / f"x{number}").touch()
+    os.mkfifo(outer / ".git" / "HEAD")
+
+    with in_time("git is asked", 3):
+        (is_submodule, problem) = AskGit(dict(os.environ))(str(outer / "inner"), str(outer))
+
+    assert not is_submodule
+    assert problem in {
+        "git did not answer within 0.9 seconds",
+        f"git is not asked: {outer}/.git/HEAD is no plain file",
+    }
+
+
+def test_a_few_objects_that_are_very_many_files_are_not_listed(tmp_path: Path) -> None:
+    here = Path.cwd()
+    put_skill("small")
+    shutil.rmtree(here / ".git", ignore_errors=True)
+    git(here, "init", "-q")
+    (here / "f").touch()
+    tree = made(here, "hash-object", "-w", "f")
+    mode = "100644 blob"
+    for _ in range(9):
+        tree = made(here, "mktree", given="".join(f"{mode} {tree}\t{number}\n" for number in range(10)))
+        mode = "040000 tree"
+    for name in ("small", "skills", ".claude"):
+        tree = made(here, "mktree", given=f"040000 tree {tree}\t{name}\n")
+    git(here, "tag", "bomb", made(here, "commit-tree", "-m", "very many", tree))
+
+    for words in (["check", "small", "--against", "bomb"], ["check", "--against", "bomb"]):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (2, "NO_REVISION")
+        assert error["message"] == "`bomb` holds too many files there"
+
+
+def made(folder: Path, *words: str, given: str = "") -> str:
+    """Return the name of what git makes of *given*."""
+    who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words],  # noqa: S607 - the one on the path
+        input=given, text=True, capture_output=True, check=True, env={**os.environ, **who},
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+def test_an_answer_is_read_up_to_a_bound_and_a_complaint_cut_short() -> None:
+    endless = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
+    loud = "import sys\nsys.stderr.write('y' * 100_000)\nsys.stdout.write(sys.stdin.read())\nsys.exit(3)"
+
+    with pytest.raises(TooMuchSaidError):
+        run([sys.executable, "-c", endless], timeout=60, env={}, most=100_000)
+    with pytest.raises(subprocess.TimeoutExpired):
+        run([sys.executable, "-c", "import time; time.sleep(60)"], timeout=0.2, env={})
+    done = run([sys.executable, "-c", loud], timeout=60, env={}, input=b"z" * 100_000)
+
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"z" * 100_000, b"y" * 1_000)
