@@ -8,6 +8,9 @@ from typing import Any
 
 _NO_FENCE = re.compile(r"^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:", re.MULTILINE)
 """What would open one of our blocks: nothing that stands in a value does."""
+_MARKS, _BLANKS = "`~", " \t\r"
+_FEWEST_MARKS = 3
+_FLOW_FIRST = re.compile(r"\A([ \t]*)flow:")
 _FENCE_MARK = re.compile(r"^ {0,3}(?=`{3}|~{3})", re.MULTILINE)
 _OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)")
 MOST_COMPARED = 10_000
@@ -48,8 +51,17 @@ class Filling:
         """Return *text* with its values."""
         ours = _blocks(text)[::-1] if "flow:" in text else []
         guarded = bool(ours)
+        line, at = _Line(), 0
 
         def put(found: re.Match[str]) -> str:
+            nonlocal at
+            line.go_on(text[at : found.start()])
+            at = found.end()
+            value = line.apart(told(found), text[at : at + 1])
+            line.go_on(value, given=True)
+            return value
+
+        def told(found: re.Match[str]) -> str:
             name = found.group(1)
             if name == "$":
                 return "$"
@@ -76,6 +88,33 @@ class Filling:
             return None
         self._left -= len(value)
         return value
+
+
+class _Line:
+    """What stands on a line so far: whether it could still become the mark of a fence, by a value or around one."""
+
+    def __init__(self) -> None:
+        self._bare = True
+        self._marks = 0
+        self._given = False
+
+    def go_on(self, text: str, *, given: bool = False) -> None:
+        """Take note of what stands next, or is *given* there as a value."""
+        _, new, last = text.rpartition("\n")
+        self._bare = (self._bare or bool(new)) and not last.strip(f"{_BLANKS}{_MARKS}")
+        self._marks = (0 if new else self._marks) + len(last.strip())
+        self._given = (self._given and not new) or (given and bool(last.strip()))
+
+    def apart(self, value: str, behind: str) -> str:
+        """Return *value* so that it makes no fence with what stands before it, nor with what comes *behind*."""
+        if self._bare and self._marks and value.startswith((*_MARKS,)):
+            value = f" {value}"
+        elif self._bare and self._marks >= _FEWEST_MARKS:
+            value = _FLOW_FIRST.sub(r"\1flow :", value)
+        _, new, last = value.rpartition("\n")
+        given = last.strip() or (self._given and not new)
+        could = given and not last.strip(f"{_BLANKS}{_MARKS}") and (self._bare or new)
+        return f"{value} " if could and behind in {*_MARKS} else value
 
 
 class Again:

@@ -380,6 +380,39 @@ def test_no_value_opens_or_closes_a_block_or_adds_to_it(parts: list[str]) -> Non
     assert "After." in told[-1]
 
 
+QUOTED = """\
+`$a` is told, and
+`$a$b` and
+$b$a` too:
+```flow:forbidden
+`$a`
+  `$b$a`
+- last
+```
+~$b~
+After."""
+
+
+@settings(max_examples=300)
+@given(
+    *[st.lists(st.sampled_from(["`", "``", "~~", "```", "\n", "flow:", "forbidden", "- x", " "]), max_size=7)]
+    * 2
+)
+def test_no_value_makes_a_block_together_with_the_marks_around_it(one: list[str], two: list[str]) -> None:
+    told = with_blocks(fill(QUOTED, {"a": "".join(one), "b": "".join(two)}), resources)
+
+    made = [ET.fromstring(each) for each in told if isinstance(each, Markup)]  # noqa: S314 - our own output
+    assert [each.tag for each in made] == ["forbidden"]
+    assert made[0][-1].text == "last"
+    assert "After." in told[-1]
+
+
+def test_a_value_between_marks_stays_as_it_is() -> None:
+    assert fill("`$a` and ``$a``\n~~$b~~", {"a": "x", "b": "flow: y"}) == "`x` and ``x``\n~~flow: y~~"
+    assert fill("on `$a`, `$b`", {"a": "`flow:x`", "b": "```"}) == "on ``flow:x``, `````"
+    assert fill("`$a`$b`", {"a": "", "b": "x\n"}) == "``x\n`"
+
+
 LINES = st.sampled_from(
     [
         *("```", "````", "~~~", "  ```", "```flow:forbidden", "~~~flow:routing", "```flow:nope", "```python"),
