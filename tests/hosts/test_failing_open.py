@@ -19,7 +19,7 @@ from support.sandbox import ENTRY, flow, process, put_skill, sessions_folder
 
 from flowrail import _files
 from flowrail.hosts import glance
-from flowrail.hosts.protocol import LONGEST_INPUT
+from flowrail.hosts.protocol import LONGEST_INPUT, hear
 from flowrail.machines import bounds
 
 STRICT = """\
@@ -97,6 +97,32 @@ KEYS = (
 @pytest.mark.parametrize("what", MALFORMED)
 def test_what_is_no_input_is_answered_with_nothing(what: str, event: str, session: Path) -> None:
     assert hook(event, MALFORMED[what]) == {}
+
+
+@pytest.mark.parametrize("piece", ["[]", "{}", '{"a":[]}', '"ab"', "0.1", "1"])
+def test_what_holds_very_many_values_is_let_go_unparsed(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = ",".join([piece] * (8_000_000 // len(piece)))
+    said = f'{{"session_id": "a", "tool_name": "Write", "tool_input": {{"x": [{many}]}}}}'.encode()
+
+    monkeypatch.setattr("flowrail.hosts.protocol.json.loads", _unexpected)
+
+    assert hear(said, {}) is None
+
+
+def _unexpected(_: object) -> object:
+    raise AssertionError("it was parsed")
+
+
+def test_a_long_text_is_heard_whatever_stands_in_it() -> None:
+    text = '[{,"\\' * 400_000
+    said = json.dumps(
+        {"session_id": "a", "tool_input": {"content": text, "edits": [{"at": [1, 2]}] * 20_000}}
+    )
+
+    heard = hear(said.encode(), {})
+
+    assert heard is not None
+    assert heard.given["content"] == text
 
 
 @pytest.mark.parametrize("event", EVENTS)
