@@ -7,7 +7,7 @@ for their answers by name.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flowrail.discovery.candidate import Candidate
@@ -30,6 +30,9 @@ from flowrail.handoff.problems import (
 )
 from flowrail.handoff.record import Handoff
 from flowrail.handoff.selection import card_digest
+
+_DECLINES = ("NOT_ACCEPTING", "it accepts no handoffs")
+"""Code and words of a skill that is passed over since it says itself that it takes over nothing."""
 
 
 class Check(NamedTuple):
@@ -62,8 +65,8 @@ class Case(NamedTuple):
 
     @property
     def target(self) -> Candidate | None:
-        """The target as it is found now."""
-        wanted = self.handoff.target
+        """The target as it is found now; of a workflow beside that of a skill, the skill."""
+        wanted = self.handoff.target.partition("/")[0]
         return next((each for each in self.discovery.candidates if each.skill == wanted), None)
 
     @property
@@ -82,8 +85,19 @@ def ask(case: Case) -> tuple[Check, ...]:
 def of_the_target(case: Case) -> tuple[Check, ...]:
     """Return what the target itself asks of a payload that no journal of ours vouches for."""
     if case.target is None:
-        return ()
+        return tuple(_declined(case))
     return (_admitted(case), _schema(case), _requires(case))
+
+
+def _declined(case: Case) -> Iterator[Check]:
+    """Yield the refusal of a target that says itself that it takes over nothing."""
+    wanted = case.handoff.target.partition("/")[0]
+    for each in case.discovery.skipped:
+        if each.skill == wanted and each.code == _DECLINES[0] and each.reason.startswith(_DECLINES[1]):
+            yield Check(
+                "source_admitted", False, f"`{case.handoff.target}` is not offered: {each.reason}", False
+            )
+            return
 
 
 def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, again: str) -> Refusal:

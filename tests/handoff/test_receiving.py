@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handing import handoffs_folder, ours, payload_of, phases, receive, send, session, target
+from support.handing import WORK, handoffs_folder, ours, payload_of, phases, receive, send, session, target
 from support.handoffs import PAYLOADS, example
 from support.killing import killed_at_every_call
 from support.sandbox import (
@@ -495,6 +495,33 @@ def test_no_other_skill_is_begun_than_the_one_that_was_asked_whether_it_takes_th
     assert taken.data["skill"] == "digger"
     old = {**old, "consumer": "closed", "target": {"skill": "digger"}}
     assert refused("handoff", "receive", str(arrived("other", old, "json")))[0] == 6
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"accepts_from": "[nobody]"}, "accepts from nobody, the source is `skill-editor`"),
+        ({"accepts_from": "[]"}, "is not offered: it accepts no handoffs"),
+    ],
+)
+@pytest.mark.parametrize("name", ["closed", "closed/inner"])
+def test_a_skill_that_does_not_take_the_work_is_not_begun_nor_a_workflow_of_it(
+    name: str, more: dict[str, Any], told: str
+) -> None:
+    folder = ours("closed", **more)
+    (folder / "workflows").mkdir()
+    (folder / "workflows" / "inner.yaml").write_text(WORK.replace("NAME", "closed/inner"))
+    handoff = integrity.sealed("3.0", {**example("3.0"), "target": {"skill": name}})
+
+    status, error = refused("handoff", "receive", str(arrived("far", handoff, "json")))
+
+    assert status == 6
+    assert told in error["message"]
+    assert told_of_sessions() == []
+
+
+def told_of_sessions() -> list[Any]:
+    return list(flow("sessions", "--all", "--json").data["sessions"])
 
 
 def test_of_a_payload_from_elsewhere_for_a_skill_that_nobody_has_it_is_said_that_nothing_was_begun() -> None:
