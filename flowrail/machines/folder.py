@@ -107,10 +107,7 @@ def named_files(folder: str, name: str) -> list[WorkflowFile]:
         entries = sorted(os.listdir(os.path.join(folder, "workflows")))
     except OSError:
         return []
-    stems = [entry.removesuffix(".yaml") for entry in entries if entry.endswith(".yaml")]
-    return [
-        WorkflowFile(f"{name}/{stem}", folder, f"workflows/{stem}.yaml", f"steps/{stem}") for stem in stems
-    ]
+    return [_named(folder, name, entry.removesuffix(".yaml")) for entry in entries if entry.endswith(".yaml")]
 
 
 def find_file(folder: str, address: str) -> WorkflowFile | None:
@@ -118,7 +115,12 @@ def find_file(folder: str, address: str) -> WorkflowFile | None:
     name, slash, inner = address.partition("/")
     if not slash:
         return entry_file(folder, name)
-    return next((each for each in named_files(folder, name) if each.address == f"{name}/{inner}"), None)
+    file = _named(folder, name, inner)
+    return file if "/" not in inner and os.path.lexists(os.path.join(folder, file.path)) else None
+
+
+def _named(folder: str, name: str, inner: str) -> WorkflowFile:
+    return WorkflowFile(f"{name}/{inner}", folder, f"workflows/{inner}.yaml", f"steps/{inner}")
 
 
 def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:

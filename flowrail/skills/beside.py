@@ -13,6 +13,7 @@ from flowrail.machines import folder
 from flowrail.machines.folder import Loaded, WorkflowFile
 from flowrail.machines.params import Arg
 from flowrail.machines.wording import listed
+from flowrail.skills.catalog import Found, workflows
 
 MOST_KEPT = 60_000
 """So many parameters and paths are kept of workflows; then they are read again."""
@@ -38,6 +39,15 @@ class Shelf:
     def __init__(self) -> None:
         self._known: dict[WorkflowFile, Beside | None] = {}
         self._left = MOST_KEPT
+        self._folder = ("", "")
+        self._files: dict[str, WorkflowFile] = {}
+
+    def files(self, skill: str, folder: str) -> Mapping[str, WorkflowFile]:
+        """Return the workflows of a folder by address, looked up once for all that stand in it one behind the other."""
+        if (skill, folder) != self._folder:
+            self._files = {each.address: each for each in workflows(Found(skill, folder, "path"))}
+            self._folder = (skill, folder)
+        return self._files
 
     def get(self, file: WorkflowFile) -> Beside | None:
         """Return what is to be known of the workflow in *file*, or `None` where the file cannot be read."""

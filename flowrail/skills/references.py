@@ -18,7 +18,7 @@ from flowrail.machines.findings import Finding, Path, first
 from flowrail.machines.folder import Loaded, WorkflowFile
 from flowrail.machines.params import Arg
 from flowrail.skills.beside import Beside, Shelf
-from flowrail.skills.catalog import Found, find, workflow_file, workflows
+from flowrail.skills.catalog import find, workflow_file
 
 MOST_TRIED = 50
 """So many addresses that one `then` may come to are looked up."""
@@ -51,7 +51,7 @@ class _Look:
         self.roots = roots
         self.shelf = shelf
         self.known: dict[str, WorkflowFile | None] = {}
-        self.beside = {each.address: each for each in workflows(Found(self.own, self.folder, "path"))}
+        self.beside = shelf.files(self.own, self.folder)
         self.guesses = wording.Guesses()
 
     def get(self, address: str) -> Beside | None:

@@ -11,6 +11,7 @@ from support.sandbox import BUNDLED, SMALL, flow, project_skills, put_python, pu
 
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import UsageError
+from flowrail.machines.folder import find_file
 from flowrail.skills.checking import Checked
 from flowrail.skills.checking import check as check_here
 
@@ -171,3 +172,25 @@ def test_python_of_more_words_than_are_read_is_told_so_and_not_called_none() -> 
 
     assert finding.message == "the file has more than 65536 words and signs"
     assert finding.remedy == "make it smaller"
+
+
+def test_a_folder_of_many_workflows_is_listed_as_often_as_one_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, listed = os.listdir, []
+
+    def counted(path: str) -> list[str]:
+        listed.append(path)
+        return real(path)
+
+    monkeypatch.setattr(os, "listdir", counted)
+    calls = []
+    for name, many in (("few", 2), ("many", 40)):
+        texts = {f"workflows/w{number}.yaml": "" for number in range(many)}
+        folder = put_skill(name, texts=texts)
+        listed.clear()
+        check_here([str(folder)], (), str(folder))
+        calls.append(len([path for path in listed if str(path).endswith("workflows")]))
+        listed.clear()
+        assert find_file(str(folder), f"{name}/w1") is not None
+        assert not listed
+
+    assert calls[0] == calls[1] > 0
