@@ -44,21 +44,30 @@ class Allowance(NamedTuple):
     at: str
 
 
-def snapshot(folder: str) -> Snapshot:
-    """Return the content and digest of *folder*; `TrustError` where it holds more than plain files."""
+def snapshot(folder: str, *, keep: bool = True) -> Snapshot:
+    """Return the content and digest of *folder*; `TrustError` where it holds more than plain files.
+
+    Without *keep* the content is left out: looking at many folders takes the memory of one file.
+    """
     root = os.path.realpath(folder)
     files: dict[str, str] = {}
     contents: dict[str, bytes] = {}
     size = 0
-    for path, executable in sorted(_walk(root, "")):
+    for path, executable, _ in sorted(_walk(root, "")):
         data = _files.read_bounded(os.path.join(root, path), limit=LARGEST_FILE, what=f"`{path}`")
         size += len(data)
         if size > LARGEST_FOLDER:
             raise _refused(root, f"holds more than {LARGEST_FOLDER} bytes")
-        contents[path] = data
+        if keep:
+            contents[path] = data
         files[path] = f"{'x' if executable else '-'}{hex_digest(data)}"
     whole = json.dumps(sorted(files.items()), ensure_ascii=True).encode()
     return Snapshot(root, hex_digest(whole), files, contents)
+
+
+def sizes(folder: str) -> dict[str, int]:
+    """Return how large each file of *folder* is; nothing is read. `TrustError` as of `snapshot`."""
+    return {path: size for path, _, size in _walk(os.path.realpath(folder), "")}
 
 
 def is_name(skill: str) -> bool:
@@ -166,8 +175,8 @@ def _left_by_python(before: Mapping[str, str], now: Snapshot) -> str:
     return f"or take away what a run of Python left: {clear}"
 
 
-def _walk(root: str, below: str) -> list[tuple[str, bool]]:
-    found: list[tuple[str, bool]] = []
+def _walk(root: str, below: str) -> list[tuple[str, bool, int]]:
+    found: list[tuple[str, bool, int]] = []
     pending = [below]
     count = 0
     while pending:
@@ -186,7 +195,7 @@ def _walk(root: str, below: str) -> list[tuple[str, bool]]:
             if stat.S_ISDIR(about.st_mode):
                 pending.append(path)
             elif stat.S_ISREG(about.st_mode):
-                found.append((path, bool(about.st_mode & stat.S_IXUSR)))
+                found.append((path, bool(about.st_mode & stat.S_IXUSR), about.st_size))
             else:
                 raise _refused(root, f"holds `{path}`, which is no plain file")
             count += 1

@@ -109,6 +109,13 @@ def test_a_snapshot_holds_the_very_bytes_of_its_digest(folder: Path) -> None:
     assert list(now.files) == ["steps/first.md", "workflow.py"]
 
 
+def test_a_snapshot_that_keeps_nothing_has_the_same_digest(folder: Path) -> None:
+    whole, bare = trust.snapshot(str(folder)), trust.snapshot(str(folder), keep=False)
+
+    assert bare == whole._replace(contents={})
+    assert trust.sizes(str(folder)) == {path: len(data) for path, data in whole.contents.items()}
+
+
 def test_bytes_cannot_move_from_one_file_to_another_unseen(tmp_path: Path) -> None:
     digests = set()
     for number, (first, second) in enumerate([("ab", "c"), ("a", "bc"), ("", "abc"), ("abc", "")]):

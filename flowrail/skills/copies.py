@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from flowrail import trust
 from flowrail._files import read_bounded
@@ -22,6 +22,7 @@ MANIFEST = ".flowrail-install.json"
 FORMAT = 1
 LARGEST_MANIFEST = 1_000_000
 _NAMED = 5
+_About = TypeVar("_About")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+){0,3}\Z")
 
@@ -54,12 +55,16 @@ class Manifest(NamedTuple):
 
 def shipped(name: str) -> trust.Snapshot:
     """Return the bundled skill of that name as it was shipped."""
-    return trust.snapshot(os.path.join(bundled_folder(), name))
+    return trust.snapshot(_shipped_in(name))
+
+
+def _shipped_in(name: str) -> str:
+    return os.path.join(bundled_folder(), name)
 
 
 def of_bundled(found: Found) -> Copy | None:
     """Return how a skill compares with the bundled one that it hides, or `None` where it hides none."""
-    if not any(source == BUNDLED for source, _ in found.hides):
+    if not _hides_bundled(found):
         return None
     mine = trust.snapshot(found.folder)
     now, theirs = digests(mine), digests(shipped(found.name))
@@ -73,12 +78,23 @@ def of_bundled(found: Found) -> Copy | None:
 
 
 def as_bundled(found: Found) -> bool | None:
-    """Return whether a skill is a copy of the bundled one that it hides; `None` where it hides none."""
+    """Return whether a skill is a copy of the bundled one that it hides; `None` where it hides none.
+
+    Whoever looks asks this of every skill, so only files that are as many and as large are read.
+    """
+    if not _hides_bundled(found):
+        return None
+    mine, theirs = found.folder, _shipped_in(found.name)
     try:
-        copy = of_bundled(found)
+        if _seen(trust.sizes(mine)) != _seen(trust.sizes(theirs)):
+            return False
+        return digests(trust.snapshot(mine, keep=False)) == digests(trust.snapshot(theirs, keep=False))
     except FlowError:  # a link or a device in it: no copy of ours
         return False
-    return None if copy is None else copy.same
+
+
+def _hides_bundled(found: Found) -> bool:
+    return any(source == BUNDLED for source, _ in found.hides)
 
 
 def digests(snapshot: trust.Snapshot) -> dict[str, str]:
@@ -86,9 +102,13 @@ def digests(snapshot: trust.Snapshot) -> dict[str, str]:
 
     No workflow can reach a hidden file: what a file manager or an editor leaves behind changes nothing.
     """
+    return {path: mark[1:] for path, mark in _seen(snapshot.files).items()}
+
+
+def _seen(files: Mapping[str, _About]) -> dict[str, _About]:
     return {
-        path: mark[1:]
-        for path, mark in snapshot.files.items()
+        path: about
+        for path, about in files.items()
         if not any(part.startswith(".") for part in path.split("/"))
     }
 

@@ -151,7 +151,7 @@ def _standing(found: Found, state: str) -> tuple[str, str, str]:
     ask = trust.asking(found.name, named_root(found))
     allowed = trust.allowance(found.folder, state)
     try:
-        now = trust.snapshot(found.folder).digest
+        now = trust.snapshot(found.folder, keep=False).digest
     except FlowError as error:
         return "impossible", f"cannot be allowed ({error.message})", error.hint
     if allowed is None:

@@ -17,7 +17,9 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.skills.copies import MANIFEST
+from flowrail.cli.here import Here
+from flowrail.skills import catalog
+from flowrail.skills.copies import MANIFEST, as_bundled
 
 
 @pytest.fixture
@@ -154,3 +156,18 @@ def test_a_changed_copy_asks_for_leave_though_another_copy_lies_nearer(host: str
     digest = flow("trust", SKILL, "--digest", "0").out.split("digest ")[1].split()[0]
     flow("trust", SKILL, "--digest", digest)
     assert told("step", SKILL)["actions"] == ["Do it my way."]
+
+
+def test_of_a_copy_that_holds_more_nothing_is_read_to_tell_that_it_is_none(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = catalog.find(installed.name, Here().roots)
+    assert as_bundled(found) is True
+    (installed / ".hidden").write_text("left by an editor")
+    assert as_bundled(found) is True
+    (installed / "steps" / "more.md").write_text("x")
+    read: list[object] = []
+    monkeypatch.setattr("flowrail._files.read_bounded", lambda *given, **_: read.append(given))
+
+    assert as_bundled(found) is False
+    assert not read
