@@ -28,7 +28,7 @@ def render(guidance: Guidance) -> str:
     parts = [_header(guidance)]
     if guidance.resumed:
         parts.append(
-            f"Resumed; started {guidance.started_at}{_given(guidance)}."
+            f"Resumed; started {one_line(guidance.started_at)}{_given(guidance)}."
             + (f" For a new one: {guidance.start_command}" if guidance.start_command else "")
         )
     parts.append(visible("\n".join(pieces(guidance)).strip("\n")))
@@ -45,7 +45,7 @@ def render(guidance: Guidance) -> str:
 
 
 def _header(guidance: Guidance) -> str:
-    standing = f"{guidance.session} · revision {guidance.revision} · {guidance.status}"
+    standing = f"{guidance.session} · revision {guidance.revision} · {one_line(guidance.status)}"
     marks = f"{standing}{' · replayed' if guidance.replayed else ''}"
     step = guidance.step
     if step is None:
@@ -75,9 +75,9 @@ def _dispatches(guidance: Guidance) -> str:
         holder = f" by {one_line(each.holder)}" if each.holder and each.status == "claimed" else ""
         over = ", whose lease is over" if each.lease_over else ""
         model = f", model {one_line(each.model)}" if each.model else ""
-        outcome = f" {each.outcome}" if each.outcome else ""
+        status = one_line(f"{each.status} {each.outcome or ''}")
         runs = f" runs {each.workflow}" if each.workflow else ""
-        lines.append(f"  {each.id} {each.agent}{runs}{item}{model}: {each.status}{outcome}{holder}{over}")
+        lines.append(f"  {each.id} {one_line(each.agent)}{runs}{item}{model}: {status}{holder}{over}")
         if each.status == "done" and each.result:
             lines.append(f"    {_result(each.result)}")
         if each.status != "done" or each.again:
@@ -107,7 +107,7 @@ def _questions(guidance: Guidance) -> str:
             continue
         lines.append(f"For the user{where} [{one_line(each.header)}]: {one_line(each.text)}")
         if each.default and each.due:
-            lines.append(f"  without an answer until {each.due}: {one_line(each.default)}")
+            lines.append(f"  without an answer until {one_line(each.due)}: {one_line(each.default)}")
         for option in each.options:
             about = f"  {one_line(option['description'])}" if option["description"] else ""
             lines.append(f"  {one_line(option['label'])}{about}\n    {visible(option['command'])}")
