@@ -15,7 +15,7 @@ from flowrail.machines.literal import UNREADABLE, TooMuchError, parsed
 from flowrail.skills.catalog import OWN_SCOPES, Found, UnknownSkillError, find, places
 from flowrail.trust import Snapshot, forget, is_name
 
-LONGEST, MOST_NAMES = 500, 60
+MOST_NAMES = 60
 LARGEST_TOGETHER = 500_000
 """So many bytes of Python in one folder are looked into."""
 _REACHES = {
@@ -156,7 +156,7 @@ def _runs(now: Snapshot) -> Iterator[str]:
     front = read_frontmatter(now.contents.get(_card_of(now), b""), SKILL_FILE)
     command = read_metadata(front, SKILL_FILE).declared.health_check
     if command:
-        yield f"runs, when a health check is asked for: {command[:LONGEST]}"
+        yield f"runs, when a health check is asked for: {command}"
 
 
 def _card_of(now: Snapshot) -> str:

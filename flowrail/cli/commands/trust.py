@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from unicodedata import east_asian_width
 
 import click
 
@@ -14,6 +16,9 @@ from flowrail.errors import TrustError
 from flowrail.formatters.escape import one_line
 from flowrail.skills.allowing import about, find_folder
 from flowrail.skills.catalog import named_root
+
+WIDEST = 72
+"""So many columns a line of what is shown takes: with what it is indented by, less than any terminal has."""
 
 
 @click.command("trust", epilog=options.examples("flow trust my-skill"))
@@ -53,8 +58,22 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
 
 
 def _told(line: str) -> str:
-    """Return one line of what is shown; what belongs to a folder stays indented, and passes for no other line."""
-    return f"{'  ' * line.startswith(' ')}{one_line(line)}"
+    """Return one line of what is shown; what belongs to a folder stays indented, and passes for no other line.
+
+    A long one is broken before a terminal would do that, so that the rest of it does not begin like one of ours.
+    """
+    text = f"{'  ' * line.startswith(' ')}{one_line(line)}"
+    return text if line.startswith("folder ") else "\n      ".join(_pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start, wide = 0, 0
+    for at, character in enumerate(text):
+        wide += 1 + (east_asian_width(character) in "FW")
+        if wide > WIDEST:
+            yield text[start:at]
+            start, wide = at, 2
+    yield text[start:]
 
 
 def _is_shown_to_whom_we_ask() -> bool:
