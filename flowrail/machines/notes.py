@@ -16,13 +16,18 @@ MOST_DEEP = 64
 """How deep a note may be nested; ours hold facts and answers at most, which are read with less."""
 
 LONGEST_WORD = 1_000
-MOST_PASSED = 1_000
-"""So many steps are passed over by one move; ours pass over those of a workflow that do not apply."""
+MOST_PASSED, MOST_PASSED_IN_ALL = 1_000, 100_000
+"""So many steps are passed over by one move; ours pass over those of a workflow that do not apply. And in one journal."""
 MOST_MIGRATIONS = 200
 """So many are followed in a journal of somebody else: each renames all that was before it."""
 MOST_RECORDS, LARGEST_JOURNAL = 20_000, 64 * 1024 * 1024
 """So many records, and bytes of them, are read of a journal of somebody else; what is told of each is kept."""
 TOO_LONG = "somebody else's journal goes on beyond all that is read of one"
+
+
+def is_too_much(records: int, size: int, passed: int) -> bool:
+    """Return whether so many *records* of *size* bytes, which passed over so many steps, are more than is read."""
+    return records > MOST_RECORDS or size > LARGEST_JOURNAL or passed > MOST_PASSED_IN_ALL
 
 
 def too_long_in(record: Record) -> str | None:

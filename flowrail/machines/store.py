@@ -182,14 +182,14 @@ class Store:
         seen = witness.seen_by(folder)
         fd = self._open(folder, session_id, journal.READ)
         try:
-            before, number, migrations, size, vouched = "", 0, 0, 0, False
+            before, number, migrations, size, passed, vouched = "", 0, 0, 0, 0, False
             for number, line in enumerate(ledger.lines(fd, path), start=1):
-                size += len(line)
-                if not vouched and (number > notes.MOST_RECORDS or size > notes.LARGEST_JOURNAL):
+                record, size = ledger.read(line, path, number), size + len(line)
+                passed += len(record.session.last.passed) if record.session.last is not None else 0
+                if not vouched and notes.is_too_much(number, size, passed):
                     if self.is_foreign(session_id):
                         raise DamagedError(path, number, notes.TOO_LONG)
                     vouched = True
-                record = ledger.read(line, path, number)
                 if record.prev != before or record.seq != number - 1:
                     raise DamagedError(path, number, "the record does not follow the one before it")
                 migrations += record.kind == "migrate"

@@ -178,6 +178,21 @@ def test_no_more_of_somebody_else_is_read_than_anybody_writes(monkeypatch: pytes
     assert refused("history", session)[1]["message"].endswith(notes.TOO_LONG)
 
 
+def test_no_more_steps_are_passed_over_by_somebody_else_than_anybody_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = reported(6, {})
+    last = json.loads((folder_of(session) / "journal.jsonl").read_bytes().splitlines()[-1])["session"]["last"]
+    for revision in range(8, 12):
+        forged_behind(session, session={"revision": revision, "last": {**last, "passed": ["first"] * 10}})
+    assert flow("coverage", "evil", "--sessions").status == 0
+    monkeypatch.setattr(notes, "MOST_PASSED_IN_ALL", 35)
+
+    for words in (["record", session], ["diagram", "--session", session]):
+        assert refused(*words)[1]["message"].endswith(f":12: {notes.TOO_LONG}")
+    assert "1 sessions could not be read" in flow("coverage", "evil", "--sessions").out
+
+
 def test_whose_a_long_journal_is_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     put_skill("evil")
     own = str(told("start", "evil")["session"])
