@@ -96,6 +96,7 @@ class Handoffs:
         self.store = store
         self.path = os.path.join(store, "handoffs")
         self.owner = owner
+        self._checked = False
 
     def create(
         self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, Any] | None = None
@@ -141,6 +142,7 @@ class Handoffs:
 
     def ids(self) -> list[str]:
         """Return the ids of all handoffs, in order of their names."""
+        self._check_folder()
         try:
             return sorted(name for name in os.listdir(self.path) if HANDOFF_ID.match(name))
         except OSError:
@@ -158,7 +160,10 @@ class Handoffs:
 
     def own_ones(self) -> Iterator[Handoff]:
         """Yield every handoff of ours that can be read; of what others recorded the marks alone are read."""
-        for handoff_id in self._begun():
+        begun: list[str] = []
+        with suppress(StorageError):  # what leads elsewhere holds none of this store
+            begun = self._begun()
+        for handoff_id in begun:
             kept: Kept | None = None
             with suppress(UnknownHandoffError, StorageError), self._opened(handoff_id) as (fd, folder):
                 path = os.path.join(folder, JOURNAL)
@@ -215,6 +220,12 @@ class Handoffs:
             lines = enumerate(ledger.lines(fd, os.path.join(folder, JOURNAL)))
             return [number for number, line in lines if not ledger.signed_by(line, key)]
 
+    def _check_folder(self) -> None:
+        """Refuse a folder of handoffs that is a link, or another user's: what is written there lies elsewhere."""
+        if not self._checked:
+            _files.check_private_dir(self.path)
+            self._checked = True
+
     def _begun(self) -> list[str]:
         """Return the ids of those that have a journal: an interrupted one never began."""
         return [each for each in self.ids() if os.path.lexists(os.path.join(self.path, each, JOURNAL))]
@@ -223,6 +234,7 @@ class Handoffs:
     def _opened(self, handoff_id: str, how: int = journal.READ) -> Iterator[tuple[int, str]]:
         """Hold a handoff's journal open, and give it with the folder that it lies in."""
         folder = self.folder(handoff_id)
+        self._check_folder()
         try:
             fd = journal.open_journal(folder, how)
         except FileNotFoundError:

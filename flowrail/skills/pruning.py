@@ -156,7 +156,8 @@ def _sweep(store: Store, now: float) -> None:
     """Delete what an earlier run had moved out of sight when it died, and files that killed writers left."""
     _files.sweep(store.path, now=now)  # it may be anybody's folder: what else lies in it is not looked at
     handoffs = os.path.join(store.path, _HANDOFFS)
-    inner = [folder for each in (store.sessions, handoffs) for folder in _with_inner(each)]
+    places = [each for each in (store.sessions, handoffs) if not os.path.islink(each)]
+    inner = [folder for each in places for folder in _with_inner(each)]
     for place in (store.owner.folder, *inner):
         for folder in _with_inner(place):
             _files.sweep(folder, now=now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -227,3 +228,30 @@ def test_a_copy_nested_more_deeply_than_anything_of_ours_is_told_as_another() ->
     [found] = judged("audit", "verify", "--json").data["findings"]
 
     assert (found["id"], found["code"]) == (sent["handoff"], "COPY_DIFFERS")
+
+
+def test_handoffs_that_a_link_leads_to_are_those_of_no_store_of_this_project() -> None:
+    ours("other")
+    sent = send("other", session())
+    left = handoffs_folder() / sent["handoff"] / ".0123456789abcdef.tmp"
+    left.touch()
+    os.utime(left, (0, 0))
+    elsewhere = Path("elsewhere").absolute()
+    Path(".flow").rename(elsewhere)
+    Path(".flow").mkdir(mode=0o700)
+    Path(".flow/handoffs").symlink_to(elsewhere / "handoffs")
+
+    for words in (
+        ["handoff", "status", "--all"],
+        ["handoff", "status", sent["handoff"]],
+        ["handoff", "cancel", sent["handoff"]],
+        ["audit"],
+        ["audit", "verify"],
+        ["prune", "--older-than", "0"],
+    ):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (3, "DIRECTORY_NOT_PRIVATE"), words
+    assert told("discover")["candidates"]
+    assert left.exists()
+    journal = elsewhere / "handoffs" / sent["handoff"] / "journal.jsonl"
+    assert [json.loads(line)["kind"] for line in journal.read_text().splitlines()][-1] == "invocation"

@@ -349,6 +349,20 @@ def test_a_pruned_session_is_unknown_and_its_id_is_free() -> None:
     assert there() == set()
 
 
+def test_what_lies_behind_a_link_is_not_swept(tmp_path: Path) -> None:
+    told("start", "small")
+    inner = tmp_path / "handoff-aaaaaa"
+    inner.mkdir()
+    left = inner / ".0123456789abcdef.tmp"
+    left.touch()
+    os.utime(left, (0, 0))
+    (sessions_folder().parent / "handoffs").symlink_to(tmp_path)
+
+    pruning.prune(world(store=None), older_than=0)
+
+    assert left.exists()
+
+
 def test_a_link_among_the_sessions_is_not_followed(tmp_path: Path) -> None:
     session = ended()
     outside = tmp_path / "outside"
