@@ -85,7 +85,8 @@ def of_card(path: str) -> list[Finding]:
     try:
         data = read_bounded(os.path.join(path, CARD), limit=LARGEST_TEXT, what="it")
     except DocumentError as error:
-        return [Finding("FR168", "warning", f"the card {error.fact}", f"mend {CARD}", f"{CARD}:1")]
+        what = f"the card cannot be read: {error.fact}"
+        return [Finding("FR168", "warning", what, f"mend {CARD}", f"{CARD}:1")]
     return [*_spec(path, data), *_handoff(data)]
 
 

@@ -96,7 +96,7 @@ def _in_folder(path: str, target: str) -> Iterator[folder.WorkflowFile]:
     real = os.path.normpath(path)
     files = list(workflows(_at(real)))
     if not files:
-        inside = [os.path.join(real, name) for name in sorted(os.listdir(real))]
+        inside = [os.path.join(real, name) for name in _names(real, target)]
         files = [file for each in inside if os.path.isdir(each) for file in workflows(_at(each))]
     if not files:
         hint = "name a skill's folder, or a folder of such folders"
@@ -104,6 +104,14 @@ def _in_folder(path: str, target: str) -> Iterator[folder.WorkflowFile]:
             hint = "name the file `workflow.yaml`"
         raise UsageError(f"`{target}` holds no workflow", hint=hint)
     yield from files
+
+
+def _names(path: str, target: str) -> list[str]:
+    try:
+        return sorted(os.listdir(path))
+    except OSError as error:
+        fact = f"`{target}` cannot be looked into ({error.strerror})"
+        raise UsageError(fact, hint="make it readable for this user") from None
 
 
 def _at(path: str) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -194,3 +195,21 @@ def test_a_folder_of_many_workflows_is_listed_as_often_as_one_of_few(monkeypatch
         assert not listed
 
     assert calls[0] == calls[1] > 0
+
+
+def test_a_folder_that_cannot_be_looked_into_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(path: str) -> list[str]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(os, "listdir", refuse)  # root may look into every folder
+
+    with pytest.raises(UsageError, match="cannot be looked into \\(Permission denied\\)"):
+        check(str(tmp_path))
+
+
+def test_a_card_alone_that_is_a_link_is_told(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").symlink_to("elsewhere")
+
+    ((finding,),) = (each.findings for each in check(str(tmp_path)))
+
+    assert finding.message == "the card cannot be read: it is a symbolic link"
