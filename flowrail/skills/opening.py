@@ -37,6 +37,7 @@ from flowrail.skills.catalog import (
     workflow_file,
 )
 
+_SCOPES = frozenset(scope.value for scope in Scope)
 _SHAPE = {
     "source": str,
     "folder": str,
@@ -91,8 +92,7 @@ def open_beside(
     if name == session.skill.partition("/")[0]:
         found = Found(name, place, source, _hidden(session.skill, place, roots))
     else:
-        beside = [] if source == BUNDLED else [Root(os.path.dirname(place), Scope(source), place)]
-        found = find(address, [*beside, *roots])
+        found = find(address, [*_beside(place, source, roots), *roots])
     try:
         file = workflow_file(address, found)
     except UnknownSkillError as error:  # it was there when the work was handed out
@@ -275,11 +275,27 @@ def _of_that_folder(hint: str, address: str, place: str, roots: Sequence[Root]) 
     return f"the session runs {place}, and {nearest} lies nearer: move that away, then {hint}"
 
 
+def _beside(place: str, source: str, roots: Sequence[Root]) -> list[Root]:
+    """Return the folder in which the skill at *place* stands, where others are looked for first.
+
+    It is one's own only where it is such a place: one skill in it may be a link to a skill of one's own.
+    """
+    if source == BUNDLED:
+        return []
+    above = os.path.dirname(place)
+    own = [os.path.realpath(path) for scope, path in places(roots) if scope in OWN_SCOPES]
+    if source in OWN_SCOPES and os.path.realpath(above) not in own:
+        source = Scope.PROJECT.value
+    return [Root(above, Scope(source), place)]
+
+
 def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> str:
     """Return where a skill is from: what a session says of its own place counts only where it is so.
 
     A definition may have come with a clone, and code of one's own places runs without asking.
     """
+    if source not in _SCOPES:
+        return Scope.PROJECT.value
     if source not in OWN_SCOPES or source == BUNDLED:
         return source
     name, real = address.partition("/")[0], os.path.realpath(place)

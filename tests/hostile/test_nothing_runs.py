@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support.canary import canary, plant
-from support.sandbox import clean_environment, flow, put_python, put_skill, refused, told
+from support.forged import folder_of
+from support.sandbox import (
+    clean_environment,
+    flow,
+    home_skills,
+    project_skills,
+    put_python,
+    put_skill,
+    refused,
+    told,
+)
 
 from flowrail.cli.main import COMMANDS
 
@@ -177,4 +189,49 @@ def test_a_skill_behind_a_link_is_the_projects_still() -> None:
     Path(".claude/skills/py").symlink_to(Path("elsewhere/py").resolve())
 
     assert refused("step", "py")[0] == 7
+    assert not canary().exists()
+
+
+HANDING = """\
+name: NAME
+steps:
+  - {id: first, title: First, actions: [Do.], dispatch: {agent: explore, run: py, join: all}, next: {ok: null, fail: null}}
+"""
+
+
+def taken_over(source: str) -> str:
+    """Return a session that somebody else began, and that says of itself where its skill lies."""
+    put_skill("handing", HANDING)
+    session = str(told("start", "handing")["session"])
+    (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()
+    kept = folder_of(session) / "definition.json"
+    said = {**json.loads(kept.read_text()), "source": source, "folder": ".claude/skills/handing", "files": {}}
+    kept.write_text(json.dumps(said))
+    return session
+
+
+def test_beside_a_link_to_ones_own_skill_nothing_runs_though_a_session_says_that_it_is_ones_own() -> None:
+    session = taken_over("global")
+    own = put_skill("handing", where=home_skills())
+    shutil.rmtree(project_skills() / "handing")
+    (project_skills() / "handing").symlink_to(own)
+    put_python("py", before=f"open({str(canary())!r}, 'w').close()\n")
+
+    told("adopt", session)
+    (work,) = told("resume", session)["dispatches"]
+    status, error = refused(*work["command"].split()[1:])
+
+    assert (status, error["code"]) == (7, "NOT_TRUSTED")
+    assert not canary().exists()
+
+
+@pytest.mark.parametrize("source", ["", "nowhere", "Global", "bundled "])
+def test_a_session_that_says_to_be_from_nowhere_is_from_the_project(source: str) -> None:
+    session = taken_over(source)
+    put_python("py", before=f"open({str(canary())!r}, 'w').close()\n")
+
+    told("adopt", session)
+    (work,) = told("resume", session)["dispatches"]
+
+    assert refused(*work["command"].split()[1:])[1]["code"] == "NOT_TRUSTED"
     assert not canary().exists()
