@@ -160,6 +160,7 @@ def written_like(text: str) -> YAML:
     yaml.Constructor, yaml.Representer = _Constructor, _Representer
     yaml.preserve_quotes = True
     yaml.width = LIMIT
+    yaml.explicit_start = _framed(text)[1].startswith("---")  # with something on its line
     entry, inside = _ENTRY.search(text), _INSIDE.search(text)
     dash, gap = (len(entry[1]), len(entry[2])) if entry else (2, 1)
     yaml.indent(mapping=len(inside[1]) if inside else 2, sequence=dash + 1 + gap, offset=dash)

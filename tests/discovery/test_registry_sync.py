@@ -229,6 +229,13 @@ def test_a_document_mark_stays(home: Path) -> None:
     assert synced(home).startswith('---\nversion: "1.0"\n')
 
 
+def test_a_document_mark_with_something_on_its_line_stays(home: Path) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    file_of(home).write_text("--- {version: '1.0', workflows: []}\n")
+
+    assert synced(home).startswith("--- {version: '1.0', workflows: [{")
+
+
 def test_what_stands_above_and_below_the_marks_of_a_document_stays(home: Path) -> None:
     put(home / ".claude/skills", "new", head("new", ACCEPTING))
     file_of(home).write_text(f"# mine\n\n---  # begins\n{REGISTRY}# the last\n...\n# below\n")
