@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows import linear
 
-from flowrail.cli.server.calls import call_of, in_calls, with_calls
+from flowrail.cli.server.calls import call_of, in_calls, with_calls, words_of
+from flowrail.formatters.escape import visible
 from flowrail.formatters.xml import render as as_xml
 from flowrail.machines.advance import start
 from flowrail.machines.guidance import command, guide
@@ -101,10 +103,10 @@ def test_what_is_no_such_command_has_none(line: str) -> None:
     assert call_of(line, STORE) is None
 
 
-LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # a printed command is one line, so it leaves such a value open
-WORDS = st.text(
-    st.characters(codec="utf-8", exclude_characters=f"\0<`{LINE_ENDS}"), min_size=1, max_size=12
-).filter(lambda word: not word.startswith("-"))
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n\r<`"), min_size=1, max_size=12).filter(
+    lambda word: not word.startswith("-") and visible(word) == word
+)
+"""Values that a printed command shows: it is one line, and leaves one open of which anything hides."""
 
 
 @given(
@@ -120,6 +122,35 @@ def test_whatever_is_reported_the_call_says_the_same(facts: dict[str, str], revi
     assert found is not None
     assert found.arguments.get("facts", {}) == facts
     assert found.arguments["expect"] == revision
+
+
+@given(st.text(st.sampled_from(" ab'\"\\\n\t\u00e9\u00a0#$`;"), max_size=12))
+def test_words_are_those_of_a_shell(command: str) -> None:
+    try:
+        expected: list[str] | None = shlex.split(command)
+    except ValueError:
+        expected = None
+
+    try:
+        words: list[str] | None = words_of(command)
+    except ValueError:
+        words = None
+
+    assert words == expected
+
+
+def test_a_word_of_a_million_characters_is_no_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shlex.shlex.read_token", _unexpected)  # takes eight seconds for it
+    long = "a" * 1_000_000
+
+    assert call_of(f"flow step small ok -s note={long}", "") == (
+        "step",
+        {"skill": "small", "outcome": "ok", "facts": {"note": long}},
+    )
+
+
+def _unexpected(_: object) -> object:
+    raise AssertionError("it was read letter by letter")
 
 
 def test_in_a_text_commands_become_calls_and_the_rest_stays() -> None:
