@@ -15,6 +15,10 @@ from typing import Any, NamedTuple
 MOST = 32
 LONGEST = 200
 _LONGEST_COMMAND = 20_000
+_TWICE = ("**", "**")
+"""Means what the first of them means alone."""
+_LONGEST_PATH = 4_096
+"""No system opens a file by a longer one."""
 _RULE = re.compile(r"(?P<tool>[A-Za-z_][A-Za-z0-9_.*-]*)(?:\((?P<of>[^\n]*)\))?\Z")
 _SAME = {
     "Edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"}),
@@ -193,6 +197,8 @@ def _is_path(pattern: str, path: str, used: Used) -> bool:
     reached through a link counts as what it is called, and as what it is.
     """
     full = os.path.normpath(os.path.join(used.cwd, path))
+    if len(full) > _LONGEST_PATH:
+        return False
     if pattern.startswith("//"):
         base, inner = "/", pattern[2:]
     elif pattern.startswith("~/"):
@@ -201,7 +207,8 @@ def _is_path(pattern: str, path: str, used: Used) -> bool:
         base, inner = used.project, pattern.removeprefix("./").removeprefix("/")
         if "/" not in pattern.rstrip("/"):
             inner = f"**/{inner}"
-    parts = tuple(part for part in inner.split("/") if part)
+    every = [part for part in inner.split("/") if part]
+    parts = tuple(part for part, before in zip(every, ["", *every], strict=False) if (part, before) != _TWICE)
     named = os.path.relpath(full, base)
     real = os.path.relpath(_real(full), _real(base))
     return any(

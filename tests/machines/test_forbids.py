@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.counting import calls_of
 
 from flowrail.machines.forbids import LONGEST, Used, _along, _glob, forbidding, problem
 
@@ -151,6 +152,23 @@ def test_a_path_is_met_as_an_expression_says(pattern: list[str], path: list[str]
     expected = re.compile("".join(words) + r"(?:[^/]+/)*\Z").match("/".join(path) + "/") is not None
 
     assert _along(tuple(pattern), tuple(path)) == expected
+
+
+def test_stars_behind_each_other_take_no_more_than_one() -> None:
+    rule, path = f"Edit({'**/' * 60}b)", "a/" * 500
+
+    calls = calls_of(lambda: forbidding([rule], use("Edit", file_path=path)), below=True)
+
+    assert calls < 30 * 500
+    assert forbidding([rule], use("Edit", file_path=f"{path}b")) == rule
+    assert forbidding([f"Edit({'**/' * 9}a/a/{'**/' * 9}b)"], use("Edit", file_path="x/a/a/y/b"))
+    assert not forbidding(["Edit(a/a/b)"], use("Edit", file_path="a/b"))
+
+
+def test_a_path_that_no_system_opens_meets_no_rule_and_is_not_gone_through() -> None:
+    path = "a/" * 100_000
+
+    assert calls_of(lambda: forbidding(["Edit(**/b/**)"], use("Edit", file_path=path))) < 100
 
 
 def test_a_hostile_command_or_rule_is_judged_at_once() -> None:
