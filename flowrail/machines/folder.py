@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 LARGEST_WORKFLOW = 1_000_000
 LARGEST_PYTHON = 131_072  # reading it as a tree takes some 700 bytes of memory for each byte
 LARGEST_TEXT = 65_536
+MOST_READ = 64_000_000  # to tell whether a folder changed: no definition comes from as much
 ENTRY_FILES = ("workflow.yaml", "workflow.py")
 _QUOTES = re.compile(
     r"^ {0,3}(?:`{3,}|~{3,})[ \t]*flow:resource[ \t]*\n(.*?)^ {0,3}(?:`{3,}|~{3,})", re.DOTALL | re.MULTILINE
@@ -124,14 +126,17 @@ def _named(folder: str, name: str, inner: str) -> WorkflowFile:
 
 
 def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:
-    """Return the digest of each of *paths* as it is now; empty for one that cannot be read."""
+    """Return the digest of each of *paths* as it is now; empty for one that cannot be read, and past `MOST_READ`."""
     now: dict[str, str] = {}
     real = cache(os.path.realpath)
+    left = MOST_READ
     for path in paths:
-        try:
-            now[path] = digest(_bytes(folder, path, real))
-        except DocumentError:
-            now[path] = ""
+        now[path] = ""
+        if left >= 0:
+            with suppress(DocumentError):
+                data = _bytes(folder, path, real)
+                now[path] = digest(data)
+                left -= len(data)
     return now
 
 

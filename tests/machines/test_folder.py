@@ -285,3 +285,17 @@ def test_a_resource_that_a_step_quotes_is_read_with_it(tmp_path: Path) -> None:
         ("FR127", "steps/look.md:5"),
         ("FR127", "steps/look.md:6"),
     ]
+
+
+def test_no_more_of_a_folder_is_read_to_tell_whether_it_changed_than_anybody_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [f"f{number}.bin" for number in range(9)]
+    for path in paths:
+        (tmp_path / path).write_bytes(b"0" * 1_000)
+    monkeypatch.setattr("flowrail.machines.folder.MOST_READ", 3_000)
+
+    now = digests(str(tmp_path), dict.fromkeys(paths, ""))
+
+    assert [path for path in paths if now[path]] == paths[:4]
+    assert list(now) == paths
