@@ -42,6 +42,8 @@ DEEPEST = 60
 MOST_VALUES = 50_000
 MOST_PIECES = 65_536  # words, signs and line ends: a tree takes up to 750 bytes of memory for each
 _PIECE = re.compile(r"\w+|[^\w\s]|\n")
+_SLOWLY_READ = re.compile(rb"coding[:=][-_. \t]*(?:punycode|idna)", re.IGNORECASE)
+"""Encodings that Python takes for a file as well, and in which reading it is quadratic in its length."""
 LONGEST_TEXT = 1_000_000
 _MAKERS: Mapping[str, Callable[..., Any]] = {
     kind.__name__: kind
@@ -94,6 +96,8 @@ def parsed(data: bytes) -> ast.Module:
     """
     if sum(1 for _ in _PIECE.finditer(data.decode("utf-8", "replace"))) > MOST_PIECES:
         raise TooMuchError(f"has more than {MOST_PIECES} words and signs")
+    if any(_SLOWLY_READ.search(line) for line in data.splitlines()[:2]):
+        raise SyntaxError("it says to be written in an encoding for names of hosts")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(data)

@@ -557,3 +557,37 @@ def test_the_makers_of_tests_agree_with_a_file() -> None:
     )
 
     assert got.steps == workflow(step()).steps
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"# coding: punycode",
+        b"# -*- CODING: Punycode -*-",
+        b"#\n# coding=_idna",
+        b"#\r# vim: fileencoding:idna",
+        b"# coding: -punycode-",
+    ],
+)
+def test_an_encoding_that_is_read_slowly_is_no_python(first: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flowrail.machines.literal.ast.parse", _unexpected)
+
+    _, (finding,) = read_python(first + b"\n-" + b"a" * 1_000, "dull", "workflow.py")
+
+    assert (finding.code, finding.message) == (
+        "FR100",
+        "the file is no Python: it says to be written in an encoding for names of hosts",
+    )
+
+
+def _unexpected(_: object) -> object:
+    raise AssertionError("it was parsed")
+
+
+@pytest.mark.parametrize("first", ["# coding: latin-1", "# about punycode", "#\n#\n# coding: punycode"])
+def test_any_other_encoding_and_word_is_read(first: str) -> None:
+    _, (finding,) = read_python(
+        f"{first}\nx = 'é'\n".encode("latin-1" if "latin" in first else "utf-8"), "dull", "w.py"
+    )
+
+    assert finding.message == "the file has no `WORKFLOW`"
