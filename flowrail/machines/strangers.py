@@ -6,6 +6,7 @@ hold anything in them, also where its hashes are right.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -18,6 +19,7 @@ from flowrail.machines.gates import Severity
 from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
 
+_in_json = json.JSONEncoder(ensure_ascii=False).encode
 LONGEST_NAME = 200
 NOTHING_TOLD = "FR115"
 """No mistake in what is kept: a text that code makes is not."""
@@ -76,6 +78,13 @@ def check_definition(kept: Mapping[str, Any]) -> None:
     for each in found:
         if each.severity == "error" and each.code != NOTHING_TOLD:
             raise StrangeError(f"its workflow is in error: {each.message[:LONGEST_NAME]}")
+    try:
+        _in_json(kept["workflow"]).encode()
+        _in_json({name: each for name, each in kept.items() if name != "workflow"}).encode(
+            errors="surrogateescape"  # names of files may be any bytes
+        )
+    except (UnicodeEncodeError, RecursionError):
+        raise StrangeError("it holds half a character, which no text has") from None
 
 
 def _wrong(session: Session) -> Iterator[tuple[str, str]]:

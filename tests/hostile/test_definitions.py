@@ -83,6 +83,7 @@ FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
     "two steps of one id": lambda workflow: workflow["steps"].append(workflow["steps"][0]),
     "a condition of another language": step(when="__import__('os')"),
     "1,501 steps that may not apply": chained,
+    "half a character": lambda workflow: workflow.update(description="a \ud800 b"),
 }
 
 
@@ -100,6 +101,17 @@ def test_a_definition_with_which_nothing_could_begin_is_damage_where_somebody_el
     for words in (["adopt", foreign], ["record", foreign], ["coverage", "plain", "--sessions"]):
         judged(*words)
     assert refused("resume", foreign)[0] == 3
+
+
+def test_a_folder_of_which_the_name_is_none_is_damage_where_somebody_else_wrote_it(foreign: str) -> None:
+    path = folder_of(foreign) / "definition.json"
+    kept = json.loads(path.read_bytes())
+    kept.pop("mac", None)
+
+    for name, status in (("a \ud800", 3), ("a \udcff", 0)):
+        path.write_text(json.dumps({**kept, "folder": name}))
+        judged("adopt", foreign)
+        assert judged("resume", foreign).status == status
 
 
 @contextmanager
