@@ -31,6 +31,8 @@ from flowrail.machines.wording import did_you_mean
 
 HANDOFF_ID = re.compile(r"handoff-[a-z0-9]{6}\Z")
 JOURNAL, COPY, LOCK = journal.JOURNAL, "handoff.json", "lock"
+MOST_VALUES = 100_000
+"""So many commas are read of a copy: what a record of somebody else may hold, and more."""
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
@@ -302,7 +304,10 @@ def witness(folder: str) -> dict[str, Any] | None:
     path = os.path.join(folder, COPY)
     try:
         data = _files.read_bounded(path, limit=4 * bounds.LARGEST_LINE, what="the handoff's copy")
-        if nested(data, bounds.MOST_NESTED) > bounds.MOST_NESTED:
+        if (
+            nested(data, bounds.MOST_NESTED) > bounds.MOST_NESTED
+            or nested(data, MOST_VALUES, b",") > MOST_VALUES
+        ):
             return None
         copy = json.loads(data)
         return {"seq": int(copy["seq"]), "hash": str(copy["hash"]), "handoff": copy["handoff"]}

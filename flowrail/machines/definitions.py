@@ -12,12 +12,15 @@ from typing import Any, NamedTuple
 
 from flowrail import _files
 from flowrail._hashing import hex_digest, mark, same
+from flowrail._json import nested
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines import bounds
 from flowrail.machines.keys import Taken
 from flowrail.machines.upgrades import definition_of_today
 
 DEFINITION = "definition.json"
+MOST_VALUES = 400_000
+"""So many commas are read of one that somebody else wrote: of ours, each stands for ten bytes and more."""
 _MAC = b'"mac":"'
 _TAIL = len(_MAC) + 64 + len('"}')
 
@@ -111,7 +114,9 @@ def _bytes(path: str) -> bytes:
 
 def _is_small(data: bytes) -> bool:
     """Return whether *data* takes little time and memory, whatever it says."""
-    return len(data) <= bounds.LARGEST_DEFINITION and data.count(b"{") + data.count(b"[") <= bounds.MOST_PARTS
+    if len(data) > bounds.LARGEST_DEFINITION or data.count(b"{") + data.count(b"[") > bounds.MOST_PARTS:
+        return False
+    return nested(data, MOST_VALUES, b",") <= MOST_VALUES
 
 
 def _parsed(data: bytes) -> dict[str, Any] | None:

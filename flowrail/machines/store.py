@@ -179,7 +179,7 @@ class Store:
         """
         folder = self.folder(session_id)
         path = os.path.join(folder, JOURNAL)
-        seen = witness.seen_by(folder)
+        seen = witness.newest_seen(folder)
         fd = self._open(folder, session_id, journal.READ)
         try:
             before, number, migrations, size, passed, vouched = "", 0, 0, 0, 0, False

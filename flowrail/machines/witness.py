@@ -20,6 +20,8 @@ from flowrail.errors import DocumentError, StorageError
 from flowrail.machines import bounds
 
 COPY = "session.json"
+MOST_VALUES = 400_000
+"""So many commas are read of a copy: a state and a report of 256 kB each, and what else a record holds."""
 _CHECK = b',\n "check": "'
 _CHECK_TAIL = len(_CHECK) + 16 + len('"\n}\n')
 _HEAD = re.compile(rb'\{\n "seq": (\d{1,15}),\n "hash": "([0-9a-f]{64})",\n')
@@ -67,7 +69,7 @@ def is_whole(data: bytes) -> bool:
 def seen_by(folder: str, *, half: bool = False) -> Seen | None:
     """Return what the copy in *folder* has seen, or `None` where it tells nothing.
 
-    One that is not as it was written counts only where *half* asks for it.
+    One that is not as it was written counts only where *half* asks for it, and up to the size of a record.
     """
     try:
         data = _files.read_bounded(
@@ -76,7 +78,12 @@ def seen_by(folder: str, *, half: bool = False) -> Seen | None:
         whole = is_whole(data)
         if not whole and not half and b'"check"' in data:
             return None
-        if nested(data, bounds.MOST_NESTED) > bounds.MOST_NESTED:
+        if not whole and len(data) > bounds.LARGEST_LINE:
+            return None
+        if (
+            nested(data, bounds.MOST_NESTED) > bounds.MOST_NESTED
+            or nested(data, MOST_VALUES, b",") > MOST_VALUES
+        ):
             return None
         copy = json.loads(data)
         return Seen(int(copy["seq"]), str(copy["hash"]), copy["session"], whole)

@@ -285,3 +285,40 @@ def test_many_sessions_that_somebody_else_wrote_take_little_memory() -> None:
     theirs = [each["params"] for each in told_of if each["foreign"]]
     assert {len(each) for each in theirs} == {1, MOST_OF_OTHERS}
     assert max(len(value) for each in theirs for value in each.values()) == LONGEST_OF_OTHERS
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_copies_and_definitions_of_very_many_texts_take_little_memory() -> None:
+    put_skill("evil")
+    session = str(told("start", "evil")["session"])
+    last = json.loads((folder_of(session) / "journal.jsonl").read_bytes())
+    del last["hash"], last["mac"]
+    texts = '"\N{GRINNING FACE}", ' + '"ab",' * 800_000 + "1"
+    definition = json.loads((folder_of(session) / "definition.json").read_bytes())
+    told_of = json.dumps(definition, ensure_ascii=False)[:-1] + f', "more": [{texts}]}}'
+    Path(".flow/handoffs").mkdir(mode=0o700)
+    handoff = to_plain(Handoff("", "a", "b", started_at="2026-02-04T10:00:00Z"))
+    parts = {"seq": 0, "kind": "x", "at": "2026-02-04T10:00:00Z", "by": "", "note": {}, "prev": ""}
+    for number in range(6):
+        planted = f"evil-aaaa{number:02}"
+        shutil.copytree(folder_of(session), folder_of(planted))
+        last["session"] |= {"id": planted}
+        line = sealed(last)
+        (folder_of(planted) / "journal.jsonl").write_bytes(line)
+        copy = f'{{"seq": 0, "hash": "{json.loads(line)["hash"]}", "session": [{texts}]}}'
+        (folder_of(planted) / "session.json").write_text(copy)
+        (folder_of(planted) / "definition.json").write_text(told_of)
+        handed = forged(number, iter([{**parts, "handoff": handoff}]))
+        Path(f".flow/handoffs/{handed}/handoff.json").write_text(copy.replace("session", "handoff"))
+
+    for words in (
+        ["sessions", "--all", "--json"],
+        ["status"],
+        ["verify"],
+        ["audit", "verify"],
+        ["handoff", "status", "--all"],
+        ["adopt", "evil-aaaa00"],
+    ):
+        peak, status = measured(words)
+        assert peak < MOST, words
+        assert status in {0, 1, 3}

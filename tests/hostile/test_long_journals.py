@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.counting import calls_of
 from support.forged import folder_of, forged_behind, sealed
-from support.sandbox import flow, put_skill, refused, told
+from support.sandbox import SMALL, flow, put_skill, refused, told
 
 from flowrail.formatters.escape import LONGEST_LINE
 from flowrail.handoff import audit
-from flowrail.machines import notes, whose
+from flowrail.machines import notes, whose, witness
+from flowrail.machines.bounds import LARGEST_LINE
 from flowrail.machines.conduct import LONGEST_REFUSAL
 from flowrail.machines.notes import LONGEST_WORD, MOST_MIGRATIONS, MOST_PASSED
 from flowrail.rehearsal.room import LARGEST_SCRIPT, Room
@@ -247,3 +249,22 @@ def test_the_proof_names_so_many_wrong_records_and_counts_the_rest(monkeypatch: 
     assert few["problems"][:10] == every["problems"][:10]
     assert few["problems"][10]["code"] == "HEAD_GONE"
     assert f"{wrong - 10} more things are wrong, which are not named" in few["notes"]
+
+
+def test_the_copy_of_the_largest_state_of_ones_own_is_a_witness(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("evil", SMALL.replace("next: {ok: second", "reports: {found: {type: list}}, next: {ok: second"))
+    session = str(told("start", "evil")["session"])
+    Path("facts.json").write_text(json.dumps({"found": [1] * 120_000}))
+    told("step", "evil", "ok", "--session", session, "--facts", "facts.json")
+    copy = folder_of(session) / "session.json"
+
+    seen = witness.seen_by(str(folder_of(session)))
+
+    assert seen is not None
+    assert seen.session["state"]["found"] == [1] * 120_000
+    assert flow("verify", session).status == 0
+    monkeypatch.setattr(witness, "MOST_VALUES", 100_000)
+    assert witness.seen_by(str(folder_of(session))) is None
+    monkeypatch.setattr(witness, "MOST_VALUES", 400_000)
+    copy.write_bytes(copy.read_bytes().replace(b'"check"', b'"chick"') + b" " * LARGEST_LINE)
+    assert witness.seen_by(str(folder_of(session)), half=True) is None
