@@ -132,10 +132,13 @@ def allowance(folder: str, state: str) -> Allowance | None:
 
 
 def allow(now: Snapshot, state: str, *, at: str) -> None:
-    """Allow exactly that content."""
-    _files.make_private_dir(os.path.join(state, "trust"))
+    """Allow exactly that content; `TrustError` where more would have to be kept of it than is read again."""
     kept = {"folder": now.folder, "digest": now.digest, "files": dict(now.files), "at": at}
-    _files.write_atomic(_place(now.folder, state), json.dumps(kept, indent=1).encode() + b"\n")
+    data = json.dumps(kept, indent=1).encode() + b"\n"
+    if len(data) > LARGEST_FILE:
+        raise _refused(now.folder, f"holds paths of more than {LARGEST_FILE} bytes together")
+    _files.make_private_dir(os.path.join(state, "trust"))
+    _files.write_atomic(_place(now.folder, state), data)
 
 
 def forget(folder: str, state: str) -> bool:

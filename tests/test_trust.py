@@ -191,6 +191,18 @@ def test_a_folder_that_is_too_large_is_refused(
         trust.snapshot(str(folder))
 
 
+def test_a_folder_with_paths_too_long_to_be_kept_is_refused_and_not_forgotten(
+    folder: Path, state: str
+) -> None:
+    now = trust.snapshot(str(folder))
+    paths = {f"{'d/' * 1_500}{number}": "-" for number in range(1_500)}
+
+    with pytest.raises(TrustError, match="holds paths of more than 4194304 bytes together"):
+        trust.allow(now._replace(files=paths), state, at="now")
+
+    assert not Path(state, "trust").exists()
+
+
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TrustError, match=r"has a part that cannot be read: \. "):
         trust.snapshot(str(tmp_path / "none"))
