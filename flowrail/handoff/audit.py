@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from flowrail.errors import FlowError, alone
 from flowrail.handoff.entries import Entry
@@ -28,8 +28,9 @@ from flowrail.machines.ledger import Record
 from flowrail.machines.session import Session
 from flowrail.machines.store import Store
 
-MOST_RECORDS = 2_000
-"""So many are told of a session that somebody else wrote: there may be many such, and all are told at once."""
+T = TypeVar("T")
+MOST_RECORDS, MOST_OF_A_HANDOFF = 2_000, 100
+"""So many are told of a session, or a handoff, that somebody else wrote: there may be many such, all told at once."""
 EVENTS = {
     DISCOVERY: "created",
     "arrival": "received",
@@ -91,13 +92,16 @@ def report(
 
     def session_of(each: str) -> dict[str, Any]:
         foreign, records = store.read(each, adopt=True).foreign, store.records(each)
-        return _session(_few(records, each) if foreign else records, theirs=foreign)
+        told_by = f"flow history {each}"
+        return _session(_few(records, MOST_RECORDS, told_by) if foreign else records, theirs=foreign)
 
     def handoff_of(each: str) -> dict[str, Any]:
         foreign = handoffs.read(each).foreign
         if foreign:
             theirs.add(each)
-        return _handoff(handoffs.records(each), theirs=foreign)
+        records = handoffs.records(each)
+        told_by = f"flow handoff status {each}"
+        return _handoff(_few(records, MOST_OF_A_HANDOFF, told_by) if foreign else records, theirs=foreign)
 
     handed = [
         told
@@ -186,14 +190,14 @@ def _handoff(entries: Iterable[Entry], *, theirs: bool) -> dict[str, Any]:
     }
 
 
-def _few(records: Iterable[Record], session_id: str) -> Iterator[Record]:
-    """Yield the records of a session that somebody else wrote; refuse more than an audit keeps of one."""
+def _few(records: Iterable[T], most: int, told_by: str) -> Iterator[T]:
+    """Yield records that somebody else wrote; refuse more than an audit keeps of one journal."""
     for number, record in enumerate(records):
-        if number == MOST_RECORDS:
+        if number == most:
             raise TooLargeError(
-                f"it is somebody else's and has more than {MOST_RECORDS} records; `flow history {session_id}` tells them",
-                hint=f"read it with `flow history {session_id}`",
-                session=session_id,
+                f"it is somebody else's and has more than {most} records; see `{told_by}`",
+                hint=f"look at it with `{told_by}`",
+                records=most,
             )
         yield record
 

@@ -16,7 +16,7 @@ from support.judge import judged
 from support.sandbox import flow, refused, told
 
 from flowrail._codec import to_plain
-from flowrail.handoff import strangers
+from flowrail.handoff import audit, strangers
 from flowrail.handoff.record import Handoff
 from flowrail.handoff.telling import NOT_OURS
 
@@ -228,6 +228,23 @@ def test_a_copy_nested_more_deeply_than_anything_of_ours_is_told_as_another() ->
     [found] = judged("audit", "verify", "--json").data["findings"]
 
     assert (found["id"], found["code"]) == (sent["handoff"], "COPY_DIFFERS")
+
+
+def test_an_audit_tells_so_many_records_of_a_handoff_of_somebody_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours("b")
+    sent = send("b", session())
+    first = journal_of(sent["handoff"])[0]
+    longer = forged(0, [{**first, "seq": number} for number in range(4)])
+    monkeypatch.setattr(audit, "MOST_OF_A_HANDOFF", 3)
+
+    report = judged("audit", "--json").data
+
+    assert [each["handoff"] for each in report["handoffs"]] == [sent["handoff"]]
+    [broken] = report["broken"]
+    assert (broken["id"], broken["code"]) == (longer, "TOO_LARGE")
+    assert f"flow handoff status {longer}" in broken["message"]
 
 
 def test_handoffs_that_a_link_leads_to_are_those_of_no_store_of_this_project() -> None:
