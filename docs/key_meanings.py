@@ -149,6 +149,7 @@ MEANINGS = {
     "needed": "how many must succeed",
     "needs": "what must be said or installed first",
     "never_entered": "steps that no walk enters",
+    "part": "whether the workflow is too large for all of it to be walked",
     "never_failed": "gates that were passed and never failed",
     "next": "the ways on that are open now",
     "nodes": "steps, where the run begins, and ends",

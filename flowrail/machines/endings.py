@@ -10,6 +10,7 @@ from flowrail.errors import FlowError
 from flowrail.machines import graph
 from flowrail.machines.acts import Act, acts, perform
 from flowrail.machines.definition import Definition
+from flowrail.machines.effort import Effort
 from flowrail.machines.judgement import Call, call_plainly
 from flowrail.machines.session import Session
 
@@ -26,14 +27,22 @@ def to_end(
 
 
 def way_out(
-    workflow: Definition, session: Session, status: str | None = None, call: Call = call_plainly
+    workflow: Definition,
+    session: Session,
+    status: str | None = None,
+    call: Call = call_plainly,
+    effort: Effort | None = None,
 ) -> list[tuple[Act, Session]] | None:
-    """Return a short way to an end, found by going first where the end is nearest in the graph."""
+    """Return a short way to an end, found by going first where the end is nearest in the graph.
+
+    What is tried counts as *effort*, and none is found where that is used up.
+    """
     far = _distances(workflow)
+    effort = Effort(workflow) if effort is None else effort
     order = count()
     seen: set[object] = set()
     heap: list[tuple[int, int, Session, list[tuple[Act, Session]]]] = [(0, next(order), session, [])]
-    while heap and len(seen) < MOST_LOOKED_AT:
+    while heap and len(seen) < MOST_LOOKED_AT and not effort.is_used_up:
         _, _, here, gone = heapq.heappop(heap)
         if not here.is_open:
             if status is None or here.status == status:
@@ -43,7 +52,9 @@ def way_out(
             try:
                 after = perform(workflow, here, act, call=call)
             except FlowError:
+                effort.move(here)
                 continue
+            effort.move(after)
             mark = repr(
                 (after.step, after.status, after.visits, after.state, after.questions, after.findings)
             )

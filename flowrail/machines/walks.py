@@ -3,6 +3,7 @@
 A breadth-first search over what can be done, which goes on from a session only where it shows something
 new: a way or a pair of ways never taken, a visit never counted, a value never seen at a step. So its cost
 follows from the size of the workflow, not from the number of its runs, and what it finds first is shortest.
+Of a very large workflow so much is walked, and the plan says that there is more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from flowrail.machines import graph
 from flowrail.machines.acts import Act, acts, perform, read_in, starts
 from flowrail.machines.advance import start
 from flowrail.machines.definition import Definition, Outcome
+from flowrail.machines.effort import Effort, held_by
 from flowrail.machines.endings import way_out
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.judgement import Call, call_plainly
@@ -26,12 +28,18 @@ from flowrail.machines.session import WAITING, Session
 ROUNDS = 3
 """How often a step without a limit is entered before it counts as seen."""
 MOST_NODES = 4_000
+MOST_HELD = 1_500_000
+"""Values and visits that the sessions of all nodes have together, and what was new in them."""
+MOST_TURNS = 10_000
+"""Acts of all walks together."""
 LONGEST_WALK = 400
 
 Way = tuple[str, str]
 """A step, and the outcome by which it was left: `stop` where the user ended it at its limit."""
 Atom = tuple[Any, ...]
 STOP = "stop"
+_MEANS = frozenset({"status", "value"})
+"""Kinds of atoms that lead to others; no walk is made to show one."""
 
 
 class Walk(NamedTuple):
@@ -49,12 +57,16 @@ class Walk(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Walks, shortest first, and what no run was found to do: ways not taken, steps only passed over."""
+    """Walks, shortest first, and what no run was found to do: ways not taken, steps only passed over.
+
+    ``is_part`` says that the workflow is too large for all of it to be walked.
+    """
 
     walks: tuple[Walk, ...]
     ways: tuple[Way, ...]
     missing: tuple[Way, ...]
     unentered: tuple[str, ...] = ()
+    is_part: bool = False
 
 
 class _Node(NamedTuple):
@@ -78,6 +90,7 @@ def plan(workflow: Definition, *, call: Call = call_plainly) -> Plan:
     search = _Search(workflow, call)
     search.run()
     chosen = _covering(search)
+    search.effort = Effort(workflow)
     for outcome in (Outcome.FAIL, Outcome.ITERATE):
         walk = search.always(outcome)
         if walk is not None:
@@ -91,6 +104,7 @@ def plan(workflow: Definition, *, call: Call = call_plainly) -> Plan:
         known,
         tuple(way for way in known if way not in taken),
         tuple(step.id for step in workflow.steps if step.id not in entered),
+        search.is_part,
     )
 
 
@@ -119,22 +133,33 @@ class _Search:
         self.nodes: list[_Node] = []
         self.first: dict[Atom, int] = {}
         self.tails: dict[bytes, _Tail | None] = {}
+        self.effort = Effort(workflow)
+        self.held = 0
+        self.is_part = False
 
     def run(self) -> None:
         waiting: deque[int] = deque()
         for params in starts(self.workflow):
             self._put(self._begin(params), waiting)
-        while waiting and len(self.nodes) < MOST_NODES:
+            if self._is_full:
+                break
+        while waiting and not self._is_full:
             here = waiting.popleft()
             session = self.nodes[here].session
             if session is not None and session.is_open:
                 for act in acts(self.workflow, session):
                     self._put(self._next(here, session, act), waiting)
+        self.is_part = bool(waiting)
+        self.effort = Effort(self.workflow)
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self.nodes) >= MOST_NODES or self.held > MOST_HELD or self.effort.is_used_up
 
     def wants(self, atom: Atom) -> bool:
         """Return whether a walk is to show *atom*: of many equal rounds the first few and the last."""
         if atom[0] not in {"answer", "found", "visits"}:
-            return atom[0] not in {"status", "value"}
+            return atom[0] not in _MEANS
         step = self.workflow.get(atom[1])
         bound = step.bound if step is not None and step.bound else 0
         visit = int(atom[-1])
@@ -148,8 +173,8 @@ class _Search:
             at = self.nodes[at].before
         return found[::-1]
 
-    def walk(self, number: int, name: str) -> Walk:
-        """Return the walk to a node and from there to the nearest end."""
+    def walk(self, number: int, name: str) -> Walk | None:
+        """Return the walk to a node and from there to the nearest end; `None` where no effort is left for it."""
         nodes = self.path(number)
         last = nodes[-1]
         acts_taken = [node.act for node in nodes if node.act is not None]
@@ -159,14 +184,15 @@ class _Search:
             return Walk(name, params, tuple(acts_taken), tuple(ways), error=last.error)
         tail = self._tail(last.session)
         if tail is None:
-            return Walk(name, params, tuple(acts_taken), tuple(ways), loose=True)
+            loose = Walk(name, params, tuple(acts_taken), tuple(ways), loose=True)
+            return None if self.effort.is_used_up else loose
         return Walk(name, params, (*acts_taken, *tail.acts), (*ways, *tail.ways))
 
     def _tail(self, session: Session) -> _Tail | None:
         """Return the way from *session* to the nearest end, looked for once where sessions stand alike."""
         mark = _mark(session)
         if mark not in self.tails:
-            out = way_out(self.workflow, session, None, self.call)
+            out = way_out(self.workflow, session, None, self.call, self.effort)
             ways: list[Way] = []
             before = session
             for _, after in out or ():
@@ -176,13 +202,16 @@ class _Search:
         return self.tails[mark]
 
     def always(self, outcome: Outcome) -> Walk | None:
-        """Return the walk that has *outcome* wherever it can, until it ends or goes round too often."""
+        """Return the walk that has *outcome* wherever it can; once that is long, to the nearest end."""
         session = self.nodes[0].session if self.nodes else None
         taken: list[Act] = []
         ways: list[Way] = []
         met = False
         patience = max(_most(each.bound) for each in self.workflow.steps)
         while session is not None and session.is_open and len(taken) < LONGEST_WALK:
+            if self.effort.is_used_up:
+                self.is_part = True
+                return None
             step = self.workflow.step(str(session.step))
             rounds = session.visits.get(step.id, 0)
             act, after = self._preferred(session, outcome if step.bound or rounds <= patience else None)
@@ -194,13 +223,18 @@ class _Search:
             session = after
         if not met or session is None:
             return None
+        tail = self._tail(session) if session.is_open else _Tail((), ())
+        if tail is None and self.effort.is_used_up:
+            self.is_part = True
+            return None
         given = self.nodes[0].given
-        return Walk(f"always-{outcome}", given, tuple(taken), tuple(ways), loose=session.is_open)
+        ended, gone = tail or _Tail((), ())
+        return Walk(f"always-{outcome}", given, (*taken, *ended), (*ways, *gone), loose=tail is None)
 
     def _preferred(self, session: Session, outcome: Outcome | None) -> tuple[Act, Session | None]:
         """Return the first act that has *outcome* or waits to have it again; without one, the nearest end."""
         if outcome is None:
-            out = way_out(self.workflow, session, None, self.call)
+            out = way_out(self.workflow, session, None, self.call, self.effort)
             return out[0] if out else (Act("ok"), None)
         first: tuple[Act, Session] | None = None
         wanted = {str(outcome), STOP} if outcome is Outcome.FAIL else {str(outcome)}
@@ -216,6 +250,7 @@ class _Search:
 
     def _begin(self, params: Mapping[str, Any]) -> _Node:
         session = start(self.workflow, params)
+        self.effort.begin(session)
         return _Node(session, None, None, (), tuple(self._atoms(session, ())), given=params)
 
     def _next(self, here: int, session: Session, act: Act) -> _Node:
@@ -224,7 +259,7 @@ class _Search:
             return _Node(None, here, act, (), (("error", str(session.step), after),), after)
         ways = ways_of(session, after, self.workflow)
         before = self.nodes[here].ways
-        atoms = [*self._atoms(after, ways)]
+        atoms = [*self._atoms(after, ways, session)]
         if ways and before:
             atoms.append(("pair", before[-1], ways[0]))
         step = self.workflow.step(str(session.step))
@@ -238,16 +273,23 @@ class _Search:
 
     def _performed(self, session: Session, act: Act) -> Session | str:
         try:
-            return perform(self.workflow, session, act, call=self.call)
+            after = perform(self.workflow, session, act, call=self.call)
         except FlowError as error:
+            self.effort.move(session)
             return error.code
+        self.effort.move(after)
+        return after
 
-    def _atoms(self, session: Session, ways: tuple[Way, ...]) -> Iterator[Atom]:
+    def _atoms(
+        self, session: Session, ways: tuple[Way, ...], before: Session | None = None
+    ) -> Iterator[Atom]:
+        """Yield what *session* shows, but for the visits that it has in common with the one *before*."""
         yield from (("way", way) for way in ways)
         yield "status", session.step, session.status
+        known = before.visits if before is not None else Frozen()
         for step_id, visits in session.visits.items():
             step = self.workflow.get(step_id)
-            if step is not None:
+            if step is not None and known.get(step_id) != visits:
                 yield "visits", step_id, min(visits, _most(step.bound))
         values = {**session.params, **session.state}
         for name in sorted(read_in(self.workflow)):
@@ -259,8 +301,9 @@ class _Search:
         if not new:
             return
         number = len(self.nodes)
-        self.nodes.append(node)
+        self.nodes.append(node._replace(atoms=tuple(atom for atom in node.atoms if atom[0] not in _MEANS)))
         self.first.update(dict.fromkeys(new, number))
+        self.held += len(new) + (held_by(node.session) if node.session is not None else 0)
         waiting.append(number)
 
 
@@ -284,17 +327,22 @@ def _covering(search: _Search) -> list[Walk]:
     wanted = {atom: number for atom, number in search.first.items() if search.wants(atom)}
     shown: set[Atom] = set()
     walks: list[Walk] = []
+    turns = 0
     for atom, number in sorted(wanted.items(), key=lambda each: -each[1]):
         if atom in shown:
             continue
         walk = search.walk(number, _purpose(atom))
+        turns += 0 if walk is None else len(walk.acts)
+        if walk is None or (walks and turns > MOST_TURNS):
+            search.is_part = True
+            break
         walks.append(walk)
         for node in search.path(number):
             shown.update(node.atoms)
         ways = walk.ways
         shown |= {("way", way) for way in ways}
         shown |= {("pair", *pair) for pair in pairwise(ways)}
-    return walks or [search.walk(0, "start")]
+    return walks
 
 
 def _purpose(atom: Atom) -> str:

@@ -134,8 +134,13 @@ def _in_short(record: Record) -> Record:
     )
 
 
-def as_data(workflow: Definition, covered: Coverage, life: Life | None = None) -> dict[str, Any]:
-    """Return coverage as plain data; with *life*, what the sessions tell beside it."""
+def as_data(
+    workflow: Definition, covered: Coverage, life: Life | None = None, *, is_part: bool = False
+) -> dict[str, Any]:
+    """Return coverage as plain data; with *life*, what the sessions tell beside it.
+
+    *is_part* says that the workflow is too large for all of it to be walked.
+    """
     return {
         "skill": covered.workflow,
         "of": "walks" if life is None else "sessions",
@@ -146,7 +151,7 @@ def as_data(workflow: Definition, covered: Coverage, life: Life | None = None) -
         "taken": covered.taken,
         "total": len(covered.counts),
         "missing": [{"step": step, "outcome": outcome} for step, outcome in covered.missing],
-        **({} if life is None else _life_data(life)),
+        **({"part": is_part} if life is None else _life_data(life)),
     }
 
 

@@ -45,12 +45,20 @@ class _WrongError(Exception):
     """The walk cannot go on; says why."""
 
 
+class EnoughError(Exception):
+    """As many commands were run as were to be; the walk at hand is given up."""
+
+
 class Player:
-    """Plays walks on one stage; work of agents that was walked once is cut short from then on."""
+    """Plays walks on one stage; work of agents that was walked once is cut short from then on.
+
+    After ``left`` commands, where that is given, it plays no more: `EnoughError`.
+    """
 
     def __init__(self, stage: Stage, *, thorough: bool = False) -> None:
         self.stage = stage
         self.thorough = thorough
+        self.left: int | None = None
         self._walked: set[tuple[str, bool]] = set()
         self._ends: dict[tuple[str, str, bool], tuple[Act, ...] | None] = {}
         self._turns: list[Turn] = []
@@ -63,6 +71,8 @@ class Player:
             self._play(self.stage.workflow(address), address, walk)
         except _WrongError as error:
             return Played(walk, tuple(self._turns), str(error), self._step)
+        except EnoughError:
+            raise
         except FlowError as error:
             return Played(walk, tuple(self._turns), f"{error.message} [{error.code}]", self._step)
         except Exception as error:  # noqa: BLE001 - whatever a workflow brings out is what is looked for
@@ -151,6 +161,10 @@ class Player:
             self._hold(judging.problems(again, workflow))
 
     def _run(self, words: list[str]) -> Reply:
+        if self.left is not None:
+            if not self.left:
+                raise EnoughError
+            self.left -= 1
         reply = self.stage.run(words)
         step = reply.data.get("step")
         at = step["id"] if isinstance(step, Mapping) else None

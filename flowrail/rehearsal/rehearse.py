@@ -18,7 +18,7 @@ from flowrail.machines.keys import Owner
 from flowrail.machines.store import Store
 from flowrail.machines.walks import Plan, Walk, plan
 from flowrail.rehearsal.coverage import Coverage, of_walks
-from flowrail.rehearsal.playing import Played, Player
+from flowrail.rehearsal.playing import EnoughError, Played, Player
 from flowrail.rehearsal.repeating import Named, named
 from flowrail.rehearsal.stage import NAMED, Inside, Stage
 from flowrail.skills.catalog import find
@@ -26,6 +26,13 @@ from flowrail.skills.runs import World
 
 MEMORY = "/dev/shm"  # noqa: S108 - a folder of our own is made in it, and taken away
 ENOUGH_ROOM = 256 * 1024 * 1024
+MOST_COMMANDS = 20_000
+"""For the walks of one workflow together; the bundled ones take a thousand at most."""
+STEPS = 40
+"""So many steps of a workflow cost each command as much as a command costs: all of it is read each time."""
+TOO_LARGE = "the workflow is too large for any walk through it"
+MOST_NAMED = 60
+"""So many of the ways that no walk takes are named; `flow coverage` shows all."""
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
@@ -40,13 +47,15 @@ class Rehearsed(NamedTuple):
     why: str = ""
     unentered: tuple[str, ...] = ()
     place: Named = Named(())
+    is_part: bool = False
+    """Whether the workflow is too large for all of it to be walked."""
 
     @property
     def gaps(self) -> str:
         """What no walk does, in words; empty where the walks do all there is."""
         missing = self.coverage.missing if self.coverage is not None else ()
-        taken = ", ".join(f"{step} {outcome}" for step, outcome in missing)
-        entered = ", ".join(self.unentered)
+        taken = _first(f"{step} {outcome}" for step, outcome in missing)
+        entered = _first(self.unentered)
         said = [f"takes {taken}"] if taken else []
         return " or ".join([*said, f"enters {entered}"] if entered else said)
 
@@ -130,7 +139,10 @@ def planned(workflow_of: Callable[[str], Any], address: str, call: Call) -> tupl
     except Exception as error:  # noqa: BLE001 - an author's module may raise anything
         return None, Rehearsed(address, FAILED, why=f"{type(error).__name__}: {error}")
     made = plan(workflow, call=call)
-    return made, Rehearsed(address, PASSED, coverage=of_walks(workflow, made.walks), unentered=made.unentered)
+    if not made.walks:
+        return None, Rehearsed(address, FAILED, why=TOO_LARGE)
+    covered = of_walks(workflow, made.walks)
+    return made, Rehearsed(address, PASSED, coverage=covered, unentered=made.unentered, is_part=made.is_part)
 
 
 def _rehearsed(
@@ -142,12 +154,27 @@ def _rehearsed(
         return result
     walks: list[Walk] = [walk for walk in made.walks if only is None or walk.name == only]
     played: list[Played] = []
-    for walk in walks:
-        played.append(player.play(address, walk))
-        if watch is not None:
-            watch(address, len(played), len(walks))
+    player.left = MOST_COMMANDS // (1 + stage.workflow(address).total_steps // STEPS)
+    with suppress(EnoughError):
+        for walk in walks:
+            played.append(player.play(address, walk))
+            if watch is not None:
+                watch(address, len(played), len(walks))
+    if len(played) < len(walks):
+        covered = of_walks(stage.workflow(address), (each.walk for each in played))
+        result = result._replace(coverage=covered, is_part=True)
+    seconds = time.monotonic() - began
+    if walks and not played:
+        return result._replace(status=FAILED, why=TOO_LARGE, seconds=seconds)
     status = PASSED if all(each.ok for each in played) else FAILED
-    return result._replace(status=status, played=tuple(played), seconds=time.monotonic() - began)
+    return result._replace(status=status, played=tuple(played), seconds=seconds)
+
+
+def _first(named: Iterable[str]) -> str:
+    """Return the first few of what is named, and how many more there are."""
+    every = list(named)
+    more = [f"{len(every) - MOST_NAMED} more"] if len(every) > MOST_NAMED else []
+    return ", ".join([*every[:MOST_NAMED], *more])
 
 
 def _more_roots(files: Iterable[WorkflowFile], roots: Sequence[Root]) -> Iterator[Root]:

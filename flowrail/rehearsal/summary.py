@@ -62,6 +62,8 @@ def _trouble(result: Rehearsed) -> Iterator[str]:
         lines.append(f"  {_where(each)}{one_line(each.problem)}")
         lines += [f"  {visible(line)}" for line in repeat(result.place, each).told]
         yield "\n".join(lines)
+    if result.is_part:
+        yield f"{result.address}: the workflow is too large for all of it to be walked"
     if result.gaps:
         yield f"{result.address}: no walk was found that {one_line(result.gaps)}"
 
@@ -85,6 +87,7 @@ def _item(result: Rehearsed) -> dict[str, Any]:
         if covered
         else [],
         "never_entered": list(result.unentered),
+        "part": result.is_part,
         "failures": [
             {
                 "walk": each.walk.name,

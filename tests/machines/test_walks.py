@@ -14,6 +14,7 @@ from support.counting import calls_of
 from support.workflows import linear, loop, step, workflow
 
 from flowrail.errors import FlowError
+from flowrail.machines import effort, walks
 from flowrail.machines.acts import Act, acts, perform, starts
 from flowrail.machines.advance import start
 from flowrail.machines.definition import (
@@ -339,3 +340,78 @@ def test_the_way_to_an_end_is_looked_for_once_where_sessions_stand_alike() -> No
 
     assert len(plan(made).walks) > 10 * count
     assert looked <= count + 1
+
+
+def tangle(count: int) -> Definition:
+    """Return a workflow of which each step may go on, go round, or go back to the first."""
+    ways = ({"ok": f"s{n + 1}", "iterate": f"s{n}", "fail": "s0"} for n in range(count - 1))
+    steps = [step(f"s{n}", next=each, limit=3) for n, each in enumerate(ways)]
+    return workflow(*steps, step(f"s{count - 1}"))
+
+
+@pytest.mark.parametrize(
+    ("bound", "most"), [("effort.MOST", 600), ("walks.MOST_NODES", 40), ("walks.MOST_HELD", 900)]
+)
+def test_of_a_large_workflow_so_much_is_walked_and_the_plan_says_so(
+    bound: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tangle(30)
+    whole = plan(made)
+
+    monkeypatch.setattr(f"flowrail.machines.{bound}", most)
+    part = plan(made)
+
+    assert not whole.is_part
+    assert part.is_part
+    assert 0 < len(part.walks) < len(whole.walks) / 2
+    for walk in part.walks:
+        assert not walk.loose
+        assert not follow(made, walk)[-1].is_open
+
+
+def test_the_walks_of_a_large_workflow_are_so_many_acts_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = plan(tangle(12))
+    monkeypatch.setattr(walks, "MOST_TURNS", 300)
+
+    found = plan(tangle(12))
+
+    always = [walk for walk in found.walks if walk.name.startswith("always")]
+    assert (whole.is_part, found.is_part) == (False, True)
+    assert 200 < sum(len(walk.acts) for walk in found.walks if walk not in always) <= 300
+    assert sum(len(walk.acts) for walk in whole.walks) > 1_000
+
+
+def test_a_walk_that_is_always_gone_round_and_very_long_goes_on_to_an_end() -> None:
+    made = tangle(30)
+
+    always = next(walk for walk in plan(made).walks if walk.name == "always-iterate")
+
+    assert len(always.acts) > walks.LONGEST_WALK
+    assert not always.loose
+    assert not follow(made, always)[-1].is_open
+
+
+@pytest.mark.parametrize(
+    "made", [tangle(40), workflow(params={f"p{n}": Arg(choices=("a", "b")) for n in range(60)})]
+)
+def test_what_is_tried_follows_from_the_bound_and_not_from_the_size(
+    made: Definition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effort, "MOST", 500)
+
+    assert calls_of(lambda: plan(made), "_judge") < 3 * 500 + 100
+
+
+def test_a_session_that_holds_much_and_a_machine_that_ends_take_more_effort() -> None:
+    made = tangle(30)
+    spent = effort.Effort(made)
+    first = start(made)
+
+    spent.move(first)
+    few = effort.MOST - spent.left
+    spent.move(first._replace(state=dict.fromkeys(map(str, range(5_000)))))
+    many = effort.MOST - spent.left - few
+    spent.move(first._replace(status="completed"))
+    ended = effort.MOST - spent.left - few - many
+
+    assert (few, many, ended) == (1, 11, 18)

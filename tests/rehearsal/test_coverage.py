@@ -10,6 +10,7 @@ import pytest
 from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, sessions_folder, told
 
 from flowrail import Outcome, Report, StepDef, Workflow, advance, start
+from flowrail.machines import walks
 from flowrail.machines.ledger import Record
 from flowrail.rehearsal.coverage import of_sessions
 from flowrail.rehearsal.covered import span
@@ -223,3 +224,15 @@ def test_every_form_goes_to_a_file(form: str, begins: str, tmp_path: Path) -> No
 
     assert (ran.status, ran.out) == (0, "")
     assert file.read_text().startswith(begins)
+
+
+def test_coverage_of_a_workflow_that_is_walked_in_part_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("gated", GATED)
+    whole = told("coverage", "gated")
+
+    monkeypatch.setattr(walks, "MOST_NODES", 4)
+    ran = flow("coverage", "gated", "--json")
+
+    assert (whole["part"], ran.data["part"]) == (False, True)
+    assert ran.data["taken"] <= whole["taken"]
+    assert "too large for all of it to be walked" in ran.err

@@ -27,6 +27,7 @@ from support.sandbox import (
 
 from flowrail._hidden import HIDDEN
 from flowrail.cli.main import main
+from flowrail.machines import effort
 from flowrail.rehearsal import rehearse
 from flowrail.rehearsal.stage import Inside
 
@@ -378,3 +379,58 @@ def test_a_step_that_no_walk_enters_is_named_and_fails_strictly() -> None:
     assert data[RESULTS][0]["missing"] == []
     assert "no walk was found that enters back" in ran.out
     assert (flow("test", "contrary").status, ran.status) == (0, 1)
+
+
+ROUND = """\
+name: NAME
+steps:
+  - {id: a, title: A, actions: [Do it.], limit: 3, next: {ok: b, iterate: a, fail: a}}
+  - {id: b, title: B, actions: [Do it.], limit: 3, next: {ok: null, iterate: b, fail: a}}
+"""
+
+
+def test_a_workflow_that_is_too_large_is_walked_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("round", ROUND)
+    whole = results_of("round")[1][RESULTS][0]
+
+    monkeypatch.setattr(rehearse, "MOST_COMMANDS", 30)
+    status, data = results_of("round")
+    ran = flow("test", "round")
+
+    (part,) = data[RESULTS]
+    assert (whole["part"], part["part"]) == (False, True)
+    assert status == ran.status == 0
+    assert part["status"] == "passed"
+    assert 0 < part["walks"] < whole["walks"]
+    assert part["commands"] <= 30 < whole["commands"]
+    assert part["missing"]
+    assert "round: the workflow is too large for all of it to be walked\n" in ran.out
+    assert flow("test", "round", "--strict").status == 1
+
+
+def test_a_workflow_that_is_too_large_for_any_walk_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("round", ROUND)
+
+    monkeypatch.setattr(rehearse, "MOST_COMMANDS", 1)
+    played = flow("test", "round")
+    monkeypatch.setattr(effort, "MOST", 1)
+    planned = flow("test", "round")
+
+    for ran in (played, planned):
+        assert ran.status == 1
+        assert "round: the workflow is too large for any walk through it" in ran.out
+
+
+def test_of_very_many_ways_that_no_walk_takes_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = "".join(
+        f"  - {{id: s{n}, title: A, actions: [x], next: {{ok: s{n + 1}, fail: null}}}}\n" for n in range(90)
+    )
+    put_skill(
+        "many", f"name: NAME\nsteps:\n{ways}  - {{id: s90, title: Z, actions: [x], next: {{ok: null}}}}\n"
+    )
+    monkeypatch.setattr(rehearse, "MOST_COMMANDS", 300)
+
+    said = flow("test", "many").out
+
+    assert re.search(r", \d+ more\n", said)
+    assert len(said) < 2_000

@@ -13,6 +13,9 @@ from flowrail.cli.later import load_engine
 from flowrail.cli.world import world
 from flowrail.rehearsal import coverage
 
+TOO_LARGE = (
+    "the workflow is too large for all of it to be walked: a way that was never taken may be one not tried"
+)
 DRAWN = ("mermaid", "dot", "svg", "png")
 
 
@@ -59,6 +62,7 @@ def command(
     are only read, and nothing of the skill is run for them. A picture has a count on every way.
     """
     life: coverage.Life | None = None
+    is_part = False
     if lived:
         from flowrail.skills.shelf import definition_of
 
@@ -74,9 +78,12 @@ def command(
 
         about = world(store=store, roots=roots)
         workflow = open_skill(skill, about.roots, about.state).workflow
-        covered = coverage.of_walks(workflow, plan(workflow, call=call_limited).walks)
+        planned = plan(workflow, call=call_limited)
+        covered, is_part = coverage.of_walks(workflow, planned.walks), planned.is_part
+        if is_part:
+            output.notes([TOO_LARGE])
     if form == "json":
-        document = coverage.as_data(workflow, covered, life)
+        document = coverage.as_data(workflow, covered, life, is_part=is_part)
         if into is None:
             output.data(document)
         else:
