@@ -34,6 +34,7 @@ from flowrail.machines.definition import (
 )
 from flowrail.machines.delegation import AgentRole, Dispatch
 from flowrail.machines.findings import Finding
+from flowrail.machines.literal_kinds import made_of
 from flowrail.machines.params import Arg
 from flowrail.machines.source_places import SourcePlaces, signature_of
 
@@ -199,11 +200,11 @@ class _Reader:
         definition = Definition(
             str(name),
             steps,
-            entry_point=self._try(options.get("entry_point"), "the entry point", None),
+            entry_point=self._try_text(options.get("entry_point"), "the entry point"),
             description=str(self._try(options.get("description"), "the description", "")),
             params=self._try(options.get("params"), "the parameters", {}),
             origin=f"{self.source}:{call.lineno}",
-            then=self._try(options.get("then"), "what comes then", None),
+            then=self._try_text(options.get("then"), "what comes then"),
             resources=self._try(options.get("resources"), "the resources", {}),
         )
         if definition.name != self.address and whole:
@@ -270,10 +271,10 @@ class _Reader:
         ways = values.get("next", {})
         if not isinstance(ways, Mapping):
             raise _UnreadableError(call, f"the ways on of step {values['id']}")
-        try:
-            return StepDef(**values)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise _UnreadableError(call, f"step {values['id']}") from error
+        step = made_of(values)
+        if step is None:
+            raise _UnreadableError(call, f"step {values['id']}")
+        return step
 
     def _takes(self, node: ast.expr) -> Signature | None:
         """Return what a function asks for, as far as it says so itself; `None` where that is not known."""
@@ -408,6 +409,15 @@ class _Reader:
             self._unread(error)
             self.is_whole = False
             return otherwise
+
+    def _try_text(self, node: ast.expr | None, what: str) -> str | None:
+        value = self._try(node, what, None)
+        if isinstance(value, str):
+            return value
+        if node is not None and value is not None:
+            self._unread(_UnreadableError(node, what))
+            self.is_whole = False
+        return None
 
     def _unread(self, error: _UnreadableError) -> None:
         self._found(

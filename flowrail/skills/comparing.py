@@ -138,4 +138,4 @@ def _name(target: str | None) -> str:
 
 
 def _said(value: Any) -> str:
-    return f"`{value}`" if value not in {None, ""} else "not set"
+    return "not set" if value is None or value == "" else f"`{value}`"

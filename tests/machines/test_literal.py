@@ -163,6 +163,31 @@ def test_a_dispatch_that_is_computed_is_not_guessed() -> None:
         assert found == ["FR190"]
 
 
+@pytest.mark.parametrize(
+    "odd",
+    ["gate=1", "gate={'review': 'a'}", "gate=GateDef('g', [])", "questions='ok'", "questions=[{'id': 1}]", "phase=['a']",
+     "questions=[QuestionDef('q', 'h', 't', [OptionDef({}, 1)])]", "title=['A']", "limit=['a']", "when=['a']", "forbids=[1]",
+     "variants=[Variant('a', [1])]", "rules=[Rule('ok', {})]", "dispatch=Delegation('explore', over={})",
+     "dispatch=Delegation('explore', vars={None: 1})", "handler=Dispatch('explore', ['x'])"],
+)  # fmt: skip
+def test_a_step_of_which_a_part_is_of_another_kind_is_left_out_and_told(odd: str) -> None:
+    text = f"{HEAD}WORKFLOW = Workflow('dull', {ONE}, StepDef('b', actions=['x'], next={{'ok': None}}, {odd}), made())"
+
+    definition, findings = read(text)
+
+    assert [each.id for each in definition.steps] == ["a"]
+    assert [each.code for each in findings] == ["FR190", "FR190"]
+    assert "step b" in findings[0].message
+
+
+@pytest.mark.parametrize("odd", ["then=1", "then=['x']", "entry_point={}"])
+def test_what_a_workflow_names_is_text_or_not_read(odd: str) -> None:
+    definition, findings = read(f"{HEAD}WORKFLOW = Workflow('dull', {ONE}, {odd})")
+
+    assert (definition.then, definition.entry_point) == (None, "a")
+    assert [each.code for each in findings] == ["FR190"]
+
+
 def test_functions_are_marked_and_never_called() -> None:
     text = f"""{HEAD}
 def look(ctx):
