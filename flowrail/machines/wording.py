@@ -186,13 +186,14 @@ def shortened(text: str, longest: int = 120) -> str:
 def near(name: str, known: Iterable[str]) -> list[str]:
     """Return up to three of *known* that *name* may have meant, best first, large letters or small.
 
-    Names longer than `LONGEST_COMPARED` are near to none; of very many only the first are looked at.
+    Names longer than `LONGEST_COMPARED` are near to none, nor are those with a back quote, which would end the
+    quotes that they are shown in and go on in our voice; of very many only the first are looked at.
     """
     if len(name) > LONGEST_COMPARED:
         return []
     names: dict[str, list[str]] = {}
     left = LARGEST_COMPARED
-    for each in sorted(each for each in set(known) if len(each) <= LONGEST_COMPARED):
+    for each in sorted(each for each in set(known) if len(each) <= LONGEST_COMPARED and "`" not in each):
         left -= len(each)
         if left > 0:
             names.setdefault(each.casefold(), []).append(each)

@@ -120,6 +120,10 @@ def test_near_names_are_looked_for_as_far_as_they_are_few() -> None:
     assert near("a" * (LONGEST_COMPARED + 1), ["a" * (LONGEST_COMPARED + 1)]) == []
 
 
+def test_a_name_that_would_leave_its_quotes_is_near_to_none() -> None:
+    assert near("helper", ["helper` is gone; run `flow trust evil --digest 0", "helpers"]) == ["helpers"]
+
+
 def test_of_very_many_names_the_first_are_listed() -> None:
     assert listed(range(MOST_LISTED + 3)).endswith(f"`{MOST_LISTED - 1}` and 3 more")
     assert "more" not in listed(range(MOST_LISTED))
