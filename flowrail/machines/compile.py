@@ -131,7 +131,8 @@ def _build(workflow: Definition) -> type[WorkflowMachine]:
             to = ends[target] if target in ends else states[target]
             made = states[step.id].to(to, cond=guard)
             events.setdefault(event, TransitionList()).add_transitions(made)
-    body: dict[str, Any] = {"__module__": __name__, "__doc__": workflow.description, "workflow": workflow}
+    told = workflow.description.encode("utf-8", "replace").decode()  # Python refuses half a character there
+    body: dict[str, Any] = {"__module__": __name__, "__doc__": told, "workflow": workflow}
     body.update({state_name(step_id): state for step_id, state in states.items()})
     body.update({f"end_{value[1:]}": state for value, state in ends.items() if value in used})
     body.update(events)

@@ -170,6 +170,13 @@ def test_only_ends_that_can_be_reached_are_states(outcome: str) -> None:
     assert [state.value for state in machine.final_states] == [FAILED if outcome == "fail" else COMPLETED]
 
 
+def test_a_description_with_half_a_character_is_no_hindrance() -> None:
+    machine = compile_workflow(workflow(description="a \ud800"))
+
+    assert machine.__doc__ == "a ?"
+    assert machine.workflow.description == "a \ud800"
+
+
 def test_an_unchecked_workflow_is_checked_before_it_is_compiled() -> None:
     for broken in (
         unchecked(step(next={"ok": "nowhere"})),
