@@ -63,9 +63,29 @@ def together() -> None:
 def put(what: str) -> None:
     """Write a part of the answer, and hand it over."""
     together()
-    try:
+    with _answer_or_refusal():
         sys.stdout.write(what)
         sys.stdout.flush()
+
+
+def put_bytes(what: bytes) -> None:
+    """Write an answer that is no text."""
+    together()
+    with _answer_or_refusal():
+        sys.stdout.flush()
+        buffer = getattr(sys.stdout, "buffer", None)
+        if buffer is not None:
+            buffer.write(what)
+            buffer.flush()
+        else:
+            sys.stdout.write(what.decode("latin-1"))
+
+
+@contextmanager
+def _answer_or_refusal() -> Iterator[None]:
+    """Give standard output up where it takes no more; that is a refusal unless only its reader has gone."""
+    try:
+        yield
     except BrokenPipeError:
         _give_up(sys.stdout)
     except OSError as error:
@@ -108,18 +128,3 @@ def _fill_gaps() -> None:
         if getattr(sys, name) is None:
             stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
-
-
-def put_bytes(what: bytes) -> None:
-    """Write an answer that is no text."""
-    together()
-    sys.stdout.flush()
-    buffer = getattr(sys.stdout, "buffer", None)
-    try:
-        if buffer is not None:
-            buffer.write(what)
-            buffer.flush()
-        else:
-            sys.stdout.write(what.decode("latin-1"))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -60,6 +60,15 @@ def test_whatever_is_told_its_loss_is_told(words: list[str]) -> None:
     assert (status, "[ANSWER_LOST]" in err, "Traceback" in err) == (3, True, False)
 
 
+@pytest.mark.parametrize("how", LOST)
+def test_the_loss_of_an_answer_that_is_no_text_is_told(how: str) -> None:
+    put_skill("small")
+
+    status, _, err = redirected(["diagram", "small", "--format", "svg", "-o", "/dev/stdout"], how)
+
+    assert (status, "[ANSWER_LOST]" in err, "Traceback" in err) == (3, True, False)
+
+
 def test_a_refusal_that_cannot_be_written_as_json_is_written_as_text() -> None:
     put_skill("small")
 
