@@ -22,13 +22,15 @@ MOST = 60
 class Subject(NamedTuple):
     """A workflow to draw; ``records``, read once, where it is that of a session; ``computed`` where code was left out.
 
-    ``mistakes`` says how many were found in it: what they are about may be missing in the drawing.
+    ``mistakes`` says how many were found in it: what they are about may be missing in the drawing. ``address``
+    is what it was read by, since a mistaken workflow may say to be called anything.
     """
 
     workflow: Definition
     records: Iterable[Record] = ()
     computed: bool = False
     mistakes: int = 0
+    address: str = ""
 
 
 class OtherSkillError(UsageError):
@@ -44,6 +46,7 @@ def of_skill(address: str, roots: Sequence[Root]) -> Subject:
         definition,
         computed=any(finding.code == "FR190" for finding in findings),
         mistakes=sum(finding.severity == "error" for finding in findings),
+        address=address,
     )
 
 

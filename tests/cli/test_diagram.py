@@ -215,6 +215,12 @@ def test_a_workflow_with_mistakes_is_drawn_as_far_as_it_goes_with_a_word() -> No
     )
 
 
+def test_the_command_beside_a_drawing_names_the_skill_and_not_what_it_calls_itself() -> None:
+    put_skill("small", SMALL.replace("NAME", "other skill"))
+
+    assert "drawn as far as it goes: flow check small\n" in flow("diagram", "small").err
+
+
 @pytest.mark.parametrize("text", ["steps: [", "name: small\nsteps: []\n"])
 def test_a_workflow_of_which_nothing_can_be_drawn_is_refused(text: str) -> None:
     put_skill("small", text)

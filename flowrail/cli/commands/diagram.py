@@ -105,8 +105,8 @@ def command(
     for each in subjects:
         if each.mistakes:
             count = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
-            line = command_line("check", each.workflow.name)
-            output.notes([f"`{each.workflow.name}` has {count} and is drawn as far as it goes: {line}"])
+            line = command_line("check", each.address)
+            output.notes([f"`{each.address}` has {count} and is drawn as far as it goes: {line}"])
     drawn = [Drawn(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects]
     pictures.put(drawn, form, link=link, into=into)
     return 0
