@@ -152,6 +152,17 @@ def test_what_is_wrong_is_told_without_our_own_stack() -> None:
     assert "flowrail/rehearsal" not in out
 
 
+def test_what_hides_in_a_name_or_a_text_shows_itself() -> None:
+    put_skill("hiding", SMALL.replace("ok: second", r'ok: "se\e[31m\u202ecund"'))
+
+    _, told = run_pytest("--flow", "-q")
+    _, refused = run_pytest("-q", "-o", "flow_skills=no\u202ene")
+
+    assert "step `first` leads to `se⟨U+001B⟩[31m⟨U+202E⟩cund`" in told
+    assert "there is no skill `no⟨U+202E⟩ne`" in refused
+    assert "\u202e" not in told + refused
+
+
 def test_strictly_warnings_and_ways_that_no_walk_takes_fail() -> None:
     put_skill("warned", WARNED)
     put_python("py", "return Outcome.OK")

@@ -14,7 +14,7 @@ import pytest
 
 from flowrail.discovery.locations import Root, skill_roots
 from flowrail.errors import FlowError
-from flowrail.formatters.escape import visible
+from flowrail.formatters.escape import one_line, visible
 from flowrail.formatters.fences import fence_problems
 from flowrail.machines.folder import WorkflowFile
 from flowrail.machines.judgement import call_plainly
@@ -95,7 +95,7 @@ class Collecting:
         try:
             files = checking.files(targets, self.roots, cwd) if targets else []
         except FlowError as error:
-            raise pytest.UsageError(f"flow_skills: {error.message}; {error.hint}") from None
+            raise pytest.UsageError(visible(f"flow_skills: {error.message}; {error.hint}")) from None
         return {os.path.realpath(os.path.join(file.folder, file.path)): file for file in files}
 
     def _of_the_project(self) -> list[str]:
@@ -133,7 +133,9 @@ class WorkflowItems(pytest.File):
     def of(cls, parent: pytest.Collector, path: Path, about: Collecting, file: WorkflowFile) -> WorkflowItems:
         """Return what collects the tests of *file*."""
         inside = path.is_relative_to(parent.config.rootpath)  # others have no path that pytest would show
-        made: WorkflowItems = cls.from_parent(parent, path=path, nodeid=None if inside else file.address)
+        made: WorkflowItems = cls.from_parent(
+            parent, path=path, nodeid=None if inside else one_line(file.address)
+        )
         made.about, made.file = about, file
         return made
 
@@ -175,12 +177,12 @@ class _FlowItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return where the test is from, and what it is called in a report."""
-        return self.path, None, f"{self.parent.file.address}: {self.name}"
+        return self.path, None, one_line(f"{self.parent.file.address}: {self.name}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         """Return what went wrong, without our own stack."""
         del style
-        return str(excinfo.value)
+        return visible(str(excinfo.value))
 
 
 class CheckItem(_FlowItem):
@@ -203,7 +205,7 @@ class LoadItem(_FlowItem):
     def runtest(self) -> None:
         """Skip where nobody allowed it, fail with the reason otherwise."""
         if self.result.status == SKIPPED:
-            pytest.skip(self.result.why)
+            pytest.skip(visible(self.result.why))
         if self.result.why:
             raise AssertionError(self.result.why)
 
@@ -223,7 +225,7 @@ class WalkItem(_FlowItem):
 
 def _wrong(place: Named, played: Played) -> Iterator[str]:
     yield f"at step {played.step}: {played.problem}" if played.step else played.problem
-    yield from (visible(line) for line in repeat(place, played).told)
+    yield from repeat(place, played).told
 
 
 def _strictly(result: Rehearsed) -> Rehearsed:
