@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -83,11 +83,10 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
             raise UsageError("a PNG is nothing for a terminal", hint="add -o FILE")
         made = png.render(svg.render(picture, scheme="light"))
     elif form == "json":
-        import json
-
         from flowrail.diagrams.data import as_data
 
-        made = json.dumps(as_data(picture), ensure_ascii=False, indent=1)
+        put_data(as_data(picture), into)
+        return
     else:
         from flowrail.diagrams import mermaid
 
@@ -96,6 +95,15 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
             output.notes([told])
         made = mermaid.render(picture, links=links)
     put_made(made, into)
+
+
+def put_data(what: Any, into: str | None) -> None:
+    """Print plain data as one JSON document, or write it to a file."""
+    import json
+
+    from flowrail.formatters.escape import json_visible
+
+    put_made(json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=list)), into)
 
 
 def put_made(made: str | bytes, into: str | None) -> None:

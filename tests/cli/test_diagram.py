@@ -295,3 +295,15 @@ def test_the_json_of_a_picture_is_plain_data() -> None:
         "limit": 3,
         "label": "iterate (at most 3 times)",
     } in drawn["edges"]
+
+
+@pytest.mark.parametrize("words", [["diagram"], ["coverage", "--sessions"]])
+def test_what_hides_is_an_escape_in_json_printed_or_written(words: list[str]) -> None:
+    put_skill("small", SMALL.replace("id: second", r'id: "sec\u202eond"'))
+
+    printed = flow(*words, "small", "--json").out
+    flow(*words, "small", "--json", "-o", "picture.json")
+
+    assert r"sec\u202eond" in printed
+    assert "\u202e" not in printed
+    assert Path("picture.json").read_text() == printed

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from flowrail.cli import options, output, pictures
@@ -83,11 +81,7 @@ def command(
         if is_part:
             output.notes([TOO_LARGE])
     if form == "json":
-        document = coverage.as_data(workflow, covered, life, is_part=is_part)
-        if into is None:
-            output.data(document)
-        else:
-            pictures.put_made(json.dumps(document, ensure_ascii=False, indent=1), into)
+        pictures.put_data(coverage.as_data(workflow, covered, life, is_part=is_part), into)
     elif form in DRAWN:
         load_engine()
         from flowrail.diagrams.document import Drawn
