@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flowrail.cli import streams
@@ -46,6 +47,13 @@ def text(what: str) -> None:
     streams.put(f"{visible(what)}\n")
 
 
+def lines(what: Iterable[str]) -> None:
+    """Print one answer as `text` would, some lines at a time."""
+    from flowrail.formatters.escape import visible
+
+    _put_in_pieces(f"{visible(line)}\n" for line in what)
+
+
 def exact(document: str) -> None:
     """Print a document that is to be kept as it is: YAML or JSON of our writing, which has escapes in it."""
     from flowrail.formatters.escape import json_visible
@@ -64,20 +72,37 @@ def listed(name: str, items: Iterable[Any], after: Callable[[], Mapping[str, Any
     """Print one JSON document as `data` would, a list of *items* by *name* and what comes *after*, an item at a time."""
     from flowrail.formatters.escape import json_visible
 
+    if not gc.isenabled():  # a command does without; but JSON with indents leaves cycles, for every item some
+        gc.freeze()
+        gc.enable()
+
     def written(value: Any) -> str:
         return json_visible(json.dumps(value, ensure_ascii=False, indent=1, default=list))
 
-    waiting, begun = [f"{{\n {json.dumps(name)}: ["], False
-    for each in items:
-        item = written(each).replace("\n", "\n  ")
-        waiting.append(f"{',' if begun else ''}\n  {item}")
-        begun = True
-        if sum(map(len, waiting)) > _PIECE:
+    def parts() -> Iterator[str]:
+        yield f"{{\n {json.dumps(name)}: ["
+        begun = False
+        for each in items:
+            item = written(each).replace("\n", "\n  ")
+            yield f"{',' if begun else ''}\n  {item}"
+            begun = True
+        rest = after()
+        yield "\n ]" if begun else "]"
+        yield f",{written(rest)[1:-2]}" if rest else ""
+        yield "\n}\n"
+
+    _put_in_pieces(parts())
+
+
+def _put_in_pieces(parts: Iterable[str]) -> None:
+    waiting, size = [], 0
+    for part in parts:
+        waiting.append(part)
+        size += len(part)
+        if size > _PIECE:
             streams.put("".join(waiting))
-            waiting.clear()
-    rest = after()
-    end = f",{written(rest)[1:-2]}" if rest else ""
-    streams.put("".join([*waiting, "\n ]" if begun else "]", end, "\n}\n"]))
+            waiting, size = [], 0
+    streams.put("".join(waiting))
 
 
 def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:

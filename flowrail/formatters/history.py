@@ -7,7 +7,7 @@ from typing import Any
 
 from flowrail.formatters.data import plain
 from flowrail.formatters.escape import LONGEST_LINE, one_line
-from flowrail.formatters.text import table
+from flowrail.formatters.text import table_lines
 from flowrail.machines.ledger import Record
 from flowrail.machines.texts import MARK
 from flowrail.machines.wording import shortened
@@ -45,9 +45,9 @@ def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[s
         since = record.at if not record.seq or record.kind in {"move", "rewind"} else since
 
 
-def render(records: Iterable[Record]) -> str:
-    """Return the same as a table."""
-    rows = [
+def lines(records: Iterable[Record]) -> Iterator[str]:
+    """Yield the same as the lines of a table."""
+    rows = (
         [
             str(item["revision"]),
             item["at"],
@@ -58,8 +58,8 @@ def render(records: Iterable[Record]) -> str:
             "" if item["seconds"] is None else f"{item['seconds']:.1f} s",
         ]
         for item in items(records, in_full=False)
-    ]
-    return table(["rev", "at", "by", "step", "outcome", "to", "took"], rows)
+    )
+    return table_lines(["rev", "at", "by", "step", "outcome", "to", "took"], rows)
 
 
 def _outcome(item: dict[str, Any]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from flowrail.formatters.data import example_text, in_short
 from flowrail.formatters.escape import LONGEST_LINE, one_line, visible
@@ -21,6 +22,8 @@ from flowrail.machines.wording import in_words, shortened
 
 WIDEST = 120
 """So wide a column of a table is made: one long cell does not fill every row with blanks."""
+MOST_HELD = 4_000_000
+"""So many characters of a table are held until its columns are as wide as they need to be."""
 
 
 def render(guidance: Guidance) -> str:
@@ -177,12 +180,20 @@ def standing(guidance: Guidance) -> str:
     return "\n".join(parts)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return rows under a head, in columns as wide as they need to be, within reason."""
-    cells = [[shortened(one_line(str(cell)), LONGEST_LINE) for cell in row] for row in [head, *rows]]
-    widths = [min(WIDEST, max(len(row[column]) for row in cells)) for column in range(len(head))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
-    return "\n".join(lines)
+    return "\n".join(table_lines(head, rows))
+
+
+def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table; of very much text, the first part settles how wide its columns are."""
+    cells = ([shortened(one_line(str(cell)), LONGEST_LINE) for cell in row] for row in chain([head], rows))
+    held, size = [], 0
+    for row in cells:
+        held.append(row)
+        size += sum(map(len, row))
+        if size > MOST_HELD:
+            break
+    widths = [min(WIDEST, max(len(row[column]) for row in held)) for column in range(len(head))]
+    for row in chain(held, cells):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

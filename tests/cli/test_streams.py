@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -111,4 +112,36 @@ def test_a_long_list_is_told_in_pieces() -> None:
         output.listed("steps", (["x" * 1_000] for _ in range(500)), dict)
 
     assert json.loads("".join(written)) == {"steps": [["x" * 1_000]] * 500}
+    assert max(map(len, written)) < 70_000
+
+
+def test_a_long_list_leaves_no_garbage_behind() -> None:
+    gc.collect()
+    gc.disable()  # as in a command
+    try:
+        with redirect_stdout(StringIO()):
+            output.listed("steps", ([number] for number in range(5_000)), dict)
+        left = gc.collect()
+    finally:
+        gc.unfreeze()
+        gc.enable()
+
+    assert left < 5_000
+
+
+def test_lines_are_told_in_pieces_as_the_text_that_they_are() -> None:
+    lines = [f"{number}\u202e{'x' * 1_000}" for number in range(500)]
+    written: list[str] = []
+
+    class Told(StringIO):
+        def write(self, what: str) -> int:
+            written.append(what)
+            return len(what)
+
+    with redirect_stdout(Told()):
+        output.lines(iter(lines))
+    with redirect_stdout(StringIO()) as whole:
+        output.text("\n".join(lines))
+
+    assert "".join(written) == whole.getvalue()
     assert max(map(len, written)) < 70_000

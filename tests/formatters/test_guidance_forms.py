@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -294,7 +294,25 @@ def test_a_history_tells_what_was_reported_where_it_led_and_how_long_it_took() -
 
 
 def test_a_history_looks_as_in_its_golden_file() -> None:
-    assert as_in_golden_file("history.txt", history.render(told_history()))
+    assert as_in_golden_file("history.txt", "\n".join(history.lines(told_history())))
+
+
+def test_a_very_long_history_is_not_held_as_a_whole() -> None:
+    session = begun()
+    long = session._replace(last=Move("look", "ok", "ok", "look", {"note": "x" * 2_900}, at=NOON))
+    read: list[int] = []
+
+    def records() -> Iterator[Record]:
+        for number in range(2_000):
+            read.append(number)
+            yield record(number, long)
+
+    shown = history.lines(records())
+    next(shown)
+    held = len(read)
+
+    assert held < 1_500
+    assert len(list(shown)) == len(read) == 2_000
 
 
 def test_a_time_that_cannot_be_read_takes_no_time() -> None:

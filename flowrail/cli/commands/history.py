@@ -11,7 +11,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.world import world
 from flowrail.errors import StorageError
-from flowrail.formatters.history import items, render
+from flowrail.formatters.history import items, lines
 from flowrail.machines import guidance
 from flowrail.machines.ledger import Record
 
@@ -53,5 +53,5 @@ def command(session_id: str, as_json: bool, store: str | None) -> int:
     if as_json:
         output.listed("steps", items(told), ended)
         return damage.exit_status if damage else 0
-    output.text(render(told))
+    output.lines(lines(told))
     return output.refuse(damage, as_json=False) if ended() and damage else 0
