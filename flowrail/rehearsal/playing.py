@@ -132,8 +132,9 @@ class Player:
         known = (address, well) in self._walked
         if known and not self.thorough and well and self.stage.settle(session):
             return
-        acts = self._end_of(address, reply.data["params"], well=well)
-        if acts is None or (known and not self.thorough and not well):
+        cut_short = known and not self.thorough and not well
+        acts = None if cut_short else self._end_of(address, reply.data["params"], well=well)
+        if acts is None:
             if well:
                 raise _WrongError(f"`{address}` has no way to be completed")
             self._expect(self._run(["abandon", session]))
