@@ -455,14 +455,17 @@ def locked(
 
     Waits up to *wait* seconds (0: only tries). The lock ends with the block or with the process,
     however that ends, and is not re-entrant: a second `locked` in one process waits for the first.
-    What the file says about its holder is for people; only the kernel knows who holds it.
+    What the file says about its holder is for people; only the kernel knows who holds it. Nothing is
+    written into what may be somebody's file: one with more in it, or with another name.
     """
     fd = _open_lock(os.fspath(path))
     try:
         if not (_try_lock(fd) or _wait_for_lock(fd, wait, clock, sleep)):
             raise _timed_out(fd, what)
         with suppress(OSError):  # a full disk spoils the note, not the lock
-            os.pwrite(fd, _note(), 0)
+            about = os.fstat(fd)
+            if about.st_nlink == 1 and about.st_size <= _NOTE_SIZE:
+                os.pwrite(fd, _note(), 0)
         yield fd
     finally:
         os.close(fd)

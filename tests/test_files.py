@@ -637,6 +637,20 @@ def test_a_held_lock_says_who_holds_it(tmp_path: Path) -> None:
     assert len(words) == 4
 
 
+def test_a_lock_is_not_written_into_a_file_that_may_be_somebody_elses(tmp_path: Path) -> None:
+    theirs = "what somebody wrote\n" * 9
+    (tmp_path / "long").write_text(theirs)
+    (tmp_path / "shared").write_text("short\n")
+    os.link(tmp_path / "shared", tmp_path / "lock")
+
+    for name in ("long", "lock"):
+        with locked(tmp_path / name, wait=0, what="the session"):
+            pass
+
+    assert (tmp_path / "long").read_text() == theirs
+    assert (tmp_path / "shared").read_text() == "short\n"
+
+
 def test_a_lock_held_elsewhere_is_a_conflict_that_names_the_holder(
     tmp_path: Path, holder: subprocess.Popen[str]
 ) -> None:
