@@ -121,6 +121,13 @@ def find_file(folder: str, address: str) -> WorkflowFile | None:
     return file if "/" not in inner and os.path.lexists(os.path.join(folder, file.path)) else None
 
 
+def file_at(folder: str, address: str, path: str) -> WorkflowFile | None:
+    """Return the workflow of *folder* at *address* if *path* is where one of that address stands."""
+    name, slash, inner = address.partition("/")
+    file = _named(folder, name, inner) if slash else WorkflowFile(name, folder, path, "steps")
+    return file if path in ((file.path,) if slash else ENTRY_FILES) else None
+
+
 def _named(folder: str, name: str, inner: str) -> WorkflowFile:
     return WorkflowFile(f"{name}/{inner}", folder, f"workflows/{inner}.yaml", f"steps/{inner}")
 

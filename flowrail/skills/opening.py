@@ -139,7 +139,9 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
         _believed(str(kept["source"]), session.skill, place, roots),
         _hidden(session.skill, place, roots),
     )
-    file = folder.WorkflowFile(session.skill, place, path, str(kept["texts"]))
+    file = folder.file_at(place, session.skill, path)
+    if file is None:  # any other file of a folder that may run would be run too
+        raise _spoilt(session)
     try:
         loaded = folder.run(file, _allowed(found, file, state))
         workflow = loaded.workflow()

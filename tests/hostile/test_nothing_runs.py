@@ -12,6 +12,7 @@ import pytest
 from support.canary import canary, plant
 from support.forged import folder_of
 from support.sandbox import (
+    allow,
     clean_environment,
     flow,
     home_skills,
@@ -234,4 +235,30 @@ def test_a_session_that_says_to_be_from_nowhere_is_from_the_project(source: str)
     (work,) = told("resume", session)["dispatches"]
 
     assert refused(*work["command"].split()[1:])[1]["code"] == "NOT_TRUSTED"
+    assert not canary().exists()
+
+
+@pytest.mark.parametrize("file", ["scripts/wipe.py", "helper.py", "workflows/wipe.py"])
+@pytest.mark.parametrize("source", ["global", "project"])
+def test_a_session_that_was_taken_over_chooses_no_other_file_of_a_folder_that_may_run(
+    source: str, file: str
+) -> None:
+    wipe = {file: f"open({str(canary())!r}, 'w').close()\n"}
+    put_skill("deploy", where=home_skills() if source == "global" else None, texts=wipe)
+    if source == "project":
+        allow("deploy")
+    session = str(told("start", "deploy")["session"])
+    (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()
+    kept = folder_of(session) / "definition.json"
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "file": file, "functions": True}))
+
+    told("adopt", session)
+
+    for words in (["resume", session], ["fork", session, "--at", "0"], ["rewind", session, "--to", "0"]):
+        status, error = refused(*words)
+        assert (status, error["code"]) == (3, "STORAGE"), words
+        assert "damaged" in error["message"]
+    assert flow("migrate", session, "--plan").status in {0, 5}
+    told("migrate", session)
+    assert told("resume", session)["step"]["id"] == "first"
     assert not canary().exists()
