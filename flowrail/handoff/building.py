@@ -15,6 +15,8 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
+from flowrail._finite import unkeepable
+from flowrail.errors import DocumentError
 from flowrail.handoff import adapters, integrity
 from flowrail.handoff.payload import check_count, put
 from flowrail.handoff.record import Handoff
@@ -61,6 +63,7 @@ _MOST_SUMMED = 4 * _LARGEST_ARTIFACT
 """So many bytes of all files are read for their checksums; the others are named without."""
 _PIECE = 1024 * 1024
 _TEN = 10
+_PLAINER = "report plainer values, then send it again; `-s NAME=VALUE` gives one anew"
 
 
 def build(session: Session, handoff: Handoff, *, now: str, folder: str, project: str) -> dict[str, Any]:
@@ -75,6 +78,8 @@ def build(session: Session, handoff: Handoff, *, now: str, folder: str, project:
         *(facts[name] for name in facts.keys() & _TAKEN),
     ):
         check_count(travels, f"the payload for {handoff.target}")
+        if odd := unkeepable(travels):
+            raise DocumentError(f"a fact {odd}", hint=_PLAINER, place=f"the payload for {handoff.target}")
     made = _two(facts, session, handoff, now=now, folder=folder)
     if handoff.schema != "3.0":
         when = integrity.moment(now)
@@ -267,7 +272,7 @@ def _list(facts: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
 def _listed(value: Any) -> list[Any]:
     if isinstance(value, str) and value.strip():
         with suppress(ValueError, RecursionError):
-            if isinstance(read := json.loads(value), list):
+            if isinstance(read := json.loads(value), list) and unkeepable(read) is None:
                 return read
         return [value]
     return list(value) if isinstance(value, list | tuple) else []

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from flowrail import _finite
 from flowrail._codec import RecordError, from_plain, to_plain
 from flowrail._json import nested
 from flowrail.handoff.record import Handoff
@@ -65,7 +66,7 @@ def read_line(line: bytes, path: str, number: int) -> Entry:
     if held > bounds.MOST_NESTED:
         raise DamagedError(path, number, f"the record holds {held} lists and mappings")
     try:
-        data = json.loads(body + b"}")
+        data = _finite.read(f"{body.decode()}}}")
         shape = {name: type(value) for name, value in data.items() if name != "mac"}
         handoff = from_plain(data["handoff"] if shape == _PARTS else None, Handoff)
         return Entry(

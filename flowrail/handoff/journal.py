@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from flowrail import _files
+from flowrail import _files, _finite
 from flowrail._codec import to_plain
 from flowrail._json import nested
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
@@ -309,7 +309,7 @@ def witness(folder: str) -> dict[str, Any] | None:
             or nested(data, MOST_VALUES, b",") > MOST_VALUES
         ):
             return None
-        copy = json.loads(data)
+        copy = _finite.read(data.decode())
         return {"seq": int(copy["seq"]), "hash": str(copy["hash"]), "handoff": copy["handoff"]}
     except (DocumentError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None

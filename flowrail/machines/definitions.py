@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from flowrail import _files
+from flowrail import _files, _finite
 from flowrail._hashing import hex_digest, mark, same
 from flowrail._json import nested
 from flowrail.errors import DocumentError, StorageError
@@ -121,7 +121,7 @@ def _is_small(data: bytes) -> bool:
 
 def _parsed(data: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(data)
+        value = _finite.read(data.decode())
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

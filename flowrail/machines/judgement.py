@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from flowrail._finite import unkeepable
 from flowrail.errors import FlowError
 from flowrail.machines import rules, wording
 from flowrail.machines.definition import (
@@ -147,6 +148,12 @@ def _kept(step: StepDef, values: Mapping[str, Any]) -> dict[str, Any]:
             hint="return texts, numbers, true or false, and lists and dicts of them",
             step=step.id,
         ) from None
+    if odd := unkeepable(plain):
+        raise HandlerError(
+            f"the handler of step `{step.id}` returned values of which one {odd}",
+            hint="return plainer values",
+            step=step.id,
+        )
     return plain
 
 

@@ -14,10 +14,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from flowrail import _finite
 from flowrail._codec import RecordError, from_plain, to_plain
 from flowrail._hashing import hex_digest, mark, same
 from flowrail._json import nested
-from flowrail.errors import StorageError
+from flowrail.errors import StorageError, UsageError
 from flowrail.machines import bounds, texts
 from flowrail.machines.session import Session
 from flowrail.machines.upgrades import NewerFormatError, session_of_today
@@ -34,7 +35,7 @@ _REFERENCE = f'"{texts.MARK}"'.encode()
 _ESCAPED = re.compile(rb"\\u00[2-7]")
 """What we never write, and others may write that mark by."""
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
-_json = json.JSONEncoder(separators=(",", ":")).encode
+_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _PARTS = {"seq": int, "kind": str, "at": str, "by": str, "note": dict, "session": dict, "prev": str}
 
 
@@ -137,7 +138,7 @@ def read(line: bytes, path: str, number: int, load: texts.Load | None = None) ->
         held = nested(body, bounds.MOST_NESTED)
         if held > bounds.MOST_NESTED:
             raise ValueError(f"it holds {held} lists and mappings")
-        data = json.loads(f"{body.decode()}}}")
+        data = _finite.read(f"{body.decode()}}}")
         _check_parts(data)
         named = _REFERENCE in body or _ESCAPED.search(body) is not None
         if named:
@@ -345,4 +346,10 @@ def _check_parts(data: Mapping[str, Any]) -> None:
 
 
 def _dump(body: Mapping[str, Any]) -> bytes:
-    return _json(body).encode()
+    try:
+        return _json(body).encode()
+    except ValueError as error:
+        raise UsageError(
+            f"the record would hold what is not in JSON: {str(error)[:100]}",
+            hint="give plain numbers; a default of the workflow may be one that is none",
+        ) from None

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from flowrail._finite import is_finite, unkeepable
+
 if TYPE_CHECKING:
     from flowrail.machines.domains import Domain
 
@@ -130,6 +132,9 @@ def misfit(arg: Arg, value: Any) -> str | None:
     """Say what keeps *value* from being one of *arg*, its choices aside, or return `None`."""
     if not _IS_KIND[arg.kind](value):
         return f"takes {_A_KIND[arg.kind]}, not {_short(value)}"
+    odd = None if isinstance(value, str) else unkeepable(value)
+    if odd is not None:
+        return odd
     if arg.kind in {"integer", "number"}:
         if arg.min is not None and value < arg.min:
             return f"is at least {arg.min}, not {_short(value)}"
@@ -200,7 +205,7 @@ def _read_number(text: str) -> float | int:
             number = float(text)
         except ValueError:
             raise ValueError(f"takes a number, not {_short(text)}") from None
-    if number != number or number in {float("inf"), float("-inf")}:  # noqa: PLR0124 - NaN is not itself
+    if not is_finite(number):
         raise ValueError(f"takes a number, not {_short(text)}")
     return number
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowrail import _files
+from flowrail import _files, _finite
 from flowrail._hashing import hex_digest
 from flowrail._json import nested
 from flowrail.errors import DocumentError, StorageError
@@ -85,7 +85,7 @@ def seen_by(folder: str, *, half: bool = False) -> Seen | None:
             or nested(data, MOST_VALUES, b",") > MOST_VALUES
         ):
             return None
-        copy = json.loads(data)
+        copy = _finite.read(data.decode())
         return Seen(int(copy["seq"]), str(copy["hash"]), copy["session"], whole)
     except (DocumentError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
