@@ -119,6 +119,23 @@ def test_outcomes_that_are_open_are_completed() -> None:
     assert completed("flow step small ") == ["ok", "fail"]
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_for_a_shell_is_printed_without_starting_it(shell: str, tmp_path: Path) -> None:
+    told_by = tmp_path / "bin" / shell
+    told_by.parent.mkdir()
+    told_by.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    told_by.chmod(0o755)
+
+    ran = process(
+        env={"_FLOW_COMPLETE": f"{shell}_source", "PATH": str(told_by.parent)},
+        before="import sys; sys.argv[0] = 'flow'",
+    )
+
+    assert (ran.status, ran.err) == (0, "")
+    assert f"_FLOW_COMPLETE={shell}_complete" in ran.out
+    assert not (tmp_path / "started").exists()
+
+
 def test_completion_runs_nothing() -> None:
     canary = Path.cwd() / "canary"
     folder = put_python("py", where=home_skills())
