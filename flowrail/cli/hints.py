@@ -20,8 +20,15 @@ OF_A_STORE = frozenset(
     }
 )
 """The commands that look into a store."""
+LONGEST_READ = 20_000
+"""A longer hint is told in part, and is no command that could be run."""
 _VERB = rf"flow (?:{'|'.join(sorted(OF_A_STORE))})\b"
-_COMMAND = re.compile(rf"(?<=`){_VERB}[^`]*(?=`)|(?<![`\w-]){_VERB}[^`]*\Z")
+_QUOTED = r"""(?<=\s)'[^']*+'(?:"'"'[^']*+')*+"""
+"""A word in a shell's quotes, which holds somebody's value and no command of ours."""
+_REST = rf"(?:{_QUOTED}|[^`])*+"
+_COMMAND = re.compile(
+    rf"{_QUOTED}|(?P<command>(?<=`){_VERB}{_REST}(?=`)|(?<![`\w-]){_VERB}{_REST}\Z)", re.DOTALL
+)
 
 
 def store_of(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
@@ -34,7 +41,12 @@ def store_of(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
 
 def in_store(hint: str, store: str | None) -> str:
     """Return *hint* with ``--store`` in each command that looks into one and does not name it yet."""
-    if store is None or "flow " not in hint:
+    if store is None or "flow " not in hint or len(hint) > LONGEST_READ:
         return hint
     option = f" --store {shlex.quote(store)}"
-    return _COMMAND.sub(lambda found: found[0] if "--store" in found[0] else found[0] + option, hint)
+
+    def completed(found: re.Match[str]) -> str:
+        named = found["command"] is None or "--store" in re.sub(_QUOTED, "", found[0])
+        return found[0] if named else found[0] + option
+
+    return _COMMAND.sub(completed, hint)

@@ -62,6 +62,26 @@ def test_a_command_gets_the_store_once(hint: str, expected: str) -> None:
     assert in_store(completed, "/s") == completed
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["see `flow step demo ok`", "--store /t", "it's `flow resume a`", "' `flow step x", "a\nflow step b"],
+)
+def test_what_stands_in_quotes_of_a_shell_is_no_command_of_ours(value: str) -> None:
+    words = ["flow", "start", "demo", "-p", f"topic={value}"]
+
+    for hint, end in (
+        (f"leave it out, or begin another: {shlex.join(words)}", ""),
+        (
+            f"`{shlex.join(words)}` begins another, `flow list` shows all",
+            "` begins another, `flow list` shows all",
+        ),
+    ):
+        completed = in_store(hint, "/s")
+        assert shlex.split(completed[hint.index("flow ") :].removesuffix(end)) == [*words, "--store", "/s"]
+    looked = f"look: flow preview demo one -p {shlex.quote(value)}"
+    assert in_store(looked, "/s") == looked
+
+
 def test_a_store_is_quoted_for_a_shell() -> None:
     assert shlex.split(in_store("flow resume a", "/it's one"))[-1] == "/it's one"
 
