@@ -19,7 +19,10 @@ from typing import NamedTuple
 
 from flowrail import trust
 from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.locations import Scope
+from flowrail.discovery.metadata import read_metadata
+from flowrail.errors import TrustError
 
 SECONDS = 10.0
 LONGEST_OUTPUT = 2000
@@ -35,13 +38,21 @@ class Health(NamedTuple):
 
 
 def may_run(candidate: Candidate, state: str, own: Collection[str]) -> None:
-    """Refuse with `TrustError` where nobody allowed that skill to run."""
+    """Refuse with `TrustError` where nobody allowed that skill to run, or its card says another command by now."""
     folder = os.path.dirname(candidate.path)
     if candidate.scope is Scope.GLOBAL or candidate.root in own:
         return
     root = candidate.root if candidate.scope is Scope.EXTRA else ""
     why = "declares a health check, which is a program"
-    trust.require(folder, state, skill=candidate.skill, why=why, root=root)
+    now = trust.require(folder, state, skill=candidate.skill, why=why, root=root)
+    if candidate.health_check != _declared(now, candidate):
+        raise TrustError(
+            f"skill `{candidate.skill}` declares another health check in what was allowed than was found before",
+            hint="run the same command again; where that changes nothing, its card is read in two ways: "
+            "begin it with `---` and end its frontmatter with the same",
+            skill=candidate.skill,
+            folder=now.folder,
+        )
 
 
 def check(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SECONDS) -> Health:
@@ -55,6 +66,16 @@ def check(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = 
     if candidate.remote:
         return Health(False, "it lives elsewhere, so its health check cannot run here")
     return _run(words, os.path.dirname(candidate.path), environ, seconds)
+
+
+def _declared(now: trust.Snapshot, candidate: Candidate) -> str | None:
+    """Return the check in the card that was allowed; the user's own registry may add one where it has none."""
+    name = os.path.basename(candidate.path)
+    cards = (path for path in now.contents if path.lower() == name.lower())
+    card = name if name in now.contents else next(cards, name)
+    declared = read_metadata(read_frontmatter(now.contents.get(card, b""), card), card).declared.health_check
+    added = declared is None and candidate.origins.get("health_check") == "registry"
+    return candidate.health_check if added else declared
 
 
 def _run(words: list[str], folder: str, environ: Mapping[str, str], seconds: float) -> Health:

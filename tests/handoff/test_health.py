@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 from support.handing import card, send, session, target
-from support.sandbox import flow, home_skills, process, project_skills, refused, told
+from support.sandbox import allow, flow, home_skills, process, project_skills, refused, told
 
 from flowrail import trust
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.locations import Scope
-from flowrail.handoff.health import LONGEST_OUTPUT, check
+from flowrail.errors import TrustError
+from flowrail.handoff.health import LONGEST_OUTPUT, check, may_run
 
 ENVIRON = {"PATH": os.environ["PATH"], "SECRET": "hidden"}
 
@@ -151,6 +152,54 @@ def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
     allowed = told(*command[1:], "--digest", digest)
     assert allowed["folder"] == str(project_skills() / "digger")
     assert told("handoff", "retry", error["details"]["handoff"])["phase"] == "invocation"
+    assert canary.exists()
+
+
+@pytest.mark.parametrize(
+    "end", ["  health_check: 'true'\n---\n", "  : [\nhandoff: {accepts_from: '*'}\n---\n"]
+)
+def test_a_check_that_a_person_was_not_shown_does_not_run(end: str) -> None:
+    canary = Path.cwd() / "canary"
+    path = target("digger", where=project_skills(), health_check=f"'touch {canary}'")
+    begin = path.read_text().removesuffix("\n").rpartition("---")[0]
+    path.write_text(
+        "\n" * 4 + begin + ("\n# " + "x" * 200) * 45 + "\n\n" + end
+    )  # what is read of it first is no whole
+    allow("digger")
+
+    status, error = refused("handoff", "send", "digger", "--session", session(), "--health-check")
+
+    assert (status, error["code"]) == (6, "HEALTH_CHECK_FAILED")
+    assert "declares another health check in what was allowed" in error["message"]
+    assert not canary.exists()
+
+
+def test_a_command_of_a_card_that_was_put_back_meanwhile_does_not_run() -> None:
+    folder = target("digger", where=project_skills(), health_check="'true'").parent
+    allow("digger")
+    found = candidate("touch canary", scope=Scope.PROJECT, path=str(folder / "SKILL.md"))
+    state = str(Path.home() / ".local" / "state" / "flowrail")
+
+    with pytest.raises(TrustError, match="declares another health check"):
+        may_run(found, state, ())
+    may_run(found._replace(health_check="true"), state, ())
+
+
+def test_a_check_that_ones_own_registry_adds_to_a_project_skill_runs_once_that_is_allowed() -> None:
+    canary = Path.cwd() / "canary"
+    path = target("digger", where=project_skills())
+    registry = home_skills().parent / "handoff-registry.yaml"
+    registry.parent.mkdir(parents=True, exist_ok=True)
+    entry = {"name": "digger", "skill_path": str(path), "handoff": {"health_check": f"touch {canary}"}}
+    registry.write_text(json.dumps({"workflows": [entry]}))
+    here = session()
+
+    assert (
+        "nobody allowed it"
+        in refused("handoff", "send", "digger", "--session", here, "--health-check")[1]["message"]
+    )
+    allow("digger")
+    assert send("digger", session(), "--health-check")["phase"] == "invocation"
     assert canary.exists()
 
 
