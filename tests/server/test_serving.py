@@ -25,6 +25,7 @@ from support.sandbox import (
     BUNDLED,
     ENTRY,
     SMALL,
+    allow,
     clean_environment,
     flow,
     home_skills,
@@ -232,6 +233,30 @@ def test_python_beside_a_skill_is_read_anew_at_each_call(
         session = tools.told("start", skill="py")["session"]
         assert tools.told("step", session=session, outcome="done")["status"] == status
         assert "beside_a_skill" not in sys.modules
+
+
+@pytest.mark.parametrize("by", ["call", "resource"])
+def test_where_a_skill_looks_for_modules_no_later_call_does(by: str, tmp_path: Path) -> None:
+    looking = "import os, sys\nsys.path = [os.path.dirname(__file__), *sys.path]\n"
+    folder = put_python(
+        "py", before="import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\n" + looking
+    )
+    allow("py")
+    seen = tmp_path / "seen"
+    put_python(
+        "probe", where=home_skills(), before=f"import sys\nopen({str(seen)!r}, 'w').write(repr(sys.path))\n"
+    )
+    session = told("start", "py")["session"]
+
+    with served() as tools:
+        if by == "call":
+            tools.told("step", session=session)
+        else:
+            tools.ask("read_resource", f"flow://sessions/{session}")
+        tools.told("start", skill="probe")
+
+    assert seen.read_text()
+    assert str(folder) not in seen.read_text()
 
 
 def test_work_is_handed_out_and_brought_back_by_calls_alone(tools: Tools) -> None:

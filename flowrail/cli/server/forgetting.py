@@ -10,14 +10,17 @@ from contextlib import contextmanager
 
 @contextmanager
 def forgetting(folders: Callable[[], Iterable[str]]) -> Iterator[None]:
-    """Forget, at the end, modules that a skill's code imported from below *folders*.
+    """Forget, at the end, modules that a skill's code imported from below *folders*, and where it looked for them.
 
-    A skill's own module is loaded anew at each call; what it imports from beside it would stay as it was.
+    A skill's own module is loaded anew at each call; what it imports from beside it would stay as it was, and
+    from a folder that stays on Python's path a later call would import what nobody allowed.
     """
-    known = set(sys.modules)
+    known, path, looked = set(sys.modules), sys.path, [*sys.path]
     try:
         yield
     finally:
+        sys.path = path
+        sys.path[:] = looked
         new = {name: _file_of(name) for name in sys.modules.keys() - known}
         if any(new.values()):
             below = tuple(os.path.join(os.path.realpath(each), "") for each in folders())

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.cli.server.calls import Call
+from flowrail.cli.server.forgetting import forgetting
 from flowrail.cli.server.verbs import Place, status, step
 from flowrail.errors import UsageError
 from flowrail.machines.wording import did_you_mean
@@ -55,7 +56,8 @@ def read(place: Place, uri: str) -> str:
         return status(place, {}).text
     if not uri.startswith(SCHEME):
         raise UsageError(f"there is nothing to read at `{uri[:200]}`", hint=f"read {SCHEME}ID")
-    return step(place, {"session": uri.removeprefix(SCHEME)}).text
+    with forgetting(lambda: (each.path for each in place.world().roots)):
+        return step(place, {"session": uri.removeprefix(SCHEME)}).text
 
 
 def skills() -> list[Skill]:
