@@ -32,6 +32,11 @@ def is_shown(text: str) -> bool:
     return text.isprintable() and (text.isascii() or not hides(text))
 
 
+def can_be_typed(text: str) -> bool:
+    """Return whether *text* on a line is read from there as it is: none of them in it, no tab, no end of a line."""
+    return not (hides(text) or any(each in text for each in "\t\n\r"))
+
+
 def blanked(text: str, *, keep: str = "") -> str:
     """Return *text* with a blank for each character that does not show itself and is none of those to *keep*."""
     if is_shown(text):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from flowrail._hidden import can_be_typed
 from flowrail.cli import output
 from flowrail.discovery.locations import Root, find_project_root, skill_roots
 from flowrail.errors import UsageError
@@ -60,7 +61,13 @@ class Here:
     def shown_store(self) -> str | None:
         """The store as printed commands name it; `None` where it is the project's own."""
         named = self._store or self.environ.get("FLOW_STORE") or None
-        return os.path.abspath(os.path.join(self.cwd, named)) if named else None
+        path = os.path.abspath(os.path.join(self.cwd, named)) if named else None
+        if path and not can_be_typed(path):
+            raise UsageError(
+                f"the store's path holds a character that nobody sees: {path}",
+                hint="name a folder, with --store or FLOW_STORE, that commands can name as it is",
+            )
+        return path
 
     @cached_property
     def store_path(self) -> str:

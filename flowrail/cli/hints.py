@@ -12,6 +12,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from flowrail._hidden import can_be_typed
+
 OF_A_STORE = frozenset(
     {
         *("abandon", "adopt", "answer", "ask", "audit", "claim", "coverage", "finding", "finish", "fork"),
@@ -41,7 +43,7 @@ def store_of(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
 
 def in_store(hint: str, store: str | None) -> str:
     """Return *hint* with ``--store`` in each command that looks into one and does not name it yet."""
-    if store is None or "flow " not in hint or len(hint) > LONGEST_READ:
+    if store is None or not can_be_typed(store) or "flow " not in hint or len(hint) > LONGEST_READ:
         return hint
     option = f" --store {shlex.quote(store)}"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flowrail._hidden import hides, is_shown
+from flowrail._hidden import can_be_typed, hides, is_shown
 from flowrail.machines.definition import DONE, WORKFLOW_NAME, Definition, Outcome, StepDef
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.graph import resolve, reviews
@@ -204,13 +204,14 @@ def command(verb: str, *words: str, store: str | None = None) -> str:
     """Return one command line of ours, every word quoted for a shell where it needs it.
 
     It is one line: of NAME=VALUE with more of them, or with a character that is shown as its code point, the value
-    is left open, for whoever runs it to give. The label of an answer is taken as it is shown.
+    is left open, for whoever runs it to give. The label of an answer is taken as it is shown. A store of which the
+    name could not be typed from it is a project's own, and left out.
     """
     parts = [
         "flow",
         verb,
         *(_in_one_line(word, hiding=verb == "answer") for word in words),
-        *(("--store", store) if store else ()),
+        *(("--store", store) if store and can_be_typed(store) else ()),
     ]
     return " ".join(shlex.quote(part) for part in parts)
 

@@ -353,3 +353,36 @@ def test_of_a_session_without_a_whole_record_there_is_no_history() -> None:
 
     assert (ran.status, ran.error["code"]) == (3, "JOURNAL_DAMAGED")
     assert "steps" not in ran.data
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\u202eb", "a\u200cb", "a\udcffb"])
+def test_a_store_that_no_command_could_name_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_skill("small")
+    named = refused("step", "small", "--store", name)
+    monkeypatch.setenv("FLOW_STORE", name)
+
+    for status, error in (named, refused("sessions"), refused("resume", "small-234567")):
+        assert (status, error["code"]) == (2, "USAGE")
+        assert "character that nobody sees" in error["message"]
+    assert "--store" not in refused("nosuch")[1]["hint"]
+    assert flow("list").status == 0
+    assert not Path(name).exists()
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\u200cb"])
+def test_a_project_that_no_command_could_name_is_named_by_none(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (Path.cwd() / name / ".git").mkdir(parents=True)
+    monkeypatch.chdir(name)
+    put_skill(
+        "hand",
+        "name: NAME\nsteps:\n  - id: hand\n    title: Hand out\n    actions: [Hand it out.]\n"
+        "    dispatch: {agent: explore, run: small}\n    next: {ok: null, fail: null}\n",
+    )
+    put_skill("small")
+
+    here = told("step", "hand")
+
+    assert "--store" not in here["dispatches"][0]["command"]
+    assert told(*here["dispatches"][0]["command"].split()[1:])["status"] == "active"
