@@ -234,7 +234,7 @@ def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, Any]) ->
     """Return what a free-form agent is told."""
     work = step.work
     told = work.prompt if work is not None else ()
-    fill = wording.Filling({**values, **dispatch.vars, "item": dispatch.item}).fill
+    fill = wording.Filling({**values, **dispatch.vars, "item": dispatch.item}, quoting=True).fill
     return "\n\n".join(map(fill, told))
 
 

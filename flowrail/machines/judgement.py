@@ -102,7 +102,7 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
 
 def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
     """Return texts with their values; a block is markup already and stays as it is."""
-    fill = wording.Filling(names_in(context)).fill
+    fill = wording.Filling(names_in(context), quoting=True).fill
     return tuple(text if isinstance(text, Markup) else fill(str(text)) for text in texts)
 
 

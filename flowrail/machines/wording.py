@@ -40,10 +40,14 @@ class Filling:
     A name that has no value yet leaves nothing; what a value contains is not looked at again. No value
     opens one of our blocks, closes one, or becomes a line of its own in it. Each is told whole, and told
     again as far as that comes to `MOST_AGAIN` characters; from there on its placeholder stays.
+
+    With *quoting*, for what an agent is told to do: of a value with several lines those after the first are
+    a quotation, so that none of them stands there like a line of the author's.
     """
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, Any], *, quoting: bool = False) -> None:
         self._values = values
+        self._quoting = quoting
         self._words: dict[str, str] = {}
         self._left = MOST_AGAIN
 
@@ -68,13 +72,13 @@ class Filling:
             value = self._told(name)
             if value is None:
                 return found.group()
-            if not guarded:
-                return value
             while ours and ours[-1][1] <= found.start():
                 ours.pop()
             if ours and ours[-1][0] <= found.start():
                 value = value.replace("\n", "\n        ")
-            return _FENCE_MARK.sub("    ", value)
+            elif self._quoting and "\n" in value:
+                value = _quoted(value, text[found.end() : found.end() + 1])
+            return _FENCE_MARK.sub("    ", value) if guarded else value
 
         return PLACEHOLDER.sub(put, text)
 
@@ -88,6 +92,13 @@ class Filling:
             return None
         self._left -= len(value)
         return value
+
+
+def _quoted(value: str, behind: str) -> str:
+    """Return *value* with its lines after the first as a quotation, and what comes *behind* on a line of its own."""
+    lines = value.replace("\r\n", "\n").strip("\n").split("\n")
+    ends = "" if len(lines) == 1 or behind in {"", "\n"} else "\n"
+    return "\n> ".join(lines) + ends
 
 
 class _Line:
