@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from flowrail._files import decode, read_bounded
-from flowrail._json import read_strictly
+from flowrail._json import place, read_strictly
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.values import refuse_left_open
 
 LARGEST = 1_000_000
-_DEEPEST = 32
 
 
 def read_text(name: str, *, what: str) -> tuple[str, str]:
@@ -43,30 +40,8 @@ def facts_of(assignments: Sequence[str], file: str | None) -> dict[str, object]:
 def read_facts(name: str) -> dict[str, object]:
     """Return the object in the file *name*, or on standard input where it is ``-``."""
     text, source = read_text(name, what="the file of facts")
-    try:
-        value = read_strictly(text)
-    except json.JSONDecodeError as error:
-        raise DocumentError(
-            error.msg.lower(), hint="write one JSON object", place=f"{source}:{error.lineno}"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        what = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise DocumentError(what, hint="write one plain JSON object", place=source) from None
+    value = read_strictly(text, source=source)
     if not isinstance(value, dict):
-        raise DocumentError("holds no JSON object", hint='write {"name": value}', place=source)
-    if _depth(value) > _DEEPEST:
-        raise DocumentError("is nested too deeply", hint="report plainer facts", place=source)
+        where = place(text, len(text) - len(text.lstrip()), source)
+        raise DocumentError("holds no JSON object", hint='write {"name": value}', place=where)
     return value
-
-
-def _depth(value: Any) -> int:
-    deepest, level = 0, [value]
-    while level:
-        deepest += 1
-        level = [
-            item
-            for each in level
-            if isinstance(each, (dict, list))
-            for item in (each.values() if isinstance(each, dict) else each)
-        ]
-    return deepest

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from math import isfinite
 from typing import Any, NamedTuple
 
 from flowrail import _files, _yaml
-from flowrail._json import nested, read_strictly
+from flowrail._json import NotJsonError, nested, place_of_value, read_strictly
 from flowrail.errors import DocumentError
 from flowrail.handoff.problems import INVALID, MISSING, Problem
 from flowrail.machines.bounds import LARGEST_PAYLOAD
@@ -23,7 +22,7 @@ YAML, JSON = "yaml", "json"
 FORMS = {"1.0": YAML, "1.2": YAML, "2.0": YAML, "3.0": JSON}
 """The form that each version is written in where none is asked for."""
 
-_DEEPEST, _MOST_VALUES = 32, _yaml.LIMITS.nodes
+_MOST_VALUES = _yaml.LIMITS.nodes
 _NO_LINES = _yaml.Document(None, {}, "")
 
 
@@ -134,25 +133,29 @@ def texts_at(handoff: object, path: str) -> list[str]:
 def _json(text: str, source: str) -> _yaml.Document | None:
     """Return the JSON in *text*, or `None` where it is none and may be YAML."""
     try:
-        value = read_strictly(text, number=_finite)
-    except json.JSONDecodeError:
+        value = read_strictly(text, source=source)
+    except NotJsonError:
         return None
-    except (ValueError, RecursionError) as error:
-        what = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise DocumentError(what, hint="write one plain JSON object", place=source) from None
-    if _deeper(value, _DEEPEST):
-        raise DocumentError("is nested too deeply", hint=f"at most {_DEEPEST} levels are read", place=source)
-    check_count(value, source)
+    if _are_many(value):
+        raise _too_many(place_of_value(text, _MOST_VALUES, source))
     return _yaml.Document(value, {}, source)
 
 
 def check_count(value: object, source: str) -> None:
     """Refuse what holds more values than are read of a payload; a text that begins as a list is counted as one."""
-    many = any(number >= _MOST_VALUES for number, _ in enumerate(_values(value)))
+    many = _are_many(value)
     if isinstance(value, str) and value.lstrip().startswith("["):
         many = nested(value.encode(errors="surrogatepass"), _MOST_VALUES, b",") > _MOST_VALUES
     if many:
-        raise DocumentError(f"more than {_MOST_VALUES} values", hint="split the document", place=source)
+        raise _too_many(source)
+
+
+def _too_many(place: str) -> DocumentError:
+    return DocumentError(f"more than {_MOST_VALUES} values", hint="split the document", place=place)
+
+
+def _are_many(value: object) -> bool:
+    return any(number >= _MOST_VALUES for number, _ in enumerate(_values(value)))
 
 
 def _values(value: object) -> Iterator[object]:
@@ -165,16 +168,3 @@ def _values(value: object) -> Iterator[object]:
             waiting += each.values()
         elif isinstance(each, list | tuple):
             waiting += each
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not isfinite(value):
-        raise ValueError(f"{text[:40]} is too large a number")
-    return value
-
-
-def _deeper(value: object, levels: int) -> bool:
-    if isinstance(value, Mapping):
-        return levels == 0 or any(_deeper(each, levels - 1) for each in value.values())
-    return isinstance(value, list) and (levels == 0 or any(_deeper(each, levels - 1) for each in value))

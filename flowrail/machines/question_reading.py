@@ -6,17 +6,18 @@ so that there are no entities but the five of XML itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
 from xml.parsers import expat
 
+from flowrail._json import read_strictly
 from flowrail.errors import DocumentError
 from flowrail.machines.questions import Option, Path, Question, problems_in
 
 LARGEST = 65_536
 MOST_NAMED = 20  # mistakes that one message names
+_HINT = "give the needs_user_input block alone, as its format shows it, or the same as JSON"
 _SHOWN = 40  # characters of the document's own that a message quotes
 
 
@@ -25,13 +26,13 @@ class QuestionsError(DocumentError):
 
     code = "BAD_QUESTIONS"
 
-    def __init__(self, source: str, problems: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, source: str, problems: Sequence[tuple[str, str]], *, hint: str = _HINT) -> None:
         lines = "".join(f"\n  {where}: {what}" for where, what in problems[:MOST_NAMED])
         more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
         one = len(problems) == 1
         super().__init__(
             problems[0][1] if one else f"{len(problems)} mistakes in the questions{lines}{more}",
-            hint="give the needs_user_input block alone, as its format shows it, or the same as JSON",
+            hint=hint,
             place=problems[0][0] if one else source,
             problems=[{"place": where, "message": what} for where, what in problems[:MOST_NAMED]],
             count=len(problems),
@@ -48,11 +49,11 @@ def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
     if len(text.encode("utf-8", "surrogatepass")) > LARGEST:
         raise _only(source, source, f"more than {LARGEST} bytes")
     start = text.strip()
+    first = text[: len(text) - len(text.lstrip())].count("\n")
     if start.startswith("<"):
-        first = text[: text.index("<")].count("\n")
         return _read_block(_Tree(source, first).read(start), source)
     if start.startswith(("{", "[")):
-        return _read_json(start, source)
+        return _read_json("\n" * first + start, source)
     raise _only(source, source, "neither a needs_user_input block nor JSON")
 
 
@@ -241,11 +242,9 @@ _KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number o
 
 def _read_json(text: str, source: str) -> tuple[Question, ...]:
     try:
-        value = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, source))
-    except json.JSONDecodeError as error:
-        raise _only(source, f"{source}:{error.lineno}", f"no JSON: {error.msg}") from None
-    except (ValueError, RecursionError):
-        raise _only(source, source, "no JSON that is read here: too deep, or a number too long") from None
+        value = read_strictly(text, source=source)
+    except DocumentError as error:
+        raise QuestionsError(source, [(error.place, error.fact)], hint=error.hint) from None
     found = _Found(source)
     if isinstance(value, dict):
         if set(value) != {"questions"}:
@@ -254,15 +253,6 @@ def _read_json(text: str, source: str) -> tuple[Question, ...]:
     if not isinstance(value, list):
         raise _only(source, source, "`questions` is no list")
     return found.finish([_from_json(each, (index,), found) for index, each in enumerate(value)])
-
-
-def _object(pairs: list[tuple[str, Any]], source: str) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = sorted(name for name, _ in pairs)
-        twice = next(name for name, after in pairwise(names) if name == after)
-        raise _only(source, source, f"the key {_shown(twice)} stands twice in one object")
-    return value
 
 
 def _from_json(value: Any, path: Path, found: _Found) -> Question:

@@ -378,13 +378,15 @@ def test_what_is_well_formed_and_does_not_hold_fails_validation() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": 1, "a": 2}', "p: key `a` stands there twice"),
-        ('{"version": "2.0", "a": 1e999}', "p: 1e999 is too large a number"),
-        ('{"version": "2.0", "a": -1e999}', "p: -1e999 is too large a number"),
-        ('{"a": NaN}', "p: NaN is no JSON number"),
+        ('{"a": 1,\n"a": 2}', "p:2: the key `a` stands in line 1 and again in line 2"),
+        ('{"version": "2.0", "a": 1e999}', "p:1: 1e999 is too large a number"),
+        ('{"version": "2.0",\n"a": -1e999}', "p:2: -1e999 is too large a number"),
+        ('{"a": NaN}', "p:1: NaN is no JSON number"),
+        ('{"a":\n' + "9" * 5_000 + "}", "p:2: a whole number of more than 4300 digits"),
+        ('{"a": [\n' + "1,\n" * 30_000 + "1]}", "p:19999: more than 20000 values"),
         ("[" * 100_000, "p:1"),
-        ('{"a":' * 40 + "1" + "}" * 40, "p: is nested too deeply"),
-        ('{"a":[' * 100_000, "p"),
+        ('{"a":' * 40 + "1" + "}" * 40, "p:1: is nested too deeply"),
+        ('{"a":[\n' * 100_000, "p:17: is nested too deeply"),
         ("a: &b 1", "is an anchor"),
     ],
 )

@@ -445,10 +445,13 @@ def test_json_is_read_with_its_dull_parts_left_out() -> None:
     ("text", "found"),
     [
         ("[]", ["ask.xml: there is no question"]),
-        ("{", ["ask.xml:1: no JSON: Expecting property name enclosed in double quotes"]),
+        ("{", ["ask.xml:1: is no JSON: a name is missing (column 2)"]),
+        ("\n\n [{\n'id': 1}]", ["ask.xml:4: is no JSON: a name is missing (column 1)"]),
+        ("[\n" + "[" * 5_000, ["ask.xml:2: is nested too deeply"]),
+        ("[\n" + "9" * 5_000, ["ask.xml:2: a whole number of more than 4300 digits"]),
         ('{"question": []}', ["ask.xml: the object has other keys than the one `questions`"]),
         ('{"questions": {}}', ["ask.xml: `questions` is no list"]),
-        ('{"questions": [], "questions": []}', ["ask.xml: the key `questions` stands twice in one object"]),
+        ('{"questions": [], "questions": []}', ["ask.xml:1: the key `questions` stands twice in one object"]),
         ("[1]", ["ask.xml: question 1 is no object"]),
         (
             """[{"id": 1, "header": null, "text": [], "options": [1, {"lable": "x"}],
