@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from flowrail._hidden import HIDDEN
 from flowrail.machines.markup import Markup
 from flowrail.machines.question_reading import QuestionsError, parse_questions
 from flowrail.machines.questions import Option, Question
@@ -103,12 +104,7 @@ def as_host_questions(questions: Sequence[Question]) -> dict[str, list[dict[str,
 
 
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
-_UNUSUAL = (
-    '[^\n\t -~\u00a1-\u00ac\u00ae-\uffff\U00010000-\U0010ffff]|[&<>"]'
-    "|[\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164]"
-    "|[\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e0fff]"
-    "|[\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
-)
+_UNUSUAL = rf'[^\n\t -~\u00a1-\uffff\U00010000-\U0010ffff]|[&<>"]|{HIDDEN}'
 _NO_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 
 

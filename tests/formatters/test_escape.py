@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import unicodedata
 from xml.etree import ElementTree as ET
@@ -94,6 +95,23 @@ def test_every_control_and_format_character_shows_itself() -> None:
             "\t",
             *SHOWN_ANYWAY,
         }:
+            assert visible(char) == f"⟨U+{code:04X}⟩"
+
+
+DRAWN = set(
+    "\u2422\u303f\ua8f9\U00010af6\U0001144e\U00011945\U00011c44\U00011c45"  # fillers of lines and gaps have a shape
+    "\u2400"  # a picture of the control character
+    "\u2d7f\U0001107f\U00011a47\U00011a99\U0001bc9d"  # shape the letters of their scripts
+    "\ufe0e\ufe0f"  # text or emoji, in honest texts everywhere
+)
+
+
+def test_whatever_is_blank_or_no_character_shows_itself() -> None:
+    telling = re.compile(r"\b(FILLER|BLANK|NULL|INVISIBLE|(SUB)?JOINER|SELECTOR)\b")
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        is_none = 0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE
+        if is_none or (telling.search(unicodedata.name(char, "")) and char not in DRAWN):
             assert visible(char) == f"⟨U+{code:04X}⟩"
 
 
