@@ -22,8 +22,7 @@ def hooks_section(world: World) -> Section:
     installed: dict[str, list[Place]] = {}
     for where, told in seen:
         if isinstance(told, FlowError):
-            message = f"the settings of {where.host} cannot be read: {told.message}"
-            findings.append(Finding("SETTINGS_UNREADABLE", "warning", message, told.hint, where.path))
+            findings.append(_unreadable(where, told))
             continue
         hooks = told or {}
         findings += [*_findings(where, hooks), *_alike(where)]
@@ -34,6 +33,12 @@ def hooks_section(world: World) -> Section:
     findings += [_twice(host, both) for host, both in installed.items() if len(both) > 1]
     none = ["none; `flow hook install` puts them into a host's settings"]
     return Section("hooks", facts or none, findings, {"hooks": data})
+
+
+def _unreadable(where: Place, told: FlowError) -> Finding:
+    place = str(told.details.get("place", where.path))
+    message = f"the settings of {where.host} cannot be read: {told.message.removeprefix(f'{place}: ')}"
+    return Finding("SETTINGS_UNREADABLE", "warning", message, told.hint, place)
 
 
 def _findings(where: Place, hooks: Mapping[str, bool | None]) -> Iterator[Finding]:

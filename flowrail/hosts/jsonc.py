@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
+from flowrail._json import place
 from flowrail.errors import DocumentError
 
 DEEPEST = 64
@@ -17,6 +18,7 @@ MOST_VALUES = 20_000
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _REMARK = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))+")
 _WORD = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
+_OPEN = "a text is not closed in its line, or holds a control character"
 _TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\.)*+"')
 
 
@@ -71,11 +73,9 @@ class _Reader:
         self.values = 0
 
     def wrong(self, at: int, what: str) -> DocumentError:
-        return DocumentError(f"is no JSON: {what}", hint="mend it first", place=self._place(at))
-
-    def _place(self, at: int) -> str:
-        line = self.text.count("\n", 0, at) + 1
-        return f"{self.source}:{line}"
+        return DocumentError(
+            f"is no JSON: {what}", hint="mend it first", place=place(self.text, at, self.source)
+        )
 
     def space(self, at: int) -> int:
         found = _SPACE.match(self.text, at)
@@ -87,8 +87,9 @@ class _Reader:
         self.values += 1
         if self.values > MOST_VALUES:
             hint = "take out what is not needed, or put the hooks in by hand"
+            here = place(self.text, at, self.source)
             raise DocumentError(
-                f"holds more than {MOST_VALUES} values", hint=hint, place=self._place(at), values=MOST_VALUES
+                f"holds more than {MOST_VALUES} values", hint=hint, place=here, values=MOST_VALUES
             )
         opening = self.text[at : at + 1]
         if opening == "{":
@@ -97,7 +98,7 @@ class _Reader:
             return self._container(at, depth, "]")
         found = (_TEXT if opening == '"' else _WORD).match(self.text, at)
         if found is None:
-            raise self.wrong(at, "a value is missing")
+            raise self.wrong(at, _OPEN if opening == '"' else "a value is missing")
         return Node(at, found.end(), self._plain(found))
 
     def _plain(self, found: re.Match[str]) -> Any:

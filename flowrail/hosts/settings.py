@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from flowrail._json import place
 from flowrail.errors import ConflictError
 from flowrail.hosts.jsonc import (
     Insertion,
@@ -95,11 +96,12 @@ def with_hooks(text: str | None, *, permissions: bool, source: str) -> Edited:
     if text is None or not text.strip("\ufeff \t\r\n"):
         made = written(_whole(permissions=permissions), style_of(""), 0) + "\n"
         return Edited((text or "") + made, ((len(text or ""), len(made)),))
-    root = _object(parse(text, source=source), "the whole", source)
+    root = parse(text, source=source)
+    _refuse_odd(text, root, source)
     style = style_of(text)
     missing = [*_missing_hooks(text, root, style, source)]
     if permissions:
-        missing += _missing_permissions(root, style, source)
+        missing += _missing_permissions(text, root, style, source)
     insertions: list[Insertion] = []
     for node, level in dict.fromkeys((each.node.start, each.level) for each in missing):
         here = [each for each in missing if each.node.start == node]
@@ -126,6 +128,11 @@ def without_hooks(text: str, *, source: str) -> str:
         inner = root.member(name)
         parts += _within(text, inner, held[name]) if inner is not None else []
     return without(text, parts)
+
+
+def refuse_odd(text: str, *, source: str) -> None:
+    """Refuse settings that have something else where our hooks would stand."""
+    _refuse_odd(text, parse(text, source=source), source)
 
 
 def standing(text: str, *, source: str) -> dict[str, bool | None]:
@@ -163,7 +170,6 @@ def _missing_hooks(text: str, root: Node, style: Style, source: str) -> Iterator
     if node is None:
         yield _Missing(root, 1, f'"hooks": {written(hooks(), style, 1)}')
         return
-    _object(node, "`hooks`", source)
     standing_now = standing(text, source=source)
     for event, name in EVENTS.items():
         groups = node.member(name)
@@ -171,24 +177,24 @@ def _missing_hooks(text: str, root: Node, style: Style, source: str) -> Iterator
             continue
         if groups is None:
             yield _Missing(node, 2, f'"{name}": {written([entry_of(event)], style, 2)}')
-        elif groups.is_list:
-            yield _Missing(groups, 3, written(entry_of(event), style, 3))
         else:
-            raise _odd(f"`hooks.{name}` is no list", source)
+            yield _Missing(groups, 3, written(entry_of(event), style, 3))
 
 
-def _missing_permissions(root: Node, style: Style, source: str) -> Iterator[_Missing]:
+def _missing_permissions(text: str, root: Node, style: Style, source: str) -> Iterator[_Missing]:
     node = root.member("permissions")
     if node is None:
         whole = {"allow": list(PERMISSIONS)}
         yield _Missing(root, 1, f'"permissions": {written(whole, style, 1)}')
         return
-    allow = _object(node, "`permissions`", source).member("allow")
+    if not node.is_object:
+        raise _odd("`permissions` is no object", place(text, node.start, source))
+    allow = node.member("allow")
     if allow is None:
         yield _Missing(node, 2, f'"allow": {written(list(PERMISSIONS), style, 2)}')
         return
     if not allow.is_list:
-        raise _odd("`permissions.allow` is no list", source)
+        raise _odd("`permissions.allow` is no list", place(text, allow.start, source))
     yield from (_Missing(allow, 3, f'"{rule}"') for rule in PERMISSIONS if rule not in allow.value)
 
 
@@ -237,11 +243,19 @@ def _hooks_of(group: object) -> list[Any]:
     return inner if isinstance(inner, list) else []
 
 
-def _object(node: Node, what: str, source: str) -> Node:
+def _refuse_odd(text: str, root: Node, source: str) -> None:
+    if not root.is_object:
+        raise _odd("the whole is no object", place(text, root.start, source))
+    node = root.member("hooks")
+    if node is None:
+        return
     if not node.is_object:
-        raise _odd(f"{what} is no object", source)
-    return node
+        raise _odd("`hooks` is no object", place(text, node.start, source))
+    for name in EVENTS.values():
+        groups = node.member(name)
+        if groups is not None and not groups.is_list:
+            raise _odd(f"`hooks.{name}` is no list", place(text, groups.start, source))
 
 
-def _odd(what: str, source: str) -> OddSettingsError:
-    return OddSettingsError(f"{source}: {what}", hint="mend that first; nothing was changed", place=source)
+def _odd(what: str, where: str) -> OddSettingsError:
+    return OddSettingsError(f"{where}: {what}", hint="mend it first", place=where)

@@ -18,13 +18,14 @@ from flowrail import _files
 from flowrail.discovery.locations import config_folder, find_project_root
 from flowrail.errors import ConflictError, DocumentError, FlowError
 from flowrail.hosts.jsonc import parse, without
-from flowrail.hosts.settings import likened, standing, with_hooks, without_hooks
+from flowrail.hosts.settings import likened, refuse_odd, standing, with_hooks, without_hooks
 
 HOSTS = ("claude-code", "codex")
 OTHER = "other"
 """Any host that calls no hooks of this form."""
 LARGEST = 1_000_000
 FORMAT = 1
+_NOTHING = "\ufeff \t\r\n"
 
 
 class LinkedSettingsError(ConflictError):
@@ -121,20 +122,24 @@ def uninstall(where: Place, state: str, *, dry_run: bool) -> Done:
 
 def standing_of(text: str, source: str) -> dict[str, bool | None]:
     """Return how our hooks stand in a text; one that holds nothing has none."""
-    return standing(text, source=source) if text.strip("\ufeff \t\r\n") else {}
+    return standing(text, source=source) if text.strip(_NOTHING) else {}
 
 
 def alike(where: Place) -> list[str]:
     """Return the commands of hooks in a host's settings that begin like ours and are none of ours."""
     text = _text(os.path.realpath(where.path)) or ""
-    return likened(text, source=where.path) if text.strip("\ufeff \t\r\n") else []
+    return likened(text, source=where.path) if text.strip(_NOTHING) else []
 
 
 def look(where: Place) -> dict[str, bool | None] | FlowError | None:
     """Return how our hooks stand in a host's settings; `None` without a file, or what is wrong with it."""
     try:
         text = _text(os.path.realpath(where.path))
-        return None if text is None else standing_of(text, where.path)
+        if text is None:
+            return None
+        if text.strip(_NOTHING):
+            refuse_odd(text, source=where.path)
+        return standing_of(text, where.path)
     except FlowError as error:
         return error
 
@@ -169,8 +174,10 @@ def _text(path: str) -> str | None:
         return None
     try:
         return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise DocumentError("is no UTF-8", hint="mend it first", place=path) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        fact = f"is no UTF-8: byte 0x{data[error.start]:02X}"
+        raise DocumentError(fact, hint="mend it first", place=f"{path}:{line}") from None
 
 
 def _kept(path: str, state: str, text: str | None) -> dict[str, Any] | None:

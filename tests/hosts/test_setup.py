@@ -280,6 +280,36 @@ def test_settings_of_another_shape_are_refused_and_left_alone(text: str) -> None
     assert now() == before
 
 
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("\n[1, 2, 3]", 2, "the whole is no object"),
+        ('{"hooks":\n7}', 2, "`hooks` is no object"),
+        ('{"a": 1,\n"hooks": {\n"Stop": {}}}', 3, "`hooks.Stop` is no list"),
+        ('{\n"a": "b\n"}', 2, "is no JSON: a text is not closed in its line, or holds a control character"),
+        ('{\n"a" 1}', 2, "is no JSON: a colon is missing"),
+        (b'{"a": 1,\n"b": "\xff"}', 2, "is no UTF-8: byte 0xFF"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_named_with_the_line_by_the_doctor_too(
+    host: str, text: str | bytes, line: int, what: str
+) -> None:
+    path = Path(".codex/hooks.json") if host == "codex" else Path(PROJECT)
+    path.parent.mkdir()
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    place = f"{path.absolute()}:{line}"
+
+    error = flow("hook", "install", "--host", host, "--json").error
+    (found,) = [each for each in flow("doctor", "--json").data["findings"] if each["section"] == "hooks"]
+
+    assert (error["message"], error["details"]["place"]) == (f"{place}: {what}", place)
+    assert (found["code"], found["severity"], found["place"]) == ("SETTINGS_UNREADABLE", "warning", place)
+    assert found["message"] == f"the settings of {host} cannot be read: {what}"
+    assert found["remedy"] == "mend it first"
+    assert f"({place})" in flow("doctor").out
+
+
 def test_settings_of_more_values_than_anybody_has_are_refused_at_once_and_a_long_text_is_not() -> None:
     before = put('{"a": [\n' + "[]," * 30_000 + "[]]}")
     error = flow("hook", "install", "--json").error
