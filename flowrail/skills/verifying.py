@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from flowrail import _files
 from flowrail._codec import to_plain
 from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.machines import bounds, ledger, texts, witness
@@ -30,6 +31,7 @@ from flowrail.machines.strangers import StrangeError, check_record
 
 MOST_PROBLEMS = 500
 """So many are named of one session, and the rest is counted: a stranger's may have one for every record."""
+_NEVER_FINISHED = "the copy was never finished; the next record renews it"
 _HEAD = re.compile(r"[0-9a-f]{8,64}\Z")
 
 
@@ -161,9 +163,12 @@ class _Examination:
         """Look through every record, each against the one before it, as far as they can be read."""
         seen = _settled(self.folder)
         before: Session | None = None
+        last: Record | None = None
+        earlier: Session | None = None
         try:
             for short in self.store.records(self.id):
                 self.hashes.append(short.hash)
+                last, earlier = short, self._newest
                 if seen is not None and seen.seq == short.seq:
                     self._copy(short, seen)
                 record = self._whole(short)
@@ -176,7 +181,7 @@ class _Examination:
         except StorageError as error:
             self.refused(error, self.line(len(self.hashes) + 1))
         if seen is None:
-            self._notes.append("there is no copy to compare with; the next record makes one")
+            self._no_copy(last, earlier)
         elif seen.seq < len(self.hashes) - 1:
             self._notes.append(f"the copy has seen record {seen.seq} only; the next record renews it")
 
@@ -253,8 +258,8 @@ class _Examination:
     def _copy(self, record: Record, seen: witness.Seen) -> None:
         """Compare the copy with the record that it says it is of."""
         path = os.path.join(self.folder, witness.COPY)
-        if not seen.whole and self._half_written(path, record):
-            self._notes.append("the copy was never finished; the next record renews it")
+        if not seen.whole and self._half_written(path, record, self._newest):
+            self._notes.append(_NEVER_FINISHED)
             return
         if seen.hash != record.hash:
             self.add("COPY_DIFFERS", f"{path}:3", f"it has seen another record {record.seq}")
@@ -265,14 +270,28 @@ class _Examination:
                 "COPY_DIFFERS", f"{path}:{_first_other_line(path, expected)}", "the journal says otherwise"
             )
 
-    def _half_written(self, path: str, record: Record) -> bool:
-        """Return whether the copy begins as that of *record* and goes on as that of the one before it."""
+    def _no_copy(self, last: Record | None, before: Session | None) -> None:
+        """Tell why no copy could be read: there is none, it was never finished, or it is something else."""
+        path = os.path.join(self.folder, witness.COPY)
+        if not os.path.lexists(path):
+            self._notes.append("there is no copy to compare with; the next record makes one")
+        elif last is not None and self._half_written(path, last, before):
+            self._notes.append(_NEVER_FINISHED)
+        else:
+            self.add(
+                "COPY_DIFFERS", f"{path}:1", "it is no copy of a record, nor one that was never finished"
+            )
+
+    def _half_written(self, path: str, record: Record, before: Session | None) -> bool:
+        """Return whether the copy begins as that of *record* and goes on as that of the one *before* it."""
         new = witness.copy_of(record.seq, record.hash, to_plain(record.session))
         old = b""
-        if self._newest is not None:
-            old = witness.copy_of(record.seq - 1, self.hashes[-2], to_plain(self._newest))
-        with open(path, "rb") as file:
-            data = file.read(4 * bounds.LARGEST_LINE)
+        if before is not None:
+            old = witness.copy_of(record.seq - 1, self.hashes[-2], to_plain(before))
+        try:
+            data = _files.read_bounded(path, limit=4 * bounds.LARGEST_LINE, what="the session's copy")
+        except FlowError:
+            return False
         pairs = enumerate(zip(data, new, strict=False))
         cut = next((at for at, (one, other) in pairs if one != other), min(len(data), len(new)))
         return data[cut:] == old[cut:]

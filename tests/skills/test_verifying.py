@@ -439,6 +439,22 @@ def test_a_copy_that_was_edited_and_cut_is_found(session: str) -> None:
     assert problem["code"] == "COPY_DIFFERS"
 
 
+@pytest.mark.parametrize("what", ["garbage", "[1, 2]", "{}", "\0" * 99, "{" * 5_000, "FOLDER", "PIPE"])
+def test_a_copy_that_is_none_is_named(session: str, what: str) -> None:
+    copy = sessions_folder() / session / "session.json"
+    copy.unlink()
+    if what == "FOLDER":
+        copy.mkdir()
+    elif what == "PIPE":
+        os.mkfifo(copy)
+    else:
+        copy.write_text(what)
+
+    (problem,) = problems(session)
+
+    assert (problem["code"], problem["place"]) == ("COPY_DIFFERS", place(session, "session.json", 1))
+
+
 def test_a_copy_that_is_ahead_means_that_lines_were_lost(session: str) -> None:
     journal(session).write_bytes(journal(session).read_bytes().splitlines(keepends=True)[0])
 
