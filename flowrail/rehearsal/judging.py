@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from flowrail.machines import command_line
 from flowrail.machines.definition import DONE, Definition, StepDef
 from flowrail.machines.values import fact_args
 from flowrail.rehearsal.stage import Reply
@@ -68,7 +69,7 @@ def words_of(line: str) -> list[str]:
     """Return the words of a printed command; `ValueError` where a shell would see more than words."""
     if not line.isprintable() or _SPECIAL.search(_QUOTED.sub("", line)):
         raise ValueError("is more than plain words")
-    program, *words = shlex.split(line)
+    program, *words = command_line.words_of(line)
     if program != "flow" or not words:
         raise ValueError("does not start with `flow` and a command")
     return words

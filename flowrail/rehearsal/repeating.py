@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import FlowError
+from flowrail.machines.command_line import words_of
 from flowrail.machines.folder import WorkflowFile
 from flowrail.rehearsal.playing import Played
 from flowrail.skills.catalog import find, named_root
@@ -59,7 +60,7 @@ def named(file: WorkflowFile, roots: Sequence[Root], cwd: str) -> Named:
 def repeat(place: Named, played: Played) -> Repeat:
     """Return the commands that repeat a walk, with the walk's own name first."""
     again = shlex.join(["flow", "test", *place.words, "--walk", played.walk.name])
-    lines = [shlex.split(turn.command) for turn in played.turns]
+    lines = [words_of(turn.command) for turn in played.turns]
     typed = not place.is_path and all(words[1] in _WITHOUT_IDS for words in lines)
     if typed:
         store = _store(lines)

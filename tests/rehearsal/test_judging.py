@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import ASKING, put_skill
+from support.sandbox import ASKING, flow, project_skills, put_skill
 
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.keys import Owner
@@ -125,3 +125,15 @@ def test_a_way_leads_where_it_is_said_to(way: Any, after: Any, wrong: str) -> No
 
     assert bool(found) == bool(wrong)
     assert wrong in "".join(found)
+
+
+def test_a_long_value_is_no_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unexpected(*_: object) -> None:
+        raise AssertionError("takes a second for 400,000 characters, for every command of every walk")
+
+    monkeypatch.setattr("shlex.shlex.read_token", unexpected)
+    value = "a b" * 80_000
+    put_skill("asking", ASKING.replace("[low, high]", f"['{value}', high]"))
+    assert value in (project_skills() / "asking" / "workflow.yaml").read_text()
+
+    assert flow("test", "asking").status == 0

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows import linear
 
-from flowrail.cli.server.calls import call_of, in_calls, with_calls, words_of
+from flowrail.cli.server.calls import call_of, in_calls, with_calls
 from flowrail.formatters.escape import visible
 from flowrail.formatters.xml import render as as_xml
 from flowrail.machines.advance import start
+from flowrail.machines.command_line import words_of
 from flowrail.machines.guidance import command, guide
 from flowrail.machines.reviewing import Recorded
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from flowrail.formatters.escape import xml_attribute, xml_text
+from flowrail.machines.command_line import words_of
 from flowrail.machines.definition import DONE, REPORTABLE
 
 _COMMAND = re.compile(
@@ -30,10 +31,6 @@ _LISTED = re.compile(r"`flow (sessions(?: --all)?|list|show [\w/-]+|handoff targ
 _LISTS = {"sessions": "status {}", "list": "discover {}", "show": "discover {}"}
 _TARGETS = 'discover {"what": "targets"}'
 """What lists sessions, skills and targets; of others as they are named in messages."""
-_PIECE = re.compile(
-    r"""(?P<blank>[ \t\r\n]+)|[^ \t\r\n'"\\]+|'(?P<single>[^']*+)'|"(?P<double>(?:[^"\\]++|\\.)*+)"|\\(?P<one>.)""",
-    re.DOTALL,
-)
 _OPTIONS = {
     "--session": "session",
     "--token": "token",
@@ -69,29 +66,6 @@ def call_of(command: str, store: str) -> Call | None:
     read = {"answer": _answered, "handoff": _handed}.get(verb)
     named = read(parsed[0]) if read else _named(verb, parsed[0])
     return None if named is None else Call(_TOOL.get(verb, verb), named | parsed[1])
-
-
-def words_of(command: str) -> list[str]:
-    """Return the words of *command* as a shell reads them; ValueError where a quote is left open.
-
-    As `shlex.split` does, which takes seconds for a word of a million characters: a fact may be one.
-    """
-    words: list[list[str]] = [[]]
-    end = 0
-    for found in _PIECE.finditer(command):
-        if found.start() != end:
-            break
-        end = found.end()
-        kind = found.lastgroup
-        if kind == "blank":
-            words += [[]] if words[-1] else []
-        elif kind == "double":
-            words[-1].append(re.sub(r'\\(["\\])', r"\1", found[kind]))
-        else:
-            words[-1].append(found[kind] if kind else found[0])
-    if end != len(command):
-        raise ValueError("a quote is left open")
-    return ["".join(word) for word in words if word]
 
 
 def in_calls(text: str, store: str, *, markup: bool) -> str:
