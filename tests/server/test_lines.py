@@ -35,6 +35,9 @@ TOO_MUCH = {
     "lists": f'{{"a":[{"[]," * MOST_NESTED}1]}}',
     "mappings": f'{{"a":[{"{}," * MOST_NESTED}1]}}',
     "values": f'{{"a":[{"0," * MOST_VALUES}1,1]}}',
+    "levels": f'{{"a":{"[" * 500}{"]" * 500}}}',
+    "levels of mappings": '{"[":' * 500 + "1" + "}" * 500,
+    "digits": f'{{"a":{"9" * 5_000}}}',
 }
 
 
@@ -63,8 +66,10 @@ def test_what_is_too_large_is_answered_by_its_id_and_the_next_is_read(
 def test_large_honest_calls_are_handed_on() -> None:
     texts = json.dumps({"facts": {"a": "é[]{}, " * 140_000}})
     numbers = json.dumps({"facts": {"a": list(range(100_000))}})
+    digits = json.dumps({"facts": {"a": "9" * 5_000, "b": '[\\"' * 500, "c": [[], {}] * 500}})
+    deep = '{"facts": {"a": ' + "[" * 32 + "]" * 32 + "}}"
 
-    for arguments in (texts, numbers):
+    for arguments in (texts, numbers, digits, deep):
         assert read(request(arguments)) == ([request(arguments).decode()], [])
 
 
@@ -98,7 +103,7 @@ def test_the_server_answers_what_is_too_large_and_lives_on() -> None:
             if b'"id"' in line:
                 answers.append(json.loads(ran.stdout.readline()))
 
-    assert [each["id"] for each in answers] == [1, 7, 7, 7, 7, 8]
-    assert [each["error"]["code"] for each in answers[1:-1]] == [-32600] * 4
+    assert [each["id"] for each in answers] == [1, *[7] * len(TOO_MUCH), 8]
+    assert [each["error"]["code"] for each in answers[1:-1]] == [-32600] * len(TOO_MUCH)
     assert answers[1]["error"]["data"]["error"]["code"] == "TOO_LARGE"
     assert "result" in answers[-1]

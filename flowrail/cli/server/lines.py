@@ -17,7 +17,12 @@ LONGEST = 4_000_000
 """Facts of a megabyte, also where each of their letters is written as an escape."""
 MOST_VALUES = LARGEST_STATE // 2
 """A state has no more values, each of which takes a digit and a comma."""
+DEEPEST = 64
+"""Facts are half as deep; where a message is much deeper, the SDK answers nobody."""
 _PIECE, _END = 65_536, 400
+_LONG_NUMBER = re.compile(rb"\d{1000}")
+_PARTS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|([\[{])|([\]}])|(\d{1000,})', re.DOTALL)
+_NUMBER = 3
 _ID = rb'"id"\s*:\s*([0-9]{1,15}|"[^"\\]{1,200}")\s*'
 _FIRST, _LAST = (
     re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID),
@@ -66,4 +71,20 @@ def _too_much(line: bytes) -> str:
         return f"{LONGEST} bytes"
     if nested(line, MOST_NESTED) > MOST_NESTED:
         return f"{MOST_NESTED} lists and mappings"
-    return f"{MOST_VALUES} values" if nested(line, MOST_VALUES, b",") > MOST_VALUES else ""
+    if nested(line, MOST_VALUES, b",") > MOST_VALUES:
+        return f"{MOST_VALUES} values"
+    return _too_odd(line)
+
+
+def _too_odd(line: bytes) -> str:
+    """Say what makes a line one that the SDK gives no answer to; empty where there is nothing."""
+    if line.count(b"[") + line.count(b"{") <= DEEPEST and not _LONG_NUMBER.search(line):
+        return ""
+    depth = 0
+    for part in _PARTS.finditer(line):
+        if part.lastindex == _NUMBER:
+            return "1000 digits in one number"
+        depth += {None: 0, 1: 1, 2: -1}[part.lastindex]
+        if depth > DEEPEST:
+            return f"{DEEPEST} lists and mappings in each other"
+    return ""
