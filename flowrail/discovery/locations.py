@@ -61,8 +61,8 @@ class Root(NamedTuple):
     """A folder whose subfolders are skills.
 
     ``problem`` says why nothing can be found there and is empty for a usable one. ``personal`` holds
-    for the user's own folder, also where that is found first as the project's (cwd is home). ``identity``
-    is its device and inode.
+    for the user's own folder, also where that is found first as the project's (cwd is home); ``own`` is then
+    where the user has it: ``path`` may be a link of the project's. ``identity`` is its device and inode.
     """
 
     path: str
@@ -71,6 +71,7 @@ class Root(NamedTuple):
     problem: str = ""
     personal: bool = False
     identity: tuple[int, int] = (0, 0)
+    own: str = ""
 
 
 class Places(NamedTuple):
@@ -160,7 +161,7 @@ def _standing(folder: str, here: str, top: str | None, superproject: str | None)
 
 def _judge(wanted: list[tuple[str, Scope, str]]) -> tuple[Root, ...]:
     looked = [(*place, _stat(place[0])) for place in wanted]
-    own = {_identity(found) for _, scope, _, found in looked if scope is Scope.GLOBAL}
+    own = {_identity(found): path for path, scope, _, found in reversed(looked) if scope is Scope.GLOBAL}
     first: dict[tuple[int, int], str] = {}
     roots: list[Root] = []
     for path, scope, origin, found in looked:
@@ -170,7 +171,7 @@ def _judge(wanted: list[tuple[str, Scope, str]]) -> tuple[Root, ...]:
         key = _identity(found)
         problem = f"same folder as {first[key]}" if key in first else ""
         first.setdefault(key, path)
-        roots.append(Root(path, scope, origin, problem, key in own, key))
+        roots.append(Root(path, scope, origin, problem, key in own, key, own.get(key, "")))
     return tuple(roots)
 
 

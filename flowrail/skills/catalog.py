@@ -53,8 +53,13 @@ def bundled_folder() -> str:
 
 
 def places(roots: Iterable[Root]) -> list[tuple[str, str]]:
-    """Return (source, folder) of every place that can hold skills, nearest first."""
-    named = [(Scope.GLOBAL if root.personal else root.scope, root.path) for root in roots]
+    """Return (source, folder) of every place that can hold skills, nearest first.
+
+    One's own is looked into where the user has it: a link to it may lead elsewhere when it is followed again.
+    """
+    named = [
+        (Scope.GLOBAL, root.own or root.path) if root.personal else (root.scope, root.path) for root in roots
+    ]
     return [*((str(scope.value), path) for scope, path in named), (BUNDLED, bundled_folder())]
 
 

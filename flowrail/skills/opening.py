@@ -87,12 +87,12 @@ def open_beside(
     One of the same skill is that of the folder which the session runs; any other one is looked for
     beside that folder first.
     """
-    name, place = address.partition("/")[0], _folder_of(kept)
-    source = _believed(str(kept["source"]), session.skill, place, roots)
+    name = address.partition("/")[0]
+    source, place = _believed(str(kept["source"]), session.skill, _folder_of(kept), roots)
     if name == session.skill.partition("/")[0]:
         found = Found(name, place, source, _hidden(session.skill, place, roots))
     else:
-        found = find(address, [*_beside(place, source, roots), *roots])
+        found = find(address, [*_beside(place, source), *roots])
     try:
         file = workflow_file(address, found)
     except UnknownSkillError as error:  # it was there when the work was handed out
@@ -133,12 +133,8 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
         what = f"the skill's folder {place} is gone, and session `{session.id}` runs code of it"
         hint = f"put the folder back, or end the session: flow abandon {session.id}"
         raise ChangedError(what, hint=hint, session=session.id)
-    found = Found(
-        session.skill.partition("/")[0],
-        place,
-        _believed(str(kept["source"]), session.skill, place, roots),
-        _hidden(session.skill, place, roots),
-    )
+    source, place = _believed(str(kept["source"]), session.skill, place, roots)
+    found = Found(session.skill.partition("/")[0], place, source, _hidden(session.skill, place, roots))
     file = folder.file_at(place, session.skill, path)
     if file is None:  # any other file of a folder that may run would be run too
         raise _spoilt(session)
@@ -277,32 +273,25 @@ def _of_that_folder(hint: str, address: str, place: str, roots: Sequence[Root]) 
     return f"the session runs {place}, and {nearest} lies nearer: move that away, then {hint}"
 
 
-def _beside(place: str, source: str, roots: Sequence[Root]) -> list[Root]:
-    """Return the folder in which the skill at *place* stands, where others are looked for first.
-
-    It is one's own only where it is such a place: one skill in it may be a link to a skill of one's own.
-    """
-    if source == BUNDLED:
-        return []
-    above = os.path.dirname(place)
-    own = [os.path.realpath(path) for scope, path in places(roots) if scope in OWN_SCOPES]
-    if source in OWN_SCOPES and os.path.realpath(above) not in own:
-        source = Scope.PROJECT.value
-    return [Root(above, Scope(source), place)]
+def _beside(place: str, source: str) -> list[Root]:
+    """Return the folder in which the skill at *place* stands, where others are looked for first."""
+    return [] if source == BUNDLED else [Root(os.path.dirname(place), Scope(source), place)]
 
 
-def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> str:
-    """Return where a skill is from: what a session says of its own place counts only where it is so.
+def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> tuple[str, str]:
+    """Return where a skill is from and its folder: what a session says of its own place counts only where it is so.
 
-    A definition may have come with a clone, and code of one's own places runs without asking.
+    A definition may have come with a clone, and code of one's own places runs without asking. So where it says
+    to be from one, the folder is the one there, and no link that leads to it now.
     """
     if source not in _SCOPES:
-        return Scope.PROJECT.value
+        return Scope.PROJECT.value, place
     if source not in OWN_SCOPES or source == BUNDLED:
-        return source
+        return source, place
     name, real = address.partition("/")[0], os.path.realpath(place)
     own = [os.path.join(path, name) for scope, path in places(roots) if scope in OWN_SCOPES]
-    return source if real in map(os.path.realpath, own) else Scope.PROJECT.value
+    mine = next((each for each in own if os.path.realpath(each) == real), None)
+    return (Scope.PROJECT.value, place) if mine is None else (source, mine)
 
 
 def _hidden(address: str, place: str, roots: Sequence[Root]) -> tuple[tuple[str, str], ...]:

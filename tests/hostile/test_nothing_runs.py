@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.canary import canary, plant
@@ -24,6 +25,7 @@ from support.sandbox import (
 )
 
 from flowrail.cli.main import COMMANDS
+from flowrail.machines import folder
 
 WATCHED = """
 import io, json, os, sys
@@ -262,3 +264,43 @@ def test_a_session_that_was_taken_over_chooses_no_other_file_of_a_folder_that_ma
     told("migrate", session)
     assert told("resume", session)["step"]["id"] == "first"
     assert not canary().exists()
+
+
+@pytest.mark.parametrize("by", ["root", "skill"])
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_link_to_ones_own_that_leads_elsewhere_a_moment_later_runs_nothing(
+    by: str, begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = put_python("py", where=home_skills())
+    evil = put_python("py", where=Path("evil"), before=f"open({str(canary())!r}, 'w').close()\n").resolve()
+    link = project_skills() if by == "root" else project_skills() / "py"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(own.parent if by == "root" else own)
+    session = ""
+    if begun:
+        session = str(told("start", "py")["session"] if by == "root" else _moved("py", link))
+    words = ["resume", session] if begun else ["start", "py"]
+    read = folder.run
+
+    def later(*given: Any) -> Any:
+        link.unlink()
+        link.symlink_to(evil.parent if by == "root" else evil)
+        return read(*given)
+
+    monkeypatch.setattr(folder, "run", later)
+    status = flow(*words, "--json").status
+
+    assert status == (7 if by == "skill" and not begun else 0)
+    assert not canary().exists()
+
+
+def _moved(skill: str, link: Path) -> str:
+    """Return a session of one's own skill that says to be from *link*, taken over."""
+    link.rename(link.with_name("aside"))
+    session = str(told("start", skill)["session"])
+    link.with_name("aside").rename(link)
+    (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()
+    kept = folder_of(session) / "definition.json"
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "folder": str(link)}))
+    told("adopt", session)
+    return session
