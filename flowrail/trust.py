@@ -1,8 +1,9 @@
 """Which folders of a project may run: those whose exact content a person allowed.
 
-A digest is over every file of the folder: its path, whether it may be executed, its bytes. Links
-and odd files have no digest, so a folder that holds one cannot be allowed. What was allowed is kept
-in the user's own state folder, by the folder's real path; nothing in a project can grant it.
+A digest is over every file of the folder: its path, whether it may be executed, its bytes. That is what git
+keeps of it too; an empty folder and the other bits of a mode run nothing. Links and odd files have no digest,
+so a folder that holds one cannot be allowed. What was allowed is kept in the user's own state folder, by the
+folder's real path; nothing in a project can grant it.
 """
 
 from __future__ import annotations
@@ -197,6 +198,8 @@ def _walk(root: str, below: str) -> list[tuple[str, bool, int]]:
             path = os.path.join(here, name)
             if stat.S_ISDIR(about.st_mode):
                 pending.append(path)
+            elif about.st_mode & (stat.S_ISUID | stat.S_ISGID):
+                raise _refused(root, f"holds `{path}`, which runs as its owner or group")
             elif stat.S_ISREG(about.st_mode):
                 found.append((path, bool(about.st_mode & stat.S_IXUSR), about.st_size))
             else:

@@ -168,13 +168,23 @@ def pipe(skill: Path) -> None:
     os.mkfifo(skill / "odd")
 
 
-@pytest.mark.parametrize("make", [link, linked_folder, pipe])
+def as_its_owner(skill: Path) -> None:
+    (skill / "odd").write_text("x")
+    (skill / "odd").chmod(0o4644)
+
+
+def as_its_group(skill: Path) -> None:
+    (skill / "odd").write_text("x")
+    (skill / "odd").chmod(0o2755)
+
+
+@pytest.mark.parametrize("make", [link, linked_folder, pipe, as_its_owner, as_its_group])
 def test_a_folder_with_odd_things_in_it_cannot_be_vouched_for(
     folder: Path, make: Callable[[Path], None]
 ) -> None:
     make(folder)
 
-    with pytest.raises(TrustError, match="holds `odd`, which is no plain file"):
+    with pytest.raises(TrustError, match="holds `odd`, which (is no plain file|runs as its owner or group)"):
         trust.snapshot(str(folder))
 
 
