@@ -248,7 +248,8 @@ class Handoffs:
             os.close(fd)
 
     def _unknown(self, handoff_id: str) -> UnknownHandoffError:
-        names = [name for name in self.ids() if name != handoff_id]
+        is_there = os.path.lexists(self.folder(handoff_id))  # of one that never began no other name is meant
+        names = [] if is_there else self.ids()
         return UnknownHandoffError(
             f"there is no handoff `{handoff_id}` here",
             hint=did_you_mean(handoff_id, names, "`flow handoff status --all` lists them"),

@@ -346,7 +346,8 @@ class Store:
             return journal.open_journal(folder, how)
         except FileNotFoundError:
             witness.check(folder, -1, "", witness.seen_by(folder))
-            raise unknown(session_id, self.ids) from None
+            is_there = os.path.lexists(folder)  # of one that was never begun no other name is meant
+            raise unknown(session_id, list if is_there else self.ids) from None
 
     def _load(self, fd: int, folder: str, session_id: str) -> tuple[Kept, ledger.Tail, bool, bool]:
         """Return a session, the end of its journal, whether its copy has not seen that yet, whether it is signed."""

@@ -1,0 +1,56 @@
+"""Very many folders in a store that hold no session or handoff: each is passed over at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.counting import calls_of
+from support.sandbox import flow, put_skill, refused, told
+
+MANY = 40
+
+
+@pytest.mark.parametrize(
+    "words", [["step", "evil"], ["status"], ["sessions"], ["prune"], ["verify"], ["audit"]]
+)
+@pytest.mark.parametrize("left", [None, "definition.json"])
+def test_folders_of_sessions_that_were_never_begun_are_passed_over_at_once(
+    words: list[str], left: str | None
+) -> None:
+    put_skill("evil")
+    told("start", "evil")
+    for number in range(MANY):
+        folder = Path(".flow", "sessions", f"evil-aaaa{number + 10}")
+        folder.mkdir(mode=0o700)
+        if left is not None:
+            (folder / left).write_text("{}")
+
+    listed = calls_of(lambda: flow(*words), "ids")
+
+    assert listed < MANY / 4
+
+
+@pytest.mark.parametrize("words", [["handoff", "status", "--all"], ["audit"], ["prune"]])
+def test_folders_of_handoffs_that_were_never_begun_are_passed_over_at_once(words: list[str]) -> None:
+    put_skill("evil")
+    told("start", "evil")
+    for number in range(10, 10 + MANY):
+        folder = Path(".flow", "handoffs", f"handoff-aaaa{number}")
+        folder.mkdir(mode=0o700, parents=True)
+        (folder / "journal.jsonl").touch()
+
+    listed = calls_of(lambda: flow(*words), "ids")
+
+    assert listed < MANY / 4
+
+
+def test_an_id_that_was_never_begun_is_told_to_be_no_session() -> None:
+    put_skill("evil")
+    told("start", "evil")
+    Path(".flow", "sessions", "evil-aaaaaa").mkdir(mode=0o700)
+
+    status, error = refused("status", "evil-aaaaaa")
+
+    assert (status, error["code"]) == (2, "UNKNOWN_SESSION")
+    assert error["hint"] == "`flow sessions --all` lists them"
