@@ -389,7 +389,7 @@ class Store:
             if theirs
             else f"session `{session_id}` was not started by you on this machine",
             hint=f"look at it with `{said('history', session_id, store=self.named)}`; "
-            f"`{said('adopt', session_id, store=self.named)}` takes it over",
+            f"to take it over a person types: {said('adopt', session_id, store=self.named)}",
             session=session_id,
         )
 

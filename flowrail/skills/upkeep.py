@@ -83,7 +83,7 @@ def _foreign(session_id: str) -> Finding:
         "SESSION_FOREIGN",
         "warning",
         "it was not started by you on this machine",
-        f"look at it with `flow history {session_id}`; `flow adopt {session_id}` takes it over",
+        f"look at it with `flow history {session_id}`; to take it over a person types: flow adopt {session_id}",
         session_id,
     )
 

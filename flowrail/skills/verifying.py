@@ -146,7 +146,9 @@ class _Examination:
                 adopt = said("adopt", self.id, store=self.store.named)
                 first = self.store.trusted(self.id) + 1
                 which = "the first record" if first == 1 else f"record {first - 1}"
-                what = f"{which} is not signed with your key; `{adopt}` takes the session over"
+                what = (
+                    f"{which} is not signed with your key; to take the session over a person types: {adopt}"
+                )
                 self.add("FOREIGN_SESSION", self.line(first), what)
 
     def definition(self) -> None:

@@ -332,8 +332,8 @@ def test_foreign_sessions_are_told_each_with_its_command(
 
     assert ran.status == 0
     assert "  warning SESSION_FOREIGN (2 times)\n" in ran.out
-    assert f"`flow adopt {first}` takes it over\n" in ran.out
-    assert f"`flow adopt {second}` takes it over\n" in ran.out
+    assert f"to take it over a person types: flow adopt {first}\n" in ran.out
+    assert f"to take it over a person types: flow adopt {second}\n" in ran.out
 
 
 def test_a_key_that_is_none_is_wrong() -> None:

@@ -502,7 +502,7 @@ def test_a_session_of_another_key_is_told_until_it_is_adopted(session: str) -> N
 
     (problem,) = problems(session)
     assert (problem["code"], problem["place"]) == ("FOREIGN_SESSION", place(session, "journal.jsonl", 1))
-    assert f"`flow adopt {session}`" in problem["message"]
+    assert f"a person types: flow adopt {session}" in problem["message"]
 
     assert flow("adopt", session).status == 0
     assert problems(session) == []
