@@ -32,6 +32,7 @@ from flowrail.machines.strangers import StrangeError, check_record
 MOST_PROBLEMS = 500
 """So many are named of one session, and the rest is counted: a stranger's may have one for every record."""
 _NEVER_FINISHED = "the copy was never finished; the next record renews it"
+_JUST_NOW = 5.0
 _HEAD = re.compile(r"[0-9a-f]{8,64}\Z")
 
 
@@ -303,10 +304,17 @@ def _settled(folder: str) -> witness.Seen | None:
     """Return what the copy says, also where it is not as it was written; a writer may be at it just now."""
     for _ in range(3):
         seen = witness.seen_by(folder, half=True)
-        if seen is not None and seen.whole:
+        if (seen is not None and seen.whole) or not _is_written_now(folder):
             break
         time.sleep(0.005)
     return seen
+
+
+def _is_written_now(folder: str) -> bool:
+    """Return whether somebody may be at the copy: the record that it is of has just been written."""
+    with suppress(OSError):
+        return abs(time.time() - os.lstat(os.path.join(folder, JOURNAL)).st_mtime) < _JUST_NOW
+    return False
 
 
 def _first_other_line(path: str, expected: bytes) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -414,6 +415,21 @@ def test_a_copy_of_another_record_is_found(session: str) -> None:
     path.write_text(json.dumps({**copy, "seq": 0}))
 
     assert problems(session)[0]["code"] == "COPY_DIFFERS"
+
+
+@pytest.mark.parametrize(("age", "waits"), [(0, 3), (60, 0), (-60, 0)])
+def test_a_copy_is_waited_for_only_where_its_record_has_just_been_written(
+    session: str, monkeypatch: pytest.MonkeyPatch, age: int, waits: int
+) -> None:
+    (sessions_folder() / session / "session.json").unlink()
+    written_at = time.time() - age
+    os.utime(journal(session), (written_at, written_at))
+    waited: list[float] = []
+    monkeypatch.setattr(time, "sleep", waited.append)
+
+    verify(world(store=None).store, session)
+
+    assert len(waited) == waits
 
 
 def test_a_copy_that_was_never_finished_is_no_fault_wherever_its_writer_died(session: str) -> None:
