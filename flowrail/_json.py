@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from flowrail.errors import DocumentError
 
+Path = tuple[str | int, ...]
 DEEPEST = 32
 """So many lists and objects in each other are read."""
 _SHOWN = 60  # characters of the document's own that a message quotes
@@ -26,6 +27,7 @@ beginning, to the end of the document."""
 _TEXT = r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)'
 _NAMES = rf"({_TEXT})[{_SPACE}]*+(:)?|[{{}}]"
 _WORD = r"[^\s\"\[\]{},:]++"
+_PIECES = rf"{_NAMES}|[\[\]]|{_WORD}"
 
 
 class NotJsonError(DocumentError):
@@ -71,6 +73,34 @@ def read_strictly(text: str, *, source: str) -> Any:
 def place(text: str, at: int, source: str) -> str:
     """Return how the line of *text* is called that the character *at* stands in."""
     return f"{source}:{_line(text, at)}"
+
+
+def lines_of(text: str) -> dict[Path, int]:
+    """Return the line of each value of the JSON in *text*, which was read; a member stands where its name does."""
+    lines: dict[Path, int] = {}
+    above: list[Path] = []  # where the lists and objects stand that are open
+    below: list[int] = []  # how many values each of them has so far
+    line, seen, name = 1, 0, ""
+    for found in re.finditer(_PIECES, text, re.DOTALL):
+        line += text.count("\n", seen, found.start())
+        seen = found.start()
+        opening = found[0][0]
+        if opening in "]}":
+            above.pop()
+            below.pop()
+        elif found[2]:
+            name = _said(found[1])
+            lines[*above[-1], name] = line
+        else:
+            path: Path = ()
+            if above:
+                path = (*above[-1], name if below[-1] < 0 else below[-1])
+                below[-1] += below[-1] >= 0
+            lines.setdefault(path, line)
+            if opening in "[{":
+                above.append(path)
+                below.append(0 if opening == "[" else -1)
+    return lines
 
 
 def place_of_value(text: str, number: int, source: str) -> str:
@@ -202,7 +232,7 @@ def _twice(text: str, source: str) -> DocumentError:
         elif found[0] == "}":
             objects.pop()
         elif found[2]:
-            name = json.loads(found[1]) if "\\" in found[1] else found[1][1:-1]
+            name = _said(found[1])
             if name in objects[-1]:
                 first, again = _line(text, objects[-1][name]), _line(text, found.start())
                 break
@@ -211,6 +241,10 @@ def _twice(text: str, source: str) -> DocumentError:
     shown = name[:_SHOWN] if name.isprintable() else ascii(name[:_SHOWN])[1:-1]
     fact = f"the key `{shown}` stands {where}"
     return DocumentError(fact, hint="keep one of the two", place=f"{source}:{again}")
+
+
+def _said(written: str) -> str:
+    return str(json.loads(written)) if "\\" in written else written[1:-1]
 
 
 def _line(text: str, at: int) -> int:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from support.documents import PLAIN_DATA
 from support.judge import in_time
 
-from flowrail._json import DEEPEST, NotJsonError, nested, place_of_value, read_strictly
+from flowrail._json import DEEPEST, NotJsonError, lines_of, nested, place_of_value, read_strictly
+from flowrail._yaml import load
 from flowrail.errors import DocumentError
 
 
@@ -196,6 +197,23 @@ def test_values_are_counted_as_they_stand(data: object) -> None:
     assert place_of_value(text, 0, "x.json") == "x.json:1"
     if not empty:
         assert place_of_value(text, begun(data) - 1, "x.json") == f"x.json:{lines}"
+
+
+NAMED = st.text(alphabet='ab01 "\\{}[],:é', min_size=1, max_size=4)
+NESTED = st.recursive(
+    NAMED | st.integers(-9, 9) | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMED, inner, max_size=3),
+    max_leaves=15,
+)
+
+
+@given(NESTED, st.sampled_from([None, 0, 3]), st.sampled_from([(",", ":"), (", ", ": "), (" ,\n\n", " : ")]))
+def test_everything_stands_where_a_reader_of_yaml_sees_it(
+    data: object, indent: int | None, separators: tuple[str, str]
+) -> None:
+    text = "\n" + json.dumps(data, indent=indent, separators=separators)
+
+    assert lines_of(text) == load(text, source="x").places
 
 
 @pytest.mark.parametrize("piece", ['"",', '"\\"",', "[],", "{},", '{"a":{}},', "1,", "1e1,", "-,", '"'])

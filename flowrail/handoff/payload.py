@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail import _files, _yaml
-from flowrail._json import NotJsonError, nested, place_of_value, read_strictly
+from flowrail._json import NotJsonError, lines_of, nested, place_of_value, read_strictly
 from flowrail.errors import DocumentError
 from flowrail.handoff.problems import INVALID, MISSING, Problem
 from flowrail.machines.bounds import LARGEST_PAYLOAD
@@ -130,6 +131,26 @@ def texts_at(handoff: object, path: str) -> list[str]:
     return [each for each in found if isinstance(each, str)] if isinstance(found, list | tuple) else []
 
 
+class _Lines(Mapping[_yaml.Path, int]):
+    """Where everything stands in a JSON text, looked for once that is asked."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _found(self) -> Mapping[_yaml.Path, int]:
+        return lines_of(self._text)
+
+    def __getitem__(self, path: _yaml.Path) -> int:
+        return self._found[path]
+
+    def __iter__(self) -> Iterator[_yaml.Path]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
 def _json(text: str, source: str) -> _yaml.Document | None:
     """Return the JSON in *text*, or `None` where it is none and may be YAML."""
     try:
@@ -138,7 +159,7 @@ def _json(text: str, source: str) -> _yaml.Document | None:
         return None
     if _are_many(value):
         raise _too_many(place_of_value(text, _MOST_VALUES, source))
-    return _yaml.Document(value, {}, source)
+    return _yaml.Document(value, _Lines(text), source)
 
 
 def check_count(value: object, source: str) -> None:

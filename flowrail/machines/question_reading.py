@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-from flowrail._json import read_strictly
+from flowrail._json import lines_of, read_strictly
 from flowrail.errors import DocumentError
 from flowrail.machines.questions import Option, Path, Question, problems_in
 
@@ -245,13 +245,16 @@ def _read_json(text: str, source: str) -> tuple[Question, ...]:
         value = read_strictly(text, source=source)
     except DocumentError as error:
         raise QuestionsError(source, [(error.place, error.fact)], hint=error.hint) from None
-    found = _Found(source)
+    found, lines = _Found(source), lines_of(text)
+    first = f"{source}:{lines[()]}"
     if isinstance(value, dict):
         if set(value) != {"questions"}:
-            raise _only(source, source, "the object has other keys than the one `questions`")
+            raise _only(source, first, "the object has other keys than the one `questions`")
         value = value["questions"]
+        lines = {path[1:]: line for path, line in lines.items() if path}
     if not isinstance(value, list):
-        raise _only(source, source, "`questions` is no list")
+        raise _only(source, f"{source}:{lines[()]}", "`questions` is no list")
+    found.lines = lines
     return found.finish([_from_json(each, (index,), found) for index, each in enumerate(value)])
 
 
@@ -282,7 +285,7 @@ def _fitting(value: Any, keys: Mapping[str, type], path: Path, found: _Found) ->
     fits: dict[str, Any] = {}
     for name, item in value.items():
         if name not in keys:
-            found.wrong((*path, "key"), f"{_shown(name)} is not known")
+            found.wrong((*path, "key"), f"{_shown(name)} is not known", found.lines[*path, name])
         elif type(item) is not keys[name]:
             found.wrong((*path, name), f"is not {_KINDS[keys[name]]}")
         else:

@@ -21,6 +21,7 @@ from support.handoffs import (
     without,
 )  # fmt: skip
 
+from flowrail._json import lines_of
 from flowrail.errors import DocumentError
 from flowrail.handoff import integrity
 from flowrail.handoff.checking import Asked, check, json_schema, perspective_files
@@ -163,11 +164,12 @@ def test_version_3_is_open_below() -> None:
 
 
 def test_nothing_may_stand_beside_a_handoff_of_version_3() -> None:
-    text = json.dumps({"handoff": example("3.0"), "more": 1})
+    text = json.dumps({"handoff": example("3.0"), "more": 1}, indent=1)
 
     found = check(read(text.encode(), source="p"), Asked(NOW)).problems
 
-    assert Problem("more", "is not known in this version", "unknown") in found
+    last = text.count("\n")
+    assert Problem("more", "is not known in this version", "unknown", line=last) in found
 
 
 def test_defaults_stand_in_for_what_may_be_left_out() -> None:
@@ -395,6 +397,40 @@ def test_documents_that_are_neither_are_refused(text: str, message: str) -> None
         read(text.encode(), source="p")
 
     assert message in caught.value.message
+
+
+def test_what_is_wrong_with_a_payload_stands_in_the_same_line_in_json_as_in_yaml() -> None:
+    text = json.dumps(
+        {"handoff": {**example("2.0"), "source": {"skill": 7}, "context": []}}, indent=1
+    ).encode()
+    as_json = check(read(text, source="p"), Asked(NOW)).problems
+    as_yaml = check(read(b"# no JSON\n" + text, source="p"), Asked(NOW)).problems
+
+    assert len({each.line for each in as_json}) > 2
+    assert [each._replace(line=each.line + 1) for each in as_json] == list(as_yaml)
+
+
+def test_lines_of_json_are_looked_for_once_and_only_where_one_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def looked_for(text: str) -> dict[tuple[str | int, ...], int]:
+        asked.append(text)
+        return lines_of(text)
+
+    monkeypatch.setattr("flowrail.handoff.payload.lines_of", looked_for)
+    text = '{"handoff":\n{"version": "3.0",\n"meta": {}}}'
+    payload = read(text.encode(), source="p")
+    assert asked == []
+
+    assert [payload.line(each) for each in ("handoff", "handoff.meta", "handoff.meta.created", "x")] == [
+        1,
+        3,
+        3,
+        1,
+    ]
+    assert asked == [text]
 
 
 def test_yaml_that_begins_like_json_is_read_too() -> None:

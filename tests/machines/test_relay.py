@@ -444,35 +444,35 @@ def test_json_is_read_with_its_dull_parts_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("[]", ["ask.xml: there is no question"]),
+        ("[]", ["ask.xml:1: there is no question"]),
         ("{", ["ask.xml:1: is no JSON: a name is missing (column 2)"]),
         ("\n\n [{\n'id': 1}]", ["ask.xml:4: is no JSON: a name is missing (column 1)"]),
         ("[\n" + "[" * 5_000, ["ask.xml:2: is nested too deeply"]),
         ("[\n" + "9" * 5_000, ["ask.xml:2: a whole number of more than 4300 digits"]),
-        ('{"question": []}', ["ask.xml: the object has other keys than the one `questions`"]),
-        ('{"questions": {}}', ["ask.xml: `questions` is no list"]),
+        ('{"question": []}', ["ask.xml:1: the object has other keys than the one `questions`"]),
+        ('{"questions": {}}', ["ask.xml:1: `questions` is no list"]),
         ('{"questions": [], "questions": []}', ["ask.xml:1: the key `questions` stands twice in one object"]),
-        ("[1]", ["ask.xml: question 1 is no object"]),
+        ("[1]", ["ask.xml:1: question 1 is no object"]),
         (
             """[{"id": 1, "header": null, "text": [], "options": [1, {"lable": "x"}],
                 "multi_select": "no", "deadline": true}]""",
             [
-                "ask.xml: question 1, id is not a text",
-                "ask.xml: question 1, header is not a text",
-                "ask.xml: question 1, text is not a text",
-                "ask.xml: question 1, multi_select is not true or false",
-                "ask.xml: question 1, deadline is not a number of seconds",
-                "ask.xml: question 1, option 1 is no object",
-                "ask.xml: question 1, option 2, key `lable` is not known",
-                "ask.xml: question 1, option 2, label is missing",
+                "ask.xml:1: question 1, id is not a text",
+                "ask.xml:1: question 1, header is not a text",
+                "ask.xml:1: question 1, text is not a text",
+                "ask.xml:2: question 1, multi_select is not true or false",
+                "ask.xml:2: question 1, deadline is not a number of seconds",
+                "ask.xml:1: question 1, option 1 is no object",
+                "ask.xml:1: question 1, option 2, key `lable` is not known",
+                "ask.xml:1: question 1, option 2, label is missing",
             ],
         ),
         (
             '[{"id": "a", "header": "a", "text": "\\ud800", "options": 1, "\\u001b": 1}]',
             [
-                "ask.xml: question 1, options is not a list",
-                "ask.xml: question 1, key `'\\x1b'` is not known",
-                "ask.xml: question 1, text holds U+D800, a character that cannot be shown",
+                "ask.xml:1: question 1, options is not a list",
+                "ask.xml:1: question 1, key `'\\x1b'` is not known",
+                "ask.xml:1: question 1, text holds U+D800, a character that cannot be shown",
             ],
         ),
     ],
@@ -493,7 +493,7 @@ def test_one_mistake_is_told_in_one_line_and_many_in_a_list() -> None:
     assert str(one.value).startswith("ask.xml:2: question 1, id is no id:")
     assert (one.value.code, one.value.exit_status) == ("BAD_QUESTIONS", 2)
     assert str(many.value).startswith(
-        "ask.json: 31 mistakes in the questions\n  ask.json: question 1 is no object\n"
+        "ask.json: 31 mistakes in the questions\n  ask.json:1: question 1 is no object\n"
     )
     assert str(many.value).endswith("\n  and 11 more")
     assert many.value.details["count"] == 31
