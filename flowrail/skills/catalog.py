@@ -47,6 +47,12 @@ def named_root(found: Found) -> str:
     return os.path.dirname(found.folder) if found.source == Scope.EXTRA.value else ""
 
 
+def is_tried(folder: str, roots: Iterable[Root]) -> bool:
+    """Return whether a skill lies in a place that was named and counts as the user's own for what is no code."""
+    above = os.path.dirname(folder)
+    return any(root.personal and root.scope is Scope.EXTRA and root.path == above for root in roots)
+
+
 def bundled_folder() -> str:
     """Return the folder that holds the bundled skills."""
     return os.path.dirname(os.path.abspath(__file__))

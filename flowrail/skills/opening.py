@@ -32,6 +32,7 @@ from flowrail.skills.catalog import (
     UnknownSkillError,
     bundled_folder,
     find,
+    is_tried,
     named_root,
     places,
     workflow_file,
@@ -70,11 +71,11 @@ class Opened(NamedTuple):
 def open_skill(address: str, roots: Sequence[Root], state: str) -> Opened:
     """Return the workflow at *address*, loaded; refused where its code may not run."""
     found = find(address, roots)
-    return _opened(found, workflow_file(address, found), state)
+    return _opened(found, workflow_file(address, found), roots, state)
 
 
-def _opened(found: Found, file: folder.WorkflowFile, state: str) -> Opened:
-    loaded = folder.run(file, _allowed(found, file, state))
+def _opened(found: Found, file: folder.WorkflowFile, roots: Sequence[Root], state: str) -> Opened:
+    loaded = folder.run(file, _allowed(found, file, roots, state))
     workflow = loaded.workflow()
     return Opened(workflow, _kept(workflow, loaded, file, found), found.source)
 
@@ -98,7 +99,7 @@ def open_beside(
     except UnknownSkillError as error:  # it was there when the work was handed out
         error.hint = f"put the workflow back into {found.folder}, then run the same command again"
         raise
-    return _opened(found, file, state)
+    return _opened(found, file, roots, state)
 
 
 def open_session(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str) -> Opened:
@@ -139,7 +140,7 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
     if file is None:  # any other file of a folder that may run would be run too
         raise _spoilt(session)
     try:
-        loaded = folder.run(file, _allowed(found, file, state))
+        loaded = folder.run(file, _allowed(found, file, roots, state))
         workflow = loaded.workflow()
     except TrustError as error:
         error.hint = _of_that_folder(error.hint, session.skill, place, roots)
@@ -227,11 +228,14 @@ def _folder_of(kept: Mapping[str, Any]) -> str:
     return os.path.join(bundled_folder(), os.path.basename(name)) if kept["source"] == BUNDLED else name
 
 
-def _allowed(found: Found, file: folder.WorkflowFile, state: str) -> Mapping[str, bytes] | None:
+def _allowed(
+    found: Found, file: folder.WorkflowFile, roots: Sequence[Root], state: str
+) -> Mapping[str, bytes] | None:
     """Return the folder's content where running it has to be allowed, `None` where it need not."""
-    if found.source in OWN_SCOPES:
+    tried = file.is_python and is_tried(found.folder, roots)  # it held none when it was looked at
+    if found.source in OWN_SCOPES and not tried:
         return None
-    root = named_root(found)
+    root = os.path.dirname(found.folder) if tried else named_root(found)
     if file.is_python:
         why = "is Python code of this project"
         return trust.require(found.folder, state, skill=found.name, why=why, root=root).contents

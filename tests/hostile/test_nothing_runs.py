@@ -26,6 +26,7 @@ from support.sandbox import (
 
 from flowrail.cli.main import COMMANDS
 from flowrail.machines import folder
+from flowrail.rehearsal import rehearse
 
 WATCHED = """
 import io, json, os, sys
@@ -291,6 +292,26 @@ def test_a_link_to_ones_own_that_leads_elsewhere_a_moment_later_runs_nothing(
     status = flow(*words, "--json").status
 
     assert status == (7 if by == "skill" and not begun else 0)
+    assert not canary().exists()
+
+
+def test_python_that_comes_to_a_skill_while_it_is_tried_by_its_path_does_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    put_skill("py", where=home_skills())
+    tried = put_skill("py", where=Path("try"))
+    looked = rehearse._holds_python
+
+    def later(above: str) -> bool:
+        held = looked(above)
+        (tried / "workflow.yaml").unlink()
+        put_python("py", where=Path("try"), before=f"open({str(canary())!r}, 'w').close()\n")
+        return held
+
+    monkeypatch.setattr(rehearse, "_holds_python", later)
+    ran = flow("test", "./try/py")
+
+    assert "flow trust py --root" in ran.out + ran.err
     assert not canary().exists()
 
 
