@@ -38,6 +38,11 @@ def is_shown(text: str) -> bool:
     return text.isprintable() and (text.isascii() or not hides(text))
 
 
+def in_quotes(name: str) -> str:
+    """Return *name* as it may stand between back quotes: one of its own, which would end them, as its code point."""
+    return name.replace("`", "⟨U+0060⟩")
+
+
 def can_be_typed(text: str) -> bool:
     """Return whether *text* on a line is read from there as it is: none of them in it, no tab, no end of a line."""
     return not (hides(text) or any(each in text for each in "\t\n\r"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from flowrail._hidden import in_quotes
 from flowrail.discovery.frontmatter import Frontmatter
 from flowrail.discovery.notes import Note
 
@@ -32,9 +33,17 @@ def _name(front: Frontmatter, folder: str) -> Iterator[tuple[str, str, str]]:
     if len(name) > _LONGEST_NAME:
         yield "SPEC_NAME_LENGTH", "name", f"the name has {len(name)} characters, {_LONGEST_NAME} are allowed"
     if not _NAME.fullmatch(name):
-        yield "SPEC_NAME_CHARACTERS", "name", f"the name `{name}` is not in lower case with single hyphens"
+        yield (
+            "SPEC_NAME_CHARACTERS",
+            "name",
+            f"the name `{in_quotes(name)}` is not in lower case with single hyphens",
+        )
     if name != folder:
-        yield "SPEC_NAME_FOLDER", "name", f"the name is `{name}`, the folder is called `{folder}`"
+        yield (
+            "SPEC_NAME_FOLDER",
+            "name",
+            f"the name is `{in_quotes(name)}`, the folder is called `{in_quotes(folder)}`",
+        )
 
 
 def _description(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
@@ -49,7 +58,7 @@ def _description(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
 def _others(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
     for key, value in front.values.items():
         if key not in FIELDS:
-            yield "SPEC_UNKNOWN_FIELD", key, f"`{key}` is no field of the specification"
+            yield "SPEC_UNKNOWN_FIELD", key, f"`{in_quotes(key)}` is no field of the specification"
         elif key == "license" and not isinstance(value, str):
             yield "SPEC_LICENSE", key, "`license` is no text"
         elif key == "allowed-tools" and not isinstance(value, str):

@@ -10,6 +10,7 @@ import re
 import shlex
 from typing import NamedTuple
 
+from flowrail._hidden import in_quotes
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.compatibility import VERSIONS, normal_version
 from flowrail.discovery.declared import Declared, Reading
@@ -147,12 +148,18 @@ def _notes(reading: Reading, path: str, version: str) -> list[Note]:
     if reading.dialect != "v2" and not said.schema_version:
         notes.append(Note("VERSION_ASSUMED", f"no schema version, {version} is assumed", path, line))
     if normal_version(version) not in VERSIONS:
-        notes.append(Note("UNKNOWN_VERSION", f"there is no schema version `{version}`", path, line))
+        notes.append(
+            Note("UNKNOWN_VERSION", f"there is no schema version `{in_quotes(version)}`", path, line)
+        )
     if said.trigger and not is_plain(said.trigger):
-        reason = f"`{said.trigger}` is more than one invocation to a shell, `{TRIGGER}` stands for it"
+        reason = (
+            f"`{in_quotes(said.trigger)}` is more than one invocation to a shell, `{TRIGGER}` stands for it"
+        )
         notes.append(Note("TRIGGER_NOT_PLAIN", reason, path, line))
     elif said.trigger and TRIGGER not in said.trigger:
-        notes.append(Note("TRIGGER_WITHOUT_PAYLOAD", f"`{said.trigger}` takes no payload", path, line))
+        notes.append(
+            Note("TRIGGER_WITHOUT_PAYLOAD", f"`{in_quotes(said.trigger)}` takes no payload", path, line)
+        )
     return notes
 
 
@@ -160,5 +167,5 @@ def _differing_name(found: Found) -> tuple[Note, ...]:
     name = found.file.reading.declared.name
     if name is None or name == found.skill:
         return ()
-    reason = f"the folder is called `{found.skill}`, the skill calls itself `{name}`"
+    reason = f"the folder is called `{in_quotes(found.skill)}`, the skill calls itself `{in_quotes(name)}`"
     return (Note("NAME_DIFFERS", reason, found.path),)

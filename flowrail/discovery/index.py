@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from flowrail._hidden import in_quotes
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.declared import REGISTRY_FILE, Entry, Registry, SkillFile
 from flowrail.discovery.eligibility import judge, shadowed
@@ -243,10 +244,12 @@ def _judge(found: Found, entries: _Entries) -> Candidate | Skipped:
 def _collisions(first: Found, others: list[Found], judged: list[Candidate | Skipped]) -> Iterator[Note]:
     for other, verdict in zip(others, judged, strict=True):
         if isinstance(verdict, Candidate):
-            reason = f"`{first.skill}` hides {other.path}, which accepts handoffs too"
+            reason = f"`{in_quotes(first.skill)}` hides {other.path}, which accepts handoffs too"
             yield Note("HIDES_ELIGIBLE", reason, first.path)
         if other.root.personal and not first.root.personal:
-            reason = f"`{first.skill}` is installed at {other.path} too: clients may start that one"
+            reason = (
+                f"`{in_quotes(first.skill)}` is installed at {other.path} too: clients may start that one"
+            )
             yield Note("CLIENT_PREFERS_PERSONAL", reason, first.path)
 
 
@@ -274,8 +277,8 @@ def _same_names(candidates: Iterable[Candidate]) -> Iterator[Note]:
             called.setdefault(name, []).append(candidate)
     for name, several in called.items():
         if len(several) > 1:
-            folders = ", ".join(f"`{each.skill}`" for each in several)
-            yield Note("SAME_NAME", f"`{name}` is what these go by: {folders}", several[0].path)
+            folders = ", ".join(f"`{in_quotes(each.skill)}`" for each in several)
+            yield Note("SAME_NAME", f"`{in_quotes(name)}` is what these go by: {folders}", several[0].path)
 
 
 def _registry(home: str, environ: Mapping[str, str]) -> Registry:

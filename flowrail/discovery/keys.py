@@ -11,6 +11,7 @@ import re
 from typing import Any, NamedTuple
 
 from flowrail import _yaml
+from flowrail._hidden import in_quotes
 from flowrail.discovery.notes import Note
 from flowrail.errors import DocumentError, alone
 
@@ -222,7 +223,7 @@ def _unquoted(*lines: str) -> str:
 
 
 def _shown(text: str) -> str:
-    short = "".join(each if each.isprintable() else "\ufffd" for each in text[:_SHOWN])
+    short = "".join(each if each.isprintable() else "\ufffd" for each in in_quotes(text[:_SHOWN]))
     return short if len(text) <= _SHOWN else f"{short}…"
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flowrail._hidden import in_quotes
 from flowrail.discovery.candidate import ANYONE
 from flowrail.discovery.declared import Declared, Reading
 from flowrail.discovery.frontmatter import Frontmatter, read_block
@@ -194,7 +195,11 @@ class _Reader:
             self._note("INVALID_FIELD", "is neither `true` nor `false`", path)
             return None
         if word not in {"true", "false"}:
-            self._note("LOOSE_BOOLEAN", f"is `{word}`, which not every reader takes for a truth value", path)
+            self._note(
+                "LOOSE_BOOLEAN",
+                f"is `{in_quotes(word)}`, which not every reader takes for a truth value",
+                path,
+            )
         return word in _TRUE
 
     def _names(self, path: Path, value: object) -> tuple[str, ...] | None:
@@ -226,7 +231,9 @@ class _Reader:
         return self._names(path, value)
 
     def _note(self, code: str, reason: str, path: Path) -> None:
-        self._notes.append(Note(code, f"`{'.'.join(path)}` {reason}", self._file, self._front.line(*path)))
+        self._notes.append(
+            Note(code, f"`{in_quotes('.'.join(path))}` {reason}", self._file, self._front.line(*path))
+        )
 
 
 def _differ(new: tuple[str, ...] | str | None, old: tuple[str, ...] | str | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from flowrail import _files, _yaml
+from flowrail._hidden import in_quotes
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.declared import Entry
 from flowrail.discovery.index import Discovery
@@ -43,7 +44,9 @@ def check(discovery: Discovery) -> list[Note]:
 def _stale(discovery: Discovery) -> Iterator[Note]:
     for each in discovery.skipped:
         if each.code == "REGISTRY_STALE":
-            yield Note(each.code, f"`{each.skill}`: {each.reason}", discovery.registry.path, each.line)
+            yield Note(
+                each.code, f"`{in_quotes(each.skill)}`: {each.reason}", discovery.registry.path, each.line
+            )
 
 
 def local_skills(discovery: Discovery) -> frozenset[str]:
@@ -73,9 +76,9 @@ def _differences(discovery: Discovery, elsewhere: Collection[str]) -> Iterator[N
             continue
         entry = entries.get(candidate.skill)
         if entry is None:
-            yield Note("REGISTRY_MISSES", f"`{candidate.skill}` is not in the registry", path)
+            yield Note("REGISTRY_MISSES", f"`{in_quotes(candidate.skill)}` is not in the registry", path)
         elif fields := _differing(candidate, entry):
-            reason = f"`{candidate.skill}` declares otherwise: {', '.join(fields)}"
+            reason = f"`{in_quotes(candidate.skill)}` declares otherwise: {', '.join(fields)}"
             yield Note("REGISTRY_DIFFERS", reason, path, entry.line)
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from flowrail import _yaml
+from flowrail._hidden import in_quotes
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import VERSIONS, normal_version
 from flowrail.discovery.notes import Note
@@ -104,7 +105,7 @@ def mistakes(document: _yaml.Document, local: Collection[str] = ()) -> list[Note
         return [
             Note(
                 "REGISTRY_ENTRY_INVALID",
-                f"`{'.'.join(map(str, each['loc'])) or 'the registry'}`: {_lower(each['msg'])}",
+                f"`{in_quotes('.'.join(map(str, each['loc']))) or 'the registry'}`: {_lower(each['msg'])}",
                 document.source,
                 document.line(each["loc"]),
             )
@@ -143,7 +144,7 @@ def unfit(candidate: Candidate) -> str:
         WorkflowEntry.model_validate(entry)
     except ValidationError as error:
         each = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        return f"its `{'.'.join(map(str, each['loc']))}` {_lower(each['msg'])}"
+        return f"its `{in_quotes('.'.join(map(str, each['loc'])))}` {_lower(each['msg'])}"
     return ""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, product
 from typing import Any
 
+from flowrail._hidden import in_quotes
 from flowrail.machines import graph
 from flowrail.machines.definition import Definition, StepDef
 from flowrail.machines.findings import Path, Raw
@@ -40,7 +41,7 @@ def _never(workflow: Definition) -> Iterator[Raw]:
         for path, what, source in conditions:
             first = values.first_to_hold(step, [source]) if isinstance(source, str) else {0}
             if first is not None and not first:
-                said = f"{what} of step `{step.id}`, `{source}`, never holds"
+                said = f"{what} of step `{step.id}`, `{in_quotes(str(source))}`, never holds"
                 yield Raw("FR177", path, said, "mend the condition, or take it out", step.id, "warning")
 
 

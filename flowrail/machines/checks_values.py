@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from flowrail._hidden import in_quotes
 from flowrail.machines import rules, wording
 from flowrail.machines.definition import (
     BUILT_IN,
@@ -191,7 +192,7 @@ def _expression(
 ) -> Iterator[Raw]:
     try:
         if not isinstance(source, str):
-            raise rules.RuleError(f"is no text but `{source}`")  # noqa: TRY301 - told like any other
+            raise rules.RuleError(f"is no text but `{in_quotes(str(source))}`")  # noqa: TRY301 - told like any other
         expression = rules.parse(source)
     except rules.RuleError as error:
         yield Raw(
@@ -204,16 +205,21 @@ def _expression(
                 name, [*known, "visit", "limit"], "declare it in `params` or `reports`"
             )
             yield Raw(
-                "FR120", path, f"`{source}` of step `{step.id}` uses `{name}`, unknown here", hint, step.id
+                "FR120",
+                path,
+                f"`{in_quotes(source)}` of step `{step.id}` uses `{name}`, unknown here",
+                hint,
+                step.id,
             )
     for name, mark, literal in expression.comparisons():
         arg = known.get(name)
         equates = mark in {"==", "!="} and literal is not None
         if arg is not None and equates and _odd(arg) is None and _never(arg, literal):
+            value = in_quotes(str(literal))
             yield Raw(
                 "FR123",
                 path,
-                f"`{source}` of step `{step.id}` compares `{name}` with `{literal}`, which it never is",
+                f"`{in_quotes(source)}` of step `{step.id}` compares `{name}` with `{value}`, which it never is",
                 f"it {arg.problem(literal)}",
                 step.id,
             )

@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from flowrail._hidden import in_quotes
 from flowrail.machines import exceptions
 from flowrail.machines.building import Builder, ReadText
 from flowrail.machines.checks import raw_findings
@@ -258,6 +259,7 @@ def read(
     *name* is the workflow's address, *place* tells where a path of the document stands, and
     *text_folder* holds the steps' texts unless a step says otherwise.
     """
+    value = _to_be_quoted(value)
     wrong = _shape(value)
     findings = [*first([(_shape_finding(each, place) for each in wrong)])]
     if not isinstance(value, dict):
@@ -266,7 +268,7 @@ def read(
     definition = builder.definition(value, name)
     written = value.get("name")
     if isinstance(written, str) and written != name:
-        what = f"the file says `name: {written}` but stands for `{name}`"
+        what = f"the file says `name: {in_quotes(written)}` but stands for `{in_quotes(name)}`"
         usable = WORKFLOW_NAME.match(name)
         hint = f"write `name: {name}`, or rename the folder" if usable else f"rename the folder: {NAMES}"
         findings.append(Finding("FR107", "error", what, hint, place(("name",))))
@@ -280,6 +282,28 @@ def read(
             findings.append(raw.at(builder.where(raw.path)))
     passed = exceptions.written(value.get("ignore"), place)
     return Whole(definition, tuple(findings), passed, builder.where)
+
+
+_IDS = frozenset(
+    {"agent", "code", "entry", "id", "join", "model", "other", "outcome", "over", "policy", "review", "run"}
+    | {"step", "then", "type"}
+)
+"""Keys of which the value, where it is a text, is a name."""
+
+
+def _to_be_quoted(value: object, key: object = "") -> object:
+    """Return a document's data with names that findings can quote; no name that can be used has a back quote in it."""
+    if isinstance(value, dict):
+        inside = {"vars": "", "next": "id"}.get(str(key))  # values of any kind; names all of them
+        return {
+            in_quotes(name) if isinstance(name, str) else name: _to_be_quoted(
+                each, name if inside is None else inside
+            )
+            for name, each in value.items()
+        }
+    if isinstance(value, list):
+        return [_to_be_quoted(each) for each in value]
+    return in_quotes(value) if key in _IDS and isinstance(value, str) else value
 
 
 def _follows(

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flowrail._finite import is_finite, unkeepable
+from flowrail._hidden import in_quotes
 
 if TYPE_CHECKING:
     from flowrail.machines.domains import Domain
@@ -259,7 +260,7 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _short(value: Any, longest: int = 60) -> str:
-    text = f"`{value}`" if isinstance(value, str) else repr(value)
+    text = f"`{in_quotes(value)}`" if isinstance(value, str) else repr(value)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

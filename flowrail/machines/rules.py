@@ -18,6 +18,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
+from flowrail._hidden import in_quotes
+
 LONGEST = 500
 DEEPEST = 20
 MOST_KEPT = 500_000
@@ -127,7 +129,7 @@ class _Reader:
         self.advance()
 
     def fail(self, what: str) -> NoReturn:
-        raise RuleError(f"{what} at character {self.start + 1} of `{self.source}`")
+        raise RuleError(f"{what} at character {self.start + 1} of `{in_quotes(self.source)}`")
 
     def advance(self) -> None:
         found = _TOKEN.match(self.source, self.at)
@@ -141,7 +143,7 @@ class _Reader:
         rest = self.source[self.at :]
         self.start = self.at + len(rest) - len(rest.lstrip())
         if rest.strip():
-            self.fail(f"cannot read `{rest.strip()[0]}`")
+            self.fail(f"cannot read `{in_quotes(rest.strip()[0])}`")
         self.kind, self.text = "end", "the end"
 
     def took(self, mark: str) -> bool:
@@ -180,7 +182,7 @@ class _Reader:
                 return (mark, left, self.single(depth))
         if self.took("not"):
             if not self.took("in"):
-                self.fail(f"expected `in`, found `{self.text}`")
+                self.fail(f"expected `in`, found `{in_quotes(self.text)}`")
             return ("not", ("in", left, self.single(depth)))
         return left
 
@@ -201,7 +203,7 @@ class _Reader:
         if self.took("("):
             node = self.either(depth + 1)
             if not self.took(")"):
-                self.fail(f"expected `)`, found `{self.text}`")
+                self.fail(f"expected `)`, found `{in_quotes(self.text)}`")
             return node
         if self.took("["):
             return ("list", *self.items(depth))
@@ -213,7 +215,7 @@ class _Reader:
         items: list[Node] = []
         while not self.took("]"):
             if items and not self.took(","):
-                self.fail(f"expected `,` or `]`, found `{self.text}`")
+                self.fail(f"expected `,` or `]`, found `{in_quotes(self.text)}`")
             items.append(self.single(depth + 1))
         return items
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from flowrail._hidden import in_quotes
 from flowrail.errors import UsageError
 from flowrail.machines.definition import Definition, StepDef, handler_args
 from flowrail.machines.frozen import Frozen, freeze_deep
@@ -96,7 +97,7 @@ def how_to_give(name: str, arg: Arg | None) -> str:
     if arg is None:
         return f"`{name}`"
     takes = "|".join(str(choice) for choice in arg.choices) if arg.choices else arg.kind.upper()
-    return f"`{name}={takes}`{'' if arg.required else ' (optional)'}"
+    return f"`{name}={in_quotes(takes)}`{'' if arg.required else ' (optional)'}"
 
 
 def _problems(declared: Mapping[str, Arg], given: Mapping[str, Any], option: str) -> list[str]:
@@ -106,7 +107,7 @@ def _problems(declared: Mapping[str, Arg], given: Mapping[str, Any], option: str
         if arg is None:
             close = near(name, declared) if len(problems) < MOST_LISTED else []
             meant = f", did you mean {listed(close)}?" if close else ""
-            problems.append(f"`{name}` is not known{meant}")
+            problems.append(f"`{in_quotes(name)}` is not known{meant}")
         else:
             problem = arg.problem(value)
             if problem:
