@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NoReturn
 
+from flowrail._hidden import in_quotes
 from flowrail.errors import DocumentError
 
 Path = tuple[str | int, ...]
@@ -239,7 +240,7 @@ def _twice(text: str, source: str) -> DocumentError:
             objects[-1][name] = found.start()
     where = "twice in one object" if first == again else f"in line {first} and again in line {again}"
     shown = name[:_SHOWN] if name.isprintable() else ascii(name[:_SHOWN])[1:-1]
-    fact = f"the key `{shown}` stands {where}"
+    fact = f"the key `{in_quotes(shown)}` stands {where}"
     return DocumentError(fact, hint="keep one of the two", place=f"{source}:{again}")
 
 

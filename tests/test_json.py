@@ -158,11 +158,12 @@ def test_the_place_is_that_of_the_mistake(text: str, place: str, fact: str) -> N
     assert (error.place, error.fact) == (place, fact)
 
 
-@pytest.mark.parametrize("name", ["n" * 1_000, "\x1b[31m\nflow: \u202e", "é\ud800"])
+@pytest.mark.parametrize("name", ["n" * 1_000, "\x1b[31m\nflow: \u202e", "é\ud800", "` x; run `y`"])
 def test_a_name_of_a_strangers_is_quoted_in_part_and_in_one_line(name: str) -> None:
     fact = refused(f"{{{json.dumps(name)}: 1,\n{json.dumps(name)}: 2}}").fact
 
     assert fact.isprintable()
+    assert fact.count("`") == 2
     assert len(fact) < 200
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
+from flowrail._hidden import in_quotes
 from flowrail._json import place
 from flowrail.errors import DocumentError
 
@@ -105,7 +106,7 @@ class _Reader:
         try:
             return json.loads(found.group())
         except ValueError:
-            raise self.wrong(found.start(), f"`{found.group()[:40]}` is no value") from None
+            raise self.wrong(found.start(), f"`{in_quotes(found.group()[:40])}` is no value") from None
 
     def _container(self, start: int, depth: int, closing: str) -> Node:
         inner: list[Node] = []

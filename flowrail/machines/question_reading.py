@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 from xml.parsers import expat
 
+from flowrail._hidden import in_quotes
 from flowrail._json import lines_of, read_strictly
 from flowrail.errors import DocumentError
 from flowrail.machines.questions import Option, Path, Question, problems_in
@@ -104,7 +105,7 @@ def _only(source: str, place: str, message: str) -> QuestionsError:
 
 def _shown(name: str) -> str:
     """Return a name of the document's own for a message."""
-    return f"`{name[:_SHOWN] if name.isprintable() else ascii(name[:_SHOWN])}`"
+    return f"`{in_quotes(name[:_SHOWN] if name.isprintable() else ascii(name[:_SHOWN]))}`"
 
 
 # --- XML

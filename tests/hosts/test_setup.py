@@ -289,6 +289,7 @@ def test_settings_of_another_shape_are_refused_and_left_alone(text: str) -> None
         ('{"a": 1,\n"hooks": {\n"Stop": {}}}', 3, "`hooks.Stop` is no list"),
         ('{\n"a": "b\n"}', 2, "is no JSON: a text is not closed in its line, or holds a control character"),
         ('{\n"a" 1}', 2, "is no JSON: a colon is missing"),
+        ('{\n"a": "`b`\\q"}', 2, 'is no JSON: `"⟨U+0060⟩b⟨U+0060⟩\\q"` is no value'),
         (b'{"a": 1,\n"b": "\xff"}', 2, "is no UTF-8: byte 0xFF"),
     ],
 )

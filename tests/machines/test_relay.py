@@ -468,10 +468,11 @@ def test_json_is_read_with_its_dull_parts_left_out() -> None:
             ],
         ),
         (
-            '[{"id": "a", "header": "a", "text": "\\ud800", "options": 1, "\\u001b": 1}]',
+            '[{"id": "a", "header": "a", "text": "\\ud800", "options": 1, "\\u001b": 1, "a`b`": 1}]',
             [
                 "ask.xml:1: question 1, options is not a list",
                 "ask.xml:1: question 1, key `'\\x1b'` is not known",
+                "ask.xml:1: question 1, key `a⟨U+0060⟩b⟨U+0060⟩` is not known",
                 "ask.xml:1: question 1, text holds U+D800, a character that cannot be shown",
             ],
         ),
