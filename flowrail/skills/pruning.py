@@ -6,6 +6,7 @@ somebody else, or one that cannot be read. A session is moved out of sight first
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -31,6 +32,7 @@ _STARTING = 3_600.0
 """A start that is younger may still be going on."""
 _GONE = ".gone-"
 _HANDOFFS = "handoffs"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Needs = Callable[[str], str]
 """Answers from a session's id why something else still needs it; with nothing where nothing does."""
@@ -176,11 +178,10 @@ def _with_inner(folder: str) -> list[str]:
 
 
 def _delete(folder: str) -> None:
-    import shutil  # nothing else needs it
-
     try:
         if os.path.isdir(folder) and not os.path.islink(folder):
-            shutil.rmtree(folder)
+            _empty(folder)
+            os.rmdir(folder)
         else:
             os.unlink(folder)  # what it leads to is not ours
     except OSError as error:
@@ -189,6 +190,52 @@ def _delete(folder: str) -> None:
             hint="no session is in it any more; delete it yourself",
             place=folder,
         ) from None
+
+
+def _empty(folder: str) -> None:
+    """Delete all that lies in *folder*, however deep, and nothing behind a link or on another file system.
+
+    (`shutil.rmtree` calls itself for each level, and holds each of them open.)
+    """
+    fd = os.open(folder, _FOLDER)
+    try:
+        device, _ = _identity(fd)
+        above: list[tuple[tuple[int, int], list[str]]] = []
+        inner = _without_files(fd)
+        while inner or above:
+            if inner:
+                lower = os.open(inner[-1], _FOLDER, dir_fd=fd)
+                above.append((_identity(fd), inner))
+                os.close(fd)
+                fd = lower
+                if _identity(fd)[0] != device:
+                    raise OSError(errno.EXDEV, "another file system is mounted in it", folder)
+                inner = _without_files(fd)
+            else:
+                known, inner = above.pop()
+                upper = os.open("..", _FOLDER, dir_fd=fd)
+                os.close(fd)
+                fd = upper
+                if _identity(fd) != known:
+                    raise OSError(errno.EBUSY, "somebody moves what lies in it", folder)
+                os.rmdir(inner.pop(), dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
+def _without_files(fd: int) -> list[str]:
+    """Delete what is no folder in an open one; return the names of its folders."""
+    with os.scandir(fd) as found:
+        entries = [(each.name, each.is_dir(follow_symlinks=False)) for each in found]
+    for name, is_folder in entries:
+        if not is_folder:
+            os.unlink(name, dir_fd=fd)
+    return [name for name, is_folder in entries if is_folder]
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    about = os.fstat(fd)
+    return about.st_dev, about.st_ino
 
 
 def _not_ours(folder: str) -> str:
