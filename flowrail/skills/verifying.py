@@ -282,7 +282,7 @@ class _Examination:
             self._notes.append(_NEVER_FINISHED)
         else:
             self.add(
-                "COPY_DIFFERS", f"{path}:1", "it is no copy of a record, nor one that was never finished"
+                "COPY_UNREADABLE", f"{path}:1", "it is no copy of a record, nor one that was never finished"
             )
 
     def _half_written(self, path: str, record: Record, before: Session | None) -> bool:

@@ -468,7 +468,7 @@ def test_a_copy_that_is_none_is_named(session: str, what: str) -> None:
 
     (problem,) = problems(session)
 
-    assert (problem["code"], problem["place"]) == ("COPY_DIFFERS", place(session, "session.json", 1))
+    assert (problem["code"], problem["place"]) == ("COPY_UNREADABLE", place(session, "session.json", 1))
 
 
 def test_a_copy_that_is_ahead_means_that_lines_were_lost(session: str) -> None:
