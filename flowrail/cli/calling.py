@@ -10,7 +10,7 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 from flowrail.machines.definition import StepContext
-from flowrail.machines.judgement import HandlerError, call_plainly, function_name
+from flowrail.machines.judgement import HandlerError, StoppedFromOutside, call_plainly, function_name
 
 SECONDS = 30.0
 
@@ -21,8 +21,8 @@ class HandlerTimeoutError(HandlerError):
     code = "HANDLER_TIMEOUT"
 
 
-class _Rung(BaseException):
-    """The time is up. No error, so that an author who catches every one does not catch it."""
+class _Rung(StoppedFromOutside):
+    """The time is up."""
 
 
 def call_limited(

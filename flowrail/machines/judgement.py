@@ -63,7 +63,7 @@ def names_in(context: StepContext) -> dict[str, Any]:
 def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
     """Return whether a condition holds; a `HandlerError` names *where* it could not tell."""
     if callable(condition):
-        return bool(caller.get()(condition, context, {}))
+        return bool(caller.get()(_making(bool, condition), context, {}))
     try:
         return rules.parse(condition).holds(names_in(context))
     except rules.RuleError as error:
@@ -80,7 +80,7 @@ def applies(step: StepDef, context: StepContext) -> bool:
 def title_of(step: StepDef, context: StepContext) -> str:
     """Return the title as it reads now."""
     if callable(step.title):
-        return str(caller.get()(step.title, context, {}))
+        return str(caller.get()(_making(str, step.title), context, {}))
     return wording.fill(step.title, names_in(context))
 
 
@@ -95,9 +95,23 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
         if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
             return _filled(variant.actions, context)
     if callable(step.actions):
-        told = caller.get()(step.actions, context, {})
-        return (told,) if isinstance(told, str) else tuple(str(each) for each in told)
+        told: tuple[str, ...] = caller.get()(_making(_paragraphs, step.actions), context, {})
+        return told
     return _filled(step.actions, context)
+
+
+def _making(make: Callable[[Any], Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return *function* with *make* at its end: that may run more of an author's code, and for longer."""
+
+    def made(context: StepContext) -> Any:
+        return make(function(context))
+
+    made.__qualname__ = getattr(function, "__qualname__", type(function).__name__)
+    return made
+
+
+def _paragraphs(told: Any) -> tuple[str, ...]:
+    return (told,) if isinstance(told, str) else tuple(str(each) for each in told)
 
 
 def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
@@ -185,13 +199,17 @@ def _supplied(step: StepDef, context: StepContext) -> dict[str, Any]:
     return supplied
 
 
+class StoppedFromOutside(BaseException):
+    """What ends an author's function that takes too long. No error, so that who catches every one does not catch it."""
+
+
 def call_plainly(function: Callable[..., Any], context: StepContext, arguments: Mapping[str, Any]) -> Any:
     """Call an author's function; what it raises becomes one line with its file and line."""
     try:
         return function(context, **arguments)
-    except FlowError:
+    except (FlowError, StoppedFromOutside, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # also what is no error, such as a cancellation or the end of the program
         raise HandlerError(
             f"{function_name(function)} raised {type(error).__name__}: {_one_line(error)} ({_place(error)})",
             hint="nothing has moved; mend the function, then report again",
@@ -209,7 +227,10 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 def _one_line(error: BaseException, longest: int = 200) -> str:
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - of an author's class, which may do anything
+        text = "(what it says cannot be told)"
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

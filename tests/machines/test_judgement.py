@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import pytest
@@ -21,6 +22,7 @@ from flowrail.machines.judgement import (
     holds,
     in_context,
     names_in,
+    title_of,
 )
 from flowrail.machines.params import Arg
 
@@ -175,6 +177,45 @@ def test_what_a_function_raises_is_one_line_with_its_place() -> None:
 def test_a_function_that_is_called_wrongly_is_told_too() -> None:
     with pytest.raises(HandlerError, match="raised TypeError"):
         call_plainly(lambda: Outcome.OK, context(), {})
+
+
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise LookupError
+
+
+class NoError(BaseException):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (MuteError(), "MuteError: (what it says cannot be told)"),
+        (NoError("x"), "NoError: x"),
+        (SystemExit(3), "SystemExit: 3"),
+    ],
+)
+def test_whatever_a_function_raises_is_told(error: BaseException, told: str) -> None:
+    def handler(_: StepContext) -> None:
+        raise error
+
+    with pytest.raises(HandlerError, match=re.escape(told)):
+        call_plainly(handler, context(), {})
+
+
+def test_what_a_function_goes_on_to_run_is_told_too() -> None:
+    def lines(_: StepContext) -> Iterator[str]:
+        yield "one"
+        raise LookupError("two")
+
+    def title(_: StepContext) -> object:
+        return MuteError()
+
+    with pytest.raises(HandlerError, match="lines` raised LookupError: two"):
+        actions_of(StepDef("a", "A", lines, next={Outcome.OK: None}), context())  # type: ignore[arg-type]
+    with pytest.raises(HandlerError, match="title` raised LookupError"):
+        title_of(StepDef("a", title, ["x"], next={Outcome.OK: None}), context())  # type: ignore[arg-type]
 
 
 def test_stopping_the_program_by_hand_is_no_failure() -> None:
