@@ -122,10 +122,13 @@ def find_file(folder: str, address: str) -> WorkflowFile | None:
 
 
 def file_at(folder: str, address: str, path: str) -> WorkflowFile | None:
-    """Return the workflow of *folder* at *address* if *path* is where one of that address stands."""
+    """Return the workflow of *folder* at *address*, where *path* is one at which it may stand; `None` otherwise."""
     name, slash, inner = address.partition("/")
-    file = _named(folder, name, inner) if slash else WorkflowFile(name, folder, path, "steps")
-    return file if path in ((file.path,) if slash else ENTRY_FILES) else None
+    if slash:
+        file = _named(folder, name, inner)
+        return file if path == file.path else None
+    standing = entry_file(folder, name) or WorkflowFile(name, folder, path, "steps")
+    return standing if path in ENTRY_FILES else None
 
 
 def _named(folder: str, name: str, inner: str) -> WorkflowFile:

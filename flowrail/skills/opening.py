@@ -151,7 +151,7 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
             hint="put the file right, then repeat the command",
             session=session.id,
         ) from None
-    if now == files:
+    if now == files and file.path == path:
         return Opened(workflow, kept, session.source)
     return Opened(workflow, _kept(workflow, loaded, file, found), found.source, (), changed=True)
 

@@ -196,6 +196,24 @@ def test_a_skill_behind_a_link_is_the_projects_still() -> None:
     assert not canary().exists()
 
 
+def test_python_beside_the_workflow_that_stands_for_a_skill_is_not_run_by_a_session() -> None:
+    put_skill("deploy")
+    python = put_python("deploy", where=Path("aside"), before=f"open({str(canary())!r}, 'w').close()\n")
+    shutil.copy(python / "workflow.py", project_skills() / "deploy")
+    allow("deploy")
+    session = str(told("start", "deploy")["session"])
+    (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()
+    kept = folder_of(session) / "definition.json"
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "file": "workflow.py", "functions": True}))
+
+    told("adopt", session)
+
+    assert told("resume", session)["actions"] == ["Do the first thing."]
+    assert told("step", "deploy", "ok", "--session", session)["step"]["id"] == "second"
+    assert json.loads(kept.read_text())["file"] == "workflow.yaml"
+    assert not canary().exists()
+
+
 HANDING = """\
 name: NAME
 steps:
