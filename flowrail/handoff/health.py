@@ -42,7 +42,7 @@ def may_run(candidate: Candidate, state: str, own: Collection[str]) -> None:
     folder = os.path.dirname(candidate.path)
     if candidate.scope is Scope.GLOBAL or candidate.root in own:
         return
-    root = candidate.root if candidate.scope is Scope.EXTRA else ""
+    root = candidate.root if candidate.scope in {Scope.EXTRA, Scope.REGISTRY} else ""
     why = "declares a health check, which is a program"
     now = trust.require(folder, state, skill=candidate.skill, why=why, root=root)
     if candidate.health_check != _declared(now, candidate):

@@ -108,10 +108,21 @@ def _card(name: str, roots: Iterable[Root]) -> Found | None:
         (
             Found(name, folder, source)
             for source, folder in folders
-            if source not in OWN_SCOPES and os.path.isfile(os.path.join(folder, SKILL_FILE))
+            if source not in OWN_SCOPES and _has_card(folder)
         ),
         None,
     )
+
+
+def _has_card(folder: str) -> bool:
+    """Return whether a card lies in *folder*, be it called so in small letters, as discovery takes it."""
+    if os.path.isfile(os.path.join(folder, SKILL_FILE)):
+        return True
+    try:
+        names = [name for name in os.listdir(folder) if name.lower() == SKILL_FILE.lower()]
+    except OSError:
+        return False
+    return any(os.path.isfile(os.path.join(folder, name)) for name in names)
 
 
 def about(now: Snapshot) -> Iterator[str]:

@@ -203,6 +203,25 @@ def test_a_check_that_ones_own_registry_adds_to_a_project_skill_runs_once_that_i
     assert canary.exists()
 
 
+@pytest.mark.parametrize("name", ["SKILL.md", "skill.md"])
+def test_a_check_of_a_skill_that_only_ones_registry_names_is_allowed_by_its_place(name: str) -> None:
+    canary = Path.cwd() / "canary"
+    path = target("digger", where=Path.cwd() / "elsewhere", health_check=f"'touch {canary}'")
+    path = path.rename(path.with_name(name))
+    registry = home_skills().parent / "handoff-registry.yaml"
+    registry.parent.mkdir(parents=True, exist_ok=True)
+    registry.write_text(json.dumps({"workflows": [{"name": "digger", "skill_path": str(path)}]}))
+
+    _, error = refused("handoff", "send", "digger", "--session", session(), "--health-check")
+    command = error["message"].partition("a person types: ")[2].split()
+    assert command == ["flow", "trust", "digger", "--root", str(path.parent.parent)]
+    assert not canary.exists()
+
+    told(*command[1:], "--digest", trust.snapshot(str(path.parent)).digest)
+    assert told("handoff", "retry", error["details"]["handoff"])["phase"] == "invocation"
+    assert canary.exists()
+
+
 def test_discovery_sending_and_receiving_run_nothing_by_themselves() -> None:
     canary = Path.cwd() / "canary"
     folder = home_skills() / "digger"
