@@ -48,7 +48,7 @@ def in_store(hint: str, store: str | None) -> str:
     option = f" --store {shlex.quote(store)}"
 
     def completed(found: re.Match[str]) -> str:
-        named = found["command"] is None or "--store" in re.sub(_QUOTED, "", found[0])
-        return found[0] if named else found[0] + option
+        words = "" if found["command"] is None else re.sub(_QUOTED, "", found[0])
+        return found[0] if not words or "--store" in words or "--help" in words else found[0] + option
 
     return _COMMAND.sub(completed, hint)

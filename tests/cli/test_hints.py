@@ -50,6 +50,7 @@ def takes_a_store(command: click.Command) -> bool:
         ("`flow list` shows more", "`flow list` shows more"),
         ("the workflow may overflow step by step", "the workflow may overflow step by step"),
         ("wait", "wait"),
+        ("`flow handoff --help` lists them", "`flow handoff --help` lists them"),
     ],
 )
 def test_a_command_gets_the_store_once(hint: str, expected: str) -> None:
