@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flowrail._files import LockTimeoutError
+from flowrail._hidden import in_quotes
 from flowrail.errors import FlowError
 from flowrail.formatters.escape import one_line
 from flowrail.hosts.glance import Glimpse
@@ -160,7 +161,7 @@ def _command(verb: str, glimpse: Glimpse, *words: str) -> str:
 
 
 def _quoted(text: object) -> str:
-    return f"`{shortened(one_line(str(text)), 80)}`"
+    return f"`{in_quotes(shortened(one_line(str(text)), 80))}`"
 
 
 def _read(glimpse: Glimpse, rim: Rim) -> Kept | None:
