@@ -72,9 +72,7 @@ def listed(name: str, items: Iterable[Any], after: Callable[[], Mapping[str, Any
     """Print one JSON document as `data` would, a list of *items* by *name* and what comes *after*, an item at a time."""
     from flowrail.formatters.escape import json_visible
 
-    if not gc.isenabled():  # a command does without; but JSON with indents leaves cycles, for every item some
-        gc.freeze()
-        gc.enable()
+    collect_garbage()  # JSON with indents leaves cycles behind, for every item some
 
     def written(value: Any) -> str:
         return json_visible(json.dumps(value, ensure_ascii=False, indent=1, default=list))
@@ -92,6 +90,13 @@ def listed(name: str, items: Iterable[Any], after: Callable[[], Mapping[str, Any
         yield "\n}\n"
 
     _put_in_pieces(parts())
+
+
+def collect_garbage() -> None:
+    """Collect garbage from here on: a command does without, but not one that goes through very much."""
+    if not gc.isenabled():
+        gc.freeze()  # what is loaded is not looked through
+        gc.enable()
 
 
 def _put_in_pieces(parts: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.documents import PLAIN_DATA
+from support.sandbox import flow
 
 from flowrail.cli import output, streams
 
@@ -127,6 +128,20 @@ def test_a_long_list_leaves_no_garbage_behind() -> None:
         gc.enable()
 
     assert left < 5_000
+
+
+@pytest.mark.parametrize("words", [["verify"], ["audit", "verify"]])
+def test_what_goes_through_every_session_collects_its_garbage(words: list[str]) -> None:
+    gc.collect()
+    gc.disable()  # as in a command
+    try:
+        ran = flow(*words)
+        collects = gc.isenabled()
+    finally:
+        gc.unfreeze()
+        gc.enable()
+
+    assert (ran.status, collects) == (0, True)
 
 
 def test_lines_are_told_in_pieces_as_the_text_that_they_are() -> None:

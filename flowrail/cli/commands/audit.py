@@ -100,6 +100,7 @@ def _pictures(handoffs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _verify(at: Desk, *, as_json: bool) -> int:
+    output.collect_garbage()  # each session leaves an engine behind
     found = verify(at.store, at.handoffs)
     known = {(each.id, each.code) for each in found.findings}
     moves = [

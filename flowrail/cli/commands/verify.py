@@ -35,6 +35,7 @@ def command(session_id: str | None, every: bool, head: str | None, as_json: bool
     if head and not session_id:
         raise UsageError("--head is that of one session", hint="name it: flow verify ID --head HEX")
     kept = world(store=store).store
+    output.collect_garbage()  # each session leaves an engine behind
     found = (
         [verifying.verify(kept, session_id, head=head)] if session_id else list(verifying.verify_all(kept))
     )
