@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from flowrail._hidden import in_quotes
 from flowrail.handoff import integrity
 from flowrail.handoff.chain import LONG_CHAIN, drawn
 from flowrail.handoff.models import v1, v1_2, v2, v3
@@ -81,13 +82,14 @@ def _together(version: str, handoff: Mapping[str, Any], asked: Asked) -> Iterato
     source, target = text_at(handoff, "source.skill"), text_at(handoff, "target.skill")
     chain = texts_at(handoff, "meta.handoff_chain")
     if source and source == target:
-        yield Problem("handoff.target.skill", f"is the source, `{source}`, itself")
+        yield Problem("handoff.target.skill", f"is the source, `{in_quotes(source)}`, itself")
     if chain and chain[-1] != source:
         yield Problem(
-            "handoff.meta.handoff_chain", f"ends with `{chain[-1]}`, not with the source `{source}`"
+            "handoff.meta.handoff_chain",
+            f"ends with `{in_quotes(chain[-1])}`, not with the source `{in_quotes(source)}`",
         )
     if target in chain and target != source:
-        told = f"has `{target}` already: {drawn(chain, target)} may go round in circles"
+        told = f"has `{in_quotes(target)}` already: {drawn(chain, target)} may go round in circles"
         yield Problem("handoff.meta.handoff_chain", told, severity=WARNING)
     if len(chain) > LONG_CHAIN and get(handoff, "meta.user_approved") is not True:
         severity = ERROR if version == "3.0" else WARNING
@@ -97,7 +99,9 @@ def _together(version: str, handoff: Mapping[str, Any], asked: Asked) -> Iterato
     if made is not None and ends is not None and ends <= made:
         yield Problem("handoff.expires_at", "is not after the timestamp")
     if version == "2.0" and asked.strict_v2 and source != v2.STRICT_SOURCE:
-        yield Problem("handoff.source.skill", f"is `{source}`, the schema has `{v2.STRICT_SOURCE}`")
+        yield Problem(
+            "handoff.source.skill", f"is `{in_quotes(source)}`, the schema has `{v2.STRICT_SOURCE}`"
+        )
     if version == "3.0":
         yield from _tokens(handoff)
 
@@ -117,7 +121,7 @@ def _on_disk(version: str, handoff: Mapping[str, Any], asked: Asked) -> Iterator
     path = text_at(handoff, "session.session_dir" if version == "1.2" else "source.session_path")
     if not (os.path.isdir(path) and os.access(path, os.R_OK | os.X_OK)):
         field = "handoff.session.session_dir" if version == "1.2" else "handoff.source.session_path"
-        told = f"is `{path}`, which is no folder that can be read here"
+        told = f"is `{in_quotes(path)}`, which is no folder that can be read here"
         yield Problem(field, told, severity=ERROR if asked.sending else WARNING)
         return
     if (

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from flowrail._hidden import in_quotes
 from flowrail.errors import HandoffError
 
 MISSING, INVALID, UNKNOWN, INTEGRITY, EXPIRED = "missing", "invalid", "unknown", "integrity", "expired"
@@ -30,7 +31,7 @@ class Problem(NamedTuple):
     line: int = 0
 
     def __str__(self) -> str:
-        return f"`{self.field}` {self.message}" if self.field else self.message
+        return f"`{in_quotes(self.field)}` {self.message}" if self.field else self.message
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:

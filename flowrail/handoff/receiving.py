@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail import _files
+from flowrail._hidden import in_quotes
 from flowrail.errors import DocumentError
 from flowrail.handoff import lifecycle, transfer
 from flowrail.handoff.arriving import Asked, on_record, problems
@@ -221,7 +222,8 @@ def _not_in_sight(desk: Desk, handoff: Handoff) -> TargetNotFoundError:
     root = os.path.dirname(os.path.dirname(handoff.target_path))
     words = ("handoff", "receive", handoff.payload, "--sha256", handoff.digest)
     return TargetNotFoundError(
-        f"the target `{handoff.target}` is no workflow that can be found from here; it was {handoff.target_path}",
+        f"the target `{in_quotes(handoff.target)}` is no workflow that can be found from here; "
+        f"it was {handoff.target_path}",
         hint=f"name its place: {desk.command(*words, root=root)}",
         recoverable=True,
         preserved=handoff.payload,
@@ -234,7 +236,7 @@ def _unknown(desk: Desk, handoff: Handoff) -> tuple[Problem, ...]:
     found = desk.discover()
     if handoff.target in {each.skill for each in found.candidates} | {each.skill for each in found.skipped}:
         return ()
-    told = f"is `{handoff.target[:80]}`, no skill that can be found from here: nothing was begun"
+    told = f"is `{in_quotes(handoff.target[:80])}`, no skill that can be found from here: nothing was begun"
     return (Problem("handoff.target.skill", told, severity=WARNING),)
 
 
