@@ -147,8 +147,10 @@ class Handoffs:
         self._check_folder()
         try:
             return sorted(name for name in os.listdir(self.path) if HANDOFF_ID.match(name))
-        except OSError:
+        except FileNotFoundError:
             return []
+        except OSError as error:
+            raise journal.unlisted(self.path, error) from None
 
     def all(self, lost: list[str] | None = None) -> Iterator[Kept]:
         """Yield every handoff that can be read, ids of the others to *lost*; an interrupted one never began."""

@@ -52,6 +52,13 @@ def unknown(session_id: str, known: Callable[[], list[str]]) -> UnknownSessionEr
     )
 
 
+def unlisted(folder: str, error: OSError) -> StorageError:
+    """Return the refusal of a folder that nobody can say what lies in."""
+    return StorageError(
+        f"{folder} cannot be looked into ({error.strerror})", hint="check its permissions", place=folder
+    )
+
+
 def append(fd: int, line: bytes, end: int, path: str) -> None:
     """Add *line* behind *end* and flush it, or raise with nothing left of it, as far as the disk lets us."""
     try:

@@ -126,8 +126,10 @@ class Store:
         self._check_owner()
         try:
             return sorted(name for name in os.listdir(self.sessions) if SESSION_ID.match(name))
-        except OSError:
+        except FileNotFoundError:
             return []
+        except OSError as error:
+            raise journal.unlisted(self.sessions, error) from None
 
     def read(self, session_id: str, *, adopt: bool = False) -> Kept:
         """Return a session as it is now, without waiting for anybody.

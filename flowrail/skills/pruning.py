@@ -163,10 +163,10 @@ def _sweep(store: Store, now: float) -> None:
     for place in (store.owner.folder, *inner):
         for folder in _with_inner(place):
             _files.sweep(folder, now=now)
-    with suppress(FileNotFoundError):
-        for name in os.listdir(store.sessions):
-            if name.startswith(_GONE):
-                _delete(os.path.join(store.sessions, name))
+    with suppress(OSError):  # what cannot be looked into is told where its sessions are read
+        left = [name for name in os.listdir(store.sessions) if name.startswith(_GONE)]
+        for name in left:
+            _delete(os.path.join(store.sessions, name))
 
 
 def _with_inner(folder: str) -> list[str]:

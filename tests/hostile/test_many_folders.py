@@ -1,8 +1,10 @@
-"""Very many folders in a store that hold no session or handoff: each is passed over at once."""
+"""Very many folders in a store that hold no session or handoff are passed over at once; and one that nobody may list."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.counting import calls_of
@@ -54,3 +56,32 @@ def test_an_id_that_was_never_begun_is_told_to_be_no_session() -> None:
 
     assert (status, error["code"]) == (2, "UNKNOWN_SESSION")
     assert error["hint"] == "`flow sessions --all` lists them"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["verify"], ["audit"], ["audit", "verify"], ["status"], ["step", "evil"], ["prune"], ["sessions"]],
+)
+@pytest.mark.parametrize("name", ["sessions", "handoffs"])
+def test_a_folder_that_cannot_be_looked_into_is_not_one_with_nothing_in_it(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], name: str
+) -> None:
+    put_skill("evil")
+    told("start", "evil")
+    shut = Path(".flow", name).absolute()
+    shut.mkdir(mode=0o700, exist_ok=True)
+    listed = os.listdir
+
+    def listdir(folder: Any = ".") -> list[Any]:
+        if folder == str(shut):
+            raise PermissionError(13, "Permission denied", folder)
+        return listed(folder)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    if name == "handoffs" and words[0] not in {"audit", "prune"}:
+        assert flow(*words).status == 0
+        return
+    status, error = refused(*words)
+
+    assert (status, error["code"]) == (3, "STORAGE")
+    assert f"{shut} cannot be looked into" in error["message"]
