@@ -220,11 +220,16 @@ def test_a_definition_that_changed_on_disk_is_noticed_at_the_next_call(tools: To
     )
 
 
+@pytest.mark.parametrize("behind_a_link", [False, True])
 def test_python_beside_a_skill_is_read_anew_at_each_call(
-    tools: Tools, monkeypatch: pytest.MonkeyPatch
+    behind_a_link: bool, tools: Tools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    beside = "import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\nimport beside_a_skill\n"
-    folder = put_python("py", "return Outcome(beside_a_skill.WORD)", where=home_skills(), before=beside)
+    beside = "import os, sys\nsys.path.insert(0, os.path.realpath(os.path.dirname(__file__)))\nimport beside_a_skill\n"
+    where = Path.cwd() / "elsewhere" if behind_a_link else home_skills()
+    folder = put_python("py", "return Outcome(beside_a_skill.WORD)", where=where, before=beside)
+    if behind_a_link:
+        home_skills().mkdir(parents=True, exist_ok=True)
+        (home_skills() / "py").symlink_to(folder)
     monkeypatch.setattr(sys, "path", list(sys.path))  # what the skill does to it ends with the test
 
     for word, status in (("ok", "active"), ("fail", "failed"), ("ok", "active")):
