@@ -76,7 +76,10 @@ def prune(
         if item.why:
             kept.append(item)
             continue
-        why = "" if dry_run else _remove(world, item, parting)
+        try:
+            why = "" if dry_run else _remove(world, item, parting)
+        except LockTimeoutError as error:
+            why, world = error.message, world._replace(wait=0.0)  # so long is waited once, not for each
         (kept if why else gone).append(item._replace(why=why))
     return Pruned(tuple(gone), tuple(kept))
 
@@ -138,7 +141,7 @@ def _remove(world: World, item: Item, parting: Parting) -> str:
                     return "it was opened again"
                 parting(item.session)
                 _move_aside(folder, aside)
-        except (LockTimeoutError, UnknownSessionError) as error:
+        except UnknownSessionError as error:
             return error.message
     _files.sync_dir(store.sessions)
     _delete(aside)

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from support.sandbox import flow, put_skill, refused, sessions_folder, told, unchanged
 
+from flowrail._files import LockTimeoutError
 from flowrail.cli.commands.prune import Age
 from flowrail.cli.world import world
+from flowrail.machines.store import Store
 from flowrail.skills import pruning
 from flowrail.skills.pruning import DAY
 from flowrail.skills.runs import World
@@ -336,6 +338,22 @@ def test_a_link_that_lies_among_them_goes_and_what_it_leads_to_stays(tmp_path: P
         gone()
 
     assert not list(sessions_folder().glob(".gone-*"))
+
+
+def test_of_sessions_that_are_held_only_the_first_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = {ended() for _ in range(3)}
+    waits: list[float] = []
+
+    def change(_store: Store, session_id: str, *, wait: float) -> Any:
+        waits.append(wait)
+        raise LockTimeoutError(f"session `{session_id}` is held", hint="wait for it to end")
+
+    monkeypatch.setattr(Store, "change", change)
+    with after(MUCH_LATER):
+        kept = told("prune")["kept"]
+
+    assert {each["session"] for each in kept} == held == there()
+    assert [wait > 0 for wait in waits] == [True, False, False]
 
 
 def test_a_folder_of_any_depth_goes(tmp_path: Path) -> None:
