@@ -178,9 +178,11 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
     """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
     if not file.is_python:
         return read(file, contents)
+    from flowrail.machines import neighbours
     from flowrail.machines.running import run_python
 
     data = _taken(file, file.path, contents)
+    neighbours.keep(file.folder, contents)
     workflow = run_python(data, file.address, os.path.join(file.folder, file.path))
     return Loaded(workflow, (), {file.path: digest(data)})
 

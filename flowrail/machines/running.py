@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
+from typing import Any
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition import StepContext
@@ -30,7 +31,7 @@ def run_python(data: bytes, address: str, path: str) -> Workflow:
 
     def load(_: StepContext) -> None:
         try:
-            exec(compile(data, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - allowed code
+            execute(data, path, module.__dict__)
         except FlowError:
             raise
         except (Exception, SystemExit) as error:
@@ -55,6 +56,11 @@ def run_python(data: bytes, address: str, path: str) -> Workflow:
             path=path,
         )
     return workflow
+
+
+def execute(data: bytes, path: str, namespace: dict[str, Any]) -> None:
+    """Run the Python in *data*, called *path* in tracebacks, in *namespace*."""
+    exec(compile(data, path, "exec", dont_inherit=True), namespace)  # noqa: S102 - allowed code
 
 
 def _line(error: BaseException, path: str) -> str:

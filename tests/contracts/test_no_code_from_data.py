@@ -21,7 +21,7 @@ ALLOWED = {
         "_hashing.py",
         "machines/loading.py",
     },
-    "find_spec": {"machines/loading.py"},
+    "find_spec": {"machines/loading.py", "machines/neighbours.py"},
 }
 """Where code may be made out of something, and modules imported by a name that is made at run time."""
 NEVER = {
@@ -125,4 +125,5 @@ def test_pythons_path_is_left_alone() -> None:
             and isinstance(node.value, ast.Name)
             and node.value.id == "sys"
         ]
-        assert not touched or path in {"__main__.py", "cli/later.py", "cli/server/forgetting.py"}, path
+        known = {"__main__.py", "cli/later.py", "cli/server/forgetting.py", "machines/neighbours.py"}
+        assert not touched or path in known, path
