@@ -23,6 +23,8 @@ LIMIT = 65_536
 Path = tuple[str | int, ...]
 
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_LONGEST_MARK = 1_000  # what goes on for longer, and is no opening line yet, is something else
 _OPENING = re.compile(rb"(?:[ \t]*+(?:\r\n|\n|\r))*+---[ \t]*+(?:\r\n|\n|\r)")
 _CLOSING = re.compile(rb"[\r\n](?:---|\.\.\.)[ \t]*+(?=[\r\n]|\Z)")
 # A key at the margin, an entry of a list, or what stands below either.
@@ -47,8 +49,14 @@ class Frontmatter(NamedTuple):
 
 
 def is_whole(data: bytes) -> bool:
-    """Whether the frontmatter ends within *data*, so that no more of the file is needed."""
-    return _CLOSING.search(data, len(_BOM)) is not None
+    """Whether the frontmatter ends within *data*, or has not begun there, so that no more of the file is needed."""
+    if data.startswith(_UTF16):
+        return False
+    start = len(_BOM) if data.startswith(_BOM) else 0
+    opening = _OPENING.match(data, start)
+    if opening is None:
+        return len(data[start:].lstrip()) > _LONGEST_MARK
+    return _CLOSING.search(data, opening.end() - 1) is not None
 
 
 def read_frontmatter(data: bytes, file: str) -> Frontmatter:
@@ -93,7 +101,7 @@ def _plain_utf8(data: bytes, file: str) -> tuple[bytes, list[Note]]:
     if data.startswith(_BOM):
         note = Note("BYTE_ORDER_MARK", "the file begins with a byte order mark", file, 1)
         return data[len(_BOM) :], [note]
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith(_UTF16):
         text = data.decode("utf-16", "replace")
         return text.encode("utf-8", "replace"), [Note("UTF16", "the file is UTF-16", file, 1)]
     return data, []

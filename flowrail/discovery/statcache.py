@@ -21,7 +21,7 @@ from flowrail.discovery.notes import HINTS, Note
 from flowrail.errors import FlowError
 
 #: Changed together with what is read, or how it is written down.
-FORMAT = 2
+FORMAT = 3
 #: The coarsest clock of a file system in use (FAT).
 TICK_NS = 2_000_000_000
 _ORIGINS = {"name": "name", "summary": "description"}

@@ -2,6 +2,7 @@
 
 import codecs
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flowrail.discovery.frontmatter import LIMIT, Frontmatter, read_block, read_frontmatter
+from flowrail.discovery.frontmatter import LIMIT, Frontmatter, is_whole, read_block, read_frontmatter
+from flowrail.discovery.head import read_head
 from flowrail.discovery.keys import MOST, by_key
 from flowrail.discovery.notes import HINTS
 
@@ -417,3 +419,25 @@ def test_no_text_at_all_makes_it_fail(text: str) -> None:
     assert front.problem or isinstance(front.values, dict)
     for path in front.lines:
         assert 1 <= front.lines[path] <= text.count("\n") + text.count("\r") + 3
+
+
+REMARKS = "# a remark\n" * 900
+
+
+@pytest.mark.parametrize("above", ["", "\n", "\n\n\n\n", " \n\t\n\n\n", "\ufeff\n\n\n"])
+@pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
+def test_a_long_frontmatter_is_read_whole_whatever_stands_above_it(
+    above: str, coding: str, tmp_path: Path
+) -> None:
+    text = f"{above}---\nname: x\n{REMARKS}handoff:\n  accepts_from: ['*']\n---\nBody.\n"
+    (tmp_path / "SKILL.md").write_bytes(text.lstrip("\ufeff" * (coding == "utf-16")).encode(coding))
+
+    head = read_head(str(tmp_path / "SKILL.md"), LIMIT, is_whole)
+
+    assert read_frontmatter(head.data, "SKILL.md").values["handoff"] == {"accepts_from": ["*"]}
+
+
+def test_no_more_is_read_of_what_has_no_frontmatter(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").write_bytes(b"# A title\n" * 5_000)
+
+    assert len(read_head(str(tmp_path / "SKILL.md"), LIMIT, is_whole).data) < LIMIT
