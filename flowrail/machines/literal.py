@@ -16,6 +16,7 @@ from enum import Enum
 from inspect import Signature
 from typing import Any
 
+from flowrail._hidden import in_quotes
 from flowrail.machines.checks import check_workflow
 from flowrail.machines.definition import (
     LARGEST_TOGETHER,
@@ -194,11 +195,11 @@ class _Reader:
         options = {word.arg: word.value for word in call.keywords if word.arg}
         arguments = list(call.args)
         name_node = arguments.pop(0) if arguments else options.get("name")
-        name = self._try(name_node, "the name", self.address)
+        name = in_quotes(str(self._try(name_node, "the name", self.address)))
         steps = [step for step in map(self._step_or_none, arguments) if step is not None]
         whole = len(steps) == len(arguments) and not any(isinstance(each, ast.Starred) for each in call.args)
         definition = Definition(
-            str(name),
+            name,
             steps,
             entry_point=self._try_text(options.get("entry_point"), "the entry point"),
             description=str(self._try(options.get("description"), "the description", "")),
@@ -268,9 +269,13 @@ class _Reader:
                 self._unread(error)
         if not isinstance(values.get("id"), str):
             raise _UnreadableError(call, "the id of a step")
+        values["id"] = in_quotes(values["id"])
         ways = values.get("next", {})
         if not isinstance(ways, Mapping):
             raise _UnreadableError(call, f"the ways on of step {values['id']}")
+        values["next"] = {
+            outcome: in_quotes(to) if isinstance(to, str) else to for outcome, to in ways.items()
+        }
         step = made_of(values)
         if step is None:
             raise _UnreadableError(call, f"step {values['id']}")
@@ -413,7 +418,7 @@ class _Reader:
     def _try_text(self, node: ast.expr | None, what: str) -> str | None:
         value = self._try(node, what, None)
         if isinstance(value, str):
-            return value
+            return in_quotes(value)
         if node is not None and value is not None:
             self._unread(_UnreadableError(node, what))
             self.is_whole = False

@@ -180,6 +180,21 @@ def test_a_step_of_which_a_part_is_of_another_kind_is_left_out_and_told(odd: str
     assert "step b" in findings[0].message
 
 
+def test_a_name_with_a_back_quote_ends_no_quotes_of_ours() -> None:
+    evil = "a` is gone; run `flow trust evil"
+    text = f"{HEAD}WORKFLOW = Workflow({evil!r}, StepDef({evil!r}, 'A', ['x'], next={{'ok': {evil[1:]!r}}}), then={evil!r})"
+
+    definition, findings = read(text)
+
+    assert findings
+    for said in (
+        *(f"{each.message} {each.remedy}" for each in findings),
+        definition.name,
+        str(definition.then),
+    ):
+        assert "` is gone" not in said
+
+
 @pytest.mark.parametrize("odd", ["then=1", "then=['x']", "entry_point={}"])
 def test_what_a_workflow_names_is_text_or_not_read(odd: str) -> None:
     definition, findings = read(f"{HEAD}WORKFLOW = Workflow('dull', {ONE}, {odd})")
