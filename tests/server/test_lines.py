@@ -73,6 +73,46 @@ def test_large_honest_calls_are_handed_on() -> None:
         assert read(request(arguments)) == ([request(arguments).decode()], [])
 
 
+NO_REQUESTS = {
+    "no JSON": (b"{", None),
+    "a list": (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', None),
+    "another version": (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', 7),
+    "no version": (b'{"id":"a","method":"ping"}', "a"),
+    "no method": (b'{"jsonrpc":"2.0","id":7}', 7),
+    "an odd method": (b'{"jsonrpc":"2.0","id":7,"method":[]}', 7),
+    "odd parameters": (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', 7),
+    "an odd id": (b'{"jsonrpc":"2.0","id":[7],"method":"ping"}', None),
+    "a truth as id": (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', None),
+    "a text": (b'"ping"', None),
+}
+
+
+@pytest.mark.parametrize("what", NO_REQUESTS)
+def test_what_is_no_request_is_answered_by_its_id(what: str) -> None:
+    line, known = NO_REQUESTS[what]
+    fine = request("{}")
+
+    handed_on, (refused,) = read(fine, line + b"\n", fine)
+
+    assert handed_on == [fine.decode()] * 2
+    assert refused.id == known
+    assert refused.is_json == (what != "no JSON")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        b'{"jsonrpc":"2.0","id":7,"method":"ping","params":null}',
+        b'{"jsonrpc":"2.0","id":7,"result":{}}',
+        b'{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"no"}}',
+        b" ",
+    ],
+)
+def test_what_the_sdk_takes_is_handed_on(line: bytes) -> None:
+    assert read(line + b"\n") == ([line.decode() + "\n"], [])
+
+
 def test_a_line_that_never_ends_is_answered_once() -> None:
     handed_on, refused = read(b'{"id":1,' + b"x" * 3 * LONGEST)
 
@@ -83,10 +123,12 @@ def test_a_line_that_never_ends_is_answered_once() -> None:
 def test_the_server_answers_what_is_too_large_and_lives_on() -> None:
     put_skill("small", SMALL)
     began = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    wrong = [line + b"\n" for line, known in NO_REQUESTS.values() if known == 7]
     lines = [
         json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": began}).encode() + b"\n",
         b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n',
         *(request(each) for each in TOO_MUCH.values()),
+        *wrong,
         request("{}", before='"jsonrpc":"2.0","id":8,'),
     ]
 
@@ -103,7 +145,7 @@ def test_the_server_answers_what_is_too_large_and_lives_on() -> None:
             if b'"id"' in line:
                 answers.append(json.loads(ran.stdout.readline()))
 
-    assert [each["id"] for each in answers] == [1, *[7] * len(TOO_MUCH), 8]
-    assert [each["error"]["code"] for each in answers[1:-1]] == [-32600] * len(TOO_MUCH)
+    assert [each["id"] for each in answers] == [1, *[7] * (len(TOO_MUCH) + len(wrong)), 8]
+    assert [each["error"]["code"] for each in answers[1:-1]] == [-32600] * (len(TOO_MUCH) + len(wrong))
     assert answers[1]["error"]["data"]["error"]["code"] == "TOO_LARGE"
     assert "result" in answers[-1]

@@ -63,7 +63,8 @@ class _Lines:
             if isinstance(line, str):
                 return line
             data = {"error": error_data(line.error)}
-            error = types.ErrorData(code=types.INVALID_REQUEST, message=line.error.message, data=data)
+            code = types.INVALID_REQUEST if line.is_json else types.PARSE_ERROR
+            error = types.ErrorData(code=code, message=line.error.message, data=data)
             await self.refuse(types.JSONRPCError(jsonrpc="2.0", id=line.id, error=error))
         raise StopAsyncIteration
 
