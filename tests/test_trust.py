@@ -184,7 +184,7 @@ def test_a_folder_with_odd_things_in_it_cannot_be_vouched_for(
 ) -> None:
     make(folder)
 
-    with pytest.raises(TrustError, match="holds `odd`, which (is no plain file|runs as its owner or group)"):
+    with pytest.raises(TrustError, match=r"holds `odd`, which (is no plain file|runs as its owner or group)"):
         trust.snapshot(str(folder))
 
 
