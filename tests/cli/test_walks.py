@@ -180,7 +180,7 @@ def test_a_parameter_of_any_text_survives_the_way_to_the_step() -> None:
         assert "\u202e" not in shown.out or form == "json"
         if form == "xml":
             told_text = ET.fromstring(shown.out).findtext("current_action")  # noqa: S314 - our own output
-            assert text.replace("\u202e", "⟨U+202E⟩") in str(told_text)
+            assert text.replace("\u202e", "⟨U+202E⟩").replace("\n", "\n> ") in str(told_text)
     assert told("start", "problem-analysis", "-p", f"topic={text}")["params"]["topic"] == text
 
 
