@@ -38,6 +38,8 @@ def hooks_section(world: World) -> Section:
 def _unreadable(where: Place, told: FlowError) -> Finding:
     place = str(told.details.get("place", where.path))
     message = f"the settings of {where.host} cannot be read: {told.message.removeprefix(f'{place}: ')}"
+    if not place.startswith(where.path):  # a link leads there
+        message, place = f"{message} ({place})", where.path
     return Finding("SETTINGS_UNREADABLE", "warning", message, told.hint, place)
 
 

@@ -55,7 +55,7 @@ def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
         return _read_block(_Tree(source, first).read(start), source)
     if start.startswith(("{", "[")):
         return _read_json("\n" * first + start, source)
-    raise _only(source, source, "neither a needs_user_input block nor JSON")
+    raise _only(source, f"{source}:{first + 1}", "neither a needs_user_input block nor JSON")
 
 
 class _Found:

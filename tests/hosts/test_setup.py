@@ -503,3 +503,15 @@ def test_a_place_that_cannot_be_made_is_refused_with_a_hint(words: tuple[str, ..
     assert ran.status == 3
     assert "could not be made" in ran.err
     assert "[WRITE_FAILED]\n  " in ran.err
+
+
+def test_settings_that_are_a_link_to_a_device_are_named_with_what_it_leads_to() -> None:
+    Path(".codex").mkdir()
+    Path(".codex/hooks.json").symlink_to("/dev/zero")
+
+    told_of = [
+        each for each in flow("doctor", "--json").data["findings"] if each["code"] == "SETTINGS_UNREADABLE"
+    ]
+
+    assert [each["place"] for each in told_of] == [str(Path.cwd() / ".codex" / "hooks.json")]
+    assert told_of[0]["message"].endswith("is a device (/dev/zero)")

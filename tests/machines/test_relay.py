@@ -338,10 +338,10 @@ def test_an_outcome_is_nothing_that_a_sub_agent_may_put_in() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("", "ask.xml: neither a needs_user_input block nor JSON"),
-        (f"Sure!\n{BLOCK}", "ask.xml: neither a needs_user_input block nor JSON"),
-        (f"```xml\n{BLOCK}```", "ask.xml: neither a needs_user_input block nor JSON"),
-        (f"\ufeff{BLOCK}", "ask.xml: neither a needs_user_input block nor JSON"),
+        ("", "ask.xml:1: neither a needs_user_input block nor JSON"),
+        (f"Sure!\n{BLOCK}", "ask.xml:1: neither a needs_user_input block nor JSON"),
+        (f"```xml\n{BLOCK}```", "ask.xml:1: neither a needs_user_input block nor JSON"),
+        (f"\ufeff{BLOCK}", "ask.xml:1: neither a needs_user_input block nor JSON"),
         (f"{BLOCK}Thanks", "ask.xml:8: no well-formed XML: junk after document element"),
         (f"{BLOCK}<b/>", "ask.xml:8: no well-formed XML: junk after document element"),
         ("\n\n<needs_user_input>", "ask.xml:3: no well-formed XML: no element found"),
