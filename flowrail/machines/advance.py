@@ -325,10 +325,10 @@ def _judge(
     model.granted = _granted(session)
     machine.current_state_value = step.id
     machine.send(STOP if chosen.stop else EVENTS[chosen.outcome])
-    value = machine.current_state_value
-    if value not in ENDS:
-        spare.append(machine)  # one that has ended takes no more events
-    return _Judged(value, model.visits)
+    judged = _Judged(machine.current_state_value, model.visits)
+    if judged.value not in ENDS:
+        spare.append(machine)  # one that has ended takes no more events; from here on it is somebody else's
+    return judged
 
 
 def _granted(session: Session) -> Mapping[str, int]:

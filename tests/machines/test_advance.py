@@ -25,7 +25,14 @@ from support.workflows import (
 
 from flowrail.errors import ConflictError, FlowError, UsageError
 from flowrail.machines.advance import advance, start
-from flowrail.machines.compile import COMPLETED, FAILED, compile_workflow, event_name, position
+from flowrail.machines.compile import (
+    COMPLETED,
+    FAILED,
+    WorkflowMachine,
+    compile_workflow,
+    event_name,
+    position,
+)
 from flowrail.machines.definition import Definition, Outcome, StepContext
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.judgement import HandlerError, function_name
@@ -222,6 +229,22 @@ def test_runs_of_one_workflow_in_two_threads_do_not_meet() -> None:
 
     assert sorted(map(len, seen)) == [60, 90]
     assert all(visits == list(range(2, len(visits) + 2)) for visits in seen)
+
+
+def test_nothing_is_read_of_an_engine_that_another_thread_may_have_by_then() -> None:
+    class Taken(list[WorkflowMachine]):
+        """Whoever takes a machine out does so as soon as it is there."""
+
+        def append(self, machine: WorkflowMachine) -> None:
+            machine.model.visits = {"look": 99}
+            machine.current_state_value = "last"
+
+    definition = loop(limit=None)
+    definition.derived["spare machines"] = Taken()
+
+    session = advance(definition, start(definition), Report("iterate"))
+
+    assert (session.step, session.visit) == ("look", 2)
 
 
 def test_one_engine_serves_sessions_in_turn_and_remembers_none() -> None:
