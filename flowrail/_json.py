@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NoReturn
 
+from flowrail._finite import DEEPEST, is_finite
 from flowrail._hidden import in_quotes
 from flowrail.errors import DocumentError
 
 Path = tuple[str | int, ...]
-DEEPEST = 32
-"""So many lists and objects in each other are read."""
 _SHOWN = 60  # characters of the document's own that a message quotes
 _SPACE = " \t\r\n"
 
@@ -134,7 +133,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def _finite(written: str) -> float:
     value = float(written)
-    if value - value != 0:
+    if not is_finite(value):
         raise _OddNumberError(written)
     return value
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from flowrail._finite import is_finite
 from flowrail._hidden import HIDDEN
 from flowrail.errors import DocumentError
 
@@ -470,7 +471,7 @@ class _Writer:
             if abs(value) >= 10**_DIGITS:
                 raise _unwritable(path, f"a number of more than {_DIGITS} digits")
             return int.__repr__(value)
-        if value - value != 0:
+        if not is_finite(value):
             raise _unwritable(path, "a number that is not finite")
         mantissa, exponent, power = float.__repr__(value).partition("e")
         # `1e+16` is text to a reader of YAML 1.1, `1.0e+16` is not.

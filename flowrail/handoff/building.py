@@ -15,7 +15,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
-from flowrail._finite import unkeepable
+from flowrail._finite import is_finite, unkeepable
 from flowrail.errors import DocumentError
 from flowrail.handoff import adapters, integrity
 from flowrail.handoff.payload import check_count, put
@@ -331,7 +331,7 @@ def _number(text: str) -> float | None:
         number = float(head)
     except ValueError:
         return None
-    if number != number or number in {float("inf"), float("-inf")}:  # noqa: PLR0124 - what is not itself is no number
+    if not is_finite(number):
         return None
     return number / _TEN if text.rstrip().endswith("%") else number
 
