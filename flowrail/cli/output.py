@@ -63,30 +63,30 @@ def exact(document: str) -> None:
 
 def data(what: Any) -> None:
     """Print plain data as one JSON document."""
+    streams.put(f"{document(what)}\n")
+
+
+def document(what: Any) -> str:
+    """Return plain data as one JSON document, as it is printed."""
     from flowrail.formatters.escape import json_visible
 
-    streams.put(f"{json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=list))}\n")
+    return json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=list))
 
 
 def listed(name: str, items: Iterable[Any], after: Callable[[], Mapping[str, Any]]) -> None:
     """Print one JSON document as `data` would, a list of *items* by *name* and what comes *after*, an item at a time."""
-    from flowrail.formatters.escape import json_visible
-
     collect_garbage()  # JSON with indents leaves cycles behind, for every item some
-
-    def written(value: Any) -> str:
-        return json_visible(json.dumps(value, ensure_ascii=False, indent=1, default=list))
 
     def parts() -> Iterator[str]:
         yield f"{{\n {json.dumps(name)}: ["
         begun = False
         for each in items:
-            item = written(each).replace("\n", "\n  ")
+            item = document(each).replace("\n", "\n  ")
             yield f"{',' if begun else ''}\n  {item}"
             begun = True
         rest = after()
         yield "\n ]" if begun else "]"
-        yield f",{written(rest)[1:-2]}" if rest else ""
+        yield f",{document(rest)[1:-2]}" if rest else ""
         yield "\n}\n"
 
     _put_in_pieces(parts())

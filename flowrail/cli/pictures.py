@@ -99,11 +99,7 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
 
 def put_data(what: Any, into: str | None) -> None:
     """Print plain data as one JSON document, or write it to a file."""
-    import json
-
-    from flowrail.formatters.escape import json_visible
-
-    put_made(json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=list)), into)
+    put_made(output.document(what), into)
 
 
 def put_made(made: str | bytes, into: str | None) -> None:

@@ -101,19 +101,25 @@ def test_a_list_that_is_told_item_by_item_reads_as_if_told_at_once(
     assert apart.getvalue() == whole.getvalue()
 
 
+class Pieces(StringIO):
+    """Keeps what is written as it comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[str] = []
+
+    def write(self, what: str) -> int:
+        """Take note of a piece."""
+        self.written.append(what)
+        return len(what)
+
+
 def test_a_long_list_is_told_in_pieces() -> None:
-    written: list[str] = []
-
-    class Told(StringIO):
-        def write(self, what: str) -> int:
-            written.append(what)
-            return len(what)
-
-    with redirect_stdout(Told()):
+    with redirect_stdout(Pieces()) as told_in:
         output.listed("steps", (["x" * 1_000] for _ in range(500)), dict)
 
-    assert json.loads("".join(written)) == {"steps": [["x" * 1_000]] * 500}
-    assert max(map(len, written)) < 70_000
+    assert json.loads("".join(told_in.written)) == {"steps": [["x" * 1_000]] * 500}
+    assert max(map(len, told_in.written)) < 70_000
 
 
 def test_a_long_list_leaves_no_garbage_behind() -> None:
@@ -146,17 +152,11 @@ def test_what_goes_through_every_session_collects_its_garbage(words: list[str]) 
 
 def test_lines_are_told_in_pieces_as_the_text_that_they_are() -> None:
     lines = [f"{number}\u202e{'x' * 1_000}" for number in range(500)]
-    written: list[str] = []
 
-    class Told(StringIO):
-        def write(self, what: str) -> int:
-            written.append(what)
-            return len(what)
-
-    with redirect_stdout(Told()):
+    with redirect_stdout(Pieces()) as told_in:
         output.lines(iter(lines))
     with redirect_stdout(StringIO()) as whole:
         output.text("\n".join(lines))
 
-    assert "".join(written) == whole.getvalue()
-    assert max(map(len, written)) < 70_000
+    assert "".join(told_in.written) == whole.getvalue()
+    assert max(map(len, told_in.written)) < 70_000
