@@ -48,6 +48,11 @@ def nested(document: bytes, most: int, marks: bytes = b"[{") -> int:
     return sum(1 for mark in outside.finditer(document) if mark.lastindex)
 
 
+def holds_more(document: bytes, lists: int, values: int) -> bool:
+    """Return whether a JSON *document* would become more than so many lists and mappings, or values."""
+    return nested(document, lists) > lists or nested(document, values, b",") > values
+
+
 def read_strictly(text: str, *, source: str) -> Any:
     """Return what *text* says; *source* is what its places are called by.
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from flowrail import _files, _finite
 from flowrail._codec import to_plain
-from flowrail._json import nested
+from flowrail._json import holds_more
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.handoff.entries import Entry, read_line, written
 from flowrail.handoff.record import Handoff
@@ -307,10 +307,7 @@ def witness(folder: str) -> dict[str, Any] | None:
     path = os.path.join(folder, COPY)
     try:
         data = _files.read_bounded(path, limit=4 * bounds.LARGEST_LINE, what="the handoff's copy")
-        if (
-            nested(data, bounds.MOST_NESTED) > bounds.MOST_NESTED
-            or nested(data, MOST_VALUES, b",") > MOST_VALUES
-        ):
+        if holds_more(data, bounds.MOST_NESTED, MOST_VALUES):
             return None
         copy = _finite.read(data.decode())
         return {"seq": int(copy["seq"]), "hash": str(copy["hash"]), "handoff": copy["handoff"]}

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from flowrail import _files, _finite
 from flowrail._hashing import hex_digest
-from flowrail._json import nested
+from flowrail._json import holds_more
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines import bounds
 
@@ -80,10 +80,7 @@ def seen_by(folder: str, *, half: bool = False) -> Seen | None:
             return None
         if not whole and len(data) > bounds.LARGEST_LINE:
             return None
-        if (
-            nested(data, bounds.MOST_NESTED) > bounds.MOST_NESTED
-            or nested(data, MOST_VALUES, b",") > MOST_VALUES
-        ):
+        if holds_more(data, bounds.MOST_NESTED, MOST_VALUES):
             return None
         copy = _finite.read(data.decode())
         return Seen(int(copy["seq"]), str(copy["hash"]), copy["session"], whole)
