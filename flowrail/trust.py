@@ -66,6 +66,12 @@ def snapshot(folder: str, *, keep: bool = True) -> Snapshot:
     return Snapshot(root, hex_digest(whole), files, contents)
 
 
+def file_called(now: Snapshot, name: str) -> str:
+    """Return which file of a folder is read as *name*: where there is none, one of that name in other letters."""
+    alike = sorted(path for path in now.contents if path.lower() == name.lower())
+    return name if name in alike or not alike else alike[0]
+
+
 def sizes(folder: str) -> dict[str, int]:
     """Return how large each file of *folder* is; nothing is read. `TrustError` as of `snapshot`."""
     return {path: size for path, _, size in _walk(os.path.realpath(folder), "")}

@@ -70,9 +70,7 @@ def check(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = 
 
 def _declared(now: trust.Snapshot, candidate: Candidate) -> str | None:
     """Return the check in the card that was allowed; the user's own registry may add one where it has none."""
-    name = os.path.basename(candidate.path)
-    cards = (path for path in now.contents if path.lower() == name.lower())
-    card = name if name in now.contents else next(cards, name)
+    card = trust.file_called(now, os.path.basename(candidate.path))
     declared = read_metadata(read_frontmatter(now.contents.get(card, b""), card), card).declared.health_check
     added = declared is None and candidate.origins.get("health_check") == "registry"
     return candidate.health_check if added else declared

@@ -13,7 +13,7 @@ from flowrail.discovery.scan import SKILL_FILE
 from flowrail.machines.folder import LARGEST_PYTHON
 from flowrail.machines.literal import UNREADABLE, TooMuchError, parsed
 from flowrail.skills.catalog import OWN_SCOPES, Found, UnknownSkillError, find, places
-from flowrail.trust import Snapshot, forget, is_name
+from flowrail.trust import Snapshot, file_called, forget, is_name
 
 MOST_NAMES = 60
 LARGEST_TOGETHER = 500_000
@@ -164,16 +164,10 @@ def _runs(now: Snapshot) -> Iterator[str]:
     """Yield what would be started: the workflow's own code, and the health check."""
     if "workflow.yaml" not in now.contents and "workflow.py" in now.contents:
         yield "runs workflow.py whenever a step of it is shown or reported"
-    front = read_frontmatter(now.contents.get(_card_of(now), b""), SKILL_FILE)
+    front = read_frontmatter(now.contents.get(file_called(now, SKILL_FILE), b""), SKILL_FILE)
     command = read_metadata(front, SKILL_FILE).declared.health_check
     if command:
         yield f"runs, when a health check is asked for: {command}"
-
-
-def _card_of(now: Snapshot) -> str:
-    """Return which file is read as the card: that of the name in small letters where there is none in capitals."""
-    cards = sorted(path for path in now.contents if path.lower() == SKILL_FILE.lower())
-    return SKILL_FILE if SKILL_FILE in cards or not cards else cards[0]
 
 
 def _listed(names: Collection[str]) -> str:
