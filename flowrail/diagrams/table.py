@@ -81,7 +81,7 @@ def param_rows(workflow: Definition) -> Iterator[list[str]]:
         yield [name, kind, need, arg.description]
 
 
-def skills_table(items: Iterable[Mapping[str, Any]], *, folder: str = "flowrail/skills") -> str:
+def skills_table(items: Iterable[Mapping[str, Any]], *, folder: str = "flowrail/bundled") -> str:
     """Return skills, as `skills.shelf.items` gives them, as a table with a link to each one's card.
 
     *folder* is where they lie, as seen from the page; an empty one makes no links.

@@ -13,7 +13,7 @@ from flowrail.discovery.index import Discovery, combine
 from flowrail.discovery.locations import Places, Root, Scope
 from flowrail.discovery.scan import Memory, scan
 
-_HERE = os.path.dirname(os.path.abspath(__file__))  # `catalog` knows it too, and costs more to import
+_HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled")  # `catalog` costs more to import
 
 
 def bundled(installed: Discovery, *, memory: Memory | None = None) -> Discovery:

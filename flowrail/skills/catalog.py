@@ -55,7 +55,7 @@ def is_tried(folder: str, roots: Iterable[Root]) -> bool:
 
 def bundled_folder() -> str:
     """Return the folder that holds the bundled skills."""
-    return os.path.dirname(os.path.abspath(__file__))
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled")
 
 
 def places(roots: Iterable[Root]) -> list[tuple[str, str]]:

@@ -70,7 +70,7 @@ def test_the_room_of_machines_has_its_own_names_too() -> None:
 )
 def test_advance_is_called_by_its_name_in_the_room_whatever_was_imported_before(first: str) -> None:
     code = f"""{first}
-from flowrail.machines import Report, StepDef, Workflow, advance, start
+from flowrail import Report, StepDef, Workflow, advance, start
 a = StepDef(id="a", title="A", actions=["a"], next={{"ok": "b"}})
 b = StepDef(id="b", title="B", actions=["b"], next={{"ok": None}})
 two = Workflow("two", a, b)

@@ -163,7 +163,7 @@ def beginnings(name: str) -> Iterator[bytes]:
     yield from (data for _, data in made[name]() if len(data) <= LONGEST) if name in made else ()
     yield from (text.encode() for text in (ASKING, CARD, HANDLER, SMALL))
     yield from ((PAYLOADS / file).read_bytes() for file in FILES.values())
-    skills = Path(__file__).parents[2] / "flowrail" / "skills"
+    skills = Path(__file__).parents[2] / "flowrail" / "bundled"
     yield from (path.read_bytes()[:LONGEST] for path in sorted(skills.glob("*/workflow.yaml")))
     yield from (path.read_bytes()[:LONGEST] for path in sorted(skills.glob("*/steps/*.md"))[:40])
     yield b"not (a == 'x' or b in ['y', 1]) and 2 <= visit and c != -1.5e3"
