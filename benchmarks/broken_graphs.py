@@ -132,7 +132,7 @@ class Tool(NamedTuple):
 def flowrail(graph: Graph, agent: Agent) -> Callable[[], object]:
     """Write the skill and check it; what is found is raised."""
     from flowrail.discovery.locations import Root
-    from flowrail.skills.checking import check
+    from flowrail.operations.skills.check import check
     from flowrail.testing import Run, load
 
     roots: tuple[Root, ...] = ()

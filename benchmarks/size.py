@@ -12,10 +12,10 @@ import time
 
 from timing import report
 
-from flowrail.machines.checks import check_workflow
-from flowrail.machines.compile import compile_workflow
-from flowrail.machines.definition import Definition, StepDef
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.definition.validation import check_workflow
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.statechart import compile_workflow
 
 SIZES = (10, 100, 1_000, 10_000)
 

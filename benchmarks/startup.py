@@ -41,7 +41,7 @@ def main(rounds: int = 20) -> None:
                 "everything, eagerly": lambda: run(
                     sys.executable,
                     "-c",
-                    f"{ENGINE}; import click, cattrs, pydantic, yaml, flowrail.machines.document",
+                    f"{ENGINE}; import click, cattrs, pydantic, yaml, flowrail.machines.definition.schema",
                 ),
             },
             rounds=rounds,

@@ -20,15 +20,15 @@ from typing import Any
 from timing import best_of, report
 
 from flowrail.discovery.locations import skill_roots
-from flowrail.machines import ledger
-from flowrail.machines.advance import advance
-from flowrail.machines.keys import Owner
-from flowrail.machines.ledger import Record
-from flowrail.machines.plain import from_plain
-from flowrail.machines.session import Report, Session
-from flowrail.machines.store import Store
-from flowrail.machines.upgrades import DEFINITION_FORMAT
-from flowrail.skills import runs
+from flowrail.machines.definition.serialization import from_plain
+from flowrail.machines.engine.advance import advance
+from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.upgrades import DEFINITION_FORMAT
+from flowrail.machines.sessions.user_key import Owner
+from flowrail.operations.running import steps
+from flowrail.storage import journal as storage_journal
+from flowrail.storage.journal import Record
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 FLAT, SHARE = 2.0, 2.5
@@ -63,15 +63,15 @@ def _over_history(folder: Path, sizes: list[int], rounds: int) -> None:
     sessions = {size: _grown(world, size) for size in sizes}
 
     def step(session: str) -> Callable[[], object]:
-        return lambda: runs.report(world, "turn", "ok", session_id=session)
+        return lambda: steps.report(world, "turn", "ok", session_id=session)
 
     best = best_of({f"{size:,} records": step(session) for size, session in sessions.items()}, rounds=rounds)
     base, last = (f"{size:,} records" for size in (sizes[0], sizes[-1]))
     report("A step after so many records, over one after few", best, base, {last: FLAT})
 
 
-def _world(folder: Path) -> runs.World:
-    return runs.World(
+def _world(folder: Path) -> steps.World:
+    return steps.World(
         store=Store(str(folder / ".flow"), Owner(str(folder / "state"))),
         roots=skill_roots(str(folder), str(folder / "home"), {}, ()),
         state=str(folder / "state"),
@@ -80,22 +80,24 @@ def _world(folder: Path) -> runs.World:
     )
 
 
-def _grown(world: runs.World, records: int) -> str:
+def _grown(world: steps.World, records: int) -> str:
     """Return a session whose journal has so many records, written without a flush for each."""
-    told = runs.begin(world, "turn").guidance
+    told = steps.begin(world, "turn").guidance
     kept = world.store.read(told.session)
     workflow = from_plain(world.store.definition(told.session)["workflow"])
     before, session, key = kept.hash, kept.session, world.store.owner.key()
     lines = []
     for seq in range(1, records):
         session = advance(workflow, session, Report("ok"), now=world.now())
-        written = ledger.write(Record(seq, "move", world.now(), "benchmark", session, {}, before, ""), key)
+        written = storage_journal.write(
+            Record(seq, "move", world.now(), "benchmark", session, {}, before, ""), key
+        )
         before = written.record.hash
         lines.append(written.line)
     with open(os.path.join(kept.folder, "journal.jsonl"), "ab") as journal:
         journal.writelines(lines)
         os.fsync(journal.fileno())
-    runs.report(world, "turn", "ok", session_id=told.session)  # it finds the copy behind, and mends it
+    steps.report(world, "turn", "ok", session_id=told.session)  # it finds the copy behind, and mends it
     return told.session
 
 
@@ -105,7 +107,7 @@ def _over_an_append(folder: Path, rounds: int) -> None:
     (folder / "alone").mkdir()
     session = Session("turn-abcdef", "turn", "work", state=STATE)
     store.create(session, {"format": DEFINITION_FORMAT}, at="then", by="benchmark")
-    line = ledger.write(
+    line = storage_journal.write(
         Record(1, "move", "then", "benchmark", session, {}, "0" * 64, ""), store.owner.key()
     ).line
     plain = str(folder / "plain")

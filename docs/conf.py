@@ -8,11 +8,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from flowrail.diagrams import extract, mermaid, svg
+from flowrail.diagrams import extract, handoff
 from flowrail.diagrams.model import Picture
-from flowrail.handoff import drawing
-from flowrail.handoff.lifecycle import HandoffMachine
-from flowrail.skills.shelf import definition_of, items
+from flowrail.diagrams.renderers import mermaid, svg
+from flowrail.handoff.lifecycle.machine import HandoffMachine
+from flowrail.skills.summary import definition_of, items
 
 project = "flowrail"
 author = "the flowrail maintainers"
@@ -64,10 +64,10 @@ def _pictures() -> Mapping[str, Picture]:
     drawn.append(
         extract.machine_picture(
             HandoffMachine,
-            drawing.NAME,
-            drawing.DESCRIPTION,
-            failing=drawing.FAILING,
-            words=drawing.words,
+            handoff.NAME,
+            handoff.DESCRIPTION,
+            failing=handoff.FAILING,
+            words=handoff.words,
         )
     )
     return {mermaid.render(each): each for each in drawn}

@@ -16,12 +16,12 @@ import click
 from key_meanings import MEANINGS
 
 import flowrail
-from flowrail.cli.lazy import LazyGroup
+from flowrail.cli.lazy_group import LazyGroup
 from flowrail.cli.main import COMMANDS
 from flowrail.discovery.compatibility import VERSIONS, compatibility
-from flowrail.discovery.metadata import declared_fields, declared_meta
-from flowrail.discovery.notes import HINTS
-from flowrail.discovery.ranking import CATEGORIES
+from flowrail.discovery.diagnostics import HINTS
+from flowrail.discovery.ranking.scores import CATEGORIES
+from flowrail.discovery.scan.metadata import declared_fields, declared_meta
 from flowrail.errors import FlowError
 
 HERE = Path(__file__).parent
@@ -216,7 +216,7 @@ TITLES = {
 
 def workflow_yaml() -> None:
     """Write the keys of a workflow's file, part by part, from its JSON Schema."""
-    from flowrail.machines.document import json_schema
+    from flowrail.machines.definition.schema import json_schema
 
     schema = json_schema()
     _part("The file", schema)

@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "machines.definition": (
+    "machines.definition.step": (
         "Delegation",
         "GateDef",
         "OptionDef",
@@ -22,11 +22,11 @@ _ROOMS = {
         "StepDef",
         "Variant",
     ),
-    "machines.workflow": ("Workflow",),
-    "machines.params": ("Arg",),
-    "machines.domains": ("BoundedInt", "ChoiceSet", "Constant"),
-    "machines.delegation": ("AgentRole", "Dispatch"),
-    "machines.gates": (
+    "machines.definition.workflow": ("Workflow",),
+    "machines.definition.values": ("Arg",),
+    "machines.definition.domains": ("BoundedInt", "ChoiceSet", "Constant"),
+    "machines.definition.delegation": ("AgentRole", "Dispatch"),
+    "machines.definition.gates": (
         "Confidence",
         "DocumentAvailability",
         "GateConfig",
@@ -36,15 +36,15 @@ _ROOMS = {
         "Severity",
         "blocking_severities",
     ),
-    "machines.resources": ("FolderResources", "ResourceProvider"),
-    "machines.checks": ("check_workflow",),
-    "machines.findings": ("Finding", "WorkflowError"),
-    "machines.compile": ("compile_workflow", "event_name", "position"),
-    "machines.session": ("Report", "Session"),
-    "machines.advance": ("advance", "start"),
-    "machines.guidance": ("Guidance", "guide"),
-    "machines.markup": ("Markup",),
-    "machines.routing": (
+    "machines.loading.resources": ("FolderResources", "ResourceProvider"),
+    "machines.definition.validation": ("check_workflow",),
+    "machines.definition.findings": ("Finding", "WorkflowError"),
+    "machines.engine.statechart": ("compile_workflow", "event_name", "position"),
+    "machines.sessions.session": ("Report", "Session"),
+    "machines.engine.advance": ("advance", "start"),
+    "machines.guidance.guide": ("Guidance", "guide"),
+    "text.markup": ("Markup",),
+    "machines.definition.script_steps": (
         "BranchCommand",
         "BranchRouting",
         "FlatCommand",
@@ -56,16 +56,16 @@ _ROOMS = {
         "StepOutput",
         "TerminalRouting",
     ),
-    "machines.relay": (
+    "machines.guidance.question_relay": (
         "Option",
         "QUESTION_RELAY_HANDLER",
         "Question",
         "SUB_AGENT_QUESTION_FORMAT",
         "parse_questions",
     ),
-    "machines.loading": ("discover_workflows", "register_workflow"),
-    "machines.decorator": ("skill",),
-    "formatters.step_blocks": (
+    "machines.loading.packages": ("discover_workflows", "register_workflow"),
+    "machines.loading.skill_decorator": ("skill",),
+    "formatters.blocks.step": (
         "format_current_action",
         "format_gate_result",
         "format_invoke_after",
@@ -74,7 +74,7 @@ _ROOMS = {
         "format_step_output",
         "format_xml_mandate",
     ),
-    "formatters.dispatch_blocks": (
+    "formatters.blocks.dispatch": (
         "format_conditional_dispatch",
         "format_model_selection",
         "format_orchestrator_constraint",
@@ -83,7 +83,7 @@ _ROOMS = {
         "format_subagent_dispatch",
         "format_template_dispatch",
     ),
-    "formatters.blocks": (
+    "formatters.blocks.instructions": (
         "format_detection_questions",
         "format_expected_output",
         "format_factored_verification_rationale",
@@ -95,14 +95,14 @@ _ROOMS = {
         "format_state_banner",
         "format_verification_checklist",
     ),
-    "formatters.review_blocks": (
+    "formatters.blocks.review": (
         "format_gate_actions",
         "format_gate_step",
         "format_post_qr_routing",
         "format_qr_banner",
         "format_qr_file_output",
     ),
-    "formatters.plain_text": (
+    "formatters.blocks.plain_text": (
         "format_invoke_command",
         "format_step",
         "format_text_output",

@@ -18,10 +18,10 @@ def main() -> int:
         return 2
     words = sys.argv[1:]
     if words[:1] == ["hook"] and words[1:] in _HOOKS:
-        from flowrail.cli.hooking import run as run_hook  # a host calls it on every tool: not even click
+        from flowrail.cli.hook_entry import run as run_hook  # a host calls it on every tool: not even click
 
         return run_hook(words[1])
-    from flowrail.cli.later import load_click
+    from flowrail.cli.lazy_imports import load_click
 
     load_click()
     from flowrail.cli.main import main as run

@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail import _files
-from flowrail._files import (
+from flowrail.storage import files
+from flowrail.storage.files import (
     FileTooLargeError,
     LockTimeoutError,
     MissingFileError,
@@ -270,7 +270,7 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr("flowrail._files._READER_WAIT", 0.1)
+    monkeypatch.setattr("flowrail.storage.files._READER_WAIT", 0.1)
 
     with pytest.raises(WriteFailedError, match="ENXIO") as caught:
         write_out(tmp_path / "pipe", b"new")
@@ -392,7 +392,7 @@ def test_a_file_past_the_size_limit_of_the_process_leaves_the_old_one(tmp_path: 
     (tmp_path / "a").write_bytes(b"old")
     code = """
         import os, resource, signal, sys
-        from flowrail import _files
+        from flowrail.storage import files as _files
 
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
@@ -414,7 +414,7 @@ def test_a_process_killed_while_writing_leaves_the_old_file(tmp_path: Path) -> N
     (tmp_path / "a").write_bytes(b"old")
     code = """
         import os, signal, sys
-        from flowrail import _files
+        from flowrail.storage import files as _files
 
         os.fsync = lambda fd: os.kill(os.getpid(), signal.SIGKILL)
         _files.write_atomic(sys.argv[1], b"new")
@@ -604,7 +604,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that holds the lock until it is killed."""
     code = """
         import sys, time
-        from flowrail import _files
+        from flowrail.storage import files as _files
 
         with _files.locked(sys.argv[1], wait=0, what="the session"):
             print("held", flush=True)
@@ -748,7 +748,7 @@ def test_counting_processes_do_not_lose_a_count(tmp_path: Path) -> None:
     (tmp_path / "count").write_text("0")
     code = """
         import pathlib, sys
-        from flowrail import _files
+        from flowrail.storage import files as _files
 
         count = pathlib.Path(sys.argv[1], "count")
         for _ in range(50):
@@ -807,7 +807,7 @@ def test_a_process_out_of_descriptors_is_told(tmp_path: Path) -> None:
 
 
 def test_sweeping_takes_old_files_under_names_of_ours_and_nothing_else(tmp_path: Path) -> None:
-    ours = [Path(_files.temporary_in(str(tmp_path))) for _ in range(2)]
+    ours = [Path(files.temporary_in(str(tmp_path))) for _ in range(2)]
     others = [
         tmp_path / name for name in (".x.tmp", "0123456789abcdef.tmp", ".0123456789ABCDEF.tmp", "a.tmp")
     ]
@@ -818,7 +818,7 @@ def test_sweeping_takes_old_files_under_names_of_ours_and_nothing_else(tmp_path:
     (tmp_path / ".00000000000000aa.tmp").mkdir()
     (tmp_path / ".00000000000000bb.tmp").symlink_to(others[0])
 
-    assert _files.sweep(tmp_path, now=4000, age=3000) == 1
+    assert files.sweep(tmp_path, now=4000, age=3000) == 1
 
     assert not ours[0].exists()
     assert len(list(tmp_path.iterdir())) == 7
@@ -826,15 +826,15 @@ def test_sweeping_takes_old_files_under_names_of_ours_and_nothing_else(tmp_path:
 
 def test_sweeping_follows_no_link_and_needs_no_folder(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
-    left = Path(_files.temporary_in(str(tmp_path / "real")))
+    left = Path(files.temporary_in(str(tmp_path / "real")))
     left.touch()
     os.utime(left, (100, 100))
     (tmp_path / "link").symlink_to("real")
 
-    assert _files.sweep(tmp_path / "link", now=9000) == 0
-    assert _files.sweep(tmp_path / "missing") == 0
-    assert _files.sweep(left) == 0
-    assert _files.sweep(tmp_path / "real") == 1
+    assert files.sweep(tmp_path / "link", now=9000) == 0
+    assert files.sweep(tmp_path / "missing") == 0
+    assert files.sweep(left) == 0
+    assert files.sweep(tmp_path / "real") == 1
 
 
 def test_a_file_that_is_being_written_has_a_name_that_is_swept(
@@ -843,6 +843,6 @@ def test_a_file_that_is_being_written_has_a_name_that_is_swept(
     names: list[str] = []
     monkeypatch.setattr(os, "replace", lambda one, _: names.append(os.path.basename(one)))
 
-    _files.write_atomic(tmp_path / "x", b"")
+    files.write_atomic(tmp_path / "x", b"")
 
-    assert [_files.is_temporary(name) for name in names] == [True]
+    assert [files.is_temporary(name) for name in names] == [True]

@@ -14,10 +14,11 @@ from support.forged import folder_of, signed
 from support.sandbox import flow, home_skills, put_skill, refused, told
 from support.workflows import step, workflow
 
-from flowrail import _finite, advance, start
+from flowrail import advance, start
 from flowrail.errors import FlowError
-from flowrail.machines.definition import Outcome, StepContext
-from flowrail.machines.session import Report
+from flowrail.machines.definition.step import Outcome, StepContext
+from flowrail.machines.sessions.session import Report
+from flowrail.text import finite
 
 LISTS = """\
 name: NAME
@@ -40,10 +41,10 @@ plain = st.recursive(
 
 @given(plain)
 def test_what_can_be_kept_is_json_to_every_reader_and_the_same_when_it_is_read(value: Any) -> None:
-    odd = _finite.unkeepable(value)
+    odd = finite.unkeepable(value)
 
     if odd is None:
-        assert _finite.read(json.dumps(value, allow_nan=False)) == value
+        assert finite.read(json.dumps(value, allow_nan=False)) == value
     else:
         assert not all(map(math.isfinite, numbers_in(value)))
 
@@ -56,19 +57,19 @@ def numbers_in(value: Any) -> list[float]:
     return [value] if isinstance(value, float) else []
 
 
-@pytest.mark.parametrize("levels", [_finite.DEEPEST - 1, _finite.DEEPEST, _finite.DEEPEST + 1, 100_000])
+@pytest.mark.parametrize("levels", [finite.DEEPEST - 1, finite.DEEPEST, finite.DEEPEST + 1, 100_000])
 def test_depth_is_counted_without_going_down(levels: int) -> None:
     value: Any = 1
     for _ in range(levels):
         value = [value]
 
-    assert (_finite.unkeepable(value) is None) == (levels <= _finite.DEEPEST)
+    assert (finite.unkeepable(value) is None) == (levels <= finite.DEEPEST)
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": 1e999}', "[-1e999]", f"[{'9' * 400}.0]"])
 def test_a_record_with_a_number_that_is_none_is_not_read(text: str) -> None:
     with pytest.raises(ValueError, match="is no number in JSON"):
-        _finite.read(text)
+        finite.read(text)
 
 
 @pytest.mark.parametrize("said", NO_NUMBERS)

@@ -14,10 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sandbox import ASKING, SMALL, flow, put_skill
 
-from flowrail import _yaml
-from flowrail._hidden import HIDDEN
-from flowrail.diagrams.marked import NoMarkersError, blocks, put
-from flowrail.illustrations import NAMES, NoWorkflowError, UnknownBlockError, page, pages_below
+from flowrail.diagrams.embedded import NoMarkersError, blocks, put
+from flowrail.operations.skills.embedded_diagrams import (
+    NAMES,
+    NoWorkflowError,
+    UnknownBlockError,
+    page,
+    pages_below,
+)
+from flowrail.text import yaml as yaml_text
+from flowrail.text.safe_text import HIDDEN
 
 ROOT = Path(__file__).parents[1]
 
@@ -282,7 +288,7 @@ def test_check_is_about_inject() -> None:
 
 
 def test_the_hook_for_others_runs_as_it_is_written() -> None:
-    hooks: Any = _yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text(), source="hooks").value
+    hooks: Any = yaml_text.load((ROOT / ".pre-commit-hooks.yaml").read_text(), source="hooks").value
     (hook,) = hooks
     put_skill("small", SMALL)
     Path("README.md").write_text(marked("steps", "small"))

@@ -12,10 +12,16 @@ from hypothesis import strategies as st
 from support.documents import PLAIN_DATA
 from support.judge import in_time
 
-from flowrail._finite import DEEPEST
-from flowrail._json import NotJsonError, lines_of, nested, place_of_value, read_strictly
-from flowrail._yaml import load
 from flowrail.errors import DocumentError
+from flowrail.text.finite import DEEPEST
+from flowrail.text.json import (
+    NotJsonError,
+    lines_of,
+    nested,
+    place_of_value,
+    read_strictly,
+)
+from flowrail.text.yaml import load
 
 
 def held(value: object) -> int:

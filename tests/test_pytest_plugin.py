@@ -32,12 +32,12 @@ def test_another_one_has_no_session(flow_stage):
 
 
 def installed() -> bool:
-    return any(each.value == "flowrail.pytest_plugin" for each in entry_points(group="pytest11"))
+    return any(each.value == "flowrail.testing.pytest_plugin" for each in entry_points(group="pytest11"))
 
 
 def run_pytest(*words: str) -> tuple[int, str]:
     """Run pytest in the current project and return its exit status and what it printed."""
-    plugin = () if installed() else ("-p", "flowrail.pytest_plugin")
+    plugin = () if installed() else ("-p", "flowrail.testing.pytest_plugin")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", *plugin, *words],
         env=clean_environment(),
@@ -62,7 +62,7 @@ def own_tests() -> None:
 
 
 def test_the_plugin_loads_nothing_of_ours_until_it_is_asked() -> None:
-    code = "import sys; import pytest; before = set(sys.modules); import flowrail.pytest_plugin; "
+    code = "import sys; import pytest; before = set(sys.modules); import flowrail.testing.pytest_plugin; "
     done = subprocess.run(
         [sys.executable, "-c", code + "print(*sorted(set(sys.modules) - before))"],
         env=clean_environment(),
@@ -71,7 +71,7 @@ def test_the_plugin_loads_nothing_of_ours_until_it_is_asked() -> None:
         check=True,
     )
 
-    assert done.stdout.split() == ["flowrail", "flowrail.pytest_plugin"]
+    assert done.stdout.split() == ["flowrail", "flowrail.testing", "flowrail.testing.pytest_plugin"]
 
 
 def test_without_being_asked_nothing_is_collected_and_fixtures_step_workflows() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flowrail._hidden import HIDDEN
+from flowrail.text.safe_text import HIDDEN
 
 sphinx_application = pytest.importorskip(
     "sphinx.application", reason="no Sphinx here: pip install 'flowrail[docs]'"
@@ -55,7 +55,7 @@ def build(tmp_path: Path) -> Build:
     (tmp_path / "skills" / "release" / "workflow.yaml").write_text(SKILL)
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "conf.py").write_text(
-        'extensions = ["flowrail.sphinx_ext"]\nflow_roots = ["../skills"]\nhighlight_language = "text"\n'
+        'extensions = ["flowrail.sphinx.extension"]\nflow_roots = ["../skills"]\nhighlight_language = "text"\n'
         "def setup(app):\n"
         "    from pygments.lexers.special import TextLexer\n"
         '    app.add_lexer("mermaid", TextLexer)\n'

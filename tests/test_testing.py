@@ -7,15 +7,21 @@ from support.workflows import linear, step, workflow
 
 import flowrail.testing
 from flowrail.errors import FlowError
-from flowrail.machines import folder
-from flowrail.machines.definition import Definition, Delegation, GateDef, OptionDef, QuestionDef
-from flowrail.machines.params import Arg
+from flowrail.machines.definition.step import (
+    Definition,
+    Delegation,
+    GateDef,
+    OptionDef,
+    QuestionDef,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.loading import skill_folder
 from flowrail.skills.catalog import find, workflow_file
 from flowrail.testing import Run, generate_inputs, run_skill_invocation
 
 
 def bundled(address: str) -> Definition:
-    return folder.read(workflow_file(address, find(address, ()))).definition
+    return skill_folder.read(workflow_file(address, find(address, ()))).definition
 
 
 @pytest.mark.parametrize("name", flowrail.testing.__all__)
@@ -25,7 +31,7 @@ def test_every_name_is_there(name: str) -> None:
 
 def test_a_name_that_is_not_there_is_refused_as_usual() -> None:
     with pytest.raises(AttributeError, match="nosuch"):
-        _ = flowrail.testing.nosuch
+        _ = flowrail.testing.nosuch  # type: ignore[attr-defined]
 
 
 def test_a_run_is_stepped_in_memory() -> None:

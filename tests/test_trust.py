@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flowrail import trust
+from flowrail import approval
 from flowrail.errors import TrustError
 
 
@@ -44,64 +44,64 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_every_change_takes_trust_away_and_is_named(folder: Path, state: str, what: str) -> None:
-    trust.allow(trust.snapshot(str(folder)), state, at="now")
-    trust.require(str(folder), state, skill="a-skill", why="is code")
+    approval.allow(approval.snapshot(str(folder)), state, at="now")
+    approval.require(str(folder), state, skill="a-skill", why="is code")
 
     CHANGES[what](folder)
 
     with pytest.raises(TrustError) as caught:
-        trust.require(str(folder), state, skill="a-skill", why="is code")
+        approval.require(str(folder), state, skill="a-skill", why="is code")
     assert caught.value.message == f"skill `a-skill` is code, and it changed since it was allowed: {what}"
     assert caught.value.hint == "a person types: flow trust a-skill"
-    assert caught.value.details["digest"] == trust.snapshot(str(folder)).digest
+    assert caught.value.details["digest"] == approval.snapshot(str(folder)).digest
 
 
 def test_what_a_run_of_tests_left_in_the_folder_is_named_as_what_to_take_away(
     folder: Path, state: str
 ) -> None:
-    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    approval.allow(approval.snapshot(str(folder)), state, at="now")
     left = folder / "te sts" / "__pycache__" / "test_x.cpython-311.pyc"
     left.parent.mkdir(parents=True)
     left.touch()
 
     with pytest.raises(TrustError) as caught:
-        trust.require(str(folder), state, skill="a-skill", why="is code", instead="or this")
+        approval.require(str(folder), state, skill="a-skill", why="is code", instead="or this")
 
     clear = f"rm -r '{folder}/te sts/__pycache__'"
     assert caught.value.hint == (
         f"a person types: flow trust a-skill; or take away what a run of Python left: {clear}; or this"
     )
     subprocess.run(shlex.split(clear), check=True)
-    trust.require(str(folder), state, skill="a-skill", why="is code")
+    approval.require(str(folder), state, skill="a-skill", why="is code")
 
     left.parent.mkdir()
     left.touch()
     (folder / "added.txt").touch()
     with pytest.raises(TrustError) as caught:
-        trust.require(str(folder), state, skill="a-skill", why="is code")
+        approval.require(str(folder), state, skill="a-skill", why="is code")
     assert caught.value.hint == "a person types: flow trust a-skill"
 
 
 def test_what_nobody_allowed_is_refused(folder: Path, state: str) -> None:
     with pytest.raises(TrustError, match="is code, and nobody allowed it") as caught:
-        trust.require(str(folder), state, skill="a-skill", why="is code")
+        approval.require(str(folder), state, skill="a-skill", why="is code")
 
     assert caught.value.exit_status == 7
     assert not os.path.exists(state)
 
 
 def test_times_owners_and_empty_folders_do_not_count(folder: Path) -> None:
-    before = trust.snapshot(str(folder)).digest
+    before = approval.snapshot(str(folder)).digest
 
     os.utime(folder / "workflow.py", (1, 1))
     (folder / "workflow.py").chmod(0o640)
     (folder / "empty").mkdir()
 
-    assert trust.snapshot(str(folder)).digest == before
+    assert approval.snapshot(str(folder)).digest == before
 
 
 def test_a_snapshot_holds_the_very_bytes_of_its_digest(folder: Path) -> None:
-    now = trust.snapshot(str(folder))
+    now = approval.snapshot(str(folder))
 
     (folder / "workflow.py").write_text("something else")
 
@@ -110,10 +110,10 @@ def test_a_snapshot_holds_the_very_bytes_of_its_digest(folder: Path) -> None:
 
 
 def test_a_snapshot_that_keeps_nothing_has_the_same_digest(folder: Path) -> None:
-    whole, bare = trust.snapshot(str(folder)), trust.snapshot(str(folder), keep=False)
+    whole, bare = approval.snapshot(str(folder)), approval.snapshot(str(folder), keep=False)
 
     assert bare == whole._replace(contents={})
-    assert trust.sizes(str(folder)) == {path: len(data) for path, data in whole.contents.items()}
+    assert approval.sizes(str(folder)) == {path: len(data) for path, data in whole.contents.items()}
 
 
 def test_bytes_cannot_move_from_one_file_to_another_unseen(tmp_path: Path) -> None:
@@ -123,37 +123,37 @@ def test_bytes_cannot_move_from_one_file_to_another_unseen(tmp_path: Path) -> No
         skill.mkdir()
         (skill / "1").write_text(first)
         (skill / "2").write_text(second)
-        digests.add(trust.snapshot(str(skill)).digest)
+        digests.add(approval.snapshot(str(skill)).digest)
 
     assert len(digests) == 4
 
 
 def test_the_same_content_elsewhere_is_not_allowed_with_it(folder: Path, state: str, tmp_path: Path) -> None:
-    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    approval.allow(approval.snapshot(str(folder)), state, at="now")
     other = tmp_path / "other"
     folder.rename(other)
 
     with pytest.raises(TrustError, match="nobody allowed it"):
-        trust.require(str(other), state, skill="a-skill", why="is code")
+        approval.require(str(other), state, skill="a-skill", why="is code")
 
 
 def test_a_folder_behind_a_link_is_known_by_its_real_path(folder: Path, state: str, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(folder)
 
-    trust.allow(trust.snapshot(str(link)), state, at="now")
+    approval.allow(approval.snapshot(str(link)), state, at="now")
 
-    assert trust.require(str(folder), state, skill="a-skill", why="").folder == str(folder)
-    assert trust.allowance(str(link), state) == trust.allowance(str(folder), state)
+    assert approval.require(str(folder), state, skill="a-skill", why="").folder == str(folder)
+    assert approval.allowance(str(link), state) == approval.allowance(str(folder), state)
 
 
 def test_what_was_allowed_can_be_taken_back(folder: Path, state: str) -> None:
-    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    approval.allow(approval.snapshot(str(folder)), state, at="now")
 
-    assert trust.forget(str(folder), state)
-    assert not trust.forget(str(folder), state)
+    assert approval.forget(str(folder), state)
+    assert not approval.forget(str(folder), state)
     with pytest.raises(TrustError):
-        trust.require(str(folder), state, skill="a-skill", why="")
+        approval.require(str(folder), state, skill="a-skill", why="")
 
 
 def link(skill: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_folder_with_odd_things_in_it_cannot_be_vouched_for(
     make(folder)
 
     with pytest.raises(TrustError, match=r"holds `odd`, which (is no plain file|runs as its owner or group)"):
-        trust.snapshot(str(folder))
+        approval.snapshot(str(folder))
 
 
 @pytest.mark.parametrize(
@@ -195,69 +195,69 @@ def test_a_folder_with_odd_things_in_it_cannot_be_vouched_for(
 def test_a_folder_that_is_too_large_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str, expected: str
 ) -> None:
-    monkeypatch.setattr(trust, limit, 1)
+    monkeypatch.setattr(approval, limit, 1)
 
     with pytest.raises(TrustError, match=expected):
-        trust.snapshot(str(folder))
+        approval.snapshot(str(folder))
 
 
 def test_a_folder_with_paths_too_long_to_be_kept_is_refused_and_not_forgotten(
     folder: Path, state: str
 ) -> None:
-    now = trust.snapshot(str(folder))
+    now = approval.snapshot(str(folder))
     paths = {f"{'d/' * 1_500}{number}": "-" for number in range(1_500)}
 
     with pytest.raises(TrustError, match="holds paths of more than 4194304 bytes together"):
-        trust.allow(now._replace(files=paths), state, at="now")
+        approval.allow(now._replace(files=paths), state, at="now")
 
     assert not Path(state, "trust").exists()
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TrustError, match=r"has a part that cannot be read: \. "):
-        trust.snapshot(str(tmp_path / "none"))
+        approval.snapshot(str(tmp_path / "none"))
 
 
 @pytest.mark.parametrize(
     "content", ["", "[]", "3", "{}", '{"folder": 1, "digest": 2, "files": 3, "at": 4}', "[" * 9999]
 )
 def test_a_spoilt_allowance_allows_nothing(folder: Path, state: str, content: str) -> None:
-    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    approval.allow(approval.snapshot(str(folder)), state, at="now")
     (kept,) = Path(state, "trust").iterdir()
     kept.write_text(content)
 
-    assert trust.allowance(str(folder), state) is None
+    assert approval.allowance(str(folder), state) is None
     with pytest.raises(TrustError, match="nobody allowed it"):
-        trust.require(str(folder), state, skill="a-skill", why="is code")
+        approval.require(str(folder), state, skill="a-skill", why="is code")
 
 
 def test_what_was_allowed_is_kept_for_its_user_only(folder: Path, state: str) -> None:
-    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    approval.allow(approval.snapshot(str(folder)), state, at="now")
 
     (kept,) = Path(state, "trust").iterdir()
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.parent.stat().st_mode & 0o777 == 0o700
-    allowance = trust.allowance(str(folder), state)
+    allowance = approval.allowance(str(folder), state)
     assert allowance
     assert (allowance.at, list(allowance.files)) == ("now", ["steps/first.md", "workflow.py"])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 def test_what_another_user_may_have_written_allows_nothing(folder: Path, state: str) -> None:
-    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    approval.allow(approval.snapshot(str(folder)), state, at="now")
 
     os.chown(Path(state, "trust"), 12345, -1)
 
-    assert trust.allowance(str(folder), state) is None
+    assert approval.allowance(str(folder), state) is None
 
 
 def test_a_link_for_the_folder_of_allowances_allows_nothing(folder: Path, state: str, tmp_path: Path) -> None:
-    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    approval.allow(approval.snapshot(str(folder)), state, at="now")
 
     Path(state, "trust").rename(tmp_path / "elsewhere")
     Path(state, "trust").symlink_to(tmp_path / "elsewhere")
 
-    assert trust.allowance(str(folder), state) is None
+    assert approval.allowance(str(folder), state) is None
 
 
 def link_in(skill: Path) -> None:
@@ -277,17 +277,17 @@ def folder_becomes_a_link(skill: Path) -> None:
 def test_what_became_a_link_is_named(
     folder: Path, state: str, change: Callable[[Path], None], named: str
 ) -> None:
-    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    approval.allow(approval.snapshot(str(folder)), state, at="now")
 
     change(folder)
 
     with pytest.raises(TrustError, match=f"holds `{named}`, which is no plain file"):
-        trust.require(str(folder), state, skill="a-skill", why="is code")
+        approval.require(str(folder), state, skill="a-skill", why="is code")
 
 
 def test_names_that_are_no_text_have_a_digest(folder: Path, state: str) -> None:
     (Path(os.fsdecode(os.fsencode(folder) + b"/odd\xff"))).touch()
 
-    trust.allow(trust.snapshot(str(folder)), state, at="now")
+    approval.allow(approval.snapshot(str(folder)), state, at="now")
 
-    trust.require(str(folder), state, skill="a-skill", why="")
+    approval.require(str(folder), state, skill="a-skill", why="")

@@ -18,8 +18,14 @@ from support.documents import HOSTILE, NEARLY_YAML, PLAIN_DATA
 from support.hostile import HIDDEN
 from support.judge import hidden_in
 
-from flowrail import _yaml
-from flowrail._yaml import Limits, YamlError, YamlRefused, dump, load
+from flowrail.text import yaml as yaml_text
+from flowrail.text.yaml import (
+    Limits,
+    YamlError,
+    YamlRefused,
+    dump,
+    load,
+)
 
 PAIRS: list[tuple[Any, Any]] = [(yaml.SafeLoader, yaml.BaseLoader)]
 if yaml.__with_libyaml__:
@@ -30,7 +36,7 @@ either_loader = pytest.mark.parametrize("loader", [safe for safe, _ in PAIRS], i
 
 @contextmanager
 def using(loader: object) -> Iterator[None]:
-    with mock.patch.object(_yaml, "_LOADER", loader):
+    with mock.patch.object(yaml_text, "_LOADER", loader):
         yield
 
 
@@ -38,7 +44,7 @@ def value(text: str | bytes, **options: Any) -> object:
     return load(text, source="a.yaml", **options).value
 
 
-def refusal(text: str | bytes, loader: object = _yaml._LOADER, **options: Any) -> YamlError:
+def refusal(text: str | bytes, loader: object = yaml_text._LOADER, **options: Any) -> YamlError:
     with using(loader), pytest.raises(YamlError) as caught:
         load(text, source="a.yaml", **options)
     return caught.value
@@ -359,7 +365,7 @@ def test_hostile_documents_take_little_memory() -> None:
 import resource, sys
 from contextlib import suppress
 from support.documents import HOSTILE
-from flowrail._yaml import YamlError, load
+from flowrail.text.yaml import YamlError, load
 
 unit = 1 if sys.platform == "darwin" else 1024
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from flowrail.cli.here import Here
+from flowrail.operations.environment import Here
 
 Params = Mapping[str, Any]
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]*\Z")
@@ -31,13 +31,13 @@ def _here(params: Params) -> Here:
 
 def _skills(params: Params) -> Iterable[str]:
     from flowrail.skills.catalog import listing
-    from flowrail.skills.shelf import addresses
+    from flowrail.skills.summary import addresses
 
     return [address for found in listing(_here(params).roots) for address in addresses(found)]
 
 
 def _steps(params: Params) -> Iterable[str]:
-    from flowrail.skills.shelf import definition_of
+    from flowrail.skills.summary import definition_of
 
     definition, _ = definition_of(str(params.get("skill")), _here(params).roots)
     return [step.id for step in definition.steps]
@@ -54,8 +54,8 @@ def _outcomes(params: Params) -> Iterable[str]:
 
     Judged from what the session keeps of its workflow, so that no skill's code is run.
     """
-    from flowrail.machines.guidance import guide
-    from flowrail.machines.plain import from_plain
+    from flowrail.machines.definition.serialization import from_plain
+    from flowrail.machines.guidance.guide import guide
 
     store = _here(params).store
     ids = [str(params["session_id"])] if params.get("session_id") else list(_open_ones(params))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from flowrail.cli.here import Here
 from flowrail.cli.world import world
 from flowrail.discovery.index import Discovery, discover
-from flowrail.handoff.desk import Desk
+from flowrail.handoff.context import Desk
+from flowrail.operations.environment import Here
+from flowrail.operations.running.steps import World
 from flowrail.skills.bundled import with_bundled
 from flowrail.skills.catalog import bundled_folder
-from flowrail.skills.runs import World
 
 
 def desk(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -> tuple[Desk, World]:

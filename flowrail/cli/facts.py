@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from flowrail._files import decode, read_bounded
-from flowrail._json import place, read_strictly
 from flowrail.errors import DocumentError, UsageError
-from flowrail.machines.values import refuse_left_open
+from flowrail.machines.engine.reported_values import refuse_left_open
+from flowrail.storage.files import decode, read_bounded
+from flowrail.text.json import place, read_strictly
 
 LARGEST = 1_000_000
 

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from flowrail._hidden import can_be_typed
+from flowrail.text.safe_text import can_be_typed
 
 OF_A_STORE = frozenset(
     {

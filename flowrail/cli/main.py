@@ -12,7 +12,7 @@ import click
 
 from flowrail import __version__
 from flowrail.cli import streams
-from flowrail.cli.lazy import Entry, LazyGroup
+from flowrail.cli.lazy_group import Entry, LazyGroup
 from flowrail.errors import FlowError, UsageError
 
 _RUN, _WORK = "Run a procedure", "Work for others, questions, reviews"
@@ -20,48 +20,52 @@ _KEEP, _LOOK, _AUTHOR = "Keep sessions", "Look at skills", "Set up"
 _HERE = "flowrail.cli.commands"
 
 COMMANDS = {
-    "step": Entry(f"{_HERE}.step", _RUN, "Show the current step, or report how it went and show the next"),
-    "start": Entry(f"{_HERE}.start", _RUN, "Start a new session and show its first step"),
-    "status": Entry(f"{_HERE}.status", _RUN, "Tell where a session stands"),
-    "sessions": Entry(f"{_HERE}.sessions", _RUN, "List the open sessions"),
-    "resume": Entry(f"{_HERE}.resume", _RUN, "Show the current step of a session again"),
-    "history": Entry(f"{_HERE}.history", _RUN, "Tell what happened in a session, when and by whom"),
-    "claim": Entry(f"{_HERE}.claim", _WORK, "Take a piece of work that a step hands out"),
-    "finish": Entry(f"{_HERE}.finish", _WORK, "End a piece of work that was given with a prompt"),
-    "ask": Entry(f"{_HERE}.ask", _WORK, "Put an agent's questions to the user"),
-    "answer": Entry(f"{_HERE}.answer", _WORK, "Record the user's answers and show how to go on"),
-    "finding": Entry(f"{_HERE}.finding", _WORK, "Record, list and resolve findings of a review"),
-    "handoff": Entry(f"{_HERE}.handoff", _WORK, "Hand work from one skill to another"),
-    "audit": Entry(f"{_HERE}.audit", _WORK, "Tell what was handed over and done, or prove it"),
-    "abandon": Entry(f"{_HERE}.abandon", _RUN, "End a session that will not be finished"),
-    "rewind": Entry(f"{_HERE}.rewind", _KEEP, "Take a session back to an earlier revision"),
-    "fork": Entry(f"{_HERE}.fork", _KEEP, "Begin a new session from where another was"),
-    "migrate": Entry(f"{_HERE}.migrate", _KEEP, "Take a session over to a changed workflow"),
-    "verify": Entry(f"{_HERE}.verify", _KEEP, "Prove that sessions are as they were written"),
-    "adopt": Entry(f"{_HERE}.adopt", _KEEP, "Take over a session that somebody else began"),
-    "prune": Entry(f"{_HERE}.prune", _KEEP, "Delete old sessions that have ended"),
-    "list": Entry(f"{_HERE}.list", _LOOK, "List the skills in sight"),
-    "show": Entry(f"{_HERE}.show", _LOOK, "Show a skill's steps, ways on and parameters"),
-    "check": Entry(f"{_HERE}.check", _LOOK, "Name every mistake in a workflow"),
-    "test": Entry(f"{_HERE}.test", _LOOK, "Walk every way through a workflow and judge what is told"),
-    "coverage": Entry(
-        f"{_HERE}.coverage", _LOOK, "Tell which ways through a workflow were taken, and which never"
+    "step": Entry(
+        f"{_HERE}.run.step", _RUN, "Show the current step, or report how it went and show the next"
     ),
-    "record": Entry(f"{_HERE}.record", _LOOK, "Turn a session into a test"),
-    "replay": Entry(f"{_HERE}.replay", _LOOK, "Run recorded sessions against today's workflows"),
-    "preview": Entry(f"{_HERE}.preview", _LOOK, "Show what a step tells, without a session"),
-    "diagram": Entry(f"{_HERE}.diagram", _LOOK, "Draw a workflow, or a session on it"),
-    "discover": Entry(f"{_HERE}.discover", _LOOK, "Find skills that can take over a piece of work"),
-    "new": Entry(f"{_HERE}.new", _AUTHOR, "Make a new skill"),
-    "install": Entry(f"{_HERE}.install", _AUTHOR, "Put bundled skills where agents look for them"),
-    "uninstall": Entry(f"{_HERE}.uninstall", _AUTHOR, "Take away what `flow install` wrote"),
+    "start": Entry(f"{_HERE}.run.start", _RUN, "Start a new session and show its first step"),
+    "status": Entry(f"{_HERE}.run.status", _RUN, "Tell where a session stands"),
+    "sessions": Entry(f"{_HERE}.sessions.sessions", _RUN, "List the open sessions"),
+    "resume": Entry(f"{_HERE}.run.resume", _RUN, "Show the current step of a session again"),
+    "history": Entry(f"{_HERE}.sessions.history", _RUN, "Tell what happened in a session, when and by whom"),
+    "claim": Entry(f"{_HERE}.agents.claim", _WORK, "Take a piece of work that a step hands out"),
+    "finish": Entry(f"{_HERE}.agents.finish", _WORK, "End a piece of work that was given with a prompt"),
+    "ask": Entry(f"{_HERE}.agents.ask", _WORK, "Put an agent's questions to the user"),
+    "answer": Entry(f"{_HERE}.agents.answer", _WORK, "Record the user's answers and show how to go on"),
+    "finding": Entry(f"{_HERE}.agents.finding", _WORK, "Record, list and resolve findings of a review"),
+    "handoff": Entry(f"{_HERE}.handoff", _WORK, "Hand work from one skill to another"),
+    "audit": Entry(f"{_HERE}.sessions.audit", _WORK, "Tell what was handed over and done, or prove it"),
+    "abandon": Entry(f"{_HERE}.sessions.abandon", _RUN, "End a session that will not be finished"),
+    "rewind": Entry(f"{_HERE}.sessions.rewind", _KEEP, "Take a session back to an earlier revision"),
+    "fork": Entry(f"{_HERE}.sessions.fork", _KEEP, "Begin a new session from where another was"),
+    "migrate": Entry(f"{_HERE}.sessions.migrate", _KEEP, "Take a session over to a changed workflow"),
+    "verify": Entry(f"{_HERE}.sessions.verify", _KEEP, "Prove that sessions are as they were written"),
+    "adopt": Entry(f"{_HERE}.sessions.adopt", _KEEP, "Take over a session that somebody else began"),
+    "prune": Entry(f"{_HERE}.sessions.prune", _KEEP, "Delete old sessions that have ended"),
+    "list": Entry(f"{_HERE}.skills.list", _LOOK, "List the skills in sight"),
+    "show": Entry(f"{_HERE}.skills.show", _LOOK, "Show a skill's steps, ways on and parameters"),
+    "check": Entry(f"{_HERE}.skills.check", _LOOK, "Name every mistake in a workflow"),
+    "test": Entry(f"{_HERE}.testing.test", _LOOK, "Walk every way through a workflow and judge what is told"),
+    "coverage": Entry(
+        f"{_HERE}.testing.coverage", _LOOK, "Tell which ways through a workflow were taken, and which never"
+    ),
+    "record": Entry(f"{_HERE}.testing.record", _LOOK, "Turn a session into a test"),
+    "replay": Entry(f"{_HERE}.testing.replay", _LOOK, "Run recorded sessions against today's workflows"),
+    "preview": Entry(f"{_HERE}.skills.preview", _LOOK, "Show what a step tells, without a session"),
+    "diagram": Entry(f"{_HERE}.skills.diagram", _LOOK, "Draw a workflow, or a session on it"),
+    "discover": Entry(f"{_HERE}.skills.discover", _LOOK, "Find skills that can take over a piece of work"),
+    "new": Entry(f"{_HERE}.skills.new", _AUTHOR, "Make a new skill"),
+    "install": Entry(f"{_HERE}.skills.install", _AUTHOR, "Put bundled skills where agents look for them"),
+    "uninstall": Entry(f"{_HERE}.skills.uninstall", _AUTHOR, "Take away what `flow install` wrote"),
     "hook": Entry(f"{_HERE}.hook", _AUTHOR, "Answer the hooks of an agent's host, and set them up"),
-    "mcp": Entry(f"{_HERE}.mcp", _AUTHOR, "Serve the same verbs as tools of the Model Context Protocol"),
-    "schema": Entry(f"{_HERE}.schema", _AUTHOR, "Print the JSON Schema of a document"),
-    "trust": Entry(f"{_HERE}.trust", _AUTHOR, "Allow a project's skill to run"),
-    "untrust": Entry(f"{_HERE}.untrust", _AUTHOR, "Take back what `flow trust` allowed"),
-    "registry": Entry(f"{_HERE}.registry", _AUTHOR, "Show, sync or check the registry of workflows"),
-    "doctor": Entry(f"{_HERE}.doctor", _AUTHOR, "Examine the whole set-up and say what to mend"),
+    "mcp": Entry(
+        f"{_HERE}.setup.mcp", _AUTHOR, "Serve the same verbs as tools of the Model Context Protocol"
+    ),
+    "schema": Entry(f"{_HERE}.skills.schema", _AUTHOR, "Print the JSON Schema of a document"),
+    "trust": Entry(f"{_HERE}.skills.trust", _AUTHOR, "Allow a project's skill to run"),
+    "untrust": Entry(f"{_HERE}.skills.untrust", _AUTHOR, "Take back what `flow trust` allowed"),
+    "registry": Entry(f"{_HERE}.setup.registry", _AUTHOR, "Show, sync or check the registry of workflows"),
+    "doctor": Entry(f"{_HERE}.setup.doctor", _AUTHOR, "Examine the whole set-up and say what to mend"),
 }
 
 GUIDE = """Keep an agent on the rails of a procedure.

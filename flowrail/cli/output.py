@@ -14,7 +14,7 @@ _PIECE = 65_536
 
 if TYPE_CHECKING:
     from flowrail.errors import FlowError
-    from flowrail.machines.guidance import Guidance
+    from flowrail.machines.guidance.guide import Guidance
 
 
 def show(guidance: Guidance, form: str | None) -> None:
@@ -22,15 +22,15 @@ def show(guidance: Guidance, form: str | None) -> None:
     streams.together()
     form = form or usual_form()
     if form == "json":
-        from flowrail.formatters.data import render as as_data
+        from flowrail.formatters.guidance.as_data import render as as_data
 
         data(as_data(guidance))
     elif form == "xml":
-        from flowrail.formatters.xml import render as as_xml
+        from flowrail.formatters.guidance.as_xml import render as as_xml
 
         text(as_xml(guidance))
     else:
-        from flowrail.formatters.text import render as as_text
+        from flowrail.formatters.guidance.as_text import render as as_text
 
         text(as_text(guidance))
 
@@ -42,21 +42,21 @@ def usual_form() -> str:
 
 def text(what: str) -> None:
     """Print one answer. Formatters make what is foreign visible; what one forgot shows itself here."""
-    from flowrail.formatters.escape import visible
+    from flowrail.text.escape import visible
 
     streams.put(f"{visible(what)}\n")
 
 
 def lines(what: Iterable[str]) -> None:
     """Print one answer as `text` would, some lines at a time."""
-    from flowrail.formatters.escape import visible
+    from flowrail.text.escape import visible
 
     _put_in_pieces(f"{visible(line)}\n" for line in what)
 
 
 def exact(document: str) -> None:
     """Print a document that is to be kept as it is: YAML or JSON of our writing, which has escapes in it."""
-    from flowrail.formatters.escape import json_visible
+    from flowrail.text.escape import json_visible
 
     streams.put(f"{json_visible(document)}\n")
 
@@ -68,7 +68,7 @@ def data(what: Any) -> None:
 
 def document(what: Any) -> str:
     """Return plain data as one JSON document, as it is printed."""
-    from flowrail.formatters.escape import json_visible
+    from flowrail.text.escape import json_visible
 
     return json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=list))
 
@@ -112,17 +112,17 @@ def _put_in_pieces(parts: Iterable[str]) -> None:
 
 def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
     """Write *content* where a person said; ``/dev/stdout`` is where answers go, whatever stands there now."""
-    from flowrail import _files
+    from flowrail.storage import files
 
     if path == "/dev/stdout":
         streams.put_bytes(content)
     else:
-        _files.write_out(path, content, mode=mode)
+        files.write_out(path, content, mode=mode)
 
 
 def notes(lines: Iterable[str]) -> None:
     """Tell the user something beside the answer."""
-    from flowrail.formatters.escape import bounded, one_line
+    from flowrail.text.escape import bounded, one_line
 
     for line in lines:
         streams.tell(f"flow: {bounded(one_line(line))}\n")
@@ -137,7 +137,7 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
         except streams.AnswerLostError:
             as_json = False
     if not as_json:
-        from flowrail.formatters.escape import bounded, command_line, visible
+        from flowrail.text.escape import bounded, command_line, visible
 
         # what a message quotes can pass neither for another message nor for the hint
         message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
@@ -147,8 +147,8 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
 
 def error_data(error: FlowError) -> dict[str, Any]:
     """Return a refusal as plain data."""
-    from flowrail.formatters.data import plain
-    from flowrail.formatters.escape import bounded
+    from flowrail.formatters.guidance.as_data import plain
+    from flowrail.text.escape import bounded
 
     return {
         "code": error.code,

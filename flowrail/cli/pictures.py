@@ -12,8 +12,8 @@ from flowrail.cli import options, output, streams
 from flowrail.errors import UsageError
 
 if TYPE_CHECKING:
-    from flowrail.diagrams.document import Drawn
     from flowrail.diagrams.model import Picture
+    from flowrail.diagrams.renderers.markdown import Drawn
 
 FORMS = ("mermaid", "dot", "svg", "png", "md", "rst", "html", "json")
 WITH_OTHERS = frozenset({"md", "rst", "html"})
@@ -56,12 +56,12 @@ def put(drawn: Sequence[Drawn], form: str, *, link: str | None = None, into: str
 
 def _together(drawn: Sequence[Drawn], form: str) -> str:
     if form == "html":
-        from flowrail.diagrams import page
+        from flowrail.diagrams.renderers import html
 
-        return page.render(drawn)
-    from flowrail.diagrams import document
+        return html.render(drawn)
+    from flowrail.diagrams.renderers import markdown
 
-    return document.as_markdown(drawn) if form == "md" else document.as_restructured(drawn)
+    return markdown.as_markdown(drawn) if form == "md" else markdown.as_restructured(drawn)
 
 
 def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: str | None = None) -> None:
@@ -69,26 +69,26 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
     links = _links(picture, link)
     made: str | bytes
     if form == "dot":
-        from flowrail.diagrams import dot
+        from flowrail.diagrams.renderers import dot
 
         made = dot.render(picture, links=links)
     elif form == "svg":
-        from flowrail.diagrams import svg
+        from flowrail.diagrams.renderers import svg
 
         made = svg.render(picture, links=links)
     elif form == "png":
-        from flowrail.diagrams import png, svg
+        from flowrail.diagrams.renderers import png, svg
 
         if into is None and sys.stdout.isatty():
             raise UsageError("a PNG is nothing for a terminal", hint="add -o FILE")
         made = png.render(svg.render(picture, scheme="light"))
     elif form == "json":
-        from flowrail.diagrams.data import as_data
+        from flowrail.diagrams.renderers.json import as_data
 
         put_data(as_data(picture), into)
         return
     else:
-        from flowrail.diagrams import mermaid
+        from flowrail.diagrams.renderers import mermaid
 
         if len(picture.arrows) > mermaid.MOST_ARROWS:
             told = f"{len(picture.arrows)} arrows, and Mermaid draws {mermaid.MOST_ARROWS}: take svg or html"

@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from flowrail.cli.later import load_engine
+from flowrail.cli.lazy_imports import load_engine
 
 load_engine()
 
 from flowrail.cli import streams  # noqa: E402 - the engine comes first, or asyncio comes with it
-from flowrail.cli.here import Here  # noqa: E402 - the same
-from flowrail.machines.definition import StepContext  # noqa: E402 - the same
-from flowrail.machines.hosted import host_id  # noqa: E402 - the same
-from flowrail.machines.judgement import caller  # noqa: E402 - the same
-from flowrail.skills.runs import World  # noqa: E402 - the same
+from flowrail.machines.definition.step import StepContext  # noqa: E402 - the same
+from flowrail.machines.engine.outcome import caller  # noqa: E402 - the same
+from flowrail.machines.sessions.host_binding import host_id  # noqa: E402 - the same
+from flowrail.operations.environment import Here  # noqa: E402 - the same
+from flowrail.operations.running.steps import World  # noqa: E402 - the same
 
 
 def world(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -> World:
@@ -54,6 +54,6 @@ def world_in(here: Here, *, wait: float) -> World:
 
 
 def _limited(function: Callable[..., Any], context: StepContext, arguments: Mapping[str, Any]) -> Any:
-    from flowrail.cli.calling import call_limited  # nearly no workflow has functions
+    from flowrail.cli.time_limit import call_limited  # nearly no workflow has functions
 
     return call_limited(function, context, arguments)

@@ -13,8 +13,13 @@ from typing import Any, NamedTuple
 
 from flowrail.diagrams.model import Arrow, Kind, Node, Picture
 from flowrail.diagrams.words import line, times
-from flowrail.machines.definition import Definition, Delegation, Outcome, StepDef
-from flowrail.machines.graph import leads_back
+from flowrail.machines.definition.step import (
+    Definition,
+    Delegation,
+    Outcome,
+    StepDef,
+)
+from flowrail.machines.engine.graph import leads_back
 
 START = ":start"
 AT_LIMIT = "limit_reached"
@@ -87,8 +92,8 @@ def machine_picture(
 
 def ways_of(workflow: Definition) -> Iterator[Way]:
     """Yield every way on in the order of the definition, from the machine where there can be one."""
-    from flowrail.machines.compile import compile_workflow
-    from flowrail.machines.findings import WorkflowError
+    from flowrail.machines.definition.findings import WorkflowError
+    from flowrail.machines.engine.statechart import compile_workflow
 
     if len(workflow.steps) > MOST_COMPILED:
         return ways_as_written(workflow)

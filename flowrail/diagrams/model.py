@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from flowrail.diagrams.words import times
-from flowrail.machines.frozen import Frozen
+from flowrail.machines.definition.frozen import Frozen
 
 
 class Kind(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from flowrail._hidden import blanked
+from flowrail.text.safe_text import blanked
 
 LONGEST = 300
 """How much of one foreign text a picture shows; the rest is an ellipsis."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flowrail.discovery.candidate import Candidate, Skipped
+    from flowrail.discovery.diagnostics import Note
     from flowrail.discovery.here import discover_handoff_targets, find_workflows
     from flowrail.discovery.index import Discovery, discover
     from flowrail.discovery.locations import Root, Scope, skill_roots
-    from flowrail.discovery.notes import Note
-    from flowrail.discovery.ranking import (
+    from flowrail.discovery.ranking.scores import (
         Query,
         Ranked,
         Score,
@@ -42,8 +42,8 @@ _MODULES = {
     "here": ("discover_handoff_targets", "find_workflows"),
     "index": ("Discovery", "discover"),
     "locations": ("Root", "Scope", "skill_roots"),
-    "notes": ("Note",),
-    "ranking": (
+    "diagnostics": ("Note",),
+    "ranking.scores": (
         "Query",
         "Ranked",
         "Score",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from flowrail.discovery.diagnostics import HINTS, Note
 from flowrail.discovery.locations import Scope
-from flowrail.discovery.notes import HINTS, Note
 
 #: Accepts work from any skill.
 ANYONE = "*"

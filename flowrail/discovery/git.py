@@ -18,9 +18,9 @@ from itertools import islice
 from tempfile import TemporaryFile
 from threading import Timer
 
-from flowrail._files import MissingFileError, read_bounded
 from flowrail.discovery.locations import git_folder
 from flowrail.errors import DocumentError
+from flowrail.storage.files import MissingFileError, read_bounded
 
 LIMIT = 5.0  # seconds
 NAMING = 0.9

@@ -12,14 +12,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from flowrail._hidden import in_quotes
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.declared import REGISTRY_FILE, Entry, Registry, SkillFile
-from flowrail.discovery.eligibility import judge, shadowed
+from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.locations import AskGit, Places, Root, Scope, config_folder, look
-from flowrail.discovery.notes import Note
-from flowrail.discovery.scan import Found, Memory, Scanned, scan, visit
+from flowrail.discovery.scan.declaration import (
+    REGISTRY_FILE,
+    Entry,
+    Registry,
+    SkillFile,
+)
+from flowrail.discovery.scan.eligibility import judge, shadowed
+from flowrail.discovery.scan.scan import (
+    Found,
+    Memory,
+    Scanned,
+    scan,
+    visit,
+)
 from flowrail.errors import UsageError
+from flowrail.text.safe_text import in_quotes
 
 _NAME = re.compile(r"\w[\w.-]{0,63}\Z")
 _MOST_NAMED = 40
@@ -285,7 +296,7 @@ def _registry(home: str, environ: Mapping[str, str]) -> Registry:
     path = os.path.join(config_folder(home, environ), REGISTRY_FILE)
     if not os.path.exists(path):
         return Registry(path)
-    from flowrail.discovery.registry import read_registry  # brings YAML, which is not always needed
+    from flowrail.discovery.registry.read import read_registry  # brings YAML, which is not always needed
 
     return read_registry(path, home)
 

@@ -14,11 +14,11 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flowrail import _files
-from flowrail.discovery.declared import Declared, Reading, SkillFile
-from flowrail.discovery.head import Stamp
-from flowrail.discovery.notes import HINTS, Note
+from flowrail.discovery.diagnostics import HINTS, Note
+from flowrail.discovery.scan.declaration import Declared, Reading, SkillFile
+from flowrail.discovery.scan.head import Stamp
 from flowrail.errors import FlowError
+from flowrail.storage import files as storage_files
 
 #: Changed together with what is read, or how it is written down.
 FORMAT = 3
@@ -80,9 +80,9 @@ class StatCache:
         try:
             for root, used in self._used.items():
                 if root in self._changed or len(used) != len(self._known[root]):
-                    _files.make_private_dir(self._folder)
+                    storage_files.make_private_dir(self._folder)
                     text = json.dumps({"format": FORMAT, "root": root, "files": used}, separators=(",", ":"))
-                    _files.write_atomic(self._path(root), text.encode(), durable=False)
+                    storage_files.write_atomic(self._path(root), text.encode(), durable=False)
         except FlowError:
             return False
         return True
@@ -95,7 +95,7 @@ class StatCache:
 
     def _load(self, root: str) -> dict[str, Any]:
         try:
-            data = json.loads(_files.read_bounded(self._path(root), limit=_LIMIT, what="the cache"))
+            data = json.loads(storage_files.read_bounded(self._path(root), limit=_LIMIT, what="the cache"))
         except (FlowError, ValueError, RecursionError):
             return {}
         fits = isinstance(data, dict) and (data.get("format"), data.get("root")) == (FORMAT, root)

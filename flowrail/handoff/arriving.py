@@ -11,16 +11,22 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from flowrail import _files
 from flowrail.errors import FlowError
-from flowrail.handoff import adapters, checking, guards, integrity
 from flowrail.handoff.chain import MOST_HOPS, drawn
-from flowrail.handoff.desk import Desk
-from flowrail.handoff.guards import Check
-from flowrail.handoff.journal import Handoffs
-from flowrail.handoff.payload import Payload, text_at, texts_at
-from flowrail.handoff.problems import Problem, ValidationFailedError, errors, refuse
-from flowrail.handoff.record import INVOCATION, Handoff
+from flowrail.handoff.context import Desk
+from flowrail.handoff.errors import (
+    Problem,
+    ValidationFailedError,
+    errors,
+    refuse,
+)
+from flowrail.handoff.handoff import INVOCATION, Handoff
+from flowrail.handoff.lifecycle import guards
+from flowrail.handoff.lifecycle.guards import Check
+from flowrail.handoff.payload import convert, integrity, validate
+from flowrail.handoff.payload.document import Payload, text_at, texts_at
+from flowrail.handoff.store import Handoffs
+from flowrail.storage import files
 
 
 class Asked(NamedTuple):
@@ -38,9 +44,9 @@ def on_record(desk: Desk, handoffs: Handoffs, path: str, payload: Payload, asked
         raise refuse("the payload is refused", wrong, hint="have it sent again", preserved=path)
     seen = _arrival(desk, handoffs, path, payload)
     checks = _admit(desk, seen, payload)
-    _files.make_private_dir(handoffs.store)
-    _files.make_private_dir(handoffs.path)
-    with _files.locked(os.path.join(handoffs.path, ".lock"), wait=desk.wait, what="the handoffs"):
+    files.make_private_dir(handoffs.store)
+    files.make_private_dir(handoffs.path)
+    with files.locked(os.path.join(handoffs.path, ".lock"), wait=desk.wait, what="the handoffs"):
         known = [each for each in handoffs.own_ones() if each.digest == payload.digest]
         if known:
             return known[-1].id
@@ -52,13 +58,13 @@ def on_record(desk: Desk, handoffs: Handoffs, path: str, payload: Payload, asked
 
 def problems(desk: Desk, payload: Payload, asked: Asked) -> list[Problem]:
     """Return everything that there is to say of a payload now, by a receiver's rules."""
-    rules = checking.Asked(desk.moment(), expired_is_fine=asked.force)
-    return list(checking.check(payload, rules).problems)
+    rules = validate.Asked(desk.moment(), expired_is_fine=asked.force)
+    return list(validate.check(payload, rules).problems)
 
 
 def _arrival(desk: Desk, handoffs: Handoffs, path: str, payload: Payload) -> Handoff:
     """Return a payload that came from elsewhere as a handoff that stands at its invocation."""
-    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
+    three = convert.convert(payload.version, payload.handoff, "3.0").handoff
     chain = tuple(texts_at(three, "meta.handoff_chain"))
     ends = integrity.expiry(payload.version, payload.handoff)
     return Handoff(

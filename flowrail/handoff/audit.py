@@ -11,9 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from flowrail.errors import FlowError, alone
 from flowrail.handoff.entries import Entry
-from flowrail.handoff.integrity import moment
-from flowrail.handoff.journal import Handoffs, UnknownHandoffError
-from flowrail.handoff.record import (
+from flowrail.handoff.handoff import (
     ACKNOWLEDGMENT,
     DISCOVERY,
     FAILED,
@@ -21,12 +19,14 @@ from flowrail.handoff.record import (
     REJECTED,
     TRANSFER,
 )
+from flowrail.handoff.payload.integrity import moment
+from flowrail.handoff.store import Handoffs, UnknownHandoffError
 from flowrail.handoff.telling import MOST_CHECKS, MOST_TOLD, in_short, plain
-from flowrail.machines.bounds import TooLargeError
-from flowrail.machines.journal import UnknownSessionError
-from flowrail.machines.ledger import Record
-from flowrail.machines.session import Session
-from flowrail.machines.store import Store
+from flowrail.machines.sessions.journal import UnknownSessionError
+from flowrail.machines.sessions.limits import TooLargeError
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.store import Store
+from flowrail.storage.journal import Record
 
 T = TypeVar("T")
 MOST_RECORDS, MOST_OF_A_HANDOFF = 2_000, 100

@@ -1,55 +1,48 @@
-"""What a payload gives to the session that takes over: parameters, and whom the work came from."""
+"""What handing over and receiving need of the world."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import os
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
 
-from flowrail.handoff import adapters
-from flowrail.handoff.building import ASKED, PROMPTS
-from flowrail.handoff.payload import Payload, get, text_at, texts_at
-from flowrail.handoff.record import Handoff
-from flowrail.machines.params import Arg
-from flowrail.machines.taken import ARRIVED, HASHED, UNHASHED
-
-
-def params_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]:
-    """Return the parameters of a workflow that a payload can fill, each one that fits."""
-    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
-    found: dict[str, Any] = {}
-    for name, arg in declared.items():
-        path = "context.original_prompt" if name in PROMPTS else f"context.{name}"
-        summary = get(three, "context.summary") if name in PROMPTS else None
-        values = (get(three, path), get(three, f"payload.working.{name}"), summary)
-        fitting = [value for value in values if value not in (None, "") and arg.problem(value) is None]
-        if fitting:
-            found[name] = fitting[0]
-    return found
+from flowrail.discovery.index import Discovery
+from flowrail.handoff.payload.integrity import moment
+from flowrail.handoff.store import Handoffs
+from flowrail.machines.guidance.guide import command as command_line
+from flowrail.machines.sessions.store import Store
 
 
-def carried(handoff: Handoff, payload: Payload, copy: str) -> dict[str, Any]:
-    """Return what a session that takes over knows of the handoff: enough to carry chain and trace on."""
-    three = adapters.convert(payload.version, payload.handoff, "3.0").handoff
-    arrived = {ARRIVED: HASHED if handoff.payload_hash else UNHASHED} if handoff.foreign else {}
-    return {
-        **arrived,
-        "handoff": handoff.id,
-        "from": text_at(three, "source.skill"),
-        "payload": copy,
-        "sha256": payload.digest,
-        "version": payload.version,
-        "chain": texts_at(three, "meta.handoff_chain"),
-        "hops": handoff.hops,
-        "trace_id": handoff.trace_id or text_at(three, "trace_id"),
-        "span_id": handoff.span_id or text_at(three, "tracing.parent_span_id"),
-        "reason": text_at(three, "meta.handoff_reason"),
-        "summary": text_at(three, "context.summary"),
-        "asked": {name: value for name, value in _asked(three) if value not in (None, "", [])},
-    }
+class Desk(NamedTuple):
+    """Where handoffs are kept, who is at work, and how skills are found.
 
+    *own* are folders whose skills may run without leave; *project* is the folder that relative paths of
+    a session's files are of. *shown_store* is named in every printed command.
+    """
 
-def _asked(three: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what the user asked, by the names of facts: whoever takes the work on needs it too."""
-    for name in ASKED:
-        found = get(three, f"context.{name}")
-        yield name, get(three, f"payload.working.{name}") if found is None else found
+    store: Store
+    discover: Callable[[], Discovery]
+    now: Callable[[], str]
+    by: str
+    state: str
+    project: str
+    own: Collection[str] = ()
+    environ: Mapping[str, str] = {}
+    shown_store: str | None = None
+    wait: float = 10.0
+    random: Callable[[int], bytes] = os.urandom
+
+    @property
+    def handoffs(self) -> Handoffs:
+        """The handoffs of the store."""
+        return Handoffs(self.store.path, self.store.owner)
+
+    def moment(self, stamp: str | None = None) -> datetime:
+        """Return a stamp of ours as a moment; this one where none is given."""
+        return moment(self.now() if stamp is None else stamp) or datetime.now(UTC)
+
+    def command(self, *words: str, root: str = "") -> str:
+        """Return one command line of ours, every word quoted where it needs it; *root* as one that was named."""
+        named = ("--root", root) if root else ()
+        return command_line(*words, *named, store=self.shown_store)

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from flowrail import _finite
-from flowrail._codec import RecordError, from_plain, to_plain
-from flowrail._json import nested
-from flowrail.handoff.record import Handoff
-from flowrail.machines import bounds, ledger
-from flowrail.machines.ledger import DamagedError
+from flowrail.handoff.handoff import Handoff
+from flowrail.machines.sessions import limits
+from flowrail.storage import journal
+from flowrail.storage.journal import DamagedError
+from flowrail.storage.records import RecordError, from_plain, to_plain
+from flowrail.text import finite
+from flowrail.text.json import nested
 
 _MARK = b',"hash":"'
 _TAIL = len(_MARK) + 64 + len('"}')
@@ -43,13 +44,13 @@ def written(entry: Entry, key: bytes) -> tuple[bytes, str]:
         "handoff": to_plain(entry.handoff),
         "prev": entry.prev,
     }
-    body["mac"] = ledger.sign(key, _dump(body))
+    body["mac"] = journal.sign(key, _dump(body))
     text = _dump(body)[:-1]
     digest = sha256(text).hexdigest()
     line = text + _MARK + digest.encode() + b'"}\n'
-    if len(line) > bounds.LARGEST_LINE:
-        raise bounds.TooLargeError(
-            f"the record would have {len(line)} bytes; {bounds.LARGEST_LINE} are the most",
+    if len(line) > limits.LARGEST_LINE:
+        raise limits.TooLargeError(
+            f"the record would have {len(line)} bytes; {limits.LARGEST_LINE} are the most",
             hint="move what is long to files and hand over their paths",
             bytes=len(line),
         )
@@ -62,11 +63,11 @@ def read_line(line: bytes, path: str, number: int) -> Entry:
     body, digest = text[:-_TAIL], text[-(64 + 2) : -2]
     if text != body + _MARK + digest + b'"}' or sha256(body).hexdigest().encode() != digest:
         raise DamagedError(path, number, "the line is not as it was written")
-    held = nested(body, bounds.MOST_NESTED)
-    if held > bounds.MOST_NESTED:
+    held = nested(body, limits.MOST_NESTED)
+    if held > limits.MOST_NESTED:
         raise DamagedError(path, number, f"the record holds {held} lists and mappings")
     try:
-        data = _finite.read(f"{body.decode()}}}")
+        data = finite.read(f"{body.decode()}}}")
         shape = {name: type(value) for name, value in data.items() if name != "mac"}
         handoff = from_plain(data["handoff"] if shape == _PARTS else None, Handoff)
         return Entry(

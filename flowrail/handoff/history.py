@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from flowrail.handoff.chain import grown
-from flowrail.handoff.journal import Handoffs
-from flowrail.handoff.record import ACKNOWLEDGMENT
-from flowrail.machines.session import Session
+from flowrail.handoff.handoff import ACKNOWLEDGMENT
+from flowrail.handoff.store import Handoffs
+from flowrail.machines.sessions.session import Session
 
 
 def succeeded(handoffs: Handoffs) -> frozenset[str]:

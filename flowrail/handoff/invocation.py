@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 
-from flowrail.discovery.eligibility import is_plain
+from flowrail.discovery.scan.eligibility import is_plain
 
 PLACEHOLDER = "{payload_path}"
 

@@ -12,18 +12,28 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
-from flowrail import _files, _yaml
 from flowrail.errors import DocumentError, StorageError
-from flowrail.handoff import guards, integrity, invocation, lifecycle, transfer
-from flowrail.handoff.building import build
-from flowrail.handoff.desk import Desk
-from flowrail.handoff.journal import Change
-from flowrail.handoff.payload import put, render, text_at
-from flowrail.handoff.problems import InvalidPayloadError, Refusal, ValidationFailedError
-from flowrail.handoff.record import DISCOVERY, ON_ITS_WAY, SELECTION, TRANSFER, VALIDATION, Handoff
+from flowrail.handoff import invocation
+from flowrail.handoff.context import Desk
+from flowrail.handoff.errors import InvalidPayloadError, Refusal, ValidationFailedError
+from flowrail.handoff.handoff import (
+    DISCOVERY,
+    ON_ITS_WAY,
+    SELECTION,
+    TRANSFER,
+    VALIDATION,
+    Handoff,
+)
+from flowrail.handoff.lifecycle import guards, machine
+from flowrail.handoff.payload import file, integrity
+from flowrail.handoff.payload.build import build
+from flowrail.handoff.payload.document import put, render, text_at
 from flowrail.handoff.selection import choose
-from flowrail.machines.kept import Change as SessionChange
-from flowrail.machines.session import Session
+from flowrail.handoff.store import Change
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.stored_session import Change as SessionChange
+from flowrail.storage import files
+from flowrail.text import yaml as yaml_text
 
 
 def go_on(desk: Desk, change: Change, held: SessionChange) -> Handoff:
@@ -41,13 +51,13 @@ def _select(desk: Desk, change: Change, held: SessionChange) -> None:
     except Refusal as error:
         _fail(desk, change, handoff, error)
         raise
-    phase = lifecycle.after(handoff.phase, "select", lambda _: bool(chosen))
+    phase = machine.after(handoff.phase, "select", lambda _: bool(chosen))
     commit(desk, change, handoff._replace(phase=phase), note={"target": chosen.candidate.path})
 
 
 def _examine(desk: Desk, change: Change, held: SessionChange) -> None:
     handoff = change.kept.handoff
-    phase = lifecycle.after(handoff.phase, "examine", lambda _: True)
+    phase = machine.after(handoff.phase, "examine", lambda _: True)
     try:
         ready = drafted(desk, handoff._replace(phase=phase), held.kept.session)
     except InvalidPayloadError as error:
@@ -73,10 +83,10 @@ def _validate(desk: Desk, change: Change, held: SessionChange) -> None:
         refusal = guards.refusal(handoff, checks, _preserve(change, handoff), again)
         _fail(desk, change, handoff, refusal, answers)
         raise refusal
-    phase = lifecycle.after(handoff.phase, "hand_on", answers.__getitem__)
+    phase = machine.after(handoff.phase, "hand_on", answers.__getitem__)
     data = render(handoff.draft, handoff.form)
     digest = sha256(data).hexdigest()
-    name = transfer.file_name(
+    name = file.file_name(
         handoff.schema,
         handoff.form,
         digest,
@@ -84,7 +94,7 @@ def _validate(desk: Desk, change: Change, held: SessionChange) -> None:
         target=handoff.target,
         timestamp=text_at(handoff.draft, "timestamp"),
     )
-    path = os.path.join(held.kept.folder, transfer.FOLDER, name)
+    path = os.path.join(held.kept.folder, file.FOLDER, name)
     after = handoff._replace(phase=phase, payload=path, digest=digest, size=len(data))
     commit(desk, change, after, note={"payload": path, "sha256": digest})
 
@@ -104,16 +114,16 @@ def _transfer(desk: Desk, change: Change, held: SessionChange) -> None:
         raise late
     data = render(handoff.draft, handoff.form)
     try:
-        transfer.write(handoff.payload, data)
+        file.write(handoff.payload, data)
         if handoff.schema == "2.0":
-            transfer.keep_newest(held.kept.folder, handoff.form, data)
+            file.keep_newest(held.kept.folder, handoff.form, data)
         _note_in_session(desk, held, handoff)
     except StorageError as error:
         told = ValidationFailedError(error.message, hint=error.hint, recoverable=True)
         with suppress(StorageError):
             _fail(desk, change, handoff, told)
         raise
-    phase = lifecycle.after(handoff.phase, "invoke", lambda _: guards.written(handoff))
+    phase = machine.after(handoff.phase, "invoke", lambda _: guards.written(handoff))
     line = invocation.line(handoff.trigger, handoff.target, handoff.payload)
     if handoff.ours:
         line = receive_command(desk, handoff)
@@ -171,21 +181,21 @@ def _fail(
     answers: Mapping[str, bool] | None = None,
 ) -> None:
     known = answers or {}
-    phase = lifecycle.after(handoff.phase, "refuse", lambda name: bool(known.get(name)))
+    phase = machine.after(handoff.phase, "refuse", lambda name: bool(known.get(name)))
     document = error.document()["error"]
     after = handoff._replace(
         phase=phase, problem=_plain({**document, "hint": error.hint}), attempts=handoff.attempts + 1
     )
     commit(desk, change, after, note={"code": error.code})
     with suppress(StorageError):
-        text = _yaml.dump({"error": _plain(document)})
-        _files.write_atomic(os.path.join(change.kept.folder, "error.yaml"), text.encode())
+        text = yaml_text.dump({"error": _plain(document)})
+        files.write_atomic(os.path.join(change.kept.folder, "error.yaml"), text.encode())
 
 
 def _preserve(change: Change, handoff: Handoff) -> str:
     """Keep the payload of an attempt that fails, for another one."""
     path = os.path.join(change.kept.folder, f"preserved.{handoff.form}")
-    _files.write_atomic(path, render(handoff.draft, handoff.form))
+    files.write_atomic(path, render(handoff.draft, handoff.form))
     return path
 
 

@@ -12,16 +12,10 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from flowrail import _files
-from flowrail._hidden import in_quotes
 from flowrail.errors import DocumentError
-from flowrail.handoff import lifecycle, transfer
 from flowrail.handoff.arriving import Asked, on_record, problems
-from flowrail.handoff.context import carried
-from flowrail.handoff.desk import Desk
-from flowrail.handoff.journal import Change
-from flowrail.handoff.payload import LARGEST, Payload, read
-from flowrail.handoff.problems import (
+from flowrail.handoff.context import Desk
+from flowrail.handoff.errors import (
     EXPIRED,
     WARNING,
     AlreadyTakenError,
@@ -33,11 +27,23 @@ from flowrail.handoff.problems import (
     errors,
     refuse,
 )
-from flowrail.handoff.record import ENDED, INVOCATION, ON_ITS_WAY, Handoff
-from flowrail.handoff.record import EXPIRED as EXPIRED_PHASE
+from flowrail.handoff.handoff import (
+    ENDED,
+    INVOCATION,
+    ON_ITS_WAY,
+    Handoff,
+)
+from flowrail.handoff.handoff import EXPIRED as EXPIRED_PHASE
+from flowrail.handoff.lifecycle import machine
+from flowrail.handoff.payload import file
+from flowrail.handoff.payload.document import LARGEST, Payload, read
+from flowrail.handoff.receiving_context import carried
+from flowrail.handoff.store import Change
 from flowrail.handoff.whereabouts import alone, leave_word, record_of
-from flowrail.machines.journal import UnknownSessionError
-from flowrail.machines.taken import COPY
+from flowrail.machines.guidance.received_work import COPY
+from flowrail.machines.sessions.journal import UnknownSessionError
+from flowrail.storage import files
+from flowrail.text.safe_text import in_quotes
 
 _ENDINGS = frozenset({".json", ".yaml", ".yml"})
 """Those that a copy keeps; the name of a stranger's file is told to nobody."""
@@ -86,10 +92,10 @@ def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) ->
             _begun(desk, change.kept.handoff, payload, session, start)
         handoff = change.kept.handoff
         answers = {
-            "payload_unchanged": transfer.digest_of(path) == (handoff.digest or payload.digest),
+            "payload_unchanged": file.digest_of(path) == (handoff.digest or payload.digest),
             "claimed": bool(handoff.claim),
         }
-        phase = lifecycle.after(handoff.phase, "acknowledge", answers.__getitem__)
+        phase = machine.after(handoff.phase, "acknowledge", answers.__getitem__)
         done = change.commit(
             handoff._replace(phase=phase),
             kind=phase,
@@ -102,7 +108,7 @@ def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) ->
 
 def _read(path: str, asked: Asked) -> Payload:
     """Return the payload, refused where its bytes are not those that were asked for, or no document."""
-    data = _files.read_bounded(path, limit=LARGEST, what="the payload")
+    data = files.read_bounded(path, limit=LARGEST, what="the payload")
     digest = sha256(data).hexdigest()
     if asked.digest and asked.digest.removeprefix("sha256:") != digest:
         raise _changed(path, digest, asked.digest)
@@ -175,7 +181,7 @@ def _check(desk: Desk, change: Change, payload: Payload, asked: Asked) -> tuple[
     if not wrong:
         return tuple(found)
     if all(each.kind == EXPIRED for each in wrong):
-        phase = lifecycle.after(handoff.phase, "expire", lambda _: True)
+        phase = machine.after(handoff.phase, "expire", lambda _: True)
         change.commit(handoff._replace(phase=phase), kind=phase, at=desk.now(), by=desk.by)
     raise refuse(
         f"the payload of handoff `{handoff.id}` is refused",
@@ -205,8 +211,8 @@ def _begun(desk: Desk, handoff: Handoff, payload: Payload, session: str, start: 
     if not _is_there(desk, session):
         start.begin(session, payload, carried(handoff, payload, copy))
     if not os.path.lexists(copy):
-        data = _files.read_bounded(payload.source, limit=payload.size, what="the payload")
-        _files.write_atomic(copy, data)
+        data = files.read_bounded(payload.source, limit=payload.size, what="the payload")
+        files.write_atomic(copy, data)
 
 
 def _is_there(desk: Desk, session: str) -> bool:

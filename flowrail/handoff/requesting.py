@@ -10,14 +10,16 @@ from uuid import UUID
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.discovery.locations import Scope
-from flowrail.handoff import guards, integrity, invocation
-from flowrail.handoff.desk import Desk
+from flowrail.handoff import invocation
+from flowrail.handoff.context import Desk
+from flowrail.handoff.errors import ValidationFailedError
+from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.history import chain_of
-from flowrail.handoff.payload import FORMS
-from flowrail.handoff.problems import ValidationFailedError
-from flowrail.handoff.record import Handoff
+from flowrail.handoff.lifecycle import guards
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.document import FORMS
 from flowrail.handoff.selection import Chosen
-from flowrail.machines.session import Session
+from flowrail.machines.sessions.session import Session
 
 SENT_IN = ("2.0", "3.0")
 """The versions that are written; older ones are only read."""

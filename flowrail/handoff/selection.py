@@ -6,13 +6,13 @@ import os
 from hashlib import sha256
 from typing import NamedTuple
 
-from flowrail import _files
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import AmbiguousSkillError, Discovery, UnknownSkillError
 from flowrail.errors import DocumentError
-from flowrail.handoff.problems import TargetNotFoundError
-from flowrail.machines.folder import entry_file
-from flowrail.machines.wording import did_you_mean
+from flowrail.handoff.errors import TargetNotFoundError
+from flowrail.machines.loading.skill_folder import entry_file
+from flowrail.storage import files
+from flowrail.text.placeholders import did_you_mean
 
 LARGEST_CARD = 4 * 1024 * 1024
 
@@ -53,7 +53,7 @@ def card_digest(candidate: Candidate) -> str:
     if candidate.remote:
         return ""
     try:
-        data = _files.read_bounded(candidate.path, limit=LARGEST_CARD, what="the target's card", follow=True)
+        data = files.read_bounded(candidate.path, limit=LARGEST_CARD, what="the target's card", follow=True)
     except DocumentError:
         return ""
     return sha256(data).hexdigest()

@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from flowrail.discovery.compatibility import compatibility, normal_version
-from flowrail.handoff import integrity, lifecycle
 from flowrail.handoff.chain import drawn
-from flowrail.handoff.desk import Desk
-from flowrail.handoff.journal import Change
+from flowrail.handoff.context import Desk
+from flowrail.handoff.errors import ClosedError
+from flowrail.handoff.handoff import (
+    DISCOVERY,
+    ENDED,
+    FAILED,
+    INVOCATION,
+    ON_ITS_WAY,
+    Handoff,
+)
+from flowrail.handoff.lifecycle import machine
+from flowrail.handoff.payload import integrity
 from flowrail.handoff.phases import commit, drafted, go_on
-from flowrail.handoff.problems import ClosedError
-from flowrail.handoff.record import DISCOVERY, ENDED, FAILED, INVOCATION, ON_ITS_WAY, Handoff
 from flowrail.handoff.requesting import Asked, judge_chain, tried_again, wanted_by
 from flowrail.handoff.selection import Chosen, choose
-from flowrail.machines.kept import Change as SessionChange
+from flowrail.handoff.store import Change
+from flowrail.machines.sessions.stored_session import Change as SessionChange
 
 LONGEST_SHOWN = 80
 """Facts that are longer are not written into a command that is shown."""
@@ -77,7 +85,7 @@ def _taken_on(desk: Desk, change: Change, held: SessionChange, asked: Asked) -> 
     if handoff.phase == FAILED:
         again = tried_again(handoff, asked, choose(desk.discover(), handoff.target))
         judge_chain(again)
-        phase = lifecycle.after(FAILED, "retry", lambda _: True)
+        phase = machine.after(FAILED, "retry", lambda _: True)
         ready = drafted(desk, again._replace(phase=phase), held.kept.session)
         commit(desk, change, ready, kind="retry", note={"attempt": ready.attempts + 1})
     return Sent(go_on(desk, change, held), notes=_notes(change.kept.handoff))
@@ -97,7 +105,7 @@ def _expired(desk: Desk, handoff_id: str) -> Handoff:
         handoff = change.kept.handoff
         if handoff.phase != INVOCATION:
             return handoff
-        phase = lifecycle.after(handoff.phase, "expire", lambda _: _is_late(desk, handoff))
+        phase = machine.after(handoff.phase, "expire", lambda _: _is_late(desk, handoff))
         return commit(desk, change, handoff._replace(phase=phase))
 
 
@@ -112,7 +120,7 @@ def cancel(desk: Desk, handoff_id: str, reason: str = "") -> Handoff:
                 handoff=handoff_id,
                 phase=handoff.phase,
             )
-        phase = lifecycle.after(handoff.phase, "cancel", lambda _: True)
+        phase = machine.after(handoff.phase, "cancel", lambda _: True)
         note = {"reason": reason} if reason else {}
         return commit(desk, change, handoff._replace(phase=phase), kind="cancel", note=note)
 

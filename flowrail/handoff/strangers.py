@@ -11,8 +11,8 @@ from math import isfinite
 from typing import Any
 
 from flowrail.handoff.entries import Entry
-from flowrail.handoff.integrity import moment
-from flowrail.handoff.record import PHASES, Handoff
+from flowrail.handoff.handoff import PHASES, Handoff
+from flowrail.handoff.payload.integrity import moment
 
 LONGEST_NAME = 200
 DEEPEST = 64

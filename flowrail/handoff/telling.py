@@ -8,12 +8,17 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from flowrail.handoff import integrity, transfer
-from flowrail.handoff.desk import Desk
-from flowrail.handoff.payload import get
+from flowrail.handoff.context import Desk
+from flowrail.handoff.handoff import (
+    FAILED,
+    INVOCATION,
+    ON_ITS_WAY,
+    Handoff,
+)
+from flowrail.handoff.payload import file, integrity
+from flowrail.handoff.payload.document import get
 from flowrail.handoff.phases import receive_command
-from flowrail.handoff.record import FAILED, INVOCATION, ON_ITS_WAY, Handoff
-from flowrail.machines.taken import now_at
+from flowrail.machines.guidance.received_work import now_at
 
 MOST_TOLD, LONGEST_TOLD = 20, 400
 """So many values of what somebody else recorded are told together, each text cut at so many characters."""
@@ -75,7 +80,7 @@ def item(
 def _found_again(desk: Desk, handoff: Handoff) -> Handoff:
     """Return *handoff* with its payload where that lies now, in its line too."""
     before = handoff.payload
-    now = now_at(before, os.path.join(desk.store.folder(handoff.session), transfer.FOLDER))
+    now = now_at(before, os.path.join(desk.store.folder(handoff.session), file.FOLDER))
     if not before or now == before:
         return handoff
     line = handoff.invocation.replace(shlex.quote(before), shlex.quote(now))

@@ -10,15 +10,15 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
-from flowrail import _files
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import DocumentError, StorageError
-from flowrail.handoff import transfer
-from flowrail.handoff.desk import Desk
-from flowrail.handoff.journal import Handoffs
-from flowrail.handoff.payload import Payload
-from flowrail.handoff.record import ACKNOWLEDGMENT, Handoff
-from flowrail.machines.taken import now_at
+from flowrail.handoff.context import Desk
+from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
+from flowrail.handoff.payload import file
+from flowrail.handoff.payload.document import Payload
+from flowrail.handoff.store import Handoffs
+from flowrail.machines.guidance.received_work import now_at
+from flowrail.storage import files
 
 WORD = "received"
 _LONGEST_PATH = 4096
@@ -58,23 +58,23 @@ def alone(desk: Desk, digest: str) -> Iterator[None]:
     with ExitStack() as held:
         with suppress(StorageError):  # the records have locks of their own
             folder = os.path.join(desk.state, WORD)
-            _files.make_private_dir(folder)
+            files.make_private_dir(folder)
             lock = os.path.join(folder, f".{digest[:2]}.lock")  # a few files, and others seldom wait
-            held.enter_context(_files.locked(lock, wait=desk.wait, what="the payload"))
+            held.enter_context(files.locked(lock, wait=desk.wait, what="the payload"))
         yield
 
 
 def leave_word(desk: Desk, digest: str, store: str) -> None:
     """Leave word that the payload of that digest is on record in *store*."""
     with suppress(StorageError):  # the record stands, and is found from most places
-        _files.make_private_dir(os.path.join(desk.state, WORD))
-        _files.write_atomic(os.path.join(desk.state, WORD, digest), os.fsencode(os.path.abspath(store)))
+        files.make_private_dir(os.path.join(desk.state, WORD))
+        files.write_atomic(os.path.join(desk.state, WORD, digest), os.fsencode(os.path.abspath(store)))
 
 
 def _stores(desk: Desk, path: str, digest: str) -> Iterator[str]:
     with suppress(DocumentError):
         word = os.path.join(desk.state, WORD, digest)
-        store = os.fsdecode(_files.read_bounded(word, limit=_LONGEST_PATH, what="the word of a receipt"))
+        store = os.fsdecode(files.read_bounded(word, limit=_LONGEST_PATH, what="the word of a receipt"))
         if os.path.isabs(store) and "\0" not in store:
             yield store
     yield _store_of(path)
@@ -90,7 +90,7 @@ def _store_of(path: str) -> str:
 
 
 def _sent_as(store: str, handoff: Handoff) -> str:
-    return now_at(handoff.payload, os.path.join(store, "sessions", handoff.session, transfer.FOLDER))
+    return now_at(handoff.payload, os.path.join(store, "sessions", handoff.session, file.FOLDER))
 
 
 def _rank(known: tuple[Handoffs, Handoff]) -> tuple[bool, bool, bool, bool]:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-from flowrail._hidden import in_quotes
-from flowrail._json import place
 from flowrail.errors import DocumentError
+from flowrail.text.json import place
+from flowrail.text.safe_text import in_quotes
 
 DEEPEST = 64
 MOST_VALUES = 20_000

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowrail.machines.hosted import host_id, usable
+from flowrail.machines.sessions.host_binding import host_id, usable
 
 SESSION_START, STOP, SUBAGENT_STOP, PRE_TOOL_USE = "session-start", "stop", "subagent-stop", "pre-tool-use"
 EVENTS = {
@@ -101,7 +101,7 @@ def bounded(text: str) -> str:
 def _holds_very_many(data: bytes) -> bool:
     if data.count(b"[") + data.count(b"{") <= MOST_NESTED and data.count(b",") <= MOST_VALUES:
         return False
-    from flowrail._json import nested  # hardly anything comes so far
+    from flowrail.text.json import nested  # hardly anything comes so far
 
     return nested(data, MOST_NESTED) > MOST_NESTED or nested(data, MOST_VALUES, b",") > MOST_VALUES
 

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flowrail._json import place
 from flowrail.errors import ConflictError
 from flowrail.hosts.jsonc import (
     Insertion,
@@ -24,6 +23,7 @@ from flowrail.hosts.jsonc import (
     written,
 )
 from flowrail.hosts.protocol import EVENTS
+from flowrail.text.json import place
 
 TIMEOUT = 10
 """After so many seconds a host goes on without an answer."""

@@ -14,11 +14,11 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from flowrail import _files
 from flowrail.discovery.locations import config_folder, find_project_root
 from flowrail.errors import ConflictError, DocumentError, FlowError
 from flowrail.hosts.jsonc import parse, without
 from flowrail.hosts.settings import likened, refuse_odd, standing, with_hooks, without_hooks
+from flowrail.storage import files
 
 HOSTS = ("claude-code", "codex")
 OTHER = "other"
@@ -94,10 +94,10 @@ def install(where: Place, state: str, *, permissions: bool, dry_run: bool) -> Do
             "folder": kept["folder"] if kept else not os.path.isdir(os.path.dirname(real)),
             "permissions": permissions,
         }
-        _files.make_private_dir(os.path.join(state, "hosts"))
-        _files.write_atomic(_record(real, state), json.dumps(record).encode() + b"\n")
-        _files.make_dir(os.path.dirname(real))
-        _files.write_atomic(real, edited.text.encode(), mode=_mode(real))
+        files.make_private_dir(os.path.join(state, "hosts"))
+        files.write_atomic(_record(real, state), json.dumps(record).encode() + b"\n")
+        files.make_dir(os.path.dirname(real))
+        files.write_atomic(real, edited.text.encode(), mode=_mode(real))
     return Done(where, before, edited.text)
 
 
@@ -109,12 +109,12 @@ def uninstall(where: Place, state: str, *, dry_run: bool) -> Done:
     after = _bare(before, kept) if kept else (None if before is None else without_hooks(before, source=real))
     if not dry_run:
         if after is None and before is not None:
-            _files.remove(real)
+            files.remove(real)
             if kept and kept["folder"]:
                 with suppress(OSError):  # somebody may have put something else there
                     os.rmdir(os.path.dirname(real))
         elif after is not None and after != before:
-            _files.write_atomic(real, after.encode(), mode=_mode(real))
+            files.write_atomic(real, after.encode(), mode=_mode(real))
         with suppress(OSError):
             os.unlink(_record(real, state))
     return Done(where, before, after)
@@ -169,8 +169,8 @@ def _real(where: Place) -> str:
 
 def _text(path: str) -> str | None:
     try:
-        data = _files.read_bounded(path, limit=LARGEST, what="the host's settings")
-    except _files.MissingFileError:
+        data = files.read_bounded(path, limit=LARGEST, what="the host's settings")
+    except files.MissingFileError:
         return None
     try:
         return data.decode("utf-8")
@@ -185,7 +185,7 @@ def _kept(path: str, state: str, text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        data = json.loads(_files.read_bounded(_record(path, state), limit=LARGEST, what="what was put in"))
+        data = json.loads(files.read_bounded(_record(path, state), limit=LARGEST, what="what was put in"))
         spans = [(int(at), int(length)) for at, length in data["spans"]]
         fits = data["path"] == path and data["after"] == _digest(text)
         told = {name: data.get(name) is True for name in ("made", "permissions", "folder")}

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from flowrail.errors import DocumentError
-from flowrail.machines import folder
-from flowrail.machines.folder import Loaded, WorkflowFile
-from flowrail.machines.params import Arg
-from flowrail.machines.wording import listed
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
 from flowrail.skills.catalog import Found, workflows
+from flowrail.text.placeholders import listed
 
 MOST_KEPT = 60_000
 """So many parameters and paths are kept of workflows; then they are read again."""
@@ -53,7 +53,7 @@ class Shelf:
         """Return what is to be known of the workflow in *file*, or `None` where the file cannot be read."""
         if file not in self._known:
             try:
-                self.put(file, folder.read(file))
+                self.put(file, skill_folder.read(file))
             except DocumentError:
                 self._keep(file, None)
         return self._known[file]

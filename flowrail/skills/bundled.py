@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 
-from flowrail.discovery.declared import Registry
 from flowrail.discovery.index import Discovery, combine
 from flowrail.discovery.locations import Places, Root, Scope
-from flowrail.discovery.scan import Memory, scan
+from flowrail.discovery.scan.declaration import Registry
+from flowrail.discovery.scan.scan import Memory, scan
 
-_HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled")  # `catalog` costs more to import
+_HERE = os.path.join(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled"
+)  # `catalog` costs more to import
 
 
 def bundled(installed: Discovery, *, memory: Memory | None = None) -> Discovery:

@@ -13,9 +13,14 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import UsageError
-from flowrail.machines.definition import WORKFLOW_NAME
-from flowrail.machines.folder import WorkflowFile, entry_file, find_file, named_files
-from flowrail.machines.wording import did_you_mean
+from flowrail.machines.definition.step import WORKFLOW_NAME
+from flowrail.machines.loading.skill_folder import (
+    WorkflowFile,
+    entry_file,
+    find_file,
+    named_files,
+)
+from flowrail.text.placeholders import did_you_mean
 
 BUNDLED = "bundled"
 OWN_SCOPES = frozenset({Scope.GLOBAL.value, BUNDLED})

@@ -8,17 +8,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
 
-from flowrail._files import decode, read_bounded
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
-from flowrail.machines import folder, wording
-from flowrail.machines.checks import origin_of
-from flowrail.machines.definition import WORKFLOW_NAME, Definition, Delegation, StepDef
-from flowrail.machines.findings import Finding, Path, first
-from flowrail.machines.folder import Loaded, WorkflowFile
-from flowrail.machines.params import Arg
+from flowrail.machines.definition.findings import Finding, Path, first
+from flowrail.machines.definition.step import (
+    WORKFLOW_NAME,
+    Definition,
+    Delegation,
+    StepDef,
+)
+from flowrail.machines.definition.validation import origin_of
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
 from flowrail.skills.beside import Beside, Shelf
 from flowrail.skills.catalog import find, workflow_file
+from flowrail.storage.files import decode, read_bounded
+from flowrail.text import placeholders
 
 MOST_TRIED = 50
 """So many addresses that one `then` may come to are looked up."""
@@ -52,7 +58,7 @@ class _Look:
         self.shelf = shelf
         self.known: dict[str, WorkflowFile | None] = {}
         self.beside = shelf.files(self.own, self.folder)
-        self.guesses = wording.Guesses()
+        self.guesses = placeholders.Guesses()
 
     def get(self, address: str) -> Beside | None:
         """Return the workflow at *address*, or `None` where there is none to be read."""
@@ -63,7 +69,7 @@ class _Look:
 
     def near(self, address: str) -> str:
         """Return a hint for an address at which nothing stands."""
-        otherwise = f"there is {wording.listed(self.beside)}; `flow list` shows more"
+        otherwise = f"there is {placeholders.listed(self.beside)}; `flow list` shows more"
         return self.guesses.did_you_mean(address, self.beside, otherwise)
 
     def _file(self, address: str) -> WorkflowFile | None:
@@ -120,7 +126,7 @@ def _unfit(name: str, arg: Arg | None, value: Any, declared: Mapping[str, Arg]) 
         given = declared.get(whole.group(1))
         fits = given is None or given.kind == arg.kind or (given.kind, arg.kind) == ("integer", "number")
         return None if fits or given is None else f"takes a {arg.kind} for `{name}`, not a {given.kind}"
-    if isinstance(value, str) and wording.placeholders(value):
+    if isinstance(value, str) and placeholders.placeholders(value):
         return None if arg.kind == "string" else f"takes a {arg.kind} for `{name}`, not a text"
     problem = arg.problem(value)
     return None if problem is None else f"takes another `{name}`: it {problem}"
@@ -138,18 +144,18 @@ def _then(loaded: Loaded, look: _Look) -> Iterator[Finding]:
             yield Finding("FR151", "error", what, look.near(address), place)
             continue
         if target.required:
-            what = f"`{address}` comes after `{definition.name}` and needs {wording.listed(target.required)}"
+            what = f"`{address}` comes after `{definition.name}` and needs {placeholders.listed(target.required)}"
             hint = "let its first step ask for it, or give it a default"
             yield Finding("FR151", "error", what, hint, place)
 
 
 def _addresses(then: str, definition: Definition) -> Iterator[str]:
     """Yield what *then* may come to; nothing where that cannot be known."""
-    names = sorted(wording.placeholders(then))
+    names = sorted(placeholders.placeholders(then))
     known = _declared(definition)
     choices = [known[name].choices or () if name in known else () for name in names]
     for values in product(*choices):
-        yield wording.fill(then, dict(zip(names, values, strict=True)))
+        yield placeholders.fill(then, dict(zip(names, values, strict=True)))
 
 
 def _declared(definition: Definition) -> dict[str, Arg]:
@@ -178,7 +184,7 @@ def _own_text(step: StepDef, file: WorkflowFile) -> tuple[str, str]:
     name = f"{file.text_folder}/{step.id}.md"
     try:
         path = os.path.join(file.folder, name)
-        return name, decode(read_bounded(path, limit=folder.LARGEST_TEXT, what="the text"), source=name)
+        return name, decode(read_bounded(path, limit=skill_folder.LARGEST_TEXT, what="the text"), source=name)
     except DocumentError:
         return name, ""
 

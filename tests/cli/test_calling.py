@@ -10,11 +10,11 @@ from contextlib import suppress
 import pytest
 from support.sandbox import bytes_below, home_skills, put_skill, refused, sessions_folder, told
 
-from flowrail.cli import calling
-from flowrail.cli.calling import HandlerTimeoutError, call_limited
-from flowrail.machines import judgement
-from flowrail.machines.definition import StepContext
-from flowrail.machines.judgement import HandlerError
+from flowrail.cli import time_limit
+from flowrail.cli.time_limit import HandlerTimeoutError, call_limited
+from flowrail.machines.definition.step import StepContext
+from flowrail.machines.engine import outcome
+from flowrail.machines.engine.outcome import HandlerError
 
 HERE = StepContext("first")
 
@@ -130,7 +130,7 @@ def test_a_function_that_tells_is_stopped_too_and_nothing_moves(
     part: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(**part)
-    monkeypatch.setattr(calling, "SECONDS", 0.2)
+    monkeypatch.setattr(time_limit, "SECONDS", 0.2)
     told("step", "slow")
     before = bytes_below(sessions_folder(), but={"lock"})
 
@@ -145,7 +145,7 @@ def test_a_module_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     write()
     told("step", "slow")
     folder = put_skill("slow", "while True:\n    pass\n", where=home_skills(), file="workflow.py")
-    monkeypatch.setattr(calling, "SECONDS", 0.2)
+    monkeypatch.setattr(time_limit, "SECONDS", 0.2)
 
     for words in (["start", "slow"], ["step", "slow", "ok"]):
         status, error = refused(*words)
@@ -155,9 +155,9 @@ def test_a_module_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_after_a_command_functions_are_called_plainly_again() -> None:
     write(TITLE="skip_it")
-    before = judgement.caller.get()
+    before = outcome.caller.get()
 
     told("step", "slow")
     told("step", "slow", "ok")
 
-    assert judgement.caller.get() is before
+    assert outcome.caller.get() is before

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.agents import FREE, LEAD, ONE, REVIEW, put_lead
 from support.sandbox import allow, flow, process, put_python, put_skill, refused, told
 
-from flowrail.machines.relay import SUB_AGENT_QUESTION_FORMAT
+from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT
 
 
 def start(skill: str = "lead", *words: str) -> dict[str, object]:

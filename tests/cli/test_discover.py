@@ -20,9 +20,9 @@ from support.sandbox import (
 )
 from support.skills import ACCEPTING, head, put, repository
 
-from flowrail.cli.here import Here
-from flowrail.discovery import cache
+from flowrail.discovery import menu_cache
 from flowrail.discovery.statcache import StatCache
+from flowrail.operations.environment import Here
 
 BUILDER = (
     'handoff: {accepts_from: ["*"], schema_version: "3.0"}',
@@ -412,8 +412,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_to
 
 
-def kept(session: str) -> cache.Cached:
-    found = cache.read(str(sessions_folder() / session))
+def kept(session: str) -> menu_cache.Cached:
+    found = menu_cache.read(str(sessions_folder() / session))
     assert found
     return found
 
@@ -543,7 +543,15 @@ def test_where_nothing_can_be_kept_the_menu_is_shown_and_that_is_told(session: s
 
 # --- what it costs --------------------------------------------------------------------------------
 
-HEAVY = ("statemachine", "pydantic", "cattrs", "asyncio", "subprocess", "ruamel", "flowrail.machines.store")
+HEAVY = (
+    "statemachine",
+    "pydantic",
+    "cattrs",
+    "asyncio",
+    "subprocess",
+    "ruamel",
+    "flowrail.machines.sessions.store",
+)
 TELL = (
     "import atexit, sys\n"
     f"atexit.register(lambda: sys.stderr.write(' '.join(each for each in {HEAVY!r} if each in sys.modules)))"

@@ -26,10 +26,10 @@ from support.skills import ACCEPTING, head, put, repository
 
 from flowrail import __version__
 from flowrail.errors import StorageError
-from flowrail.machines.findings import Finding
-from flowrail.machines.store import Store
-from flowrail.skills import doctoring
-from flowrail.skills.installation import installation
+from flowrail.machines.definition.findings import Finding
+from flowrail.machines.sessions.store import Store
+from flowrail.operations.doctor import diagnose
+from flowrail.operations.doctor.installation import installation
 
 OURS = "#!/bin/sh\n# from flowrail.__main__ import main\n"
 
@@ -181,7 +181,7 @@ def test_a_set_up_that_says_nothing_of_its_needs_is_taken(
 
 
 def test_what_cannot_be_imported_is_told_and_the_rest_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("flowrail.skills.checking", "flowrail.machines.store"):
+    for module in ("flowrail.operations.skills.check", "flowrail.machines.sessions.store"):
         monkeypatch.setitem(sys.modules, module, None)
 
     found = findings()
@@ -463,7 +463,7 @@ def test_many_kinds_of_findings_are_capped(monkeypatch: pytest.MonkeyPatch) -> N
         more = [Finding(f"CODE_{each:02}", "warning", "x", "y", "") for each in range(25)]
         return installation(environ)._replace(findings=tuple(more))
 
-    monkeypatch.setattr(doctoring, "installation", many)
+    monkeypatch.setattr(diagnose, "installation", many)
 
     out = flow("doctor").out
 

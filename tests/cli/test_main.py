@@ -143,7 +143,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(*_: object) -> Any:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("flowrail.skills.shelf.items", look)
+    monkeypatch.setattr("flowrail.skills.summary.items", look)
 
     with pytest.raises(ZeroDivisionError):
         flow("list")
@@ -156,7 +156,7 @@ def test_an_interrupted_command_says_so_by_its_status(
     def look(*_: object) -> Any:
         raise error
 
-    monkeypatch.setattr("flowrail.skills.shelf.items", look)
+    monkeypatch.setattr("flowrail.skills.summary.items", look)
 
     ran = flow("list")
     assert (ran.status, ran.out, ran.err.strip()) == (130, "", "")
@@ -166,7 +166,7 @@ def test_other_complaints_of_the_command_line_are_refusals_too(monkeypatch: pyte
     def look(*_: object) -> Any:
         raise click.ClickException("no such luck")
 
-    monkeypatch.setattr("flowrail.skills.shelf.items", look)
+    monkeypatch.setattr("flowrail.skills.summary.items", look)
 
     assert flow("list") == Ran(2, "", "flow: no such luck [USAGE]\n  see --help\n")
 

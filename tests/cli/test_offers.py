@@ -10,7 +10,7 @@ from support.handing import ours, receive, send, session, target
 from support.sandbox import SMALL, flow, home_skills, put_skill, sessions_folder, told
 from support.skills import head, put
 
-from flowrail.discovery import cache
+from flowrail.discovery import menu_cache
 
 BUILDER = (
     'handoff: {accepts_from: ["*"], schema_version: "3.0"}',
@@ -78,7 +78,7 @@ def test_what_is_kept_for_a_session_is_what_is_installed() -> None:
     put(home_skills(), "reader")
     put_skill("small", where=home_skills())
     here = told("start", "small")["session"]
-    kept = sessions_folder() / here / cache.FILE
+    kept = sessions_folder() / here / menu_cache.FILE
 
     told("discover", "--session", here, "--problem-type", "strategic")
     first = kept.read_text()

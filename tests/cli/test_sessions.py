@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.sandbox import ASKING, flow, put_skill, refused, sessions_folder, told
 
-from flowrail.cli.here import LONGEST_ACTOR
+from flowrail.operations.environment import LONGEST_ACTOR
 
 
 @pytest.fixture(autouse=True)

@@ -678,7 +678,7 @@ def test_a_handler_that_answers_nonsense_is_told() -> None:
 def test_a_handler_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     put_python("py", "while True: pass", where=home_skills())
     told("step", "py")
-    monkeypatch.setattr("flowrail.cli.calling.call_limited.__kwdefaults__", {"seconds": 0.05})
+    monkeypatch.setattr("flowrail.cli.time_limit.call_limited.__kwdefaults__", {"seconds": 0.05})
     before = bytes_below(sessions_folder(), but={"lock"})
 
     status, error = refused("step", "py", "done")
@@ -743,7 +743,7 @@ def test_a_first_step_that_cannot_be_told_leaves_no_session_behind() -> None:
 
 
 def test_the_engine_is_sent_one_event_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flowrail.machines.compile import WorkflowMachine
+    from flowrail.machines.engine.statechart import WorkflowMachine
 
     here = told("step", "small")
     events: list[str] = []

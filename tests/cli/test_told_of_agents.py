@@ -11,7 +11,8 @@ import pytest
 from support.agents import FREE, ONE, Team, put_lead
 from support.sandbox import flow, put_skill, refused, told
 
-from flowrail.formatters import text, xml
+from flowrail.formatters.guidance import as_text
+from flowrail.formatters.guidance import as_xml as guidance_as_xml
 
 QUESTION = json.dumps(
     [{"id": "db", "header": "Db", "text": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]
@@ -78,9 +79,11 @@ def test_a_prompt_whose_lease_is_over_is_claimed_anew_and_the_agent_before_is_re
     view = told_now.dispatches[0]
 
     assert (view.lease_over, view.resume) == (True, None)
-    assert "claimed by ann, whose lease is over\n    flow claim" in text.render(told_now)
-    assert 'lease="over"' in xml.render(told_now)
-    assert "Where its agent is gone or its lease is over, launch a new one" in xml.render(told_now)
+    assert "claimed by ann, whose lease is over\n    flow claim" in as_text.render(told_now)
+    assert 'lease="over"' in guidance_as_xml.render(told_now)
+    assert "Where its agent is gone or its lease is over, launch a new one" in guidance_as_xml.render(
+        told_now
+    )
     assert team.handed(1, "bob").dispatch.token != late.dispatch.token
     assert team.told().dispatches[0].lease_over is False
     assert refused(*late.finish[0].split()[1:])[1]["code"] == "DISPATCH_GONE"

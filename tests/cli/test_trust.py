@@ -28,9 +28,9 @@ from support.sandbox import (
 )
 from support.skills import put
 
-from flowrail.cli.here import Here
-from flowrail.trust import allow as allow_content
-from flowrail.trust import snapshot
+from flowrail.approval import allow as allow_content
+from flowrail.approval import snapshot
+from flowrail.operations.environment import Here
 
 
 def canary() -> Path:
@@ -220,7 +220,7 @@ def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     def swap(*_: object) -> None:
         put_canary()
 
-    monkeypatch.setattr("flowrail.skills.opening.folder.run", _after(swap))
+    monkeypatch.setattr("flowrail.operations.running.open_workflow.skill_folder.run", _after(swap))
     del real
 
     told("step", "py")
@@ -230,11 +230,11 @@ def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _after(before: object) -> object:
-    from flowrail.machines import folder
+    from flowrail.machines.loading import skill_folder
 
-    real = folder.run
+    real = skill_folder.run
 
-    def run(file: folder.WorkflowFile, contents: object = None) -> object:
+    def run(file: skill_folder.WorkflowFile, contents: object = None) -> object:
         before()  # type: ignore[operator]
         return real(file, contents)  # type: ignore[arg-type]
 

@@ -18,9 +18,9 @@ from unittest.mock import patch
 
 import pytest
 
-from flowrail import _yaml
 from flowrail.cli.main import main
-from flowrail.machines.document import parse
+from flowrail.machines.definition.schema import parse
+from flowrail.text import yaml as yaml_text
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -63,7 +63,7 @@ def test_every_command_shown_prints_what_is_shown(page: Path) -> None:
 @pytest.mark.parametrize("page", [each for each in PAGES if blocks(each, "yaml")], ids=name)
 def test_every_workflow_shown_is_without_mistakes(page: Path) -> None:
     for block in blocks(page, "yaml"):
-        document = _yaml.load(block, source=page.name)
+        document = yaml_text.load(block, source=page.name)
         if isinstance(document.value, dict) and "steps" in document.value:
             parsed = parse(
                 document.value,

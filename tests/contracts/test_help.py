@@ -10,7 +10,7 @@ import click
 import pytest
 from support.sandbox import flow
 
-from flowrail.cli.lazy import Entry, LazyGroup
+from flowrail.cli.lazy_group import Entry, LazyGroup
 from flowrail.cli.main import COMMANDS
 from flowrail.hosts.protocol import EVENTS
 

@@ -11,8 +11,8 @@ from support.golden import in_golden_block, writing
 from support.sandbox import BUNDLED, flow
 from support.skill_pages import counts, pages
 
-from flowrail.illustrations import page, pages_below, write
-from flowrail.skills.shelf import definition_of
+from flowrail.operations.skills.embedded_diagrams import page, pages_below, write
+from flowrail.skills.summary import definition_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "skills.md"

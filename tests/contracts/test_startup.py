@@ -66,9 +66,8 @@ def test_a_step_loads_little(form: str) -> None:
     for words in (["step", "small"], here["next"][0]["command"].split()[1:]):
         modules = loaded(*words, "--format", form)
         assert not NOT_FOR_A_STEP & modules
-        assert [each for each in modules if each.startswith("flowrail.cli.commands.")] == [
-            "flowrail.cli.commands.step"
-        ]
+        commands = {each for each in modules if each.startswith("flowrail.cli.commands.")}
+        assert commands == {"flowrail.cli.commands.run", "flowrail.cli.commands.run.step"}
         assert "statemachine.io" not in modules
 
 
@@ -100,20 +99,24 @@ def test_a_hook_with_nothing_to_say_loads_next_to_nothing(event: str) -> None:
     assert {each for each in modules if each.startswith("flowrail")} == {
         "flowrail",
         "flowrail.__main__",
-        "flowrail._files",
+        "flowrail.storage.files",
         "flowrail.cli",
-        "flowrail.cli.hooking",
+        "flowrail.cli.hook_entry",
         "flowrail.discovery",
         "flowrail.discovery.locations",
         "flowrail.errors",
+        "flowrail.hooks",
         "flowrail.hosts",
-        "flowrail.hosts.glance",
-        "flowrail.hosts.hooking",
+        "flowrail.hooks.fast_lookup",
+        "flowrail.hooks.dispatch",
         "flowrail.hosts.protocol",
         "flowrail.machines",
-        "flowrail.machines.forbids",
-        "flowrail.machines.hosted",
-        "flowrail.machines.keys",
+        "flowrail.machines.definition",
+        "flowrail.machines.definition.tool_rules",
+        "flowrail.machines.sessions",
+        "flowrail.storage",
+        "flowrail.machines.sessions.host_binding",
+        "flowrail.machines.sessions.user_key",
     }
 
 

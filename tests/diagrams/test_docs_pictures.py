@@ -8,10 +8,10 @@ from support.golden import writing
 from support.records import records
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.svg import render
-from flowrail.diagrams.trace import with_trace
-from flowrail.machines.folder import run
-from flowrail.machines.session import Report
+from flowrail.diagrams.renderers.svg import render
+from flowrail.diagrams.session_trace import with_trace
+from flowrail.machines.loading.skill_folder import run
+from flowrail.machines.sessions.session import Report
 from flowrail.skills.catalog import find, workflow_file
 
 PICTURES = Path(__file__).parents[2] / "docs" / "reference" / "pictures"

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from support.pictures import FEW, ODD, TEXTS
 from support.workflows import linear, loop, step, workflow
 
-from flowrail._hidden import blanked
-from flowrail.diagrams.document import Drawn, as_markdown, as_restructured
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.restructured import said
-from flowrail.diagrams.table import outcomes_table, paragraph, params_table
+from flowrail.diagrams.renderers.markdown import Drawn, as_markdown, as_restructured
+from flowrail.diagrams.renderers.markdown_tables import outcomes_table, paragraph, params_table
+from flowrail.diagrams.renderers.restructured import said
 from flowrail.diagrams.words import took
-from flowrail.machines.definition import Definition, Delegation
-from flowrail.machines.params import Arg
+from flowrail.machines.definition.step import Definition, Delegation
+from flowrail.machines.definition.values import Arg
+from flowrail.text.safe_text import blanked
 
 
 def drawn(made: Definition) -> Drawn:

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from support.pictures import FEW, ODD, sprawling
 from support.workflows import loop, step, workflow
 
-from flowrail.diagrams.dot import quoted, render
 from flowrail.diagrams.extract import picture
-from flowrail.machines.definition import Definition
+from flowrail.diagrams.renderers.dot import quoted, render
+from flowrail.machines.definition.step import Definition
 
 
 def graphviz(text: str, form: str = "dot_json") -> str:

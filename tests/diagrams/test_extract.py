@@ -8,10 +8,9 @@ from support.workflows import linear, loop, step, workflow, workflows
 
 from flowrail.diagrams.extract import machine_picture, picture, ways_as_written, ways_of, ways_of_machine
 from flowrail.diagrams.model import Arrow, Kind, Node, Picture
-from flowrail.handoff.lifecycle import HandoffMachine
-from flowrail.handoff.record import PHASES
-from flowrail.machines.compile import compile_workflow
-from flowrail.machines.definition import (
+from flowrail.handoff.handoff import PHASES
+from flowrail.handoff.lifecycle.machine import HandoffMachine
+from flowrail.machines.definition.step import (
     Definition,
     Delegation,
     GateDef,
@@ -21,7 +20,8 @@ from flowrail.machines.definition import (
     Rule,
     StepDef,
 )
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.statechart import compile_workflow
 
 
 def kinds(drawn: Picture) -> dict[str, Kind]:

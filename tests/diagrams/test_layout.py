@@ -12,16 +12,16 @@ from support.pictures import FEW, ODD, sprawling, tangled
 from support.workflows import workflows
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.geometry import Layout
-from flowrail.diagrams.lanes import lanes, ports
-from flowrail.diagrams.layout import layout
-from flowrail.diagrams.metrics import balanced, width, wrapped
+from flowrail.diagrams.layout.compaction import settled
+from flowrail.diagrams.layout.coordinates import placed
+from flowrail.diagrams.layout.crossings import crossings, ordered
+from flowrail.diagrams.layout.geometry import Layout
+from flowrail.diagrams.layout.lanes import lanes, ports
+from flowrail.diagrams.layout.layout import layout
+from flowrail.diagrams.layout.text_width import balanced, width, wrapped
 from flowrail.diagrams.model import Picture
-from flowrail.diagrams.ordering import crossings, ordered
-from flowrail.diagrams.placing import placed
-from flowrail.diagrams.settling import settled
-from flowrail.machines.definition import Definition
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 
 
 class Area(NamedTuple):

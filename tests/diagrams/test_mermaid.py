@@ -15,8 +15,8 @@ from support.pictures import FEW, ODD, TEXTS, sprawling
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.mermaid import quoted, render
-from flowrail.machines.definition import Definition, GateDef
+from flowrail.diagrams.renderers.mermaid import quoted, render
+from flowrail.machines.definition.step import Definition, GateDef
 
 ROOT = Path(__file__).parents[2]
 LABEL = r'"(?:[^"#\\<>|\[\]{}&;`*:\x00-\x1f\x7f-\x9f]|#\d+;|<br/>)+"'
@@ -190,6 +190,6 @@ def test_a_text_that_is_none_is_refused_by_the_real_parser(mermaid: Tab) -> None
 
 @given(st.text(max_size=30))
 def test_an_address_cannot_leave_its_quotes(text: str) -> None:
-    from flowrail.diagrams.mermaid import quoted_address
+    from flowrail.diagrams.renderers.mermaid import quoted_address
 
     assert re.fullmatch(r'"[^"\\<>\n ]*"', quoted_address(text))

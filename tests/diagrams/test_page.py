@@ -16,14 +16,20 @@ from support.pictures import FEW, ODD, sprawling
 from support.records import at, records
 from support.workflows import linear, loop, step, unchecked, workflow
 
-from flowrail.diagrams.document import Drawn
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.page import render
-from flowrail.diagrams.trace import with_trace
-from flowrail.machines.definition import Definition, Delegation, OptionDef, QuestionDef, Variant
-from flowrail.machines.ledger import Record
-from flowrail.machines.params import Arg
-from flowrail.machines.session import Report, Session
+from flowrail.diagrams.renderers.html import render
+from flowrail.diagrams.renderers.markdown import Drawn
+from flowrail.diagrams.session_trace import with_trace
+from flowrail.machines.definition.step import (
+    Definition,
+    Delegation,
+    OptionDef,
+    QuestionDef,
+    Variant,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.sessions.session import Report, Session
+from flowrail.storage.journal import Record
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = '"><script>document.hacked = 1</script><img src=x onerror="document.hacked=2">'

@@ -17,11 +17,11 @@ from support.pictures import FEW, ODD, sprawling
 from support.sandbox import clean_environment
 from support.workflows import loop, step, workflow
 
-from flowrail.diagrams import png
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.style import DARK, LIGHT, style
-from flowrail.diagrams.svg import described, render
-from flowrail.machines.definition import Definition
+from flowrail.diagrams.renderers import png
+from flowrail.diagrams.renderers.style import DARK, LIGHT, style
+from flowrail.diagrams.renderers.svg import described, render
+from flowrail.machines.definition.step import Definition
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -147,7 +147,7 @@ def test_rows_of_a_text_are_read_apart() -> None:
 def test_the_same_in_every_process() -> None:
     code = (
         "from support.pictures import sprawling; from flowrail.diagrams.extract import picture;"
-        "from flowrail.diagrams import dot, mermaid, svg; import hashlib; made = picture(sprawling(40));"
+        "from flowrail.diagrams.renderers import dot, mermaid, svg; import hashlib; made = picture(sprawling(40));"
         "print(hashlib.sha256((svg.render(made) + dot.render(made) + mermaid.render(made)).encode()).hexdigest())"
     )
 

@@ -11,11 +11,17 @@ from hypothesis import strategies as st
 from support.golden import in_golden_block
 from support.workflows import step, unchecked, workflow
 
-from flowrail.diagrams.marked import NoMarkersError, block, replaced
-from flowrail.diagrams.table import cell, skills_table, steps_table
-from flowrail.machines.definition import Definition, Delegation, GateDef, OptionDef, QuestionDef
-from flowrail.machines.params import Arg
-from flowrail.skills.shelf import items
+from flowrail.diagrams.embedded import NoMarkersError, block, replaced
+from flowrail.diagrams.renderers.markdown_tables import cell, skills_table, steps_table
+from flowrail.machines.definition.step import (
+    Definition,
+    Delegation,
+    GateDef,
+    OptionDef,
+    QuestionDef,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.skills.summary import items
 
 ROOT = Path(__file__).parents[2]
 TEXT = "before\n<!-- flow:steps -->\nold\n<!-- /flow:steps -->\nafter\n"
@@ -77,7 +83,7 @@ def test_skills_are_listed_with_a_link_to_each_card() -> None:
         ]
     ).splitlines()[2:]
 
-    assert row == "| [a-skill](flowrail/skills/a-skill/SKILL.md) | 2 | 1 more | Looks \\*around\\* |"
+    assert row == "| [a-skill](flowrail/bundled/a-skill/SKILL.md) | 2 | 1 more | Looks \\*around\\* |"
 
 
 def test_the_table_of_skills_in_the_readme_is_the_generated_one() -> None:

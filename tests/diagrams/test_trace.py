@@ -7,14 +7,19 @@ from typing import Any
 from support.records import at, records
 from support.workflows import loop, step, workflow
 
-from flowrail.diagrams import dot, mermaid, svg
-from flowrail.diagrams.data import as_data
-from flowrail.diagrams.document import Drawn, as_markdown, as_restructured, standing
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
-from flowrail.diagrams.trace import with_trace
-from flowrail.machines.ledger import Record
-from flowrail.machines.workflow import Workflow
+from flowrail.diagrams.renderers import dot, mermaid, svg
+from flowrail.diagrams.renderers.json import as_data
+from flowrail.diagrams.renderers.markdown import (
+    Drawn,
+    as_markdown,
+    as_restructured,
+    standing,
+)
+from flowrail.diagrams.session_trace import with_trace
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.storage.journal import Record
 
 
 def drawn(made: Workflow, *outcomes: str, **params: Any) -> Picture:

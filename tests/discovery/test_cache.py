@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from support.skills import candidate, put
 
-from flowrail import _yaml
-from flowrail.discovery import cache
+from flowrail.discovery import menu_cache
 from flowrail.discovery.locations import Root, Scope, skill_roots
+from flowrail.text import yaml as yaml_text
 
 NOW = datetime(2026, 2, 7, 18, 30, tzinfo=UTC)
 SOME = [
@@ -24,7 +24,7 @@ SOME = [
 
 
 def test_the_file_has_the_form_of_the_document() -> None:
-    assert cache.document(SOME, NOW, {"lit-pm": 7}) == (
+    assert menu_cache.document(SOME, NOW, {"lit-pm": 7}) == (
         "discovery:\n"
         '  timestamp: "2026-02-07T18:30:00.000Z"\n'
         "  ttl_minutes: 30\n"
@@ -50,14 +50,14 @@ def test_the_file_has_the_form_of_the_document() -> None:
 
 
 def test_what_is_written_is_read_back(tree: Path) -> None:
-    path = cache.write(str(tree), SOME, NOW, {"lit-pm": 7})
+    path = menu_cache.write(str(tree), SOME, NOW, {"lit-pm": 7})
 
-    kept = cache.read(str(tree))
+    kept = menu_cache.read(str(tree))
 
     assert path == str(tree / "available-workflows.yaml")
     assert kept
     assert (kept.timestamp, kept.ttl_minutes) == (NOW, 30)
-    assert kept.workflows[0] == cache.Available(
+    assert kept.workflows[0] == menu_cache.Available(
         "lit-pm",
         "global",
         3,
@@ -69,13 +69,13 @@ def test_what_is_written_is_read_back(tree: Path) -> None:
 
 
 def test_the_example_of_the_document_is_read(tree: Path) -> None:
-    (tree / cache.FILE).write_text(
+    (tree / menu_cache.FILE).write_text(
         "discovery:\n  timestamp: 2026-02-07T18:30:00+01:00\n  ttl_minutes: 30   # Cache valid\n\n"
         "workflows:\n  - skill: lit-pm\n    scope: global\n    priority: 3\n    categories: [research]\n"
         '    description: "x"\n    trigger: "--handoff {payload_path}"\n    relevance_score: null\n'
     )
 
-    kept = cache.read(str(tree))
+    kept = menu_cache.read(str(tree))
 
     assert kept
     assert kept.timestamp == NOW - timedelta(hours=1)
@@ -95,9 +95,9 @@ def test_the_example_of_the_document_is_read(tree: Path) -> None:
     ],
 )
 def test_a_cache_that_makes_no_sense_is_none(tree: Path, text: str) -> None:
-    (tree / cache.FILE).write_text(text)
+    (tree / menu_cache.FILE).write_text(text)
 
-    assert cache.read(str(tree)) is None
+    assert menu_cache.read(str(tree)) is None
 
 
 @pytest.mark.parametrize(
@@ -116,17 +116,17 @@ def test_a_cache_with_a_value_of_another_kind_is_none(tree: Path, odd: dict[str,
     }
     head = {"timestamp": "2026-02-07T18:30:00Z", "ttl_minutes": 30}
     for each, is_read in ((one, True), ({**one, **odd}, False)):
-        (tree / cache.FILE).write_text(_yaml.dump({"discovery": head, "workflows": [each]}))
+        (tree / menu_cache.FILE).write_text(yaml_text.dump({"discovery": head, "workflows": [each]}))
 
-        assert (cache.read(str(tree)) is not None) == is_read
+        assert (menu_cache.read(str(tree)) is not None) == is_read
 
 
 def test_where_there_is_no_cache_there_is_none(tree: Path) -> None:
-    assert cache.read(str(tree)) is None
+    assert menu_cache.read(str(tree)) is None
 
 
-def kept(**changes: object) -> cache.Cached:
-    return cache.Cached(NOW, 30, ())._replace(**changes)  # type: ignore[arg-type]
+def kept(**changes: object) -> menu_cache.Cached:
+    return menu_cache.Cached(NOW, 30, ())._replace(**changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -159,22 +159,28 @@ def test_what_is_good_is_used_and_else_it_says_why_not(tree: Path) -> None:
     roots = skill_roots(str(tree), str(tree), {})
     later = datetime.now(UTC) + timedelta(minutes=5)
 
-    assert cache.current(str(tree), later, roots=roots) == (None, "there is no cache that can be read")
-    cache.write(str(tree), SOME, later)
-    found, reason = cache.current(str(tree), later, roots=roots)
-    assert (found, reason) == (cache.read(str(tree)), "")
-    assert cache.current(str(tree), later, roots=roots, rescan=True) == (None, "a new scan was asked for")
-    assert cache.current(str(tree), later, roots=roots, resumed=True) == (None, "the session was resumed")
+    assert menu_cache.current(str(tree), later, roots=roots) == (None, "there is no cache that can be read")
+    menu_cache.write(str(tree), SOME, later)
+    found, reason = menu_cache.current(str(tree), later, roots=roots)
+    assert (found, reason) == (menu_cache.read(str(tree)), "")
+    assert menu_cache.current(str(tree), later, roots=roots, rescan=True) == (
+        None,
+        "a new scan was asked for",
+    )
+    assert menu_cache.current(str(tree), later, roots=roots, resumed=True) == (
+        None,
+        "the session was resumed",
+    )
     os.utime(tree / ".claude/skills/one/SKILL.md", (later.timestamp(), later.timestamp()))
-    assert cache.current(str(tree), later, roots=roots) == (None, "a skill has changed since")
+    assert menu_cache.current(str(tree), later, roots=roots) == (None, "a skill has changed since")
 
 
 def test_a_longer_life_than_thirty_minutes_is_not_granted(tree: Path) -> None:
-    (tree / cache.FILE).write_text(
+    (tree / menu_cache.FILE).write_text(
         "discovery: {timestamp: 2026-02-07T18:30:00, ttl_minutes: 9999}\nworkflows: []\n"
     )
 
-    found = cache.read(str(tree))
+    found = menu_cache.read(str(tree))
 
     assert found
     assert found.ttl_minutes == 30
@@ -183,9 +189,9 @@ def test_a_longer_life_than_thirty_minutes_is_not_granted(tree: Path) -> None:
 
 def test_a_life_of_less_than_nothing_is_over(tree: Path) -> None:
     text = f"discovery: {{timestamp: {NOW.isoformat()}, ttl_minutes: {-(10**18)}}}\nworkflows: []\n"
-    (tree / cache.FILE).write_text(text)
+    (tree / menu_cache.FILE).write_text(text)
 
-    found, reason = cache.current(str(tree), NOW + timedelta(seconds=1), roots=[])
+    found, reason = menu_cache.current(str(tree), NOW + timedelta(seconds=1), roots=[])
 
     assert (found, reason) == (None, "it is older than 0 minutes")
 
@@ -200,14 +206,14 @@ def test_the_newest_change_is_that_of_any_file_that_counts(tree: Path) -> None:
     for place in (path, path.parent, path.parent.parent):
         os.utime(place, (0, 0))
 
-    changed = cache.newest_change(roots)
+    changed = menu_cache.newest_change(roots)
 
     assert changed
     assert abs(now - changed) < timedelta(minutes=1)
     os.utime(path, (2e9, 2e9))
-    assert cache.newest_change(roots, [str(registry)]) == datetime.fromtimestamp(2e9, UTC)
+    assert menu_cache.newest_change(roots, [str(registry)]) == datetime.fromtimestamp(2e9, UTC)
 
 
 def test_where_nothing_is_there_nothing_has_changed(tree: Path) -> None:
-    assert cache.newest_change([]) is None
-    assert cache.newest_change([Root(str(tree / "gone"), Scope.EXTRA, "--root")]) is None
+    assert menu_cache.newest_change([]) is None
+    assert menu_cache.newest_change([Root(str(tree / "gone"), Scope.EXTRA, "--root")]) is None

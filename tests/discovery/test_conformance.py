@@ -2,8 +2,8 @@
 
 import pytest
 
-from flowrail.discovery.conformance import check
-from flowrail.discovery.frontmatter import read_frontmatter
+from flowrail.discovery.scan.frontmatter import read_frontmatter
+from flowrail.discovery.scan.spec import check
 
 FULL = """\
 name: pdf-processing

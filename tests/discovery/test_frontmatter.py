@@ -10,10 +10,16 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flowrail.discovery.frontmatter import LIMIT, Frontmatter, is_whole, read_block, read_frontmatter
-from flowrail.discovery.head import read_head
-from flowrail.discovery.keys import MOST, by_key
-from flowrail.discovery.notes import HINTS
+from flowrail.discovery.diagnostics import HINTS
+from flowrail.discovery.scan.frontmatter import (
+    LIMIT,
+    Frontmatter,
+    is_whole,
+    read_block,
+    read_frontmatter,
+)
+from flowrail.discovery.scan.frontmatter_rescue import MOST, by_key
+from flowrail.discovery.scan.head import read_head
 
 HEAD = "---\nname: a-skill\ndescription: Does things\n---\nbody\n"
 

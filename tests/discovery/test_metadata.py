@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.declared import Declared, Reading, SkillFile
-from flowrail.discovery.eligibility import judge, merge
-from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.metadata import (
+from flowrail.discovery.scan.declaration import Declared, Reading, SkillFile
+from flowrail.discovery.scan.eligibility import judge, merge
+from flowrail.discovery.scan.frontmatter import read_frontmatter
+from flowrail.discovery.scan.metadata import (
     LONGEST_TEXT,
     MOST_NAMES,
     declared_fields,
     declared_meta,
     read_metadata,
 )
-from flowrail.discovery.scan import Found
+from flowrail.discovery.scan.scan import Found
 
 V2 = """\
 handoff:

@@ -10,7 +10,7 @@ import pytest
 from support.skills import put
 
 import flowrail
-from flowrail.discovery.notes import HINTS, Note
+from flowrail.discovery.diagnostics import HINTS, Note
 
 ROOM = Path(flowrail.__file__).parent / "discovery"
 HEAVY = {
@@ -67,11 +67,11 @@ def test_an_untouched_tree_is_discovered_without_yaml(tree: Path) -> None:
 
 
 def test_every_code_has_its_hint_and_every_hint_its_code() -> None:
-    text = "".join(path.read_text() for path in ROOM.glob("*.py") if path.name != "notes.py")
+    text = "".join(path.read_text() for path in ROOM.rglob("*.py") if path.name != "diagnostics.py")
     used = set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+|TABS|UTF16|NOT_UTF8|SHADOWED|UNREADABLE|SURROGATES)"', text))
 
     assert used - set(HINTS) == {
-        *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CACHE_HOME", "LC_ALL"),
+        *("CLAUDE_CONFIG_DIR", "XDG_CACHE_HOME", "LC_ALL"),
         *("GIT_OPTIONAL_LOCKS", "GIT_LITERAL_PATHSPECS", "GIT_TERMINAL_PROMPT"),
         *("GIT_ALLOW_PROTOCOL", "GIT_NO_LAZY_FETCH"),
         *("NONE_INSTALLED", "NONE_ACCEPTS", "NONE_FITS"),
@@ -95,6 +95,6 @@ def test_a_note_says_where_and_what_to_do() -> None:
 
 
 def test_no_other_room_is_known_here() -> None:
-    text = "".join(path.read_text() for path in ROOM.glob("*.py"))
+    text = "".join(path.read_text() for path in ROOM.rglob("*.py"))
 
     assert not re.search(r"flowrail\.(machines|cli|handoff|formatters|skills)\b", text)

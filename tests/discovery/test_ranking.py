@@ -10,7 +10,7 @@ from support.skills import candidate
 
 from flowrail.discovery.compatibility import VERSIONS, Verdict, compatibility, normal_version
 from flowrail.discovery.locations import Scope
-from flowrail.discovery.ranking import (
+from flowrail.discovery.ranking.scores import (
     CATEGORIES,
     Query,
     Ranked,

@@ -8,11 +8,11 @@ from support.skills import ACCEPTING, REGISTRY, head, put
 
 from flowrail.discovery import find_workflows
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.declared import Registry
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.locations import Scope
-from flowrail.discovery.registry import read_registry, registry_path
-from flowrail.discovery.registry_check import check
+from flowrail.discovery.registry.check import check
+from flowrail.discovery.registry.read import read_registry, registry_path
+from flowrail.discovery.scan.declaration import Registry
 
 REMOTE = """\
 version: "1.0"

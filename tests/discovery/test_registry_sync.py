@@ -7,11 +7,17 @@ from pathlib import Path
 import pytest
 from support.skills import ACCEPTING, REGISTRY, head, put
 
-from flowrail import _files
 from flowrail.discovery.index import discover
-from flowrail.discovery.registry_check import check
-from flowrail.discovery.registry_sync import RegistryChangedError, RegistryInvalidError, Sync, apply, plan
+from flowrail.discovery.registry.check import check
+from flowrail.discovery.registry.sync import (
+    RegistryChangedError,
+    RegistryInvalidError,
+    Sync,
+    apply,
+    plan,
+)
 from flowrail.errors import DocumentError
+from flowrail.storage import files
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PM = """\
@@ -408,7 +414,7 @@ def test_a_disk_that_says_no_leaves_the_old_registry(home: Path, monkeypatch: py
 
     monkeypatch.setattr(os, "replace", full)
 
-    with pytest.raises(_files.WriteFailedError):
+    with pytest.raises(files.WriteFailedError):
         apply(planned)
 
     assert file_of(home).read_text() == REGISTRY

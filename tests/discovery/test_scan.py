@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 from support.skills import head, put
 
+from flowrail.discovery.diagnostics import MOST_OF_A_FILE
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.notes import MOST_OF_A_FILE
-from flowrail.discovery.scan import Limits, Scanned, scan, visit
+from flowrail.discovery.scan.scan import (
+    Limits,
+    Scanned,
+    scan,
+    visit,
+)
 
 
 def root_at(path: Path, scope: Scope = Scope.PROJECT) -> Root:

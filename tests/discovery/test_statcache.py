@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from support.skills import ACCEPTING, head, put
 
-from flowrail.discovery import skillfile
-from flowrail.discovery.declared import SkillFile
 from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.scan import skill_file
+from flowrail.discovery.scan.declaration import SkillFile
 from flowrail.discovery.statcache import StatCache, cache_folder
 
 LATER = 10**10
@@ -22,8 +22,8 @@ class Reads:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.paths: list[str] = []
-        self._read = skillfile.read_skill
-        monkeypatch.setattr(skillfile, "read_skill", self)
+        self._read = skill_file.read_skill
+        monkeypatch.setattr(skill_file, "read_skill", self)
 
     def __call__(self, path: str) -> tuple[SkillFile, Any]:
         read = self._read(path)

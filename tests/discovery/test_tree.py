@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.skills import ACCEPTING, git, head, put, repository
 
-from flowrail.discovery.examine import examine
 from flowrail.discovery.index import Discovery, discover
+from flowrail.operations.doctor.skills import examine
 
 V3 = 'handoff: {accepts_from: ["*"], schema_version: "3.0"}\ncategories: [research]\n'
 TABBED = "handoff:\n\taccepts_from: ['*']\n\tschema_version: 3\ncategories: [a]"

@@ -7,8 +7,8 @@ import pytest
 from support.skills import ACCEPTING, head, put
 
 from flowrail.discovery.index import Discovery, discover
-from flowrail.discovery.ranking import Query, Synthesis
-from flowrail.discovery.why import why
+from flowrail.discovery.ranking.explain import why
+from flowrail.discovery.ranking.scores import Query, Synthesis
 
 
 @pytest.fixture

@@ -14,14 +14,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.blocks import BRANCH, FLAT, GATE, LOOK, SAMPLES, TEXT_SAMPLES
 
-from flowrail.formatters import blocks, dispatch_blocks, plain_text, review_blocks, step_blocks
-from flowrail.formatters.escape import one_line, visible
-from flowrail.machines.asking import ACCEPT, ANOTHER, MUST_ONLY, STOP
-from flowrail.machines.delegation import AgentRole
-from flowrail.machines.gates import POLICIES, GateConfig, QRState
-from flowrail.machines.markup import Markup
-from flowrail.machines.relay import Option, Question, as_xml
-from flowrail.machines.routing import BranchCommand, FlatCommand
+from flowrail.formatters.blocks import (
+    dispatch,
+    instructions,
+    plain_text,
+    review,
+)
+from flowrail.formatters.blocks import (
+    step as block_step,
+)
+from flowrail.machines.definition.delegation import AgentRole
+from flowrail.machines.definition.gates import POLICIES, GateConfig, QRState
+from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand
+from flowrail.machines.engine.questions import (
+    ACCEPT,
+    ANOTHER,
+    MUST_ONLY,
+    STOP,
+)
+from flowrail.machines.guidance.question_relay import Option, Question, as_xml
+from flowrail.text.escape import one_line, visible
+from flowrail.text.markup import Markup
 
 T = TypeVar("T")
 
@@ -36,7 +49,7 @@ NAMED = re.findall(
     factored_verification_rationale, open_question_guidance, gate_actions, gate_step, qr_file_output""",
 )
 NAMED_TEXT = ["text_step_header", "text_output", "step", "invoke_command"]
-ROOMS = (blocks, dispatch_blocks, plain_text, review_blocks, step_blocks)
+ROOMS = (instructions, dispatch, plain_text, review, block_step)
 
 
 def tree(text: str) -> ET.Element:
@@ -109,59 +122,61 @@ def calls(function: Callable[..., T], *arguments: Any, **named: Any) -> st.Searc
 def _template(names: list[str], values: list[str], rest: str) -> str:
     template = rest.replace("$", "") + "".join(f" ${name} " for name in names)
     targets = [dict.fromkeys(names, value) for value in values]
-    return dispatch_blocks.format_template_dispatch("explore", template, targets, commands=values, model=rest)
+    return dispatch.format_template_dispatch("explore", template, targets, commands=values, model=rest)
 
 
 def _roster(tasks: Mapping[str, str], shared: str, join: str) -> str:
     commands = list(tasks.values())
-    return dispatch_blocks.format_roster_dispatch(shared, shared, tasks, commands=commands, join=join)
+    return dispatch.format_roster_dispatch(shared, shared, tasks, commands=commands, join=join)
 
 
 VALUE_NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True), max_size=2)
 
 MADE: Mapping[str, st.SearchStrategy[str]] = {
-    "step_header": calls(step_blocks.format_step_header, TEXTS, NUMBERS, NUMBERS, TEXTS, PHASES),
-    "current_action": calls(step_blocks.format_current_action, LISTS),
-    "invoke_after": calls(step_blocks.format_invoke_after, COMMANDS),
-    "next_block": calls(step_blocks.format_next_block, COMMANDS),
-    "gate_result": calls(step_blocks.format_gate_result, TEXTS, TEXTS),
+    "step_header": calls(block_step.format_step_header, TEXTS, NUMBERS, NUMBERS, TEXTS, PHASES),
+    "current_action": calls(block_step.format_current_action, LISTS),
+    "invoke_after": calls(block_step.format_invoke_after, COMMANDS),
+    "next_block": calls(block_step.format_next_block, COMMANDS),
+    "gate_result": calls(block_step.format_gate_result, TEXTS, TEXTS),
     "step_output": calls(
-        step_blocks.format_step_output,
+        block_step.format_step_output,
         *(TEXTS, NUMBERS, NUMBERS, TEXTS, LISTS, COMMANDS, PHASES),
         gate_result=st.none() | st.tuples(TEXTS, TEXTS),
         mandate=st.booleans(),
     ),
     "subagent_dispatch": calls(
-        dispatch_blocks.format_subagent_dispatch,
+        dispatch.format_subagent_dispatch,
         *(TEXTS, FILLED, NUMBERS, st.none() | NUMBERS, st.none() | MAPPINGS),
         free_form=st.booleans(),
         command=TEXTS,
         model=PHASES,
     ),
-    "model_selection": calls(dispatch_blocks.format_model_selection, TEXTS, TEXTS),
-    "parallel_dispatch": calls(dispatch_blocks.format_parallel_dispatch, LISTS, TEXTS),
+    "model_selection": calls(dispatch.format_model_selection, TEXTS, TEXTS),
+    "parallel_dispatch": calls(dispatch.format_parallel_dispatch, LISTS, TEXTS),
     "template_dispatch": calls(_template, VALUE_NAMES, LISTS, TEXTS),
     "roster_dispatch": calls(_roster, MAPPINGS, TEXTS, TEXTS),
-    "conditional_dispatch": calls(dispatch_blocks.format_conditional_dispatch, TEXTS, TEXTS, TEXTS),
-    "state_banner": calls(blocks.format_state_banner, TEXTS, NUMBERS | TEXTS, TEXTS, LISTS, limit=NUMBERS),
-    "qr_banner": calls(review_blocks.format_qr_banner, STATES, TEXTS, fresh_review=st.booleans()),
-    "expected_output": calls(blocks.format_expected_output, LISTS),
-    "forbidden": calls(blocks.format_forbidden, LISTS),
-    "routing": calls(blocks.format_routing, MAPPINGS),
-    "post_qr_routing": calls(
-        review_blocks.format_post_qr_routing, self_fix=st.booleans(), fix_target=st.none() | TEXTS
+    "conditional_dispatch": calls(dispatch.format_conditional_dispatch, TEXTS, TEXTS, TEXTS),
+    "state_banner": calls(
+        instructions.format_state_banner, TEXTS, NUMBERS | TEXTS, TEXTS, LISTS, limit=NUMBERS
     ),
-    "resource": calls(blocks.format_resource, TEXTS, TEXTS, PHASES),
-    "detection_questions": calls(blocks.format_detection_questions, LISTS, PHASES),
-    "verification_checklist": calls(blocks.format_verification_checklist, LISTS, PHASES),
-    "incorrect_behavior": calls(blocks.format_incorrect_behavior, LISTS, TEXTS),
-    "gate_actions": calls(review_blocks.format_gate_actions, STATES, GATES, **ROUNDS).map("\n".join),
+    "qr_banner": calls(review.format_qr_banner, STATES, TEXTS, fresh_review=st.booleans()),
+    "expected_output": calls(instructions.format_expected_output, LISTS),
+    "forbidden": calls(instructions.format_forbidden, LISTS),
+    "routing": calls(instructions.format_routing, MAPPINGS),
+    "post_qr_routing": calls(
+        review.format_post_qr_routing, self_fix=st.booleans(), fix_target=st.none() | TEXTS
+    ),
+    "resource": calls(instructions.format_resource, TEXTS, TEXTS, PHASES),
+    "detection_questions": calls(instructions.format_detection_questions, LISTS, PHASES),
+    "verification_checklist": calls(instructions.format_verification_checklist, LISTS, PHASES),
+    "incorrect_behavior": calls(instructions.format_incorrect_behavior, LISTS, TEXTS),
+    "gate_actions": calls(review.format_gate_actions, STATES, GATES, **ROUNDS).map("\n".join),
     "gate_step": calls(
-        review_blocks.format_gate_step,
+        review.format_gate_step,
         *(TEXTS, NUMBERS, NUMBERS, TEXTS, STATES, GATES, PHASES),
         **ROUNDS,
     ),
-    "qr_file_output": calls(review_blocks.format_qr_file_output, st.booleans(), PHASES, TEXTS),
+    "qr_file_output": calls(review.format_qr_file_output, st.booleans(), PHASES, TEXTS),
     "needs_user_input": calls(as_xml, st.lists(QUESTIONS, max_size=2)),
 }
 
@@ -182,7 +197,7 @@ def test_whatever_goes_in_comes_out_well_formed_with_nothing_hidden(name: str, d
 @settings(max_examples=60)
 @given(actions=st.lists(st.one_of(TEXTS, *MADE.values()), max_size=4))
 def test_what_is_put_together_is_well_formed_too(actions: list[str]) -> None:
-    made = step_blocks.format_current_action(actions)
+    made = block_step.format_current_action(actions)
 
     tree(made)
     for each in actions:
@@ -192,7 +207,7 @@ def test_what_is_put_together_is_well_formed_too(actions: list[str]) -> None:
 
 @given(TEXTS)
 def test_a_plain_string_is_read_back_as_it_was_but_for_what_is_hidden(text: str) -> None:
-    assert words(step_blocks.format_current_action([text])) == f"\n{visible(text)}\n"
+    assert words(block_step.format_current_action([text])) == f"\n{visible(text)}\n"
 
 
 @given(st.tuples(TEXTS, FILLED), NUMBERS, STATES)
@@ -214,28 +229,28 @@ def test_text_forms_hide_nothing_and_commands_are_one_line(
 
 
 def test_a_block_among_plain_strings_is_not_escaped_again() -> None:
-    inner = blocks.format_forbidden(["a < b"])
+    inner = instructions.format_forbidden(["a < b"])
 
-    outer = step_blocks.format_current_action(["if a < b:", "", inner])
+    outer = block_step.format_current_action(["if a < b:", "", inner])
 
     assert outer == f"<current_action>\nif a &lt; b:\n\n{inner}\n</current_action>"
 
 
 def test_a_plain_string_that_looks_like_a_block_is_escaped() -> None:
-    made = step_blocks.format_current_action([str.__str__(blocks.format_forbidden(["x"]))])
+    made = block_step.format_current_action([str.__str__(instructions.format_forbidden(["x"]))])
 
     assert "<forbidden>" not in made
 
 
 def test_a_block_that_was_cut_or_joined_is_a_plain_string_again() -> None:
-    inner = blocks.format_forbidden(["x"])
+    inner = instructions.format_forbidden(["x"])
 
     for changed in (inner + "", inner[:], f" {inner}", inner.replace("x", "y"), f"{inner}\n{inner}"):
         assert not isinstance(changed, Markup)
 
 
 def test_asking_a_block_for_its_text_keeps_it_a_block() -> None:
-    assert isinstance(str(blocks.format_forbidden(["x"])), Markup)
+    assert isinstance(str(instructions.format_forbidden(["x"])), Markup)
 
 
 # --- golden
@@ -284,18 +299,18 @@ def _is_own(room: Any, name: str, value: Any) -> bool:
 
 def test_blocks_compose_in_actions_as_the_seed_shows() -> None:
     actions = [
-        blocks.format_state_banner("checkpoint_name", iteration=2, mode="re-verify"),
+        instructions.format_state_banner("checkpoint_name", iteration=2, mode="re-verify"),
         "",
         "TASK: Fix identified issues",
         "",
-        blocks.format_forbidden(
+        instructions.format_forbidden(
             [
                 "Do not modify unrelated files",
                 "Do not change API contracts",
             ]
         ),
         "",
-        blocks.format_expected_output(
+        instructions.format_expected_output(
             [
                 "All QR issues resolved",
                 "Tests passing",
@@ -303,7 +318,7 @@ def test_blocks_compose_in_actions_as_the_seed_shows() -> None:
         ),
     ]
 
-    found = tree(step_blocks.format_current_action(actions)).find("current_action")
+    found = tree(block_step.format_current_action(actions)).find("current_action")
 
     assert found is not None
     assert [child.tag for child in found] == ["state_banner", "forbidden", "expected_output"]
@@ -315,7 +330,7 @@ def test_a_sub_agent_is_dispatched_as_the_seed_shows() -> None:
     actions = [
         "Parallel exploration across dimensions:",
         "",
-        dispatch_blocks.format_subagent_dispatch(
+        dispatch.format_subagent_dispatch(
             agent=AgentRole.EXPLORE.value,
             script_path="/path/to/explore.py",
             step=1,
@@ -325,7 +340,7 @@ def test_a_sub_agent_is_dispatched_as_the_seed_shows() -> None:
         ),
     ]
 
-    found = tree(step_blocks.format_current_action(actions)).find(".//subagent_dispatch")
+    found = tree(block_step.format_current_action(actions)).find(".//subagent_dispatch")
 
     assert found is not None
     assert found.attrib == {"agent": "explore", "mode": "script"}
@@ -334,10 +349,10 @@ def test_a_sub_agent_is_dispatched_as_the_seed_shows() -> None:
 
 
 def test_the_banner_of_a_review_reads_as_the_seed_shows() -> None:
-    banner = review_blocks.format_qr_banner(qr=QRState(iteration=1), qr_name="Plan Review")
+    banner = review.format_qr_banner(qr=QRState(iteration=1), qr_name="Plan Review")
     assert banner == "PLAN REVIEW: Review the work for issues."
 
-    banner = review_blocks.format_qr_banner(
+    banner = review.format_qr_banner(
         qr=QRState(iteration=2, failed=True, status="fail"),
         qr_name="Plan Review",
         fresh_review=True,
@@ -346,8 +361,8 @@ def test_the_banner_of_a_review_reads_as_the_seed_shows() -> None:
 
 
 def test_a_banner_tells_a_round_that_is_not_fresh_and_one_that_passed() -> None:
-    again = review_blocks.format_qr_banner(QRState(3), "Plan Review")
-    passed = review_blocks.format_qr_banner(QRState(2, status="pass"), "Plan Review")
+    again = review.format_qr_banner(QRState(3), "Plan Review")
+    passed = review.format_qr_banner(QRState(2, status="pass"), "Plan Review")
 
     assert again == "PLAN REVIEW (Iteration 3): Previous review found issues."
     assert passed == "PLAN REVIEW (Iteration 2): The review passed."
@@ -358,21 +373,21 @@ def test_a_banner_tells_a_round_that_is_not_fresh_and_one_that_passed() -> None:
 
 def test_an_agent_without_anything_to_run_must_be_free_form() -> None:
     with pytest.raises(ValueError, match="a script or a command"):
-        dispatch_blocks.format_subagent_dispatch("explore")
+        dispatch.format_subagent_dispatch("explore")
 
-    free = dispatch_blocks.format_subagent_dispatch("explore", "look.py", free_form=True)
+    free = dispatch.format_subagent_dispatch("explore", "look.py", free_form=True)
 
     assert "invoke" not in {child.tag for child in tree(free)[0]}
 
 
 def test_a_target_without_a_value_for_the_template_is_an_error() -> None:
     with pytest.raises(ValueError, match="no value for `where`"):
-        dispatch_blocks.format_template_dispatch("explore", "Look in $where.", [{"what": "x"}])
+        dispatch.format_template_dispatch("explore", "Look in $where.", [{"what": "x"}])
 
 
 def test_there_is_one_command_for_each_agent_or_none_at_all() -> None:
     with pytest.raises(ValueError, match="1 commands for 2 agents"):
-        dispatch_blocks.format_roster_dispatch("explore", "", {"a": "", "b": ""}, commands=["x"])
+        dispatch.format_roster_dispatch("explore", "", {"a": "", "b": ""}, commands=["x"])
 
 
 @pytest.mark.parametrize(
@@ -384,20 +399,20 @@ def test_there_is_one_command_for_each_agent_or_none_at_all() -> None:
     ],
 )
 def test_many_agents_are_waited_for_as_their_join_says(join: str, until: str) -> None:
-    assert until in dispatch_blocks.format_parallel_dispatch([LOOK] * 3, join)
+    assert until in dispatch.format_parallel_dispatch([LOOK] * 3, join)
 
 
 def test_nothing_follows_the_last_step() -> None:
-    made = step_blocks.format_step_output("plan.py", 6, 6, "Say so", ["Done."])
+    made = block_step.format_step_output("plan.py", 6, 6, "Say so", ["Done."])
 
     assert [child.tag for child in tree(made)[0]] == ["step_header", "current_action"]
-    assert step_blocks.format_invoke_after(None) == ""
-    assert step_blocks.format_next_block(None) == ""
+    assert block_step.format_invoke_after(None) == ""
+    assert block_step.format_next_block(None) == ""
 
 
 def test_the_command_is_said_twice_word_for_word() -> None:
-    made = step_blocks.format_step_output("plan.py", 1, 6, "Read", [], FLAT)
-    both = step_blocks.format_step_output("plan.py", 1, 6, "Read", [], BRANCH)
+    made = block_step.format_step_output("plan.py", 1, 6, "Read", [], FLAT)
+    both = block_step.format_step_output("plan.py", 1, 6, "Read", [], BRANCH)
 
     assert made.count(FLAT.command) == 2
     assert both.count(BRANCH.if_pass) == both.count(BRANCH.if_fail) == 2
@@ -413,7 +428,7 @@ def test_a_text_without_a_brief_says_nothing_in_its_place() -> None:
 
 
 def gate(qr: QRState, config: GateConfig = GATE, **parts: Any) -> ET.Element:
-    return tree(review_blocks.format_gate_step("plan.py", 3, 6, "Gate", qr, config, **parts))[0]
+    return tree(review.format_gate_step("plan.py", 3, 6, "Gate", qr, config, **parts))[0]
 
 
 @pytest.mark.parametrize("iteration", range(1, 8))
@@ -437,7 +452,7 @@ def test_a_failed_gate_has_all_three_pillars(iteration: int) -> None:
     ],
 )
 def test_a_failed_gate_names_the_severities_that_block_in_its_round(iteration: int, severities: str) -> None:
-    actions = review_blocks.format_gate_actions(QRState(iteration, status="fail"), GATE)
+    actions = review.format_gate_actions(QRState(iteration, status="fail"), GATE)
 
     assert actions[1].startswith(f"Findings that block in round {iteration}: {severities}.")
     assert ("does not block" in actions[1]) == (iteration > 2)
@@ -447,7 +462,7 @@ def test_the_limit_and_the_policy_are_the_gate_s_own() -> None:
     strict = POLICIES["1-2 / 3 / 4+"]
 
     asked = gate(QRState(3, status="fail"), limit=3)
-    told = review_blocks.format_gate_actions(QRState(4, status="fail"), GATE, policy=strict)
+    told = review.format_gate_actions(QRState(4, status="fail"), GATE, policy=strict)
 
     assert asked.find("current_action/limit_question") is not None
     assert "round 4: MUST." in told[1]
@@ -476,18 +491,18 @@ def test_a_gate_that_ends_the_procedure_has_no_command_when_it_passes() -> None:
 
 
 def test_a_gate_says_who_mends() -> None:
-    oneself = review_blocks.format_gate_actions(
+    oneself = review.format_gate_actions(
         QRState(1, status="fail"), GateConfig("Plan Review", 1, self_fix=True, fix_target=AgentRole.DEVELOPER)
     )
-    another = review_blocks.format_gate_actions(QRState(1, status="fail"), GateConfig("Plan Review", 1))
+    another = review.format_gate_actions(QRState(1, status="fail"), GateConfig("Plan Review", 1))
 
     assert "In step 1 you mend them." in oneself
     assert another[2].startswith("In step 1 they are mended by an agent of the kind developer.")
 
 
 def test_what_a_reviewer_returns_says_what_comes_next_and_leaves_the_findings_in_the_file() -> None:
-    failed = tree(review_blocks.format_qr_file_output(passed=False, report_path="r.md", gate_command="g"))[0]
-    passed = tree(review_blocks.format_qr_file_output(passed=True))[0]
+    failed = tree(review.format_qr_file_output(passed=False, report_path="r.md", gate_command="g"))[0]
+    passed = tree(review.format_qr_file_output(passed=True))[0]
 
     assert failed.attrib == {"status": "fail", "report": "r.md"}
     assert "run the gate now: g" in (failed.findtext("orchestrator_action") or "")

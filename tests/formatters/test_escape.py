@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.formatters.escape import (
+from flowrail.text.escape import (
     LONGEST_LINE,
     MOST_LINES,
     attributes,

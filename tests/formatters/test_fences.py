@@ -11,23 +11,23 @@ from hypothesis import strategies as st
 from support.blocks import SAMPLES, TEXT_SAMPLES
 from support.fences import FENCES
 
-from flowrail.formatters import blocks
-from flowrail.formatters.dispatch_blocks import (
+from flowrail.formatters.blocks import instructions
+from flowrail.formatters.blocks.dispatch import (
     format_conditional_dispatch,
     format_model_selection,
     format_orchestrator_constraint,
 )
-from flowrail.formatters.fences import (
+from flowrail.formatters.blocks.fences import (
     KNOWN_FENCES,
     fence_names,
     fence_problems,
     resource_names,
     with_blocks,
 )
-from flowrail.formatters.step_blocks import format_current_action
-from flowrail.machines.markup import Markup
-from flowrail.machines.relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
-from flowrail.machines.wording import fill
+from flowrail.formatters.blocks.step import format_current_action
+from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
+from flowrail.text.markup import Markup
+from flowrail.text.placeholders import fill
 
 
 def resources(name: str) -> str:
@@ -57,37 +57,40 @@ SEVERAL = ("- a < b", "- b")
 BANNER = ("checkpoint: Plan", "iteration: 2", "mode: re-verify")
 
 MADE = {
-    "forbidden": (SEVERAL, blocks.format_forbidden(["a < b", "b"])),
-    "expected_output": (SEVERAL, blocks.format_expected_output(["a < b", "b"])),
+    "forbidden": (SEVERAL, instructions.format_forbidden(["a < b", "b"])),
+    "expected_output": (SEVERAL, instructions.format_expected_output(["a < b", "b"])),
     "incorrect_behavior": (
         (*SEVERAL, "consequence: nobody knows"),
-        blocks.format_incorrect_behavior(["a < b", "b"], "nobody knows"),
+        instructions.format_incorrect_behavior(["a < b", "b"], "nobody knows"),
     ),
     "detection_questions": (
         ("category: naming", *SEVERAL),
-        blocks.format_detection_questions(["a < b", "b"], "naming"),
+        instructions.format_detection_questions(["a < b", "b"], "naming"),
     ),
     "verification_checklist": (
         ("name: plan", *SEVERAL),
-        blocks.format_verification_checklist(["a < b", "b"], "plan"),
+        instructions.format_verification_checklist(["a < b", "b"], "plan"),
     ),
-    "state_banner": ((*BANNER, "- Again."), blocks.format_state_banner("Plan", 2, "re-verify", ["Again."])),
+    "state_banner": (
+        (*BANNER, "- Again."),
+        instructions.format_state_banner("Plan", 2, "re-verify", ["Again."]),
+    ),
     "qr_banner": (
         ("name: Plan Review", "iteration: 2"),
         "PLAN REVIEW (Iteration 2, fresh review): Previous review found issues.",
     ),
     "routing": (
         ("- high: go on", "low or medium: look: again"),
-        blocks.format_routing({"high": "go on", "low or medium": "look: again"}),
+        instructions.format_routing({"high": "go on", "low or medium": "look: again"}),
     ),
     "model_selection": (
         ("model: haiku", "reason: it is quick"),
         format_model_selection("haiku", "it is quick"),
     ),
-    "resource": (("- severity",), blocks.format_resource("severity", "The text of severity.")),
+    "resource": (("- severity",), instructions.format_resource("severity", "The text of severity.")),
     "orchestrator_constraint": ((), format_orchestrator_constraint()),
-    "open_question_guidance": ((), blocks.format_open_question_guidance()),
-    "factored_verification_rationale": ((), blocks.format_factored_verification_rationale()),
+    "open_question_guidance": ((), instructions.format_open_question_guidance()),
+    "factored_verification_rationale": ((), instructions.format_factored_verification_rationale()),
     "question_format": ((), SUB_AGENT_QUESTION_FORMAT),
     "question_relay": ((), QUESTION_RELAY_HANDLER),
 }
@@ -129,7 +132,7 @@ def test_values_are_put_into_blocks_within_blocks_and_open_none() -> None:
 
     told = with_blocks(text, resources, fill=lambda each: each.replace("$topic", topic))
 
-    within = blocks.format_forbidden([topic])
+    within = instructions.format_forbidden([topic])
     assert told == [format_conditional_dispatch(topic, within)]
     assert fence_names(text) == ("conditional_dispatch",)
 
@@ -174,14 +177,14 @@ def test_a_resource_is_quoted_for_each_name() -> None:
 
     assert resource_names(text) == ("severity", "temporal")
     assert blocks_in(text) == [
-        blocks.format_resource(name, f"The text of {name}.") for name in ("severity", "temporal")
+        instructions.format_resource(name, f"The text of {name}.") for name in ("severity", "temporal")
     ]
 
 
 def test_a_line_indented_further_goes_on_with_the_item_before() -> None:
     text = fence("forbidden", "  - one", "    and more", "", "  - two")
 
-    assert blocks_in(text) == [blocks.format_forbidden(["one\nand more", "two"])]
+    assert blocks_in(text) == [instructions.format_forbidden(["one\nand more", "two"])]
 
 
 @pytest.mark.parametrize(
@@ -194,13 +197,13 @@ def test_a_line_indented_further_goes_on_with_the_item_before() -> None:
     ],
 )
 def test_a_fence_is_written_as_markdown_has_it(text: str) -> None:
-    assert blocks_in(text) == [blocks.format_forbidden(["a"])]
+    assert blocks_in(text) == [instructions.format_forbidden(["a"])]
 
 
 def test_inside_a_fence_of_ours_shorter_marks_are_text() -> None:
     text = "````flow:expected_output\n- ```json\n  {}\n  ```\n````"
 
-    assert blocks_in(text) == [blocks.format_expected_output(["```json\n{}\n```"])]
+    assert blocks_in(text) == [instructions.format_expected_output(["```json\n{}\n```"])]
 
 
 # --- what stays text
@@ -334,8 +337,8 @@ def test_values_are_put_in_after_the_fences_were_found() -> None:
 
     assert told == [
         values["$topic"],
-        blocks.format_state_banner("- </action>", 2, "x"),
-        blocks.format_forbidden(["- </action>"]),
+        instructions.format_state_banner("- </action>", 2, "x"),
+        instructions.format_forbidden(["- </action>"]),
     ]
 
 

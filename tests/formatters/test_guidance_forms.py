@@ -17,16 +17,17 @@ from support.golden import as_in_golden_file
 from support.workflows import MODE, WORDS, facts_of, step, workflow, workflows
 
 from flowrail.errors import FlowError
-from flowrail.formatters import data, history, text, xml
-from flowrail.formatters import workflow as table
-from flowrail.formatters.escape import visible
-from flowrail.machines.advance import advance, start
-from flowrail.machines.definition import Definition
-from flowrail.machines.guidance import Guidance, guide
-from flowrail.machines.kept import Kept
-from flowrail.machines.ledger import Record
-from flowrail.machines.params import Arg
-from flowrail.machines.session import Move, Report, Session
+from flowrail.formatters.guidance import as_data, as_text, as_xml
+from flowrail.formatters.reports import history
+from flowrail.formatters.reports import workflow as table
+from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.sessions.session import Move, Report, Session
+from flowrail.machines.sessions.stored_session import Kept
+from flowrail.storage.journal import Record
+from flowrail.text.escape import visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
 LOOK = workflow(
@@ -76,9 +77,9 @@ TOLD: dict[str, Callable[[], Guidance]] = {
     "completed": lambda: told_ended("ok"),
 }
 FORMS: dict[str, Callable[[Guidance], str]] = {
-    "xml": xml.render,
-    "txt": text.render,
-    "standing.txt": text.standing,
+    "xml": as_xml.render,
+    "txt": as_text.render,
+    "standing.txt": as_text.standing,
 }
 
 
@@ -99,9 +100,9 @@ def test_all_forms_hold_the_same_ways_on(
     session = start(definition, params)
     for _ in range(3):
         told = guide(definition, session)
-        plain = json.loads(json.dumps(data.render(told)))
-        tree = ET.fromstring(xml.render(told))  # noqa: S314 - what we just made
-        lines = text.render(told)
+        plain = json.loads(json.dumps(as_data.render(told)))
+        tree = ET.fromstring(as_xml.render(told))  # noqa: S314 - what we just made
+        lines = as_text.render(told)
 
         cases = tree.findall("next/case")
         assert [each.text for each in cases] == [way["command"] for way in plain["next"]]
@@ -137,7 +138,7 @@ def test_xml_of_any_text_is_well_formed_and_gives_the_text_back(texts: list[str]
     )
     told = guide(definition, start(definition, {"topic": topic}, now=NOON), resumed=resumed)
 
-    tree = ET.fromstring(xml.render(told).encode())  # noqa: S314 - what we just made
+    tree = ET.fromstring(as_xml.render(told).encode())  # noqa: S314 - what we just made
 
     action, header = tree.find("current_action"), tree.find("step_header")
     assert action is not None
@@ -171,7 +172,7 @@ def test_nothing_foreign_reaches_a_terminal_unescaped(texts: list[str]) -> None:
     )
     told = guide(definition, start(definition, {"topic": topic}, now=NOON), resumed=True)
 
-    for shown in (text.render(told), text.standing(told)):
+    for shown in (as_text.render(told), as_text.standing(told)):
         assert visible(shown) == shown
 
 
@@ -179,9 +180,9 @@ def test_a_command_is_escaped_in_xml_and_as_it_is_elsewhere() -> None:
     fact = Arg(choices=("a&b", "<c>"), required=True)
     told = guide(workflow(step(reports={"x": fact})), start(workflow(step(reports={"x": fact}))))
 
-    assert html.unescape(xml.render(told)).count(told.next[0].command) == 1
-    assert "-s 'x=a&b'" in text.render(told)
-    assert "-s 'x=a&b'" in data.render(told)["next"][0]["command"]
+    assert html.unescape(as_xml.render(told)).count(told.next[0].command) == 1
+    assert "-s 'x=a&b'" in as_text.render(told)
+    assert "-s 'x=a&b'" in as_data.render(told)["next"][0]["command"]
 
 
 # --- data
@@ -205,7 +206,7 @@ KEYS = {
 
 
 def test_the_keys_of_the_contract_are_all_there() -> None:
-    first, ended = data.render(TOLD["first"]()), data.render(TOLD["completed"]())
+    first, ended = as_data.render(TOLD["first"]()), as_data.render(TOLD["completed"]())
 
     assert set(first) >= KEYS
     assert set(ended) >= KEYS
@@ -216,12 +217,12 @@ def test_the_keys_of_the_contract_are_all_there() -> None:
 
 
 def test_data_is_plain() -> None:
-    told = data.plain({"a": ("b", [{"c": ("d",)}])})
+    told = as_data.plain({"a": ("b", [{"c": ("d",)}])})
 
     assert told == {"a": ["b", [{"c": ["d"]}]]}
-    assert data.example_text(("a", 1)) == '["a", 1]'
-    assert data.example_text("as it is") == "as it is"
-    assert data.example_text(True) == "true"
+    assert as_data.example_text(("a", 1)) == '["a", 1]'
+    assert as_data.example_text("as it is") == "as it is"
+    assert as_data.example_text(True) == "true"
 
 
 def kept(session: Session, *, foreign: bool = False) -> Kept:
@@ -229,9 +230,9 @@ def kept(session: Session, *, foreign: bool = False) -> Kept:
 
 
 def test_a_session_of_a_list_says_how_to_go_on() -> None:
-    open_one = data.session_item(kept(begun(areas_wanted=["a"])), store="/a b")
-    ended = data.session_item(kept(begun()._replace(status="completed", step=None)))
-    foreign = data.session_item(kept(begun(), foreign=True))
+    open_one = as_data.session_item(kept(begun(areas_wanted=["a"])), store="/a b")
+    ended = as_data.session_item(kept(begun()._replace(status="completed", step=None)))
+    foreign = as_data.session_item(kept(begun(), foreign=True))
 
     assert open_one["command"] == "flow resume a-skill-abc234 --store '/a b'"
     assert open_one["params"] == {"topic": "slow login", "areas_wanted": ["a"]}
@@ -245,10 +246,10 @@ def test_a_session_of_a_list_says_how_to_go_on() -> None:
 
 
 def test_a_session_that_cannot_be_read_says_why() -> None:
-    broken = data.broken_item("a-skill-abc234", FlowError("no luck", hint="try again"))
+    broken = as_data.broken_item("a-skill-abc234", FlowError("no luck", hint="try again"))
 
     assert broken == {"session": "a-skill-abc234", "error": "no luck", "code": "FAILED"}
-    assert data.broken_item("x", None) == {"session": "x", "error": "unknown", "code": None}
+    assert as_data.broken_item("x", None) == {"session": "x", "error": "unknown", "code": None}
 
 
 # --- history
@@ -391,14 +392,14 @@ def test_names_and_places_of_a_workflow_are_visible(any_text: str) -> None:
 
 
 def test_a_table_is_as_wide_as_its_cells() -> None:
-    assert text.table(["a", "bb"], [["ccc", "d\ne"], ["f", ""]]) == "a    bb\nccc  d e\nf"
+    assert as_text.table(["a", "bb"], [["ccc", "d\ne"], ["f", ""]]) == "a    bb\nccc  d e\nf"
 
 
 def test_one_long_cell_neither_fills_the_other_rows_nor_goes_on_without_end() -> None:
-    first, *rest = text.table(["a", "b"], [["x" * 50_000, "y"], ["z", "y"]]).splitlines()[1:]
+    first, *rest = as_text.table(["a", "b"], [["x" * 50_000, "y"], ["z", "y"]]).splitlines()[1:]
 
     assert first == f"{'x' * 3_999}…  y"
-    assert rest == [f"z{' ' * text.WIDEST} y"]
+    assert rest == [f"z{' ' * as_text.WIDEST} y"]
 
 
 def test_golden_files_are_all_used() -> None:

@@ -11,16 +11,17 @@ from hypothesis import strategies as st
 from support.skills import candidate
 
 from flowrail.discovery.candidate import Candidate, Skipped
+from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Places, Root, Scope
-from flowrail.discovery.menu import Asked, offer
-from flowrail.discovery.notes import Note
-from flowrail.discovery.ranking import Query, Synthesis
-from flowrail.discovery.session_cache import Kept
-from flowrail.discovery.why import why
-from flowrail.formatters import doctor, lines, menu
-from flowrail.formatters import why as as_why
-from flowrail.formatters.escape import visible
+from flowrail.discovery.ranking.explain import why
+from flowrail.discovery.ranking.menu import Asked, offer
+from flowrail.discovery.ranking.scores import Query, Synthesis
+from flowrail.discovery.session_menu_cache import Kept
+from flowrail.formatters.reports import doctor, menu
+from flowrail.formatters.reports import skill_search as as_why
+from flowrail.text import lines
+from flowrail.text.escape import visible
 
 NOW = datetime(2026, 2, 7, 18, 30, tzinfo=UTC)
 

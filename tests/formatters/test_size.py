@@ -8,10 +8,10 @@ import pytest
 from support.loops import NOW, answered, fan, found, report, review_loop
 from support.workflows import step, workflow
 
-from flowrail.formatters import data, text, xml
-from flowrail.machines.advance import start
-from flowrail.machines.guidance import Guidance, guide
-from flowrail.machines.params import Arg
+from flowrail.formatters.guidance import as_data, as_text, as_xml
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine.advance import start
+from flowrail.machines.guidance.guide import Guidance, guide
 
 MOST = 900
 TEXT = "The author's text. " * 40
@@ -20,7 +20,7 @@ STORE = "/home/somebody/projects/a-project-of-some-size/.flow"
 
 def surrounding(told: Guidance) -> int:
     """Return how many bytes of the XML are not the author's."""
-    shown = xml.render(told)
+    shown = as_xml.render(told)
     own = told.step.title if told.step else ""
     assert TEXT in shown
     return len(shown.encode()) - len(TEXT) - len(own)
@@ -72,7 +72,7 @@ def test_so_it_is_at_a_gate_and_at_the_work_that_it_sent_back() -> None:
         told = guide(flow, session._replace(id="planner-k3x9q2"), place=STORE)
         own = sum(map(len, told.actions)) + len(told.step.title if told.step else "")
         record = sum(len(each.text) for each in told.findings)
-        assert len(xml.render(told).encode()) - own - record <= MOST, xml.render(told)
+        assert len(as_xml.render(told).encode()) - own - record <= MOST, as_xml.render(told)
 
 
 def test_an_agent_of_another_reads_how_to_ask_once() -> None:
@@ -86,7 +86,7 @@ def test_an_agent_of_another_reads_how_to_ask_once() -> None:
 
 RENDERERS = pytest.mark.parametrize(
     "render",
-    [xml.render, text.render, lambda told: str(data.render(told))],
+    [as_xml.render, as_text.render, lambda told: str(as_data.render(told))],
     ids=["xml", "text", "json"],
 )
 
@@ -101,7 +101,7 @@ def test_the_same_guidance_is_the_same_bytes(render: Any) -> None:
     assert len(shown) == 1
 
 
-@pytest.mark.parametrize("render", [xml.render, text.render], ids=["xml", "text"])
+@pytest.mark.parametrize("render", [as_xml.render, as_text.render], ids=["xml", "text"])
 def test_no_moment_and_no_hash_stands_before_the_text(render: Any) -> None:
     told = two_ways()
 
@@ -118,7 +118,7 @@ def test_what_changes_while_agents_work_stands_behind_the_text() -> None:
     changed = dict(session.dispatches[0], status="claimed", holder="ann", expires_at=NOW, token="t")  # noqa: S106
     later = session._replace(dispatches=(changed, *session.dispatches[1:]))
 
-    before, after = (xml.render(guide(flow, each, place=STORE)) for each in (session, later))
+    before, after = (as_xml.render(guide(flow, each, place=STORE)) for each in (session, later))
 
     at = next(n for n, (one, two) in enumerate(zip(before, after, strict=False)) if one != two)
     assert before[:at].count("</current_action>") == 1
@@ -132,6 +132,6 @@ def test_an_answer_stands_behind_the_text() -> None:
     session = start(flow, session_id="dull-abc234", now=NOW)
     done = answered(session, "go=Yes")
 
-    before, after = (xml.render(guide(flow, each)) for each in (session, done))
+    before, after = (as_xml.render(guide(flow, each)) for each in (session, done))
 
     assert before.split("\n")[1:4] == after.split("\n")[1:4]

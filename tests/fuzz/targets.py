@@ -20,41 +20,41 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 def frontmatter(data: bytes) -> None:
     """Any file is a card, with notes of what was odd."""
-    from flowrail.discovery.frontmatter import read_frontmatter
-    from flowrail.discovery.metadata import read_metadata
+    from flowrail.discovery.scan.frontmatter import read_frontmatter
+    from flowrail.discovery.scan.metadata import read_metadata
 
     read_metadata(read_frontmatter(data, "SKILL.md"), "SKILL.md")
 
 
 def yaml(data: bytes) -> None:
     """A document is refused with a line, or is plain data that is written and read back equal."""
-    from flowrail import _yaml
     from flowrail.errors import DocumentError
+    from flowrail.text import yaml as yaml_text
 
     for plain_text in (False, True):
         try:
-            value = _yaml.load(data, source="x", plain_text=plain_text).value
+            value = yaml_text.load(data, source="x", plain_text=plain_text).value
         except DocumentError:
             continue
         try:
-            written = _yaml.dump(value)
+            written = yaml_text.dump(value)
         except DocumentError:
             continue  # what was read between quotes may be longer when it is written
-        assert repr(_yaml.load(written, source="y").value) == repr(value), written
+        assert repr(yaml_text.load(written, source="y").value) == repr(value), written
 
 
 def workflow(data: bytes) -> None:
     """A workflow has findings, or can be kept and comes back as it was."""
-    from flowrail import _yaml
     from flowrail.errors import DocumentError
-    from flowrail.machines.document import read
-    from flowrail.machines.plain import from_plain, to_plain
+    from flowrail.machines.definition.schema import read
+    from flowrail.machines.definition.serialization import from_plain, to_plain
+    from flowrail.text import yaml as yaml_text
 
     def no_text(path: str) -> str:
         raise DocumentError("is not there", hint="write it", place=path)
 
     try:
-        document = _yaml.load(data, source="workflow.yaml")
+        document = yaml_text.load(data, source="workflow.yaml")
     except DocumentError:
         return
     found = read(document.value, name="evil", place=document.place, read_text=no_text, text_folder="steps")
@@ -68,8 +68,8 @@ def payload(data: bytes) -> None:
     from datetime import UTC, datetime
 
     from flowrail.errors import DocumentError
-    from flowrail.handoff.checking import Asked, check
-    from flowrail.handoff.payload import read
+    from flowrail.handoff.payload.document import read
+    from flowrail.handoff.payload.validate import Asked, check
 
     try:
         found = read(data, source="payload")
@@ -81,14 +81,14 @@ def payload(data: bytes) -> None:
 def session(data: bytes) -> None:
     """A record whose hash is right is one of ours in form, or damaged."""
     from flowrail.errors import StorageError
-    from flowrail.machines import ledger
-    from flowrail.machines.strangers import StrangeError, check_session
+    from flowrail.machines.sessions.strangers import StrangeError, check_session
+    from flowrail.storage import journal
 
     body = data.removesuffix(b"}")
     digest = sha256(body).hexdigest().encode()
     for line in (body + b',"hash":"' + digest + b'"}\n', data):
         try:
-            record = ledger.read(line, "journal.jsonl", 1)
+            record = journal.read(line, "journal.jsonl", 1)
             check_session(record.session)
         except (StorageError, StrangeError):  # a newer format is refused as such
             continue
@@ -96,7 +96,7 @@ def session(data: bytes) -> None:
 
 def definition(data: bytes) -> None:
     """What a session keeps of a workflow is that, or of another form, and then known to be."""
-    from flowrail.machines.plain import from_plain, to_plain
+    from flowrail.machines.definition.serialization import from_plain, to_plain
 
     try:
         value = json.loads(data)
@@ -108,14 +108,14 @@ def definition(data: bytes) -> None:
 
 def python(data: bytes) -> None:
     """Python is read as far as it is literal, and never run."""
-    from flowrail.machines.literal import read_python
+    from flowrail.machines.loading.python_source import read_python
 
     read_python(data, "evil", "workflow.py")
 
 
 def rules(data: bytes) -> None:
     """An expression is refused, or has a value for any facts."""
-    from flowrail.machines import rules as grammar
+    from flowrail.machines.definition import expressions as grammar
 
     try:
         grammar.parse(data.decode("utf-8", "replace"))
@@ -125,7 +125,7 @@ def rules(data: bytes) -> None:
 
 def questions(data: bytes) -> None:
     """Questions are read or refused, whole."""
-    from flowrail.machines.question_reading import QuestionsError, parse_questions
+    from flowrail.machines.engine.question_input import QuestionsError, parse_questions
 
     try:
         parse_questions(data.decode("utf-8", "replace"), source="x")
@@ -135,8 +135,8 @@ def questions(data: bytes) -> None:
 
 def told(data: bytes) -> None:
     """A text of a step becomes blocks and text that any XML parser takes."""
-    from flowrail.formatters.elements import content
-    from flowrail.formatters.fences import fence_problems, with_blocks
+    from flowrail.formatters.blocks.elements import content
+    from flowrail.formatters.blocks.fences import fence_problems, with_blocks
 
     text = data.decode("utf-8", "replace")
     fence_problems(text)
@@ -175,9 +175,9 @@ def beginnings(name: str) -> Iterator[bytes]:
 def _kept(name: str) -> Iterator[bytes]:
     from support.workflows import linear, loop
 
-    from flowrail.machines.advance import start
-    from flowrail.machines.ledger import Record, write
-    from flowrail.machines.plain import to_plain
+    from flowrail.machines.definition.serialization import to_plain
+    from flowrail.machines.engine.advance import start
+    from flowrail.storage.journal import Record, write
 
     for made in (linear("a", "b"), loop()):
         if name == "definition":

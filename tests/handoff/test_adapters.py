@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from support.handoffs import errors, example, with_, without
 
 from flowrail.discovery.compatibility import VERSIONS, compatibility
-from flowrail.handoff import integrity
-from flowrail.handoff.adapters import convert, way
-from flowrail.handoff.models.v3 import PROBLEM_TYPES
-from flowrail.handoff.payload import get
-from flowrail.handoff.problems import ValidationFailedError
+from flowrail.handoff.errors import ValidationFailedError
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.convert import convert, way
+from flowrail.handoff.payload.document import get
+from flowrail.handoff.payload.versions.v3 import PROBLEM_TYPES
 
 TEXT = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn")), min_size=1, max_size=20

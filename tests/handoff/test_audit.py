@@ -11,14 +11,14 @@ import pytest
 from support.handing import handoffs_folder, ours, receive, send, session, target
 from support.sandbox import flow, refused, sessions_folder, told
 
-from flowrail._codec import to_plain
 from flowrail.cli.desk import desk
-from flowrail.formatters.audit import took
-from flowrail.formatters.audit_html import render
-from flowrail.handoff.proving import verify
-from flowrail.machines import witness
-from flowrail.machines.store import Store
-from flowrail.skills.verifying import verify_all
+from flowrail.formatters.reports.audit import took
+from flowrail.formatters.reports.audit_html import render
+from flowrail.handoff.verify import verify
+from flowrail.machines.sessions import snapshot
+from flowrail.machines.sessions.store import Store
+from flowrail.operations.sessions.verify import verify_all
+from flowrail.storage.records import to_plain
 
 
 def a_chain() -> tuple[list[dict[str, Any]], list[str]]:
@@ -217,7 +217,7 @@ def test_a_copy_whose_writer_was_killed_half_way_is_no_finding() -> None:
     sent, _ = a_chain()
     here = sent[0]["session"]
     records = list(desk(store=None)[0].store.records(here))
-    old, new = (witness.copy_of(each.seq, each.hash, to_plain(each.session)) for each in records[-2:])
+    old, new = (snapshot.copy_of(each.seq, each.hash, to_plain(each.session)) for each in records[-2:])
 
     for cut in range(1, len(new), 97):
         (sessions_folder() / here / "session.json").write_bytes(new[:cut] + old[cut:])

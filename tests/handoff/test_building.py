@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from flowrail.handoff.building import build
+from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.invocation import line, template
-from flowrail.handoff.record import Handoff
-from flowrail.handoff.transfer import file_name, keep_newest
-from flowrail.machines.session import Session
+from flowrail.handoff.payload.build import build
+from flowrail.handoff.payload.file import file_name, keep_newest
+from flowrail.machines.sessions.session import Session
 
 
 def built(schema: str = "2.0", **facts: Any) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from support.handing import send, session, target
 from support.handoffs import PAYLOADS, example, with_
 from support.sandbox import flow, refused, told
 
-from flowrail import _yaml
-from flowrail.handoff import integrity, record
-from flowrail.handoff.payload import read, render
+from flowrail.handoff import handoff as handoff_handoff
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.document import read, render
+from flowrail.text import yaml as yaml_text
 
 
 def put(handoff: dict[str, object], name: str = "payload.json") -> str:
@@ -81,7 +82,7 @@ def test_converting_tells_what_it_adds_and_loses() -> None:
     assert ran.status == 0
     assert "flow: lost tracing\n" in ran.err
     assert "flow: added expires_at: an hour after the timestamp; 3.0 had none\n" in ran.err
-    loaded = _yaml.load(ran.out, source="out").value
+    loaded = yaml_text.load(ran.out, source="out").value
     assert isinstance(loaded, dict)
     assert loaded["handoff"]["version"] == "2.0"
 
@@ -134,7 +135,7 @@ def test_the_lifecycle_is_drawn() -> None:
     drawn = flow("handoff", "diagram").out
 
     assert drawn.startswith("flowchart ")
-    assert all(phase in drawn for phase in record.PHASES)
+    assert all(phase in drawn for phase in handoff_handoff.PHASES)
 
 
 def test_an_error_document_has_all_its_parts() -> None:

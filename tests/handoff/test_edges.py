@@ -19,12 +19,13 @@ from flowrail.cli.desk import desk
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
-from flowrail.handoff import guards, integrity
-from flowrail.handoff.journal import Handoffs
-from flowrail.handoff.payload import render
-from flowrail.handoff.record import Handoff
+from flowrail.handoff.handoff import Handoff
+from flowrail.handoff.lifecycle import guards
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.document import render
 from flowrail.handoff.selection import card_digest
 from flowrail.handoff.sending import retry
+from flowrail.handoff.store import Handoffs
 
 
 def test_every_guard_has_an_answer_where_nothing_is_there() -> None:

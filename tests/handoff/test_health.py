@@ -13,11 +13,11 @@ import pytest
 from support.handing import card, send, session, target
 from support.sandbox import allow, flow, home_skills, process, project_skills, refused, told
 
-from flowrail import trust
+from flowrail import approval
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.locations import Scope
 from flowrail.errors import TrustError
-from flowrail.handoff.health import LONGEST_OUTPUT, check, may_run
+from flowrail.handoff.health_check import LONGEST_OUTPUT, check, may_run
 
 ENVIRON = {"PATH": os.environ["PATH"], "SECRET": "hidden"}
 
@@ -148,7 +148,7 @@ def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
 
     command = error["message"].partition("a person types: ")[2].split()
     assert command == ["flow", "trust", "digger"]
-    digest = trust.snapshot(str(project_skills() / "digger")).digest
+    digest = approval.snapshot(str(project_skills() / "digger")).digest
     allowed = told(*command[1:], "--digest", digest)
     assert allowed["folder"] == str(project_skills() / "digger")
     assert told("handoff", "retry", error["details"]["handoff"])["phase"] == "invocation"
@@ -217,7 +217,7 @@ def test_a_check_of_a_skill_that_only_ones_registry_names_is_allowed_by_its_plac
     assert command == ["flow", "trust", "digger", "--root", str(path.parent.parent)]
     assert not canary.exists()
 
-    told(*command[1:], "--digest", trust.snapshot(str(path.parent)).digest)
+    told(*command[1:], "--digest", approval.snapshot(str(path.parent)).digest)
     assert told("handoff", "retry", error["details"]["handoff"])["phase"] == "invocation"
     assert canary.exists()
 

@@ -10,8 +10,9 @@ from statemachine.exceptions import TransitionNotAllowed
 from support.golden import in_golden_block
 from support.sandbox import flow
 
-from flowrail.handoff import record
-from flowrail.handoff.lifecycle import (
+from flowrail.handoff import handoff
+from flowrail.handoff.handoff import ENDED, PHASES
+from flowrail.handoff.lifecycle.machine import (
     CHECKS,
     CONDITIONS,
     Case,
@@ -21,14 +22,13 @@ from flowrail.handoff.lifecycle import (
     after,
     edges,
 )
-from flowrail.handoff.record import ENDED, PHASES
 
 YES = lambda _: True  # noqa: E731 - the shortest of guards
 NO = lambda _: False  # noqa: E731 - the same
 
 
 def test_work_goes_through_all_phases() -> None:
-    phase, seen = record.DISCOVERY, [record.DISCOVERY]
+    phase, seen = handoff.DISCOVERY, [handoff.DISCOVERY]
     for event in ("select", "examine", "hand_on", "invoke", "acknowledge"):
         phase = after(phase, event, YES)
         seen.append(phase)
@@ -46,7 +46,7 @@ def test_every_guard_stands_in_the_way_alone(edge: Edge) -> None:
             return name != missing
 
         if (source, event) == ("validation", "refuse"):
-            assert after(source, event, holds) == record.FAILED
+            assert after(source, event, holds) == handoff.FAILED
             continue
         with pytest.raises(PhaseNotOpenError) as caught:
             after(source, event, holds)
@@ -56,9 +56,9 @@ def test_every_guard_stands_in_the_way_alone(edge: Edge) -> None:
 
 
 def test_a_failure_can_be_tried_again_and_a_rejection_cannot() -> None:
-    assert after(record.VALIDATION, "refuse", NO) == record.FAILED
-    assert after(record.VALIDATION, "refuse", YES) == record.REJECTED
-    assert after(record.FAILED, "retry", NO) == record.VALIDATION
+    assert after(handoff.VALIDATION, "refuse", NO) == handoff.FAILED
+    assert after(handoff.VALIDATION, "refuse", YES) == handoff.REJECTED
+    assert after(handoff.FAILED, "retry", NO) == handoff.VALIDATION
     for phase in ENDED:
         with pytest.raises(PhaseNotOpenError) as caught:
             after(phase, "retry", YES)
@@ -67,7 +67,7 @@ def test_a_failure_can_be_tried_again_and_a_rejection_cannot() -> None:
 
 def test_everything_that_is_not_over_can_be_called_off() -> None:
     for phase in set(PHASES) - ENDED:
-        assert after(phase, "cancel", NO) == record.REJECTED
+        assert after(phase, "cancel", NO) == handoff.REJECTED
 
 
 def test_a_phase_that_nobody_knows_is_refused() -> None:
@@ -82,8 +82,8 @@ def test_the_machine_can_be_used_by_itself() -> None:
     machine.model.holds = YES
     machine.send("select")
 
-    assert machine.current_state_value == record.SELECTION
-    assert HandoffMachine(Case(record.FAILED)).current_state_value == record.FAILED
+    assert machine.current_state_value == handoff.SELECTION
+    assert HandoffMachine(Case(handoff.FAILED)).current_state_value == handoff.FAILED
 
 
 def test_every_phase_can_reach_an_end() -> None:

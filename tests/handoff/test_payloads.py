@@ -21,12 +21,27 @@ from support.handoffs import (
     without,
 )  # fmt: skip
 
-from flowrail._json import lines_of
 from flowrail.errors import DocumentError
-from flowrail.handoff import integrity
-from flowrail.handoff.checking import Asked, check, json_schema, perspective_files
-from flowrail.handoff.payload import get, put, read, read_file
-from flowrail.handoff.problems import InvalidPayloadError, Problem, ValidationFailedError, refuse
+from flowrail.handoff.errors import (
+    InvalidPayloadError,
+    Problem,
+    ValidationFailedError,
+    refuse,
+)
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.document import (
+    get,
+    put,
+    read,
+    read_file,
+)
+from flowrail.handoff.payload.validate import (
+    Asked,
+    check,
+    json_schema,
+    perspective_files,
+)
+from flowrail.text.json import lines_of
 
 VERSIONS = ("1.0", "2.0", "3.0")
 FIELDS = [(version, *field) for version in VERSIONS for field in leaves(json_schema(version))]
@@ -419,7 +434,7 @@ def test_lines_of_json_are_looked_for_once_and_only_where_one_is_told(
         asked.append(text)
         return lines_of(text)
 
-    monkeypatch.setattr("flowrail.handoff.payload.lines_of", looked_for)
+    monkeypatch.setattr("flowrail.handoff.payload.document.lines_of", looked_for)
     text = '{"handoff":\n{"version": "3.0",\n"meta": {}}}'
     payload = read(text.encode(), source="p")
     assert asked == []

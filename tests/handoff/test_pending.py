@@ -12,14 +12,14 @@ import pytest
 from support.handing import forged, handoffs_folder, ours, phases, receive, send, session, target
 from support.sandbox import flow, sessions_folder, told
 
-from flowrail._codec import to_plain
 from flowrail.handoff.entries import Entry, written
-from flowrail.handoff.journal import ForeignHandoffError, Handoffs, UnknownHandoffError
-from flowrail.handoff.pending import waiting
-from flowrail.handoff.record import INVOCATION, Handoff
-from flowrail.machines.bounds import TooLargeError
-from flowrail.machines.keys import Owner
-from flowrail.machines.ledger import DamagedError
+from flowrail.handoff.handoff import INVOCATION, Handoff
+from flowrail.handoff.retention import waiting
+from flowrail.handoff.store import ForeignHandoffError, Handoffs, UnknownHandoffError
+from flowrail.machines.sessions.limits import TooLargeError
+from flowrail.machines.sessions.user_key import Owner
+from flowrail.storage.journal import DamagedError
+from flowrail.storage.records import to_plain
 
 
 def kept() -> Handoffs:

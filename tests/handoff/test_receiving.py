@@ -29,8 +29,8 @@ from support.sandbox import (
 )
 
 from flowrail.cli.desk import desk
-from flowrail.handoff import integrity
-from flowrail.handoff.payload import render
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.document import render
 
 ONE_STEP = "steps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n"
 
@@ -470,7 +470,7 @@ def test_a_payload_from_elsewhere_says_itself_whom_it_comes_from_and_names_no_fi
 
 
 def told_now() -> str:
-    from flowrail.cli.here import Here
+    from flowrail.operations.environment import Here
 
     return Here().now
 

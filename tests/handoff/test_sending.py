@@ -27,10 +27,10 @@ from support.sandbox import (
     told,
 )
 
-from flowrail import _yaml
 from flowrail.cli.desk import desk
-from flowrail.handoff import building
+from flowrail.handoff.payload import build
 from flowrail.handoff.sending import _expired
+from flowrail.text import yaml as yaml_text
 
 
 def test_work_passes_through_every_phase() -> None:
@@ -126,8 +126,8 @@ def test_a_file_that_facts_name_often_is_read_once_and_so_much_of_all(
     os.mkfifo("pipe.md")
     Path("link.md").symlink_to("notes.md")
     Path("large.md").write_text("noted, and noted")
-    monkeypatch.setattr(building, "_MOST_SUMMED", 12)
-    monkeypatch.setattr(building, "_LARGEST_ARTIFACT", 12)
+    monkeypatch.setattr(build, "_MOST_SUMMED", 12)
+    monkeypatch.setattr(build, "_LARGEST_ARTIFACT", 12)
     names = ["notes.md", "other.md", "last.md", "notes.md", "pipe.md", "link.md", "large.md", "\0", "."]
     Path("facts.json").write_text(json.dumps({"notes_files": names}))
     here = session()
@@ -219,7 +219,7 @@ def test_what_the_target_requires_must_be_in_the_payload() -> None:
     assert (status, error["code"], error["recoverable"]) == (6, "INVALID_PAYLOAD", True)
     assert error["details"]["missing_fields"] == ["insights.uncertainties"]
     assert Path(error["payload_preserved"]).exists()
-    document = _yaml.load(
+    document = yaml_text.load(
         (handoffs_folder() / error["details"]["handoff"] / "error.yaml").read_bytes(), source="e"
     )
     assert isinstance(document.value, dict)
@@ -799,7 +799,7 @@ def test_the_projects_skill_hides_the_one_at_home() -> None:
 def test_a_payload_in_whose_place_something_else_stands_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     target("digger", schema_version='"2.0"')
     here = session()
-    monkeypatch.setattr("flowrail.handoff.transfer.file_name", lambda *_, **__: "taken.yaml")
+    monkeypatch.setattr("flowrail.handoff.payload.file.file_name", lambda *_, **__: "taken.yaml")
     folder = sessions_folder() / here / "handoffs"
     folder.mkdir(0o700)
     (folder / "taken.yaml").write_text("other")

@@ -11,7 +11,7 @@ import pytest
 from support.handing import receive
 from support.sandbox import told
 
-from flowrail.handoff.payload import read_file
+from flowrail.handoff.payload.document import read_file
 
 PROMPT = "Should we expand into the European market next year?"
 FACTS = {

@@ -15,11 +15,11 @@ from support.handing import forged
 from support.hostile_files import ODD
 from support.sandbox import clean_environment, flow, put_skill, told
 
-from flowrail._codec import to_plain
-from flowrail.handoff.record import Handoff
-from flowrail.machines.bounds import MOST_NESTED
-from flowrail.machines.literal import MOST_PIECES
-from flowrail.skills.summaries import LONGEST_OF_OTHERS, MOST_OF_OTHERS
+from flowrail.handoff.handoff import Handoff
+from flowrail.machines.loading.python_source import MOST_PIECES
+from flowrail.machines.sessions.limits import MOST_NESTED
+from flowrail.operations.sessions.session_list import LONGEST_OF_OTHERS, MOST_OF_OTHERS
+from flowrail.storage.records import to_plain
 
 MEASURED = """
 import json, resource, sys

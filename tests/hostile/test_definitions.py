@@ -24,11 +24,11 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.machines import bounds, definitions
-from flowrail.machines.definition import Outcome, StepDef
-from flowrail.machines.plain import to_plain
-from flowrail.machines.strangers import check_definition
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.serialization import to_plain
+from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.sessions import definition_snapshot, limits
+from flowrail.machines.sessions.strangers import check_definition
 
 CODED = """\
 from flowrail import Outcome, StepDef, Workflow
@@ -123,7 +123,7 @@ def nothing_parsed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "data", [b"[" + b"{}," * bounds.MOST_PARTS + b"{}]", b'"' + b"x" * bounds.LARGEST_DEFINITION + b'"']
+    "data", [b"[" + b"{}," * limits.MOST_PARTS + b"{}]", b'"' + b"x" * limits.LARGEST_DEFINITION + b'"']
 )
 def test_a_definition_that_would_take_much_memory_is_not_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
@@ -132,7 +132,7 @@ def test_a_definition_that_would_take_much_memory_is_not_parsed(
     path.write_bytes(data)
 
     with nothing_parsed(monkeypatch):
-        assert definitions.usable(str(path)) == ""
+        assert definition_snapshot.usable(str(path)) == ""
 
 
 def test_a_definition_that_is_edited_after_it_was_taken_over_is_told(foreign: str) -> None:
@@ -279,7 +279,7 @@ def large(size: int) -> None:
 
 
 def test_what_begins_can_be_gone_on_with_however_large_its_texts_are() -> None:
-    large(bounds.LARGEST_OWN_DEFINITION - EACH)
+    large(limits.LARGEST_OWN_DEFINITION - EACH)
 
     session = str(told("start", "large")["session"])
 
@@ -289,7 +289,7 @@ def test_what_begins_can_be_gone_on_with_however_large_its_texts_are() -> None:
 
 
 def test_a_workflow_that_is_too_large_to_keep_is_refused_before_anything_is_written() -> None:
-    large(bounds.LARGEST_OWN_DEFINITION + EACH)
+    large(limits.LARGEST_OWN_DEFINITION + EACH)
 
     status, error = refused("start", "large")
 
@@ -303,7 +303,7 @@ def test_a_workflow_that_is_too_large_to_keep_is_refused_before_anything_is_writ
 def test_a_workflow_that_grows_too_large_leaves_its_session_as_it_was(words: list[str]) -> None:
     large(EACH)
     session = str(told("start", "large")["session"])
-    large(bounds.LARGEST_OWN_DEFINITION + EACH)
+    large(limits.LARGEST_OWN_DEFINITION + EACH)
 
     before = bytes_below(sessions_folder(), {"lock"})
 
@@ -316,7 +316,7 @@ def test_a_workflow_that_grows_too_large_leaves_its_session_as_it_was(words: lis
 
 
 def test_of_what_others_wrote_only_small_definitions_are_read() -> None:
-    large(bounds.LARGEST_DEFINITION + EACH)
+    large(limits.LARGEST_DEFINITION + EACH)
     session = str(told("start", "large")["session"])
     (Path.home() / STATE / "key").unlink()
 

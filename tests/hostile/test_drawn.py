@@ -9,12 +9,13 @@ import pytest
 from support.counting import calls_of
 from support.sandbox import Ran, flow, put_skill
 
-from flowrail import StepDef, Workflow, illustrations
-from flowrail.diagrams import png, svg
+from flowrail import StepDef, Workflow
 from flowrail.diagrams.extract import MOST_COMPILED, picture, ways_as_written, ways_of, ways_of_machine
-from flowrail.diagrams.layers import PictureTooLargeError
-from flowrail.illustrations import NAMES
-from flowrail.machines.compile import compile_workflow
+from flowrail.diagrams.layout.layers import PictureTooLargeError
+from flowrail.diagrams.renderers import png, svg
+from flowrail.machines.engine.statechart import compile_workflow
+from flowrail.operations.skills import embedded_diagrams
+from flowrail.operations.skills.embedded_diagrams import NAMES
 
 
 def chain(count: int, **more: str) -> Workflow:
@@ -90,8 +91,8 @@ def test_a_page_that_its_blocks_would_make_too_large_is_refused(monkeypatch: pyt
     put_skill("evil")
     blocks = "<!-- flow:steps evil -->\n<!-- /flow:steps -->\n" * 30
     pictures = "".join(f"<!-- flow:svg evil p{n}.svg -->\n<!-- /flow:svg -->\n" for n in range(30))
-    monkeypatch.setattr(illustrations, "LARGEST_PAGE", len(blocks) + 1_000)
-    monkeypatch.setattr(illustrations, "LARGEST_PICTURES", 20_000)
+    monkeypatch.setattr(embedded_diagrams, "LARGEST_PAGE", len(blocks) + 1_000)
+    monkeypatch.setattr(embedded_diagrams, "LARGEST_PICTURES", 20_000)
 
     for text in (blocks, pictures):
         ran = injected(text)

@@ -11,8 +11,8 @@ from support.counting import calls_of
 from support.forged import folder_of, sealed
 from support.sandbox import flow, put_skill, refused, told
 
-from flowrail._codec import to_plain
-from flowrail.machines.dispatching import CLAIMED, Dispatched
+from flowrail.machines.engine.agents import CLAIMED, Dispatched
+from flowrail.storage.records import to_plain
 
 
 def dispatch(name: str, child: str) -> object:

@@ -13,14 +13,25 @@ from hypothesis import strategies as st
 from support.counting import calls_of
 from support.sandbox import flow, put_skill
 
-from flowrail.machines import acts, rules
-from flowrail.machines.checks_words import _without_fences
-from flowrail.machines.definition import Definition, StepDef
-from flowrail.machines.findings import LARGEST_FOUND, MOST_FOUND, Raw, first
-from flowrail.machines.literal import read_python
-from flowrail.machines.wording import LARGEST_COMPARED, LONGEST_COMPARED, Guesses, near
-from flowrail.skills import checking
-from flowrail.skills.cards import _table
+from flowrail.machines.checks.prose import _without_fences
+from flowrail.machines.definition import expressions
+from flowrail.machines.definition.findings import (
+    LARGEST_FOUND,
+    MOST_FOUND,
+    Raw,
+    first,
+)
+from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.exploration import actions
+from flowrail.machines.loading.python_source import read_python
+from flowrail.operations.skills import check
+from flowrail.skills.card_checks import _table
+from flowrail.text.placeholders import (
+    LARGEST_COMPARED,
+    LONGEST_COMPARED,
+    Guesses,
+    near,
+)
 
 FENCED = re.compile(r"^ {0,3}(`{3,}(?!`)|~{3,}(?!~))(?!flow:).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
 """What a fence is; read so, a text of marks of which each is shorter than the last takes its square."""
@@ -100,7 +111,7 @@ def test_the_review_that_gates_name_wrong_is_guessed_as_far_as_they_are_few() ->
         "evil", f"name: NAME\nsteps:\n{steps}- {{id: z, title: Z, actions: [x], next: {{ok: null}}}}\n"
     )
 
-    assert calls_of(partial(checking.check, [str(folder)], [], "."), "near") < 60
+    assert calls_of(partial(check.check, [str(folder)], [], "."), "near") < 60
 
 
 def test_what_many_steps_name_and_nobody_reads_is_written_out_once() -> None:
@@ -172,19 +183,19 @@ def conditions(count: int, condition: str) -> Path:
 def test_an_expression_is_read_once_for_all_rules_of_a_check() -> None:
     folder = conditions(600, f"p == N{' or p' * 70}")
 
-    assert calls_of(partial(checking.check, [str(folder)], [], "."), "_parsed") == 600
+    assert calls_of(partial(check.check, [str(folder)], [], "."), "_parsed") == 600
 
 
 def test_what_is_read_is_kept_up_to_a_bound() -> None:
-    kept = rules._Kept()
-    long = [rules._parsed(f"p == '{n:04}{'x' * 480}'") for n in range(2_100)]
+    kept = expressions._Kept()
+    long = [expressions._parsed(f"p == '{n:04}{'x' * 480}'") for n in range(2_100)]
 
     for each in long:
         kept.add(each)
 
-    assert sum(map(len, kept)) <= rules.MOST_KEPT
+    assert sum(map(len, kept)) <= expressions.MOST_KEPT
     assert kept[long[-1].source] is long[-1]
-    assert rules.parse(long[0].source) is rules.parse(long[0].source)
+    assert expressions.parse(long[0].source) is expressions.parse(long[0].source)
 
 
 @pytest.mark.parametrize(
@@ -192,16 +203,16 @@ def test_what_is_read_is_kept_up_to_a_bound() -> None:
 )
 def test_what_is_compared_in_a_long_condition_is_looked_for_once(part: str, most: float) -> None:
     def work(count: int) -> int:
-        trees = rules.parse(f"p == 1{part * count}").tree
-        return calls_of(lambda: [*acts._compared(trees)], "_leaves")
+        trees = expressions.parse(f"p == 1{part * count}").tree
+        return calls_of(lambda: [*actions._compared(trees)], "_leaves")
 
     assert work(24) < most * work(12)
 
 
 def test_names_and_literals_that_stand_beside_each_other_are_yielded_together() -> None:
-    tree = rules.parse("[p, q, p] == [1, 'x', 1] or not (p < 2)").tree
+    tree = expressions.parse("[p, q, p] == [1, 'x', 1] or not (p < 2)").tree
 
-    assert [([*names], [*values]) for names, values in acts._compared(tree)] == [
+    assert [([*names], [*values]) for names, values in actions._compared(tree)] == [
         (["p", "q"], [1, "x"]),
         (["p"], [2]),
     ]

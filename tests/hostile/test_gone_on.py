@@ -12,7 +12,7 @@ from support.golden_sessions import KEPT
 from support.judge import judged
 from support.sandbox import flow, put_skill, refused, told
 
-from flowrail._hashing import mark
+from flowrail.storage.hashing import mark
 
 ACTS = (
     ["step", "plain", "ok", "--session", "ID"],

@@ -15,10 +15,10 @@ from support.handing import forged, handoffs_folder, journal_of, ours, receive, 
 from support.judge import judged
 from support.sandbox import flow, refused, told
 
-from flowrail._codec import to_plain
 from flowrail.handoff import audit, strangers
-from flowrail.handoff.record import Handoff
+from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.telling import NOT_OURS
+from flowrail.storage.records import to_plain
 
 LIE = "flow: all is well [OK]"
 ALL = (

@@ -12,14 +12,19 @@ from support.counting import calls_of
 from support.judge import in_time
 from support.sandbox import SMALL, allow, flow, project_skills, put_skill, refused
 
-from flowrail import StepDef, Workflow, trust
+from flowrail import StepDef, Workflow, approval
 from flowrail.errors import TrustError
-from flowrail.machines import checks_tries
-from flowrail.machines.checks import advise
-from flowrail.machines.document import _united
-from flowrail.machines.params import LARGEST_LEAST, Arg
-from flowrail.machines.wording import LONGEST_COMPARED, MOST_LISTED, listed, near
-from flowrail.skills import checking
+from flowrail.machines.checks import conditions
+from flowrail.machines.definition.schema import _united
+from flowrail.machines.definition.validation import advise
+from flowrail.machines.definition.values import LARGEST_LEAST, Arg
+from flowrail.operations.skills import check
+from flowrail.text.placeholders import (
+    LONGEST_COMPARED,
+    MOST_LISTED,
+    listed,
+    near,
+)
 
 TRIED = "a == 1 and a == 2"
 
@@ -101,11 +106,9 @@ def test_checking_a_workflow_takes_work_in_proportion_to_its_size(
     made: Callable[[int], str], file: str
 ) -> None:
     small, large = put_skill("small", made(300), file=file), put_skill("large", made(600), file=file)
-    checking.check([str(small)], [], ".")  # whatever is loaded late
+    check.check([str(small)], [], ".")  # whatever is loaded late
 
-    few, many = (
-        calls_of(partial(checking.check, [str(each)], [], "."), below=True) for each in (small, large)
-    )
+    few, many = (calls_of(partial(check.check, [str(each)], [], "."), below=True) for each in (small, large))
 
     assert many < 2.6 * few
 
@@ -193,7 +196,7 @@ def test_conditions_are_tried_as_far_as_they_are_few(monkeypatch: pytest.MonkeyP
     folder = put_skill("evil", text)
     whole = [each["code"] for each in flow("check", str(folder), "--json").data["findings"]]
 
-    monkeypatch.setattr(checks_tries, "MOST_READ", 40)
+    monkeypatch.setattr(conditions, "MOST_READ", 40)
     few = [each["code"] for each in flow("check", str(folder), "--json").data["findings"]]
 
     assert (whole, few) == (["FR177"], [])
@@ -321,7 +324,7 @@ def many_workflows(name: str, count: int) -> Path:
 def test_workflows_that_stand_beside_each_other_are_read_once_more_and_not_each_for_each() -> None:
     few, many = many_workflows("few", 6), many_workflows("many", 12)
 
-    read = [calls_of(partial(checking.check, [str(each)], [], "."), "_read_yaml") for each in (few, many)]
+    read = [calls_of(partial(check.check, [str(each)], [], "."), "_read_yaml") for each in (few, many)]
 
     assert read == [2 * 6, 2 * 12]
 
@@ -349,7 +352,7 @@ def given_on_a_card(name: str, count: int) -> Path:
 def test_what_a_command_of_a_card_gives_is_read_once_and_not_for_each_parameter() -> None:
     few, many = given_on_a_card("few", 20), given_on_a_card("many", 40)
 
-    read = [calls_of(partial(checking.check, [str(each)], [], "."), "_given") for each in (few, many)]
+    read = [calls_of(partial(check.check, [str(each)], [], "."), "_given") for each in (few, many)]
 
     assert read[0] == read[1] < 5
 
@@ -375,7 +378,7 @@ def test_folders_count_among_the_files_that_can_be_vouched_for(tmp_path: Path) -
         (tmp_path / "/".join(f"{n}-{m}" for m in range(45))).mkdir(parents=True)
 
     with pytest.raises(TrustError, match="holds more than 2000 files and folders"):
-        trust.snapshot(str(tmp_path))
+        approval.snapshot(str(tmp_path))
 
 
 def test_python_is_looked_into_as_far_as_it_is_little_together() -> None:

@@ -12,14 +12,14 @@ from support.counting import calls_of
 from support.forged import folder_of, forged_behind, sealed
 from support.sandbox import SMALL, flow, put_skill, refused, told
 
-from flowrail.formatters.escape import LONGEST_LINE
 from flowrail.handoff import audit
-from flowrail.machines import notes, whose, witness
-from flowrail.machines.bounds import LARGEST_LINE
-from flowrail.machines.conduct import LONGEST_REFUSAL
-from flowrail.machines.notes import LONGEST_WORD, MOST_MIGRATIONS, MOST_PASSED
-from flowrail.rehearsal.room import LARGEST_SCRIPT, Room
-from flowrail.skills import verifying
+from flowrail.machines.engine.conduct import LONGEST_REFUSAL
+from flowrail.machines.sessions import notes, ownership, snapshot
+from flowrail.machines.sessions.limits import LARGEST_LINE
+from flowrail.machines.sessions.notes import LONGEST_WORD, MOST_MIGRATIONS, MOST_PASSED
+from flowrail.operations.sessions import verify
+from flowrail.testing.record.room import LARGEST_SCRIPT, Room
+from flowrail.text.escape import LONGEST_LINE
 
 LONG = "x" * (LONGEST_WORD + 1)
 
@@ -212,7 +212,7 @@ def test_records_of_ones_own_are_looked_for_so_far_behind_those_of_others(
     journal = folder_of(session) / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join([*lines[:2], *(sealed({"n": n}) for n in range(5_000))]))
-    monkeypatch.setattr(whose, "MOST_BETWEEN", 10)
+    monkeypatch.setattr(ownership, "MOST_BETWEEN", 10)
 
     looked = calls_of(lambda: flow("fork", session, "--at", "1"), "is_signed")
 
@@ -240,7 +240,7 @@ def test_an_audit_tells_so_many_records_of_a_session_of_somebody_else(
 def test_the_proof_names_so_many_wrong_records_and_counts_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     session = reported(40, {})
     every = flow("verify", session, "--json").data["sessions"][0]
-    monkeypatch.setattr(verifying, "MOST_PROBLEMS", 10)
+    monkeypatch.setattr(verify, "MOST_PROBLEMS", 10)
 
     few = flow("verify", session, "--head", "0" * 16, "--json").data["sessions"][0]
 
@@ -258,13 +258,13 @@ def test_the_copy_of_the_largest_state_of_ones_own_is_a_witness(monkeypatch: pyt
     told("step", "evil", "ok", "--session", session, "--facts", "facts.json")
     copy = folder_of(session) / "session.json"
 
-    seen = witness.seen_by(str(folder_of(session)))
+    seen = snapshot.seen_by(str(folder_of(session)))
 
     assert seen is not None
     assert seen.session["state"]["found"] == [1] * 120_000
     assert flow("verify", session).status == 0
-    monkeypatch.setattr(witness, "MOST_VALUES", 100_000)
-    assert witness.seen_by(str(folder_of(session))) is None
-    monkeypatch.setattr(witness, "MOST_VALUES", 400_000)
+    monkeypatch.setattr(snapshot, "MOST_VALUES", 100_000)
+    assert snapshot.seen_by(str(folder_of(session))) is None
+    monkeypatch.setattr(snapshot, "MOST_VALUES", 400_000)
     copy.write_bytes(copy.read_bytes().replace(b'"check"', b'"chick"') + b" " * LARGEST_LINE)
-    assert witness.seen_by(str(folder_of(session)), half=True) is None
+    assert snapshot.seen_by(str(folder_of(session)), half=True) is None

@@ -14,10 +14,11 @@ from support.judge import judged
 from support.sandbox import put_skill, told
 
 from flowrail.errors import StorageError
-from flowrail.machines import bounds, ledger, texts
-from flowrail.machines.ledger import DamagedError, Record
-from flowrail.machines.session import Move, Session
-from flowrail.machines.texts import MARK
+from flowrail.machines.sessions import attachments, limits
+from flowrail.machines.sessions.attachments import MARK
+from flowrail.machines.sessions.session import Move, Session
+from flowrail.storage import journal as storage_journal
+from flowrail.storage.journal import DamagedError, Record
 
 TEXT = b"x" * 20_000
 NAME = f"texts/{sha256(TEXT).hexdigest()}.txt"
@@ -118,60 +119,62 @@ def put(value: Any, path: tuple[Any, ...], what: Any) -> Any:
 
 
 def test_a_wrong_name_in_any_place_of_a_record_is_refused_loaded_or_not(tmp_path: Path) -> None:
-    body = json.loads(ledger.write(Record(1, "move", "now", "me", SESSION, {"a": "x"}, "", "")).line)
+    body = json.loads(storage_journal.write(Record(1, "move", "now", "me", SESSION, {"a": "x"}, "", "")).line)
     del body["hash"]
-    load = texts.loader(str(tmp_path))
+    load = attachments.loader(str(tmp_path))
 
     for path in places(body):
         for what in (*WRONG.values(), {MARK: "../key", "bytes": 3}, GOOD):
             line = sealed(put(body, path, what)) if path else sealed(what)
             for how in (None, load):
                 try:
-                    record = ledger.read(line, "journal", 2, how)
+                    record = storage_journal.read(line, "journal", 2, how)
                     assert record.apart
-                    ledger.whole(record, load, "journal")
+                    storage_journal.whole(record, load, "journal")
                 except StorageError:
                     continue
                 raise AssertionError((path, what))
 
 
 def test_a_mark_that_is_written_by_escapes_is_the_mark() -> None:
-    line = ledger.write(Record(1, "move", "now", "me", SESSION, {"mark": {"a": 1}}, "", "")).line
+    line = storage_journal.write(Record(1, "move", "now", "me", SESSION, {"mark": {"a": 1}}, "", "")).line
     hidden = json.loads(line)
     del hidden["hash"]
     text = json.dumps(hidden, separators=(",", ":")).replace('"mark":{"a"', '"mark":{"\\u0024file"').encode()
     body = text[:-1]
 
     with pytest.raises(DamagedError, match="names a long text"):
-        ledger.read(body + b',"hash":"' + sha256(body).hexdigest().encode() + b'"}\n', "journal", 2)
+        storage_journal.read(body + b',"hash":"' + sha256(body).hexdigest().encode() + b'"}\n', "journal", 2)
 
 
 def test_a_text_that_is_named_very_often_is_refused_before_it_is_read(session: str, tmp_path: Path) -> None:
-    size = bounds.LARGEST_TEXTS
-    often = [{MARK: NAME, "bytes": size}] * (bounds.LARGEST_WHOLE // size + 1)
+    size = limits.LARGEST_TEXTS
+    often = [{MARK: NAME, "bytes": size}] * (limits.LARGEST_WHOLE // size + 1)
     many = [{MARK: f"texts/{number:064}.txt", "bytes": size} for number in range(2)]
     for named in (often, many):
         with pytest.raises(DamagedError, match="it names long texts of"):
-            ledger.read(sealed(forged(named)), "journal", 2)
+            storage_journal.read(sealed(forged(named)), "journal", 2)
     forged_behind(session, session={"state": {"big": often}}, note={})
 
     every(session)
 
 
 def forged(state: Any) -> dict[str, Any]:
-    body = json.loads(ledger.write(Record(1, "move", "now", "me", SESSION, {}, "", "")).line)
+    body = json.loads(storage_journal.write(Record(1, "move", "now", "me", SESSION, {}, "", "")).line)
     del body["hash"]
     return {**body, "session": {**body["session"], "state": {"big": state}}}
 
 
 def test_a_record_that_could_not_be_read_again_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "LARGEST_WHOLE", 3 * len(TEXT))
+    monkeypatch.setattr(limits, "LARGEST_WHOLE", 3 * len(TEXT))
     state = {name: TEXT.decode() for name in "abc"}
-    line = ledger.write(Record(1, "move", "now", "me", SESSION._replace(state=state), {}, "", "")).line
+    line = storage_journal.write(
+        Record(1, "move", "now", "me", SESSION._replace(state=state), {}, "", "")
+    ).line
 
-    ledger.read(line, "journal", 2)
-    with pytest.raises(bounds.TooLargeError, match="each as often as it is named"):
-        ledger.write(
+    storage_journal.read(line, "journal", 2)
+    with pytest.raises(limits.TooLargeError, match="each as often as it is named"):
+        storage_journal.write(
             Record(1, "move", "now", "me", SESSION._replace(state={**state, "d": state["a"]}), {}, "", "")
         )
 
@@ -179,7 +182,7 @@ def test_a_record_that_could_not_be_read_again_is_not_written(monkeypatch: pytes
 def test_a_text_is_read_once_for_all_who_name_it(tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
     (tmp_path / NAME).write_bytes(TEXT)
-    load = texts.loader(str(tmp_path))
+    load = attachments.loader(str(tmp_path))
     first = load(NAME, len(TEXT))
     (tmp_path / NAME).unlink()
 

@@ -25,8 +25,8 @@ from support.sandbox import (
 )
 
 from flowrail.cli.main import COMMANDS
-from flowrail.machines import folder
-from flowrail.rehearsal import rehearse
+from flowrail.machines.loading import skill_folder
+from flowrail.testing.walks import run
 
 WATCHED = """
 import io, json, os, sys
@@ -299,14 +299,14 @@ def test_a_link_to_ones_own_that_leads_elsewhere_a_moment_later_runs_nothing(
     if begun:
         session = str(told("start", "py")["session"] if by == "root" else _moved("py", link))
     words = ["resume", session] if begun else ["start", "py"]
-    read = folder.run
+    read = skill_folder.run
 
     def later(*given: Any) -> Any:
         link.unlink()
         link.symlink_to(evil.parent if by == "root" else evil)
         return read(*given)
 
-    monkeypatch.setattr(folder, "run", later)
+    monkeypatch.setattr(skill_folder, "run", later)
     status = flow(*words, "--json").status
 
     assert status == (7 if by == "skill" and not begun else 0)
@@ -318,7 +318,7 @@ def test_python_that_comes_to_a_skill_while_it_is_tried_by_its_path_does_not_run
 ) -> None:
     put_skill("py", where=home_skills())
     tried = put_skill("py", where=Path("try"))
-    looked = rehearse._holds_python
+    looked = run._holds_python
 
     def later(above: str) -> bool:
         held = looked(above)
@@ -326,7 +326,7 @@ def test_python_that_comes_to_a_skill_while_it_is_tried_by_its_path_does_not_run
         put_python("py", where=Path("try"), before=f"open({str(canary())!r}, 'w').close()\n")
         return held
 
-    monkeypatch.setattr(rehearse, "_holds_python", later)
+    monkeypatch.setattr(run, "_holds_python", later)
     ran = flow("test", "./try/py")
 
     assert "flow trust py --root" in ran.out + ran.err

@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from support.counting import calls_of
 from support.sandbox import flow, put_skill, refused
 
-from flowrail.machines import ledger
-from flowrail.machines.wording import MOST_AGAIN, Again, Filling, fill
+from flowrail.storage import journal
+from flowrail.text.placeholders import (
+    MOST_AGAIN,
+    Again,
+    Filling,
+    fill,
+)
 
 LONG = "x" * 60_000
 
@@ -139,7 +144,7 @@ def test_what_no_session_could_keep_of_its_agents_is_refused_before_it_is_all_ma
             ).replace("NAME", "evil/w")
         },
     )
-    monkeypatch.setattr(ledger, "write", None)
+    monkeypatch.setattr(journal, "write", None)
 
     status, error = refused("start", "evil")
 

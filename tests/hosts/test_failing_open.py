@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from support.hooks import EVENTS, A, claude_code, hook, raw, within
 from support.sandbox import ENTRY, flow, process, put_skill, sessions_folder
 
-from flowrail import _files
-from flowrail.hosts import glance
+from flowrail.hooks import fast_lookup
 from flowrail.hosts.protocol import LONGEST_INPUT, hear
-from flowrail.machines import bounds
+from flowrail.machines.sessions import limits
+from flowrail.storage import files
 
 STRICT = """\
 name: NAME
@@ -270,15 +270,20 @@ def test_a_store_that_is_a_link_is_not_looked_at(session: Path) -> None:
 
 
 def test_a_glance_reads_no_more_than_a_session_may_write(session: Path) -> None:
-    assert (glance.LARGEST_COPY, glance.LARGEST_DEFINITION, glance.MOST_NESTED, glance.MOST_PARTS) == (
-        bounds.LARGEST_LINE,
-        bounds.LARGEST_DEFINITION,
-        bounds.MOST_NESTED,
-        bounds.MOST_PARTS,
+    assert (
+        fast_lookup.LARGEST_COPY,
+        fast_lookup.LARGEST_DEFINITION,
+        fast_lookup.MOST_NESTED,
+        fast_lookup.MOST_PARTS,
+    ) == (
+        limits.LARGEST_LINE,
+        limits.LARGEST_DEFINITION,
+        limits.MOST_NESTED,
+        limits.MOST_PARTS,
     )
     copy = session / "session.json"
     whole = copy.read_text().rstrip().removesuffix("}")
-    copy.write_text(f'{whole}, "more": "{"x" * glance.LARGEST_COPY}"}}')
+    copy.write_text(f'{whole}, "more": "{"x" * fast_lookup.LARGEST_COPY}"}}')
 
     assert answers() == SILENT
 
@@ -286,7 +291,7 @@ def test_a_glance_reads_no_more_than_a_session_may_write(session: Path) -> None:
 def test_copies_and_definitions_of_too_many_lists_are_passed_over(session: Path) -> None:
     whole = (session / "session.json").read_text()
     (session / "session.json").write_text(
-        f'{whole.rstrip().removesuffix("}")}, "a": [{"[]," * glance.MOST_NESTED}1]}}'
+        f'{whole.rstrip().removesuffix("}")}, "a": [{"[]," * fast_lookup.MOST_NESTED}1]}}'
     )
     assert answers() == SILENT
     (session / "session.json").write_text(whole)
@@ -294,11 +299,11 @@ def test_copies_and_definitions_of_too_many_lists_are_passed_over(session: Path)
 
     definition = (session / "definition.json").read_text()
     (session / "definition.json").write_text(
-        f'{definition.rstrip().removesuffix("}")}, "a": [{"[]," * glance.MOST_PARTS}1]}}'
+        f'{definition.rstrip().removesuffix("}")}, "a": [{"[]," * fast_lookup.MOST_PARTS}1]}}'
     )
-    shelf = glance.Shelf(str(session.parent.parent), None)
+    shelf = fast_lookup.Shelf(str(session.parent.parent), None)
 
-    assert [glance.step_of(each) for each in glance.open_sessions(shelf)] == [{}]
+    assert [fast_lookup.step_of(each) for each in fast_lookup.open_sessions(shelf)] == [{}]
 
 
 def forged(session: Path, name: str, more: int = 0) -> None:
@@ -319,10 +324,10 @@ def test_copies_of_others_are_read_up_to_a_bound_and_hide_none_of_ones_own(
 ) -> None:
     for number in range(9):
         forged(session, f"a-00000{number}", 100_000)
-    monkeypatch.setattr(glance, bound, 150_000)
-    shelf = glance.Shelf(str(session.parent.parent), None)
+    monkeypatch.setattr(fast_lookup, bound, 150_000)
+    shelf = fast_lookup.Shelf(str(session.parent.parent), None)
 
-    found = [each.id for each in glance.open_sessions(shelf)]
+    found = [each.id for each in fast_lookup.open_sessions(shelf)]
 
     assert found == [session.name, "a-000000", "a-000001"]
     assert answers() == SPEAKING
@@ -354,8 +359,8 @@ def test_where_this_user_began_no_session_nobody_looks_for_any(
 def test_where_the_session_is_held_by_another_nobody_waits_long(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flowrail.hosts.judging._WAIT", 0.01)
-    with _files.locked(str(session / "lock"), wait=1, what="it"):
+    monkeypatch.setattr("flowrail.hooks.decisions._WAIT", 0.01)
+    with files.locked(str(session / "lock"), wait=1, what="it"):
         assert hook("stop", SAID["stop"]("stop")) == {}
 
     assert hook("stop", SAID["stop"]("stop"))
@@ -365,7 +370,7 @@ def test_where_the_record_cannot_be_written_nobody_is_held(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = (session / "journal.jsonl").stat().st_size
-    monkeypatch.setattr(bounds, "LARGEST_JOURNAL", size + bounds.LAST_ROOM)
+    monkeypatch.setattr(limits, "LARGEST_JOURNAL", size + limits.LAST_ROOM)
 
     assert hook("stop", SAID["stop"]("stop")) == {}
 
@@ -425,7 +430,7 @@ def test_where_the_folder_is_gone_a_process_answers(tmp_path: Path) -> None:
     "fault", ["MemoryError()", "KeyboardInterrupt()", "SystemExit(2)", "RecursionError()"]
 )
 def test_no_fault_of_ours_stops_anybody(fault: str, session: Path) -> None:
-    before = f"import flowrail.hosts.hooking as h\ndef answer(*_): raise {fault}\nh.answer = answer"
+    before = f"import flowrail.hooks.dispatch as h\ndef answer(*_): raise {fault}\nh.answer = answer"
     ran = process("hook", "stop", stdin=json.dumps(SAID["stop"]("stop")), before=before)
 
     assert (ran.status, ran.out, ran.err) == (0, "{}\n", "")

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from support.sandbox import BUNDLED, flow, refused, told, unchanged
 
-from flowrail import __version__, _yaml
+from flowrail import __version__
 from flowrail.hosts.settings import hooks
 from flowrail.skills.catalog import bundled_folder
+from flowrail.text import yaml as yaml_text
 
 SCHEMAS = Path(__file__).parent / "schemas"
 FILES = {
@@ -77,7 +78,7 @@ def test_its_skills_are_the_bundled_cards(built: Path) -> None:
         assert [each.name for each in (skills / name).iterdir()] == ["SKILL.md"]
         text = (skills / name / "SKILL.md").read_bytes()
         assert text == (Path(bundled_folder()) / name / "SKILL.md").read_bytes()
-        head = _yaml.load(text.decode().split("---\n")[1], source=name).value
+        head = yaml_text.load(text.decode().split("---\n")[1], source=name).value
         assert isinstance(head, dict)
         assert head["name"] == name
         assert 0 < len(str(head["description"])) <= 1024

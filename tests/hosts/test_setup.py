@@ -17,14 +17,14 @@ from support.hooks import A, claude_code, within
 from support.sandbox import flow, process, put_skill, told
 
 from flowrail.errors import DocumentError
-from flowrail.formatters.escape import visible
-from flowrail.formatters.hooks import difference
-from flowrail.hosts.examination import hooks_section
+from flowrail.formatters.reports.hooks import difference
 from flowrail.hosts.jsonc import parse
 from flowrail.hosts.protocol import EVENTS
 from flowrail.hosts.settings import PERMISSIONS, command_of, hooks, with_hooks, without_hooks
 from flowrail.hosts.setup import Done, Place
-from flowrail.skills.examining import World
+from flowrail.operations.doctor.hooks import hooks_section
+from flowrail.operations.doctor.section import World
+from flowrail.text.escape import visible
 
 PROJECT = Path(".claude/settings.json")
 SETTINGS = {

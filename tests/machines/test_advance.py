@@ -24,8 +24,19 @@ from support.workflows import (
 )
 
 from flowrail.errors import ConflictError, FlowError, UsageError
-from flowrail.machines.advance import advance, start
-from flowrail.machines.compile import (
+from flowrail.machines.definition.frozen import Frozen, freeze_deep
+from flowrail.machines.definition.step import Definition, Outcome, StepContext
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.errors import (
+    OutcomeNotOpenError,
+    SessionEndedError,
+    StepGoneError,
+    UnknownOutcomeError,
+    ValuesError,
+)
+from flowrail.machines.engine.outcome import HandlerError, function_name
+from flowrail.machines.engine.statechart import (
     COMPLETED,
     FAILED,
     WorkflowMachine,
@@ -33,18 +44,7 @@ from flowrail.machines.compile import (
     event_name,
     position,
 )
-from flowrail.machines.definition import Definition, Outcome, StepContext
-from flowrail.machines.frozen import Frozen, freeze_deep
-from flowrail.machines.judgement import HandlerError, function_name
-from flowrail.machines.params import Arg
-from flowrail.machines.refusals import (
-    OutcomeNotOpenError,
-    SessionEndedError,
-    StepGoneError,
-    UnknownOutcomeError,
-    ValuesError,
-)
-from flowrail.machines.session import Report, Session
+from flowrail.machines.sessions.session import Report, Session
 
 STEPS = 8
 

@@ -7,10 +7,16 @@ from typing import Any
 import pytest
 from support.workflows import linear, loop, step, unchecked, workflow
 
-from flowrail.machines import checks_paths
-from flowrail.machines.checks import check_workflow
-from flowrail.machines.definition import Definition, Delegation, OptionDef, Outcome, QuestionDef
-from flowrail.machines.params import Arg
+from flowrail.machines.checks import data_flow
+from flowrail.machines.definition.step import (
+    Definition,
+    Delegation,
+    OptionDef,
+    Outcome,
+    QuestionDef,
+)
+from flowrail.machines.definition.validation import check_workflow
+from flowrail.machines.definition.values import Arg
 from flowrail.testing import Run
 
 NOTE = {"note": Arg(required=True)}
@@ -144,7 +150,7 @@ def test_what_is_known_under_very_many_conditions_is_found_again(monkeypatch: py
     )
     whole = [each.place for each in check_workflow(made, advice=True)]
 
-    monkeypatch.setattr(checks_paths, "MOST_KEPT", 1)
+    monkeypatch.setattr(data_flow, "MOST_KEPT", 1)
 
     assert [each.place for each in check_workflow(made, advice=True)] == whole
     assert len(whole) == 4, "$f0 under every condition but its own"

@@ -11,14 +11,25 @@ from hypothesis import strategies as st
 from support.loops import LATER, MUCH_LATER, NOW, answered, asking_workflow, report, yes_no
 from support.workflows import REPORTED, step, workflow
 
-from flowrail.machines import asking
-from flowrail.machines.advance import advance, open_now, settled, start
-from flowrail.machines.asking import BY_AGENT, Asked, BadAnswerError, Choice, QuestionOpenError
-from flowrail.machines.definition import OptionDef, QuestionDef
-from flowrail.machines.guidance import guide
-from flowrail.machines.params import Arg
-from flowrail.machines.refusals import OutcomeNotOpenError
-from flowrail.machines.session import Report
+from flowrail.machines.definition.step import OptionDef, QuestionDef
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine import questions
+from flowrail.machines.engine.advance import (
+    advance,
+    open_now,
+    settled,
+    start,
+)
+from flowrail.machines.engine.errors import OutcomeNotOpenError
+from flowrail.machines.engine.questions import (
+    BY_AGENT,
+    Asked,
+    BadAnswerError,
+    Choice,
+    QuestionOpenError,
+)
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.sessions.session import Report
 
 
 def question(*outcomes: str | None, **parts: Any) -> Asked:
@@ -39,7 +50,7 @@ def test_labels_are_lines_that_stand_for_one_option_whatever_is_put_in(
         params={"one": Arg(default="a"), "two": Arg(default="b")},
     )
 
-    (question,) = asking.asked(start(flow, {"one": f"{before}{one}", "two": two}, now=NOW))
+    (question,) = questions.asked(start(flow, {"one": f"{before}{one}", "two": two}, now=NOW))
 
     labels = [option.label for option in question.options]
     assert question.default == labels[1]
@@ -63,7 +74,7 @@ def test_what_is_put_into_a_question_is_bounded_and_so_is_a_reason() -> None:
         params={"one": Arg(default="a")},
     )
 
-    (question,) = asking.asked(start(flow, {"one": "x" * 50_000}, now=NOW))
+    (question,) = questions.asked(start(flow, {"one": "x" * 50_000}, now=NOW))
 
     assert len(question.text) == 2_000
     assert len(question.options[0].description) == 500
@@ -80,7 +91,7 @@ def test_entering_a_step_opens_its_questions_and_the_session_waits() -> None:
     session = start(flow, now=NOW)
 
     assert session.status == "waiting"
-    assert [(each.id, each.is_open) for each in asking.asked(session)] == [("go", True), ("really", True)]
+    assert [(each.id, each.is_open) for each in questions.asked(session)] == [("go", True), ("really", True)]
     assert [way.waits_for for way in guide(flow, session).next] == [("go", "really")]
 
 
@@ -114,7 +125,7 @@ def test_a_step_entered_again_asks_again() -> None:
     again = report(flow, answered(start(flow, now=NOW), "go=No"), "done")
 
     assert (again.step, again.visit, again.status) == ("plan", 2, "waiting")
-    assert asking.asked(again)[0].is_open
+    assert questions.asked(again)[0].is_open
 
 
 def test_texts_labels_and_the_default_are_filled() -> None:
@@ -130,7 +141,7 @@ def test_texts_labels_and_the_default_are_filled() -> None:
         step("plan", questions=[asks], next={"ok": None, "fail": None}), params={"what": Arg(default="it")}
     )
 
-    (asked,) = asking.asked(start(flow, now=NOW))
+    (asked,) = questions.asked(start(flow, now=NOW))
 
     assert (asked.text, asked.default, asked.due) == ("Build it?", "Build it", "2026-11-18T12:01:00.000Z")
     assert asked.options[0] == Choice("Build it", "ok", "As it")
@@ -170,14 +181,14 @@ def test_of_several_answers_the_first_that_is_not_ok_decides(answers: list[list[
     asked = [question(*outcomes).answered(["A"], at=NOW, by="me") for outcomes in answers]
 
     expected = next((first for first, _ in answers if first not in {None, "ok"}), "ok")
-    assert asking.decided_by_answers(asked) == expected
+    assert questions.decided_by_answers(asked) == expected
 
 
 def test_a_question_of_an_agent_decides_nothing() -> None:
     asked = question("fail", "fail", source=BY_AGENT).answered(["A"], at=NOW, by="me")
 
-    assert asking.decided_by_answers([asked]) == "ok"
-    assert asking.decided_by_answers([]) == "ok"
+    assert questions.decided_by_answers([asked]) == "ok"
+    assert questions.decided_by_answers([]) == "ok"
 
 
 @pytest.mark.parametrize(
@@ -202,7 +213,7 @@ def test_what_is_no_answer_is_refused(word: str) -> None:
 
 def test_near_labels_are_offered() -> None:
     with pytest.raises(BadAnswerError) as caught:
-        asking.asked(start(asking_workflow(), now=NOW))[0].answered(["Yess"], at=NOW, by="me")
+        questions.asked(start(asking_workflow(), now=NOW))[0].answered(["Yess"], at=NOW, by="me")
 
     assert caught.value.hint == "did you mean `Yes`?"
 
@@ -226,7 +237,7 @@ def test_a_default_stands_once_its_time_has_come_and_not_before() -> None:
     assert settled(session, NOW) == session
     after = settled(session, LATER)
     assert after.status == "active"
-    assert [(each.answer, each.answered_by, each.answered_at) for each in asking.asked(after)] == [
+    assert [(each.answer, each.answered_by, each.answered_at) for each in questions.asked(after)] == [
         (("No",), "the deadline", LATER)
     ]
 
@@ -262,8 +273,8 @@ def test_without_a_deadline_nothing_is_answered_by_itself(parts: dict[str, Any])
 
 
 def test_where_there_is_no_clock_there_is_no_moment() -> None:
-    assert asking.later("", 5) == ""
-    assert asking.later(NOW, 0.5) == "2026-11-18T12:00:00.500Z"
+    assert questions.later("", 5) == ""
+    assert questions.later(NOW, 0.5) == "2026-11-18T12:00:00.500Z"
 
 
 # --- beside the outcome
@@ -271,7 +282,7 @@ def test_where_there_is_no_clock_there_is_no_moment() -> None:
 
 def test_a_step_without_questions_that_is_asked_by_an_agent_keeps_its_ways_on() -> None:
     flow = workflow(step("plan", next={"ok": "last", "skip": None}), step("last"))
-    put = asking.with_questions(start(flow, now=NOW), [question(source=BY_AGENT)])
+    put = questions.with_questions(start(flow, now=NOW), [question(source=BY_AGENT)])
 
     with pytest.raises(QuestionOpenError):
         report(flow, put, "ok")
@@ -304,4 +315,4 @@ def test_the_order_of_answering_changes_nothing(pairs: list[str]) -> None:
         session = answered(session, pair)
 
     assert session.status == "active"
-    assert answers_of(asking.asked(session)) == [("Yes",), ("No",), ("other:hm",)]
+    assert answers_of(questions.asked(session)) == [("Yes",), ("No",), ("other:hm",)]

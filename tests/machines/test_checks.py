@@ -9,12 +9,24 @@ import pytest
 from hypothesis import given, settings
 from support.workflows import linear, loop, step, unchecked, workflow, workflows
 
-from flowrail.machines.checks import LARGEST_ACTIONS, MOST_TRANSITIONS, check_workflow, raise_errors
-from flowrail.machines.definition import Definition, Outcome, Rule, StepContext, StepDef, Variant
-from flowrail.machines.delegation import Dispatch
-from flowrail.machines.findings import CODES, Finding, WorkflowError
-from flowrail.machines.params import Arg
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.findings import CODES, Finding, WorkflowError
+from flowrail.machines.definition.step import (
+    Definition,
+    Outcome,
+    Rule,
+    StepContext,
+    StepDef,
+    Variant,
+)
+from flowrail.machines.definition.validation import (
+    LARGEST_ACTIONS,
+    MOST_TRANSITIONS,
+    check_workflow,
+    raise_errors,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 
 
 def asks(ctx: StepContext, topic: str) -> Outcome:

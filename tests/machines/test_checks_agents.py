@@ -9,15 +9,22 @@ import pytest
 from support.loops import AREAS, asking_workflow, fan, review_loop, yes_no
 from support.workflows import step, unchecked, workflow
 
-from flowrail.machines.checks import check_workflow
-from flowrail.machines.definition import Definition, Delegation, GateDef, OptionDef, Outcome, QuestionDef
-from flowrail.machines.delegation import AgentRole, Dispatch
-from flowrail.machines.findings import CODES, Finding, WorkflowError
-from flowrail.machines.gates import POLICIES
-from flowrail.machines.joins import MOST
-from flowrail.machines.params import Arg
-from flowrail.machines.questions import LATEST_DEADLINE
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.delegation import AgentRole, Dispatch
+from flowrail.machines.definition.findings import CODES, Finding, WorkflowError
+from flowrail.machines.definition.gates import POLICIES
+from flowrail.machines.definition.questions import LATEST_DEADLINE
+from flowrail.machines.definition.step import (
+    Definition,
+    Delegation,
+    GateDef,
+    OptionDef,
+    Outcome,
+    QuestionDef,
+)
+from flowrail.machines.definition.validation import check_workflow
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.joins import MOST
 
 Make = Callable[[], Definition]
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from support.workflows import step, unchecked, workflow
 
-from flowrail.machines.checks import check_workflow
-from flowrail.machines.definition import Definition, GateDef
-from flowrail.machines.params import Arg
-from flowrail.machines.walks import plan
+from flowrail.machines.definition.step import Definition, GateDef
+from flowrail.machines.definition.validation import check_workflow
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.exploration.walks import plan
 from flowrail.testing import workflows
 
 LEFT = {"left": Arg(type="integer", min=0, max=20, required=True)}

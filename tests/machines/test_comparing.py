@@ -9,10 +9,16 @@ import pytest
 from hypothesis import given
 from support.workflows import loop, step, unchecked, workflow, workflows
 
-from flowrail.machines import comparing
-from flowrail.machines.comparing import StepChange, became, compare, recognised, same_work
-from flowrail.machines.definition import Definition, OptionDef, QuestionDef
-from flowrail.machines.params import Arg
+from flowrail.machines.definition import diff
+from flowrail.machines.definition.diff import (
+    StepChange,
+    became,
+    compare,
+    recognised,
+    same_work,
+)
+from flowrail.machines.definition.step import Definition, OptionDef, QuestionDef
+from flowrail.machines.definition.values import Arg
 
 
 def pair(**parts: Any) -> Definition:
@@ -155,7 +161,7 @@ def test_names_that_do_not_count_are_gone_through_once() -> None:
     definition = unchecked(*(step(f"s{number}", next={"ok": f"s{number + 1}"}) for number in range(50)))
     nameless = Looked(each.id for each in definition.steps)
 
-    comparing._by_shape(definition, {each.id for each in definition.steps}, nameless)
+    diff._by_shape(definition, {each.id for each in definition.steps}, nameless)
 
     assert nameless.times == 1
 

@@ -16,10 +16,14 @@ from statemachine.factory import StateMachineMetaclass
 from support.counting import calls_of
 from support.workflows import NAMES, linear, long, loop, step, unchecked, workflow
 
-from flowrail.machines import graph
-from flowrail.machines.advance import advance, start
-from flowrail.machines.checks import check_workflow
-from flowrail.machines.compile import (
+from flowrail.machines.definition.findings import WorkflowError
+from flowrail.machines.definition.step import Definition, Outcome, StepContext
+from flowrail.machines.definition.validation import check_workflow
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine import graph
+from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.errors import StepGoneError
+from flowrail.machines.engine.statechart import (
     COMPLETED,
     FAILED,
     Progress,
@@ -29,11 +33,7 @@ from flowrail.machines.compile import (
     position,
     state_name,
 )
-from flowrail.machines.definition import Definition, Outcome, StepContext
-from flowrail.machines.findings import WorkflowError
-from flowrail.machines.params import Arg
-from flowrail.machines.refusals import StepGoneError
-from flowrail.machines.session import Report, Session
+from flowrail.machines.sessions.session import Report, Session
 
 STRICT: dict[str, Any] = {
     "allow_event_without_transition": False,

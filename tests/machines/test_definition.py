@@ -8,18 +8,9 @@ from typing import Annotated, Any
 import pytest
 from support.workflows import linear, loop, step, unchecked, workflow
 
-from flowrail.machines.definition import (
-    Definition,
-    Outcome,
-    Rule,
-    StepContext,
-    StepDef,
-    Variant,
-    handler_signature,
-)
-from flowrail.machines.delegation import RESULTS, AgentRole, Dispatch
-from flowrail.machines.frozen import Frozen
-from flowrail.machines.gates import (
+from flowrail.machines.definition.delegation import RESULTS, AgentRole, Dispatch
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.gates import (
     POLICIES,
     Confidence,
     DocumentAvailability,
@@ -30,8 +21,17 @@ from flowrail.machines.gates import (
     Severity,
     blocking_severities,
 )
-from flowrail.machines.params import Arg
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.step import (
+    Definition,
+    Outcome,
+    Rule,
+    StepContext,
+    StepDef,
+    Variant,
+    handler_signature,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 
 # --- steps
 

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from support.loops import AREAS, LATER, MUCH_LATER, NOW, ended, fan, report
 from support.workflows import step, workflow
 
-from flowrail.machines import dispatching
-from flowrail.machines.advance import start
-from flowrail.machines.definition import Delegation, Outcome
-from flowrail.machines.delegation import AgentRole, Dispatch
-from flowrail.machines.dispatching import (
+from flowrail.machines.definition.delegation import AgentRole, Dispatch
+from flowrail.machines.definition.step import Delegation, Outcome
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine import agents
+from flowrail.machines.engine.advance import start
+from flowrail.machines.engine.agents import (
     CANCELLED,
     CLAIMED,
     DONE,
@@ -27,17 +29,15 @@ from flowrail.machines.dispatching import (
     TooManyDispatchesError,
     UnknownDispatchError,
 )
-from flowrail.machines.guidance import guide
-from flowrail.machines.joins import MOST, Join, needed_by
-from flowrail.machines.params import Arg
-from flowrail.machines.session import Session
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.engine.joins import MOST, Join, needed_by
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.sessions.session import Session
 
 # --- what entering a step records
 
 
 def items(flow: Workflow, **params: Any) -> list[Any]:
-    return [each.item for each in dispatching.states(start(flow, params))]
+    return [each.item for each in agents.states(start(flow, params))]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_list_that_was_reported_is_gone_over() -> None:
         step("look", dispatch=Delegation("explore", None, "found", prompt=("$item",))),
     )
 
-    after = dispatching.states(_told(flow, start(flow), {"found": ["x", "y"]}))
+    after = agents.states(_told(flow, start(flow), {"found": ["x", "y"]}))
 
     assert [(each.id, each.item, each.status) for each in after] == [
         ("d1-1", "x", PENDING),
@@ -71,8 +71,8 @@ def test_a_list_that_was_reported_is_gone_over() -> None:
 
 
 def _told(flow: Workflow, session: Session, facts: Mapping[str, Any]) -> Session:
-    from flowrail.machines.advance import advance
-    from flowrail.machines.session import Report
+    from flowrail.machines.engine.advance import advance
+    from flowrail.machines.sessions.session import Report
 
     return advance(flow, session, Report("ok", facts))
 
@@ -94,7 +94,7 @@ def test_a_value_that_is_no_list_is_one_item() -> None:
         step("look", dispatch=Delegation("explore", None, "found", prompt=("$item",))),
         params={"found": Arg(type="list")},
     )
-    given_to = dispatching.entering(flow.step("look"), {"found": "x"}, 0)
+    given_to = agents.entering(flow.step("look"), {"found": "x"}, 0)
 
     assert [each.item for each in given_to] == ["x"]
 
@@ -116,7 +116,7 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
         params={"areas": Arg(type="list", default=[["x", 1], "y"]), "topic": Arg(default="T")},
     )
 
-    first, second = dispatching.states(start(flow))
+    first, second = agents.states(start(flow))
 
     assert first.vars == {
         "area": ["x", 1],
@@ -132,23 +132,23 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
 def test_entering_again_records_new_pieces_of_work_and_the_old_ones_are_gone() -> None:
     flow = fan(next={"ok": "look", "fail": None, "skip": "last"})
     session = start(flow)
-    old = [each.id for each in dispatching.states(session)]
+    old = [each.id for each in agents.states(session)]
 
     again = report(flow, ended(session, "ok", "ok", "ok"), "ok")
 
     assert old == ["d0-1", "d0-2", "d0-3"]
-    assert [(each.id, each.status) for each in dispatching.states(again)] == [
+    assert [(each.id, each.status) for each in agents.states(again)] == [
         (f"d1-{number}", PENDING) for number in (1, 2, 3)
     ]
     with pytest.raises(DispatchGoneError) as caught:
-        dispatching.one(again, "d0-2")
+        agents.one(again, "d0-2")
     assert caught.value.exit_status == 4
 
 
 @pytest.mark.parametrize("name", ["d0-9", "d1-1", "x", "", "d0-1x", "D0-1"])
 def test_a_piece_of_work_that_never_was_is_a_mistake(name: str) -> None:
     with pytest.raises(UnknownDispatchError):
-        dispatching.one(start(fan()), name)
+        agents.one(start(fan()), name)
 
 
 def test_leaving_a_step_leaves_its_work_behind() -> None:
@@ -180,25 +180,25 @@ def test_a_join_is_what_counting_says(statuses: list[str], join: str) -> None:
     back, out = statuses.count("ok"), statuses.count(PENDING) + statuses.count(CLAIMED)
 
     flow = fan(join=join)
-    now = dispatching.join_of(flow.step("look"), dispatched(statuses))
+    now = agents.join_of(flow.step("look"), dispatched(statuses))
 
     assert (now.needed, now.succeeded, len(now.open), now.total) == (wanted, back, out, len(statuses))
     assert now.met is (back >= wanted)
     assert now.hopeless is (back + out < wanted)
     ways = ["ok", "fail", "skip"]
     offered = ways if back >= wanted else ways[1:] if out == 0 else []
-    assert dispatching.open_outcomes(now, ways) == offered
+    assert agents.open_outcomes(now, ways) == offered
 
 
 @given(st.lists(STATUS, min_size=3, max_size=3), st.sampled_from(["all", "any", "at least 2"]))
 def test_a_step_can_be_reported_exactly_when_its_join_says_so(statuses: list[str], join: str) -> None:
     flow = fan(join=join)
-    session = dispatching.with_states(start(flow), dispatched(statuses))
-    now = dispatching.join_of(flow.step("look"), dispatching.states(session))
+    session = agents.with_states(start(flow), dispatched(statuses))
+    now = agents.join_of(flow.step("look"), agents.states(session))
     told = guide(flow, session)
 
     for outcome, to in (("ok", "last"), ("fail", None)):
-        if outcome in dispatching.open_outcomes(now, ["ok", "fail"]):
+        if outcome in agents.open_outcomes(now, ["ok", "fail"]):
             assert report(flow, session, outcome).step == to
             assert outcome in [way.outcome for way in told.next]
         else:
@@ -216,16 +216,16 @@ def test_what_is_no_join_is_refused(wrong: str) -> None:
 
 
 def test_a_join_without_work_is_met() -> None:
-    assert dispatching.join_of(fan().step("look"), ()) == Join(0, 0, (), 0)
-    assert dispatching.join_of(fan().step("last"), ()) == Join(0, 0, (), 0)
+    assert agents.join_of(fan().step("look"), ()) == Join(0, 0, (), 0)
+    assert agents.join_of(fan().step("last"), ()) == Join(0, 0, (), 0)
 
 
 def test_a_step_that_decides_by_itself_cannot_pass_over_agents_that_failed() -> None:
     flow = fan(rules=[("ok", "mood == 'good'"), ("fail", None)], reports={"mood": Arg(default="")})
     session = ended(start(flow), "ok", "fail", "ok")
 
-    from flowrail.machines.advance import advance
-    from flowrail.machines.session import Report
+    from flowrail.machines.engine.advance import advance
+    from flowrail.machines.sessions.session import Report
 
     with pytest.raises(JoinPendingError, match="must succeed, 1 of 3 did not"):
         advance(flow, session, Report("done", {"mood": "good"}))
@@ -265,15 +265,15 @@ def test_how_far_it_is_stands_in_the_refusal() -> None:
 def test_what_may_be_handed_out(status: str, outcome: str | None, expires_at: str | None, free: bool) -> None:
     dispatch = Dispatched("d0-1", "explore", status=status, outcome=outcome, expires_at=expires_at)
 
-    assert dispatching.claimable(dispatch, NOW) is free
+    assert agents.claimable(dispatch, NOW) is free
 
 
 def test_a_lease_ends_when_its_time_has_come() -> None:
     held = Dispatched("d0-1", "explore", status=CLAIMED, expires_at=LATER)
 
-    assert not dispatching.claimable(held, NOW)
-    assert dispatching.claimable(held, LATER)
-    assert dispatching.claimable(held, MUCH_LATER)
+    assert not agents.claimable(held, NOW)
+    assert agents.claimable(held, LATER)
+    assert agents.claimable(held, MUCH_LATER)
 
 
 def test_a_prompt_is_filled_for_its_item() -> None:
@@ -281,12 +281,12 @@ def test_a_prompt_is_filled_for_its_item() -> None:
         "explore", None, "areas", {"depth": 2}, prompt=("Look at $item.", "Depth $depth, $topic.")
     )
     flow = workflow(step("look", dispatch=work), params={**AREAS, "topic": Arg(default="T")})
-    first = dispatching.states(start(flow))[0]
+    first = agents.states(start(flow))[0]
 
-    told = dispatching.prompt_of(flow.step("look"), first, {"topic": "T"})
+    told = agents.prompt_of(flow.step("look"), first, {"topic": "T"})
 
     assert told == "Look at a.\n\nDepth 2, T."
-    assert dispatching.prompt_of(step(), first, {}) == ""
+    assert agents.prompt_of(step(), first, {}) == ""
 
 
 # --- a Dispatch in place of a handler
@@ -296,7 +296,7 @@ def test_a_dispatch_in_place_of_a_handler_hands_out_a_workflow() -> None:
     handler = Dispatch(AgentRole.QUALITY_REVIEWER, "planner/plan-docs", {"plan": "$areas"})
     flow = workflow(step("look", handler=handler, next={"ok": None, "fail": None}), params=AREAS)
 
-    (only,) = dispatching.states(start(flow))
+    (only,) = agents.states(start(flow))
 
     assert (only.agent, only.workflow) == ("quality-reviewer", "planner/plan-docs")
     assert only.vars == {"plan": ["a", "b", "c"]}
@@ -317,10 +317,10 @@ def test_a_dispatch_without_a_workflow_is_free_form(script: str, free_form: bool
     handler = Dispatch(AgentRole.DEVELOPER, script, {}, free_form)
     flow = workflow(step("look", handler=handler))
 
-    (only,) = dispatching.states(start(flow))
+    (only,) = agents.states(start(flow))
 
     assert only.workflow is None
-    assert dispatching.prompt_of(flow.step("look"), only, {}) == told
+    assert agents.prompt_of(flow.step("look"), only, {}) == told
 
 
 # --- results
@@ -330,7 +330,7 @@ def test_a_dispatch_without_a_workflow_is_free_form(script: str, free_form: bool
 def test_a_result_is_cut_where_it_is_long_and_says_where_the_rest_is(result: dict[str, Any]) -> None:
     whole = len(json.dumps(result))
 
-    cut = dispatching.cut(result, 400, "see there")
+    cut = agents.cut(result, 400, "see there")
 
     assert cut.keys() == result.keys()
     assert len(json.dumps(cut)) <= max(whole, 800)
@@ -341,8 +341,8 @@ def test_a_result_is_cut_where_it_is_long_and_says_where_the_rest_is(result: dic
 
 
 def test_every_agent_has_an_even_share_of_what_results_may_take() -> None:
-    assert dispatching.share(0) == dispatching.share(1) == dispatching.RESULTS
-    assert dispatching.share(MOST) * MOST == dispatching.RESULTS
+    assert agents.share(0) == agents.share(1) == agents.RESULTS
+    assert agents.share(MOST) * MOST == agents.RESULTS
 
 
 def test_a_list_that_a_later_step_could_never_hand_out_is_refused_at_the_start() -> None:

@@ -10,11 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.documents import PLAIN_DATA
 
-from flowrail import _yaml
 from flowrail.errors import DocumentError
-from flowrail.machines.definition import Definition, Outcome, Rule, Variant
-from flowrail.machines.document import Parsed, json_schema, parse
-from flowrail.machines.params import Arg
+from flowrail.machines.definition.schema import Parsed, json_schema, parse
+from flowrail.machines.definition.step import (
+    Definition,
+    Outcome,
+    Rule,
+    Variant,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.text import yaml as yaml_text
 
 TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "steps/again.md": "Again.\n"}
 
@@ -26,7 +31,7 @@ def read_text(path: str) -> str:
 
 
 def parsed(text: str, name: str = "dull", **more: Any) -> Parsed:
-    document = _yaml.load(text, source="workflow.yaml")
+    document = yaml_text.load(text, source="workflow.yaml")
     return parse(document.value, name=name, place=document.place, read_text=read_text, **more)
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from flowrail import _yaml
 from flowrail.errors import DocumentError
-from flowrail.machines.definition import Delegation, GateDef, OptionDef, QuestionDef
-from flowrail.machines.document import Parsed, parse
+from flowrail.machines.definition.schema import Parsed, parse
+from flowrail.machines.definition.step import (
+    Delegation,
+    GateDef,
+    OptionDef,
+    QuestionDef,
+)
+from flowrail.text import yaml as yaml_text
 
 
 def read_text(path: str) -> str:
@@ -17,7 +22,7 @@ def read_text(path: str) -> str:
 
 
 def parsed(text: str) -> Parsed:
-    document = _yaml.load(text, source="workflow.yaml")
+    document = yaml_text.load(text, source="workflow.yaml")
     return parse(document.value, name="dull", place=document.place, read_text=read_text)
 
 

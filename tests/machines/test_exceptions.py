@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from flowrail.machines.exceptions import Excepted, applied, commented, written
-from flowrail.machines.findings import Finding
+from flowrail.machines.definition.findings import Finding
+from flowrail.machines.definition.suppressions import (
+    Excepted,
+    applied,
+    commented,
+    written,
+)
 
 LOOP = Finding("FR163", "warning", "a loop", "bound it", "workflow.yaml:3", "look")
 OTHER = LOOP._replace(step="tell")

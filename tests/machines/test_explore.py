@@ -9,9 +9,9 @@ import pytest
 from support.sandbox import BUNDLED
 from support.workflows import linear, loop, step, unchecked, workflow
 
-from flowrail.machines import folder
-from flowrail.machines.definition import Definition
-from flowrail.machines.params import Arg
+from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.loading import skill_folder
 from flowrail.skills.catalog import find, workflows
 from flowrail.testing import BoundedInt, ChoiceSet, Constant, extract_schema, generate_inputs, input_id
 
@@ -21,7 +21,7 @@ MODES = Arg(choices=("quick", "full"), default="full")
 def each_bundled() -> Iterator[Definition]:
     for name in BUNDLED:
         for file in workflows(find(name, ())):
-            yield folder.read(file).definition
+            yield skill_folder.read(file).definition
 
 
 def bundled() -> list[Definition]:

@@ -10,9 +10,11 @@ import pytest
 from support.folders import YAML, folder
 
 from flowrail.errors import DocumentError
-from flowrail.machines.advance import start
-from flowrail.machines.findings import WorkflowError
-from flowrail.machines.folder import (
+from flowrail.machines.definition.findings import WorkflowError
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.advance import start
+from flowrail.machines.loading.run_python import NotLoadedError
+from flowrail.machines.loading.skill_folder import (
     LARGEST_TEXT,
     Loaded,
     WorkflowFile,
@@ -24,8 +26,6 @@ from flowrail.machines.folder import (
     read,
     run,
 )
-from flowrail.machines.running import NotLoadedError
-from flowrail.machines.workflow import Workflow
 
 PYTHON = """\
 from flowrail import StepDef, Workflow
@@ -293,7 +293,7 @@ def test_no_more_of_a_folder_is_read_to_tell_whether_it_changed_than_anybody_nee
     paths = [f"f{number}.bin" for number in range(9)]
     for path in paths:
         (tmp_path / path).write_bytes(b"0" * 1_000)
-    monkeypatch.setattr("flowrail.machines.folder.MOST_READ", 3_000)
+    monkeypatch.setattr("flowrail.machines.loading.skill_folder.MOST_READ", 3_000)
 
     now = digests(str(tmp_path), dict.fromkeys(paths, ""))
 

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.counting import calls_of
 
-from flowrail.machines.forbids import LONGEST, Used, _along, _glob, forbidding, problem
+from flowrail.machines.definition.tool_rules import (
+    LONGEST,
+    Used,
+    _along,
+    _glob,
+    forbidding,
+    problem,
+)
 
 
 def use(tool: str, **given: object) -> Used:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows import linear, loop, step, unchecked, workflow, workflows
 
-from flowrail.machines.definition import Definition, Outcome, StepDef
-from flowrail.machines.graph import (
+from flowrail.machines.definition.expressions import parse
+from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.engine.graph import (
     Edge,
     Landing,
     adjacency,
@@ -25,7 +26,6 @@ from flowrail.machines.graph import (
     resolve,
     settles,
 )
-from flowrail.machines.rules import parse
 
 GRAPHS = st.dictionaries(
     st.sampled_from("abcdef"), st.lists(st.sampled_from("abcdef"), max_size=4), max_size=6

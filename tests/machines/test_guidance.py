@@ -12,14 +12,19 @@ from hypothesis import strategies as st
 from support.workflows import FACTS, MODE, REPORTED, linear, loop, step, workflow, workflows
 
 from flowrail.errors import ConflictError, FlowError
-from flowrail.formatters.escape import visible
-from flowrail.machines.advance import advance, start
-from flowrail.machines.definition import Definition, Outcome, StepContext
-from flowrail.machines.guidance import Guidance, Way, guide, wants_of
-from flowrail.machines.judgement import HandlerError
-from flowrail.machines.params import Arg, arg_from
-from flowrail.machines.session import Report, Session
-from flowrail.machines.values import fact_args, read_assignments
+from flowrail.machines.definition.step import Definition, Outcome, StepContext
+from flowrail.machines.definition.values import Arg, arg_from
+from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.outcome import HandlerError
+from flowrail.machines.engine.reported_values import fact_args, read_assignments
+from flowrail.machines.guidance.guide import (
+    Guidance,
+    Way,
+    guide,
+    wants_of,
+)
+from flowrail.machines.sessions.session import Report, Session
+from flowrail.text.escape import visible
 
 STEPS = 6
 

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import pytest
 from support.workflows import step
 
-from flowrail.machines.definition import Outcome, StepContext, StepDef
-from flowrail.machines.judgement import (
+from flowrail.machines.definition.step import Outcome, StepContext, StepDef
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine.outcome import (
     Decision,
     HandlerError,
     actions_of,
@@ -24,7 +25,6 @@ from flowrail.machines.judgement import (
     names_in,
     title_of,
 )
-from flowrail.machines.params import Arg
 
 
 def context(step_def: StepDef | None = None, **state: Any) -> StepContext:

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from flowrail.errors import DocumentError, StorageError
-from flowrail.machines.keys import KEY_BYTES, Owner, state_folder, user_key
+from flowrail.machines.sessions.user_key import (
+    KEY_BYTES,
+    Owner,
+    state_folder,
+    user_key,
+)
 
 
 @pytest.mark.parametrize(

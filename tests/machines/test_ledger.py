@@ -13,10 +13,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flowrail.machines import bounds, ledger
-from flowrail.machines.bounds import TooLargeError
-from flowrail.machines.ledger import DamagedError, Record, Tail
-from flowrail.machines.session import Move, Session
+from flowrail.machines.sessions import limits
+from flowrail.machines.sessions.limits import TooLargeError
+from flowrail.machines.sessions.session import Move, Session
+from flowrail.storage import journal
+from flowrail.storage.journal import DamagedError, Record, Tail
 
 KEY = b"k" * 32
 SESSION = Session(
@@ -56,43 +57,43 @@ def opened(path: Path, content: bytes) -> Iterator[int]:
 def test_what_was_written_is_read(state: dict[str, object], by: str) -> None:
     record = RECORD._replace(session=SESSION._replace(state=state), by=by, note=state)
 
-    line, written, *_ = ledger.write(record, KEY)
+    line, written, *_ = journal.write(record, KEY)
 
     for given_back in (line, line.removesuffix(b"\n")):
-        read = ledger.read(given_back, "journal", 1)
+        read = journal.read(given_back, "journal", 1)
         assert (
             read._replace(apart=False) == written
         )  # a name that is our mark costs a look for texts, no more
-    assert ledger.signed_by(line, KEY, ledger.EACH)
+    assert journal.signed_by(line, KEY, journal.EACH)
     assert line.count(b"\n") == 1
     assert line.isascii()
 
 
 def test_a_record_of_very_many_lists_and_mappings_is_neither_written_nor_read() -> None:
-    rows = [[1, 2]] * (bounds.MOST_NESTED // 2 - 20)
+    rows = [[1, 2]] * (limits.MOST_NESTED // 2 - 20)
     fits = RECORD._replace(session=SESSION._replace(state={"a": rows}), note={"a": rows})
 
-    assert ledger.read(ledger.write(fits).line, "journal", 1).note == {"a": rows}
+    assert journal.read(journal.write(fits).line, "journal", 1).note == {"a": rows}
     with pytest.raises(TooLargeError, match="lists and mappings"):
-        ledger.write(fits._replace(note={"a": rows, "b": [[]] * 40}))
-    body = json.loads(ledger.write(RECORD).line)
+        journal.write(fits._replace(note={"a": rows, "b": [[]] * 40}))
+    body = json.loads(journal.write(RECORD).line)
     del body["hash"]
     text = json.dumps(
-        {**body, "note": {"a": [{}] * (bounds.MOST_NESTED + 1)}}, separators=(",", ":")
+        {**body, "note": {"a": [{}] * (limits.MOST_NESTED + 1)}}, separators=(",", ":")
     ).encode()
     made = text[:-1]
     with pytest.raises(DamagedError, match="lists and mappings"):
-        ledger.read(made + b',"hash":"' + sha256(made).hexdigest().encode() + b'"}\n', "journal", 1)
+        journal.read(made + b',"hash":"' + sha256(made).hexdigest().encode() + b'"}\n', "journal", 1)
 
 
 def test_brackets_in_texts_are_no_lists() -> None:
     record = RECORD._replace(note={"a": ["[{" * 5_000] * 8})
 
-    assert ledger.read(ledger.write(record).line, "journal", 1).note == record.note
+    assert journal.read(journal.write(record).line, "journal", 1).note == record.note
 
 
 def test_the_hash_stands_last_and_is_that_of_all_text_before_it() -> None:
-    line, written, *_ = ledger.write(RECORD)
+    line, written, *_ = journal.write(RECORD)
 
     before, _, after = line.rpartition(b',"hash":"')
     assert after == written.hash.encode() + b'"}\n'
@@ -101,19 +102,19 @@ def test_the_hash_stands_last_and_is_that_of_all_text_before_it() -> None:
 
 
 def test_every_bit_of_a_line_counts() -> None:
-    line = ledger.write(RECORD).line
+    line = journal.write(RECORD).line
 
     for bit in range(8 * (len(line) - 1)):
         flipped = bytearray(line)
         flipped[bit // 8] ^= 1 << bit % 8
         with pytest.raises(DamagedError, match=r"^journal:7: "):
-            ledger.read(bytes(flipped), "journal", 7)
+            journal.read(bytes(flipped), "journal", 7)
 
 
 @pytest.mark.parametrize("line", [b"", b"\n", b"{}\n", b"x" * 200, b'{"hash":"' + b"0" * 64 + b'"}\n'])
 def test_what_is_no_line_at_all_is_refused(line: bytes) -> None:
     with pytest.raises(DamagedError) as caught:
-        ledger.read(line, "journal", 1)
+        journal.read(line, "journal", 1)
 
     assert (caught.value.code, caught.value.exit_status) == ("JOURNAL_DAMAGED", 3)
 
@@ -125,64 +126,64 @@ def hashed(body: object) -> bytes:
 
 
 def test_a_record_of_another_form_is_refused_with_the_place_in_it() -> None:
-    body = json.loads(ledger.write(RECORD).line)
+    body = json.loads(journal.write(RECORD).line)
     del body["hash"]
     body["session"]["last"]["colour"] = "red"
 
     with pytest.raises(
         DamagedError, match=r"^journal:3: the record is of another form: .*unknown colour @ \$\.last"
     ):
-        ledger.read(hashed(body), "journal", 3)
+        journal.read(hashed(body), "journal", 3)
 
 
 def test_a_record_without_its_parts_is_refused() -> None:
     with pytest.raises(DamagedError, match=r"cannot be read \(KeyError: "):
-        ledger.read(hashed({"seq": 1}), "journal", 1)
+        journal.read(hashed({"seq": 1}), "journal", 1)
 
 
 @pytest.mark.parametrize("part", ["seq", "kind", "at", "by", "note", "prev", "session", "colour"])
 def test_a_part_of_the_wrong_type_is_refused(part: str) -> None:
-    body = json.loads(ledger.write(RECORD).line)
+    body = json.loads(journal.write(RECORD).line)
     del body["hash"]
     body[part] = True if part == "seq" else 7
 
     with pytest.raises(DamagedError):
-        ledger.read(hashed(body), "journal", 1)
+        journal.read(hashed(body), "journal", 1)
 
 
 def test_only_the_key_that_signed_is_recognised() -> None:
-    line, record, *_ = ledger.write(RECORD, KEY)
-    other = ledger.write(RECORD).line
+    line, record, *_ = journal.write(RECORD, KEY)
+    other = journal.write(RECORD).line
 
     assert record.mac
-    assert ledger.signed_by(line, KEY, ledger.EACH)
-    assert not ledger.signed_by(line, b"l" * 32, ledger.EACH)
-    for each in (other, b"nonsense", hashed([1]), ledger.write(RECORD, b"").line):
-        assert not ledger.signed_by(each, KEY, ledger.EACH)
-    assert not ledger.signed_by(ledger.write(RECORD, b"").line, b"", ledger.EACH)
+    assert journal.signed_by(line, KEY, journal.EACH)
+    assert not journal.signed_by(line, b"l" * 32, journal.EACH)
+    for each in (other, b"nonsense", hashed([1]), journal.write(RECORD, b"").line):
+        assert not journal.signed_by(each, KEY, journal.EACH)
+    assert not journal.signed_by(journal.write(RECORD, b"").line, b"", journal.EACH)
 
 
 def test_the_mark_of_a_line_tells_whether_every_line_has_one() -> None:
-    line = ledger.write(RECORD, KEY).line
+    line = journal.write(RECORD, KEY).line
 
-    assert not ledger.signed_by(line, KEY)
+    assert not journal.signed_by(line, KEY)
 
 
 def test_a_mark_is_that_of_its_own_text_only() -> None:
-    line = ledger.write(RECORD, KEY).line
+    line = journal.write(RECORD, KEY).line
     body = json.loads(line)
     del body["hash"]
     body["by"] = "somebody else"
 
-    assert not ledger.signed_by(hashed(body), KEY, ledger.EACH)
+    assert not journal.signed_by(hashed(body), KEY, journal.EACH)
 
 
 def test_a_line_that_would_be_too_long_is_not_written() -> None:
     with pytest.raises(TooLargeError) as caught:
-        ledger.write(RECORD._replace(note={str(number): "x" * 9_999 for number in range(120)}))
+        journal.write(RECORD._replace(note={str(number): "x" * 9_999 for number in range(120)}))
 
     assert caught.value.exit_status == 3
-    assert caught.value.details["bytes"] > bounds.LARGEST_LINE  # type: ignore[operator]
+    assert caught.value.details["bytes"] > limits.LARGEST_LINE  # type: ignore[operator]
 
 
 LINES = st.lists(st.binary(max_size=30).map(lambda data: data.replace(b"\n", b"")), max_size=6)
@@ -198,15 +199,15 @@ def test_the_tail_is_the_last_whole_line(
     )
 
     with pytest.MonkeyPatch.context() as patch, opened(tmp_path_factory.mktemp("j") / "j", content) as fd:
-        patch.setattr(ledger, "_CHUNK", chunk)
-        assert ledger.tail(fd, "journal") == expected
-        assert list(ledger.lines(fd, "journal")) == [line + b"\n" for line in whole]
-        assert ledger.count_lines(fd) == max(1, len(whole))
+        patch.setattr(journal, "_CHUNK", chunk)
+        assert journal.tail(fd, "journal") == expected
+        assert list(journal.lines(fd, "journal")) == [line + b"\n" for line in whole]
+        assert journal.count_lines(fd) == max(1, len(whole))
         if whole:
-            assert ledger.first_line(fd, "journal") == whole[0] + b"\n"
+            assert journal.first_line(fd, "journal") == whole[0] + b"\n"
         else:
             with pytest.raises(DamagedError, match="the first line is not whole"):
-                ledger.first_line(fd, "journal")
+                journal.first_line(fd, "journal")
 
 
 def test_reading_the_tail_does_not_read_what_is_before_it(
@@ -222,45 +223,45 @@ def test_reading_the_tail_does_not_read_what_is_before_it(
     monkeypatch.setattr(os, "pread", pread)
 
     with opened(tmp_path / "j", b"x" * 999 + b"\n" + b"y" * 999 + b"\n" + 5_000 * (b"z" * 999 + b"\n")) as fd:
-        assert ledger.tail(fd, "j").line == b"z" * 999 + b"\n"
-        assert ledger.first_line(fd, "j") == b"x" * 999 + b"\n"
+        assert journal.tail(fd, "j").line == b"z" * 999 + b"\n"
+        assert journal.first_line(fd, "j") == b"x" * 999 + b"\n"
 
     assert sum(read) <= 2 * 65_536
 
 
 def test_lines_longer_than_any_record_are_refused(tmp_path: Path) -> None:
-    endless = b"x" * (2 * bounds.LARGEST_LINE + 70_000)
+    endless = b"x" * (2 * limits.LARGEST_LINE + 70_000)
 
     with (
         opened(tmp_path / "j", b"first\n" + endless + b"\n") as fd,
         pytest.raises(DamagedError, match="j:2: the last line"),
     ):
-        ledger.tail(fd, "j")
+        journal.tail(fd, "j")
     with (
         opened(tmp_path / "j", endless + b"\n") as fd,
         pytest.raises(DamagedError, match="j:1: the first line"),
     ):
-        ledger.first_line(fd, "j")
+        journal.first_line(fd, "j")
     with (
         opened(tmp_path / "j", b"first\n" + endless) as fd,
         pytest.raises(DamagedError, match="j:2: the line has"),
     ):
-        list(ledger.lines(fd, "j"))
+        list(journal.lines(fd, "j"))
 
 
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_a_record_that_lost_only_the_end_of_its_line_is_damaged_and_not_torn(
     tmp_path: Path, before: int
 ) -> None:
-    line = ledger.write(Record(0, "start", "then", "me", SESSION, {}, "", "")).line
+    line = journal.write(Record(0, "start", "then", "me", SESSION, {}, "", "")).line
     whole = before * b"earlier\n"
 
     for end in [*(bytes([10 ^ 1 << bit]) for bit in range(8)), b"\x00torn", b'\x0b,"hash":"']:
         with opened(tmp_path / "j", whole + line[:-1] + end) as fd:
-            for read in (ledger.tail, lambda *words: list(ledger.lines(*words))):
+            for read in (journal.tail, lambda *words: list(journal.lines(*words))):
                 with pytest.raises(DamagedError, match=f"j:{before + 1}: the end of the line is not as"):
                     read(fd, "j")
-    for size in (len(line) - 1, len(line) - 2, ledger.TAIL, 1):
+    for size in (len(line) - 1, len(line) - 2, journal.TAIL, 1):
         with opened(tmp_path / "j", whole + line[:size]) as fd:
-            assert ledger.tail(fd, "j").torn == size
-            assert len(list(ledger.lines(fd, "j"))) == before
+            assert journal.tail(fd, "j").torn == size
+            assert len(list(journal.lines(fd, "j"))) == before

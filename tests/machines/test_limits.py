@@ -6,14 +6,14 @@ import pytest
 from support.loops import NOW, answered, asking_workflow, fan, found, report, review_loop, yes_no
 from support.workflows import loop, step, workflow
 
-from flowrail.machines import asking
-from flowrail.machines.advance import MOST_EXTRA_ROUNDS, advance, start
-from flowrail.machines.asking import BadAnswerError, QuestionOpenError
-from flowrail.machines.guidance import guide
-from flowrail.machines.params import Arg
-from flowrail.machines.refusals import OutcomeNotOpenError
-from flowrail.machines.session import Report, Session
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine import questions
+from flowrail.machines.engine.advance import MOST_EXTRA_ROUNDS, advance, start
+from flowrail.machines.engine.errors import OutcomeNotOpenError
+from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.sessions.session import Report, Session
 
 GATE = review_loop()
 
@@ -30,7 +30,7 @@ def failing(flow: Workflow, session: Session) -> tuple[Session, int]:
 
 
 def offered(session: Session) -> list[str]:
-    (question,) = [each for each in asking.asked(session) if each.source == "limit"]
+    (question,) = [each for each in questions.asked(session) if each.source == "limit"]
     return [str(option.outcome) for option in question.options]
 
 
@@ -104,7 +104,7 @@ def test_must_only_lets_everything_else_pass() -> None:
 
 
 def test_the_question_says_how_often() -> None:
-    assert "gate: 5 rounds, and it did not pass" in asking.asked(AT_LIMIT)[0].text.lower()
+    assert "gate: 5 rounds, and it did not pass" in questions.asked(AT_LIMIT)[0].text.lower()
 
 
 def test_accepting_takes_a_reason_which_is_kept() -> None:
@@ -113,7 +113,7 @@ def test_accepting_takes_a_reason_which_is_kept() -> None:
 
     session = answered(AT_LIMIT, "limit=Accept the risk", reason="it ships today")
 
-    assert asking.asked(session)[0].reason == "it ships today"
+    assert questions.asked(session)[0].reason == "it ships today"
 
 
 def test_own_words_do_not_answer_a_limit() -> None:
@@ -189,7 +189,7 @@ def test_a_step_with_questions_that_always_fails_back_asks_at_its_limit_too() ->
 
     assert offered(session) == ["another-round", "accept-the-risk", "stop"]
     after = report(flow, answered(session, "limit=another-round"), "done")
-    assert (after.step, after.visit, [each.id for each in asking.asked(after)]) == ("plan", 4, ["go"])
+    assert (after.step, after.visit, [each.id for each in questions.asked(after)]) == ("plan", 4, ["go"])
 
 
 def test_without_a_way_of_ok_nothing_can_be_accepted() -> None:

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.workflows import step, workflow, workflows
 
-from flowrail.machines.definition import Definition, Outcome, StepDef
-from flowrail.machines.delegation import AgentRole, Dispatch
-from flowrail.machines.findings import Finding
-from flowrail.machines.literal import MOST_VALUES, read_python
-from flowrail.machines.params import Arg
-from flowrail.machines.plain import to_plain
-from flowrail.machines.running import NotLoadedError, run_python
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.delegation import AgentRole, Dispatch
+from flowrail.machines.definition.findings import Finding
+from flowrail.machines.definition.serialization import to_plain
+from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.loading.python_source import MOST_VALUES, read_python
+from flowrail.machines.loading.run_python import NotLoadedError, run_python
 
 HEAD = "from flowrail import AgentRole, Arg, Dispatch, Outcome, Rule, StepDef, Variant, Workflow\n"
 ONE = "StepDef('a', title='A', actions=['Do.'], next={'ok': None})"
@@ -610,7 +610,7 @@ def test_the_makers_of_tests_agree_with_a_file() -> None:
     ],
 )
 def test_an_encoding_that_is_read_slowly_is_no_python(first: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flowrail.machines.literal.ast.parse", _unexpected)
+    monkeypatch.setattr("flowrail.machines.loading.python_source.ast.parse", _unexpected)
 
     _, (finding,) = read_python(first + b"\n-" + b"a" * 1_000, "dull", "workflow.py")
 

@@ -12,12 +12,17 @@ import pytest
 from support.workflows import linear
 
 from flowrail import UsageError, discover_workflows, skill
-from flowrail.machines import loading
-from flowrail.machines.decorator import linear_workflow
-from flowrail.machines.findings import WorkflowError
-from flowrail.machines.loading import BrokenModuleError, Place, register_workflow, registered
-from flowrail.machines.running import NotLoadedError, run_python
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.findings import WorkflowError
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.loading import packages
+from flowrail.machines.loading.packages import (
+    BrokenModuleError,
+    Place,
+    register_workflow,
+    registered,
+)
+from flowrail.machines.loading.run_python import NotLoadedError, run_python
+from flowrail.machines.loading.skill_decorator import linear_workflow
 
 HEAD = "from flowrail import Outcome, StepDef, Workflow\n"
 ONE = "StepDef('a', title='A', actions=['Do.'], next={'ok': None})"
@@ -84,7 +89,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     made = tmp_path / "path" / "the_skills"
     made.mkdir(parents=True)
     monkeypatch.syspath_prepend(str(made.parent))
-    monkeypatch.setattr(loading, "_registered", {})
+    monkeypatch.setattr(packages, "_registered", {})
     yield made
     for name in [each for each in sys.modules if each.partition(".")[0] == "the_skills"]:
         del sys.modules[name]
@@ -136,7 +141,7 @@ def test_one_broken_module_never_hides_another(package: Path) -> None:
     put(package, "renamed.py", f"{HEAD}NAME = 'a' + 'b' * 2\nWORKFLOW = Workflow(NAME, {ONE})")
     put(package, "syntax.py", "WORKFLOW = = 5")
     put(package, "fine.py", f"{HEAD}WORKFLOW = Workflow('fine', {ONE})")
-    put(package, "large.py", "#" * (loading.LARGEST + 1))
+    put(package, "large.py", "#" * (packages.LARGEST + 1))
 
     found = discover_workflows("the_skills")
 
@@ -180,7 +185,7 @@ def test_the_second_of_one_name_is_skipped_with_the_place_of_the_first(package: 
 
 
 def test_there_is_an_end_to_looking(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "MOST_FILES", 2)
+    monkeypatch.setattr(packages, "MOST_FILES", 2)
     for name in ("a", "b", "c"):
         put(package, f"{name}.py", f"{HEAD}WORKFLOW = Workflow('{name}', {ONE})")
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from support.loops import LATER, NOW, answered, ended, found, report
 from support.mixed import Reading, mixed
 
-from flowrail._codec import from_plain, to_plain
 from flowrail.errors import FlowError
-from flowrail.machines import asking
-from flowrail.machines.advance import advance, start
-from flowrail.machines.guidance import guide
-from flowrail.machines.session import Report, Session
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine import questions
+from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.sessions.session import Report, Session
+from flowrail.storage.records import from_plain, to_plain
 
 SEVERITIES = st.lists(st.sampled_from(["MUST", "SHOULD", "COULD"]), max_size=2)
 ENDS = st.sampled_from(["ok", "ok", "fail"])
@@ -104,7 +104,7 @@ def ask(made: Workflow, session: Session, reading: Reading, data: st.DataObject)
 
 def at_limit(made: Workflow, session: Session, reading: Reading, data: st.DataObject) -> Session:
     only(made, session, set())
-    question = asking.the_limit(asking.asked(session))
+    question = questions.the_limit(questions.asked(session))
     assert question is not None
     assert [option.outcome for option in question.options] == reading.offered()
     answer = data.draw(st.sampled_from(reading.offered()))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from support.sandbox import allow, home_skills, process, put_skill, refused, told
 
-from flowrail.machines import neighbours
-from flowrail.rehearsal.run import Run, load
+from flowrail.machines.loading import neighbours
+from flowrail.testing.run import Run, load
 
 WORKFLOW = """\
 import os, sys

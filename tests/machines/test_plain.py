@@ -13,17 +13,22 @@ from hypothesis import strategies as st
 from support.workflows import MODE, facts_of, linear, loop, step, workflow, workflows
 
 from flowrail.errors import FlowError
-from flowrail.machines.advance import advance, start
-from flowrail.machines.compile import compile_workflow
-from flowrail.machines.definition import Definition, Outcome
-from flowrail.machines.delegation import Dispatch
-from flowrail.machines.fingerprint import LENGTH, graph_print, step_print
-from flowrail.machines.guidance import guide
-from flowrail.machines.markup import Markup
-from flowrail.machines.params import Arg
-from flowrail.machines.plain import LARGEST_SHARED, from_plain, has_functions, to_plain
-from flowrail.machines.session import Report
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.fingerprint import LENGTH, graph_print, step_print
+from flowrail.machines.definition.serialization import (
+    LARGEST_SHARED,
+    from_plain,
+    has_functions,
+    to_plain,
+)
+from flowrail.machines.definition.step import Definition, Outcome
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.statechart import compile_workflow
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.sessions.session import Report
+from flowrail.text.markup import Markup
 
 
 def kept(definition: Definition) -> Workflow:
@@ -99,7 +104,7 @@ def test_what_is_empty_is_left_out() -> None:
 
 def test_a_kept_workflow_is_not_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     data = to_plain(loop())
-    monkeypatch.setattr("flowrail.machines.checks.check_workflow", None)
+    monkeypatch.setattr("flowrail.machines.definition.validation.check_workflow", None)
 
     assert compile_workflow(from_plain(data))().current_state_value == "look"
 

@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowrail.formatters.escape import visible
-from flowrail.machines.markup import Markup
-from flowrail.machines.questions import problems_in
-from flowrail.machines.relay import (
+from flowrail.machines.definition.questions import problems_in
+from flowrail.machines.guidance.question_relay import (
     QUESTION_RELAY_HANDLER,
     SUB_AGENT_QUESTION_FORMAT,
     Option,
@@ -25,6 +23,8 @@ from flowrail.machines.relay import (
     as_xml,
     parse_questions,
 )
+from flowrail.text.escape import visible
+from flowrail.text.markup import Markup
 
 YES, NO = Option("Yes", "Go on"), Option("No", "Stop here")
 GO = Question("go", "Approve", "Go on?", (YES, NO))

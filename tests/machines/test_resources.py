@@ -8,7 +8,12 @@ import pytest
 from support.workflows import linear
 
 from flowrail.errors import DocumentError, FlowError, UsageError
-from flowrail.machines.resources import LARGEST, FolderResources, ResourceProvider, UnknownResourceError
+from flowrail.machines.loading.resources import (
+    LARGEST,
+    FolderResources,
+    ResourceProvider,
+    UnknownResourceError,
+)
 
 
 @pytest.fixture

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from support.loops import NOW, answered, found, report, review_loop
 from support.workflows import REPORTED, step, workflow
 
-from flowrail.machines import reviewing
-from flowrail.machines.advance import start
-from flowrail.machines.definition import GateDef
-from flowrail.machines.gates import POLICIES
-from flowrail.machines.guidance import guide
-from flowrail.machines.reviewing import (
+from flowrail.machines.definition.gates import POLICIES
+from flowrail.machines.definition.step import GateDef
+from flowrail.machines.engine import reviews
+from flowrail.machines.engine.advance import start
+from flowrail.machines.engine.reviews import (
     MOST,
     BadFindingError,
     GateDecidesError,
@@ -23,7 +22,8 @@ from flowrail.machines.reviewing import (
     RoundClosedError,
     UnknownFindingError,
 )
-from flowrail.machines.session import Session
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.sessions.session import Session
 
 ALL, MOST_OF_ALL, LEAST = {"MUST", "SHOULD", "COULD"}, {"MUST", "SHOULD"}, {"MUST"}
 SETTLED = {
@@ -53,7 +53,7 @@ def test_a_gate_decides_by_the_severity_table(policy: str | None, round_: int, s
     flow = review_loop(policy=policy, limit=9)
 
     session = at_gate(round_, *severities, policy=policy)
-    judged = reviewing.verdict(flow.step("gate"), session)
+    judged = reviews.verdict(flow.step("gate"), session)
 
     blocking = SETTLED[policy][round_ - 1]
     assert judged.round == round_
@@ -96,7 +96,7 @@ def test_a_claim_of_any_outcome_is_refused_with_what_is_on_record(
 def test_earlier_rounds_are_history() -> None:
     session = at_gate(3)
 
-    assert len(reviewing.findings(session)) == 2
+    assert len(reviews.findings(session)) == 2
     assert report(review_loop(limit=9), session, "done").step == "last"
 
 
@@ -164,7 +164,7 @@ def test_each_gate_looks_at_its_own_review() -> None:
     session = report(flow, session, "ok", "done", "ok")
 
     assert report(flow, session, "done").status == "completed"
-    assert [each.review for each in reviewing.findings(session)] == ["review-a"]
+    assert [each.review for each in reviews.findings(session)] == ["review-a"]
 
 
 # --- the record
@@ -173,12 +173,12 @@ def test_each_gate_looks_at_its_own_review() -> None:
 def test_a_finding_knows_its_review_its_round_and_its_version() -> None:
     flow = review_loop()
     session = report(flow, start(flow, now=NOW), "ok")
-    first, _ = reviewing.record(
+    first, _ = reviews.record(
         flow, session, severity="must", text=" wrong ", place="a.py:3", item="a", at=NOW, by="me"
     )
-    second, again = reviewing.record(flow, first, severity="COULD", text="still", item="a", at=NOW)
+    second, again = reviews.record(flow, first, severity="COULD", text="still", item="a", at=NOW)
 
-    one, two = reviewing.findings(second)
+    one, two = reviews.findings(second)
     assert (one.id, one.severity, one.text, one.place) == ("F1", "MUST", "wrong", "a.py:3")
     assert (one.review, one.round, one.revision, one.version, one.by) == ("review", 1, 1, 1, "me")
     assert (two.version, two) == (2, again)
@@ -187,7 +187,7 @@ def test_a_finding_knows_its_review_its_round_and_its_version() -> None:
 def test_a_finding_outside_of_any_review_has_none() -> None:
     flow = workflow(step())
 
-    _, one = reviewing.record(flow, start(flow, now=NOW), severity="MUST", text="x")
+    _, one = reviews.record(flow, start(flow, now=NOW), severity="MUST", text="x")
 
     assert (one.review, one.round) == (None, 0)
 
@@ -199,15 +199,15 @@ def test_a_finding_that_says_nothing_is_refused(severity: str, text: str) -> Non
     flow = review_loop()
 
     with pytest.raises(BadFindingError):
-        reviewing.record(flow, start(flow, now=NOW), severity=severity, text=text)
+        reviews.record(flow, start(flow, now=NOW), severity=severity, text=text)
 
 
 def test_there_is_an_end_to_findings() -> None:
     flow = review_loop()
-    many = [reviewing.Recorded(f"F{number}", "COULD", "x") for number in range(1, MOST + 1)]
+    many = [reviews.Recorded(f"F{number}", "COULD", "x") for number in range(1, MOST + 1)]
 
     with pytest.raises(BadFindingError, match=f"{MOST} findings"):
-        found(flow, reviewing.with_findings(start(flow, now=NOW), many), "COULD")
+        found(flow, reviews.with_findings(start(flow, now=NOW), many), "COULD")
 
 
 # --- resolving
@@ -217,24 +217,24 @@ def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
     flow = review_loop()
     session = found(flow, report(flow, start(flow, now=NOW), "ok"), "MUST", "SHOULD")
 
-    session, settled = reviewing.resolve(flow, session, "F1", note="not so", at=NOW)
-    again, same = reviewing.resolve(flow, session, "F1", note="another", at="later")
+    session, settled = reviews.resolve(flow, session, "F1", note="not so", at=NOW)
+    again, same = reviews.resolve(flow, session, "F1", note="another", at="later")
 
     assert (settled.is_open, settled.resolution, settled.resolved_at) == (False, "not so", NOW)
     assert (again, same) == (session, settled)
-    judged = reviewing.verdict(flow.step("gate"), report(flow, session, "ok"))
+    judged = reviews.verdict(flow.step("gate"), report(flow, session, "ok"))
     assert [each.id for each in judged.blocking] == ["F2"]
 
 
 def test_what_one_reviewer_found_another_does_not_take_back() -> None:
     flow = review_loop()
-    session, found_ = reviewing.record(
+    session, found_ = reviews.record(
         flow, report(flow, start(flow), "ok"), severity="MUST", text="wrong", by="ann"
     )
 
-    with pytest.raises(reviewing.RoundClosedError, match="recorded by `ann`, which alone"):
-        reviewing.resolve(flow, session, found_.id, by="bob")
-    _, settled = reviewing.resolve(flow, session, found_.id, by="ann")
+    with pytest.raises(reviews.RoundClosedError, match="recorded by `ann`, which alone"):
+        reviews.resolve(flow, session, found_.id, by="bob")
+    _, settled = reviews.resolve(flow, session, found_.id, by="ann")
     assert not settled.is_open
 
 
@@ -246,19 +246,19 @@ def test_between_review_and_gate_nobody_takes_a_finding_away() -> None:
     )
     session = report(flow, found(flow, start(flow), "MUST"), "ok")
 
-    with pytest.raises(reviewing.RoundClosedError, match="has ended with finding `F1`"):
-        reviewing.resolve(flow, session, "F1")
+    with pytest.raises(reviews.RoundClosedError, match="has ended with finding `F1`"):
+        reviews.resolve(flow, session, "F1")
 
 
 @pytest.mark.parametrize("where", [{"place": "x" * 401}, {"item": "x" * 401}])
 def test_places_and_items_are_bounded(where: dict[str, str]) -> None:
     flow = review_loop()
 
-    with pytest.raises(reviewing.BadFindingError, match="401 characters"):
-        reviewing.record(flow, start(flow), severity="MUST", text="wrong", **where)
-    session, _ = reviewing.record(flow, start(flow), severity="MUST", text="wrong")
-    with pytest.raises(reviewing.BadFindingError, match="the note has"):
-        reviewing.resolve(flow, session, "F1", note="x" * 4_001)
+    with pytest.raises(reviews.BadFindingError, match="401 characters"):
+        reviews.record(flow, start(flow), severity="MUST", text="wrong", **where)
+    session, _ = reviews.record(flow, start(flow), severity="MUST", text="wrong")
+    with pytest.raises(reviews.BadFindingError, match="the note has"):
+        reviews.resolve(flow, session, "F1", note="x" * 4_001)
 
 
 def test_at_the_gate_nobody_takes_a_finding_away() -> None:
@@ -266,17 +266,17 @@ def test_at_the_gate_nobody_takes_a_finding_away() -> None:
     session = at_gate(2, "MUST")
 
     with pytest.raises(RoundClosedError) as caught:
-        reviewing.resolve(flow, session, "F2", at=NOW)
+        reviews.resolve(flow, session, "F2", at=NOW)
 
     assert caught.value.exit_status == 4
-    assert reviewing.resolve(flow, session, "F1", at=NOW)[1].is_open is False  # of an earlier round
+    assert reviews.resolve(flow, session, "F1", at=NOW)[1].is_open is False  # of an earlier round
 
 
 def test_whoever_mends_says_so_and_the_next_round_is_fresh_all_the_same() -> None:
     flow = review_loop()
     sent_back = report(flow, at_gate(1, "MUST"), "done")
 
-    session, _ = reviewing.resolve(flow, sent_back, "F1", note="mended", at=NOW)
+    session, _ = reviews.resolve(flow, sent_back, "F1", note="mended", at=NOW)
 
     assert guide(flow, sent_back).findings != ()
     assert guide(flow, session).findings == ()
@@ -288,7 +288,7 @@ def test_a_finding_that_is_not_there_is_refused_with_near_ids() -> None:
     flow = review_loop()
 
     with pytest.raises(UnknownFindingError) as caught:
-        reviewing.resolve(flow, at_gate(1, "MUST"), "f1")
+        reviews.resolve(flow, at_gate(1, "MUST"), "f1")
 
     assert caught.value.details["findings"] == ["F1"]
 

@@ -7,12 +7,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from flowrail.formatters.plain_text import format_step, format_text_output
-from flowrail.formatters.review_blocks import format_gate_step
-from flowrail.formatters.step_blocks import format_step_output, next_command
-from flowrail.machines.delegation import AgentRole
-from flowrail.machines.gates import GateConfig, QRState
-from flowrail.machines.routing import (
+from flowrail.formatters.blocks.plain_text import format_step, format_text_output
+from flowrail.formatters.blocks.review import format_gate_step
+from flowrail.formatters.blocks.step import format_step_output, next_command
+from flowrail.machines.definition.delegation import AgentRole
+from flowrail.machines.definition.gates import GateConfig, QRState
+from flowrail.machines.definition.script_steps import (
     BranchCommand,
     BranchRouting,
     FlatCommand,

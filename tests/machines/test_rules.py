@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowrail.machines.rules import DEEPEST, LONGEST, RuleError, parse, same
+from flowrail.machines.definition.expressions import (
+    DEEPEST,
+    LONGEST,
+    RuleError,
+    parse,
+    same,
+)
 
 VALUES = {
     "mode": "full",

@@ -22,8 +22,8 @@ from flowrail import (
     register_workflow,
     start,
 )
-from flowrail.machines import loading
-from flowrail.machines.params import Arg as ParamArg
+from flowrail.machines.definition.values import Arg as ParamArg
+from flowrail.machines.loading import packages
 
 MAX_ITERATIONS = 5
 
@@ -273,7 +273,7 @@ def test_an_argument_that_nothing_supplies_is_told_when_the_workflow_is_made() -
 
 
 def test_a_registered_workflow_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_registered", {})
+    monkeypatch.setattr(packages, "_registered", {})
     WORKFLOW = Workflow(  # noqa: N806 - as written there
         "my-skill",
         StepDef(id="step1", title="...", actions=["..."], handler=step_handler,

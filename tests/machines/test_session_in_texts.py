@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from support.workflows import step, unchecked, workflow
 
-from flowrail.machines import asking, dispatching
-from flowrail.machines.advance import entered, start
-from flowrail.machines.checks import check_workflow
-from flowrail.machines.definition import Delegation, OptionDef, QuestionDef, StepContext
-from flowrail.machines.guidance import guide
+from flowrail.machines.definition.step import (
+    Delegation,
+    OptionDef,
+    QuestionDef,
+    StepContext,
+)
+from flowrail.machines.definition.validation import check_workflow
+from flowrail.machines.engine import agents, questions
+from flowrail.machines.engine.advance import entered, start
+from flowrail.machines.guidance.guide import guide
 
 RUN = "dull-k3x9q2"
 
@@ -36,11 +41,11 @@ def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
     )
     begun = start(flow, session_id=RUN)
 
-    (handed,) = dispatching.states(entered(flow, begun))
-    (question,) = asking.asked(entered(flow, begun._replace(step="ask")))
+    (handed,) = agents.states(entered(flow, begun))
+    (question,) = questions.asked(entered(flow, begun._replace(step="ask")))
 
     assert handed.vars == {"notes": f"{RUN}.md"}
-    assert dispatching.prompt_of(flow.step("hand"), handed, {"session": RUN}) == f"Read {RUN}."
+    assert agents.prompt_of(flow.step("hand"), handed, {"session": RUN}) == f"Read {RUN}."
     assert question.text == f"Is {RUN}.md right?"
 
 

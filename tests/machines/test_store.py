@@ -15,19 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail import _files
-from flowrail._codec import to_plain
-from flowrail._files import LockTimeoutError, NotPrivateError, WriteFailedError
 from flowrail.errors import FlowError, StorageError
-from flowrail.machines import bounds, ledger, witness
-from flowrail.machines.bounds import LARGEST_STATE, TooLargeError
-from flowrail.machines.journal import UnknownSessionError
-from flowrail.machines.kept import Kept
-from flowrail.machines.keys import Owner
-from flowrail.machines.ledger import DamagedError
-from flowrail.machines.session import Session
-from flowrail.machines.store import ForeignSessionError, Store
-from flowrail.machines.witness import LinesLostError
+from flowrail.machines.sessions import limits, snapshot
+from flowrail.machines.sessions.journal import UnknownSessionError
+from flowrail.machines.sessions.limits import LARGEST_STATE, TooLargeError
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.snapshot import LinesLostError
+from flowrail.machines.sessions.store import ForeignSessionError, Store
+from flowrail.machines.sessions.stored_session import Kept
+from flowrail.machines.sessions.user_key import Owner
+from flowrail.storage import files
+from flowrail.storage import journal as storage_journal
+from flowrail.storage.files import LockTimeoutError, NotPrivateError, WriteFailedError
+from flowrail.storage.journal import DamagedError
+from flowrail.storage.records import to_plain
 
 ID = "skill-abcdef"
 
@@ -387,7 +388,7 @@ def test_a_spoilt_copy_tells_nothing_and_is_made_again(store: Store, content: by
 def test_the_copy_is_what_json_would_write(state: dict[str, object], revision: int, step: str | None) -> None:
     plain = to_plain(session(state=state, revision=revision, step=step))
 
-    copied = json.loads(witness.copy_of(3, "0" * 64, plain))
+    copied = json.loads(snapshot.copy_of(3, "0" * 64, plain))
 
     assert len(copied.pop("check")) == 16
     assert copied == {"seq": 3, "hash": "0" * 64, "session": json.loads(json.dumps(plain))}
@@ -406,17 +407,17 @@ def test_a_copy_that_is_half_written_tells_nothing_and_is_made_again(store: Stor
 
     copy(store).write_bytes(new[:cut] + old[cut:])
 
-    assert witness.seen_by(store.folder(ID)) is None
-    assert witness.newest_seen(store.folder(ID)) is None
+    assert snapshot.seen_by(store.folder(ID)) is None
+    assert snapshot.newest_seen(store.folder(ID)) is None
     assert store.read(ID).seq == 1
     assert move(store, 2).seq == 2
-    assert witness.is_whole(copy(store).read_bytes())
+    assert snapshot.is_whole(copy(store).read_bytes())
 
 
 def test_a_whole_copy_is_read_in_both_ways_alike(store: Store) -> None:
     create(store)
     move(store, 1)
-    seen, short = witness.seen_by(store.folder(ID)), witness.newest_seen(store.folder(ID))
+    seen, short = snapshot.seen_by(store.folder(ID)), snapshot.newest_seen(store.folder(ID))
 
     assert seen is not None
     assert short == seen._replace(session={})
@@ -478,7 +479,7 @@ def test_a_record_of_a_later_form_is_refused_with_the_place(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(store)
-    monkeypatch.setattr(ledger, "to_plain", lambda value: {**to_plain(value), "tomorrow": 1})
+    monkeypatch.setattr(storage_journal, "to_plain", lambda value: {**to_plain(value), "tomorrow": 1})
     move(store, 1)
 
     with pytest.raises(DamagedError, match=r":2: the record is of another form: .*unknown tomorrow @ \$"):
@@ -522,7 +523,7 @@ def test_a_foreign_session_can_be_taken_over_and_only_that_one(store: Store, str
 def test_a_first_record_that_was_changed_and_hashed_again_is_foreign(store: Store) -> None:
     create(store)
     record = next(store.records(ID))
-    line = ledger.write(record._replace(by="somebody", mac=""), b"another key").line
+    line = storage_journal.write(record._replace(by="somebody", mac=""), b"another key").line
     copy(store).unlink()
     journal(store).write_bytes(line)
 
@@ -549,7 +550,7 @@ def folded(path: Path) -> None:
 
 
 def swollen(path: Path) -> None:
-    os.truncate(path, bounds.LARGEST_JOURNAL + 1)
+    os.truncate(path, limits.LARGEST_JOURNAL + 1)
 
 
 @pytest.mark.parametrize("spoil", [linked, piped, folded, swollen])
@@ -654,7 +655,7 @@ def test_a_state_that_is_too_large_is_refused_before_anything_is_written(store: 
 def test_a_journal_does_not_grow_past_its_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     create(store)
     before = journal(store).read_bytes()
-    monkeypatch.setattr(bounds, "LARGEST_JOURNAL", bounds.LAST_ROOM + len(before) + 100)
+    monkeypatch.setattr(limits, "LARGEST_JOURNAL", limits.LAST_ROOM + len(before) + 100)
 
     with pytest.raises(TooLargeError, match="the journal of"):
         move(store, 1)
@@ -848,7 +849,7 @@ def test_a_reader_between_record_and_copy_sees_the_record(
 ) -> None:
     create(store)
     seen: list[int] = []
-    real = _files.write_over
+    real = files.write_over
 
     def write_over(path: str, data: bytes) -> None:
         seen.append(store.read(ID).seq)
@@ -856,7 +857,7 @@ def test_a_reader_between_record_and_copy_sees_the_record(
         seen.append(store.read(ID).seq)
         real(path, data)
 
-    monkeypatch.setattr(_files, "write_over", write_over)
+    monkeypatch.setattr(files, "write_over", write_over)
     move(store, 1)
 
     assert seen == [1, 1]

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.machines import bounds, texts
-from flowrail.machines.bounds import TooLargeError
-from flowrail.machines.texts import MARK, TextDamagedError
+from flowrail.machines.sessions import attachments, limits
+from flowrail.machines.sessions.attachments import MARK, TextDamagedError
+from flowrail.machines.sessions.limits import TooLargeError
 
-LONG = "é" * bounds.LONGEST_INLINE
+LONG = "é" * limits.LONGEST_INLINE
 TEXTS = st.one_of(
     st.text(max_size=10),
-    st.sampled_from([LONG, "x" * bounds.LONGEST_INLINE, "x" * (bounds.LONGEST_INLINE + 1), "\ud800" * 9_999]),
+    st.sampled_from([LONG, "x" * limits.LONGEST_INLINE, "x" * (limits.LONGEST_INLINE + 1), "\ud800" * 9_999]),
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
@@ -31,7 +31,7 @@ VALUES = st.recursive(
 )
 
 
-def from_memory(beside: dict[str, bytes]) -> texts.Load:
+def from_memory(beside: dict[str, bytes]) -> attachments.Load:
     def load(name: str, size: int) -> str:
         assert len(beside[name]) == size
         return beside[name].decode("utf-8", "surrogatepass")
@@ -43,17 +43,17 @@ def from_memory(beside: dict[str, bytes]) -> texts.Load:
 def test_what_is_parted_is_joined_again(value: Any) -> None:
     beside: dict[str, bytes] = {}
 
-    plain = texts.parted(value, beside)
+    plain = attachments.parted(value, beside)
 
-    assert texts.joined(plain, from_memory(beside)) == value
-    assert sorted({name for name, _ in texts.names_in(plain)}) == sorted(beside)
+    assert attachments.joined(plain, from_memory(beside)) == value
+    assert sorted({name for name, _ in attachments.names_in(plain)}) == sorted(beside)
 
 
 def test_a_text_stays_where_it_is_up_to_the_bound() -> None:
     beside: dict[str, bytes] = {}
-    just, over = "x" * bounds.LONGEST_INLINE, "x" * (bounds.LONGEST_INLINE + 1)
+    just, over = "x" * limits.LONGEST_INLINE, "x" * (limits.LONGEST_INLINE + 1)
 
-    plain = texts.parted({"just": just, "over": [over], "wide": "é" * 9_000}, beside)
+    plain = attachments.parted({"just": just, "over": [over], "wide": "é" * 9_000}, beside)
 
     assert plain["just"] == just
     assert plain["over"][0][MARK].startswith("texts/")
@@ -66,25 +66,25 @@ def test_a_mapping_that_looks_like_a_reference_is_none() -> None:
     beside: dict[str, bytes] = {}
     mine = {MARK: "texts/mine.txt", "bytes": 3}
 
-    plain = texts.parted(mine, beside)
+    plain = attachments.parted(mine, beside)
 
     assert plain == {MARK: None, "value": mine}
-    assert texts.joined(plain, from_memory(beside)) == mine
-    assert list(texts.names_in(plain)) == []
+    assert attachments.joined(plain, from_memory(beside)) == mine
+    assert list(attachments.names_in(plain)) == []
 
 
 def kept(folder: Path, text: str = LONG) -> tuple[str, int]:
     """Keep one text in *folder* and return the name of its file, and its size."""
     beside: dict[str, bytes] = {}
-    reference = texts.parted(text, beside)
-    texts.keep(str(folder), beside)
+    reference = attachments.parted(text, beside)
+    attachments.keep(str(folder), beside)
     return reference[MARK], reference["bytes"]
 
 
 def test_a_text_is_kept_for_its_user_only_and_read_again(tmp_path: Path) -> None:
     name, size = kept(tmp_path)
 
-    assert texts.loader(str(tmp_path))(name, size) == LONG
+    assert attachments.loader(str(tmp_path))(name, size) == LONG
     assert (tmp_path / name).read_text() == LONG
     assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "texts").stat().st_mode) == 0o700
@@ -94,7 +94,7 @@ def test_a_text_that_is_there_is_not_written_again(tmp_path: Path) -> None:
     name, _ = kept(tmp_path)
     before = (tmp_path / name).stat().st_ino
 
-    assert texts.keep(str(tmp_path), {name: LONG.encode()}) == []
+    assert attachments.keep(str(tmp_path), {name: LONG.encode()}) == []
 
     assert (tmp_path / name).stat().st_ino == before
 
@@ -103,9 +103,9 @@ def test_a_text_that_was_cut_short_is_written_again_and_not_taken_back(tmp_path:
     name, size = kept(tmp_path)
     os.truncate(tmp_path / name, 3)
 
-    assert texts.keep(str(tmp_path), {name: LONG.encode()}) == []
+    assert attachments.keep(str(tmp_path), {name: LONG.encode()}) == []
 
-    assert texts.loader(str(tmp_path))(name, size) == LONG
+    assert attachments.loader(str(tmp_path))(name, size) == LONG
 
 
 def shortened(path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_text_that_is_not_as_it_was_written_is_refused_with_its_place(
     spoil(tmp_path / name)
 
     with pytest.raises(TextDamagedError) as caught:
-        texts.loader(str(tmp_path))(name, size)
+        attachments.loader(str(tmp_path))(name, size)
 
     assert (caught.value.code, caught.value.exit_status) == ("TEXT_DAMAGED", 3)
     assert caught.value.message.startswith(f"{tmp_path / name}: ")
@@ -146,14 +146,14 @@ def test_nothing_but_a_text_of_ours_becomes_a_path(tmp_path: Path, name: str) ->
     (tmp_path / "key").write_text("secret")
 
     with pytest.raises(TextDamagedError, match="is no text of a session"):
-        texts.loader(str(tmp_path))(name, 6)
+        attachments.loader(str(tmp_path))(name, 6)
 
 
 def test_there_is_a_bound_for_all_texts_together(tmp_path: Path) -> None:
-    half = b"x" * (bounds.LARGEST_TEXTS // 2 + 1)
+    half = b"x" * (limits.LARGEST_TEXTS // 2 + 1)
 
     with pytest.raises(TooLargeError, match="are the most"):
-        texts.keep(str(tmp_path), {"texts/a.txt": half, "texts/b.txt": half})
+        attachments.keep(str(tmp_path), {"texts/a.txt": half, "texts/b.txt": half})
 
     assert os.listdir(tmp_path) == []
 
@@ -171,6 +171,6 @@ def test_texts_of_a_record_that_is_not_written_are_taken_back(
     monkeypatch.setattr(os, "replace", replace)
 
     with pytest.raises(Exception, match="could not be written"):
-        texts.keep(str(tmp_path), {"texts/a.txt": b"a", "texts/b.txt": b"b"})
+        attachments.keep(str(tmp_path), {"texts/a.txt": b"a", "texts/b.txt": b"b"})
 
     assert os.listdir(tmp_path / "texts") == []

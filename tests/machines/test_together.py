@@ -17,16 +17,16 @@ from support.loops import (
 )
 from support.workflows import step, workflow
 
-from flowrail.machines import asking, dispatching
-from flowrail.machines.advance import start
-from flowrail.machines.definition import GateDef, Outcome
-from flowrail.machines.frozen import Frozen
-from flowrail.machines.guidance import Guidance, guide
-from flowrail.machines.params import Arg
-from flowrail.machines.session import Session
-from flowrail.machines.together import facts_line, handed_back
-from flowrail.machines.views import LoopView
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.step import GateDef, Outcome
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine import agents, questions
+from flowrail.machines.engine.advance import start
+from flowrail.machines.guidance.agents import facts_line, handed_back
+from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.guidance.views import LoopView
+from flowrail.machines.sessions.session import Session
 
 STORE = "/a b/.flow"
 
@@ -75,8 +75,8 @@ def test_a_piece_of_work_is_told_with_the_command_that_fits(
 ) -> None:
     flow = fan()
     session = start(flow, now=NOW)
-    first, *rest = dispatching.states(session)
-    session = dispatching.with_states(session, [first._replace(status=status, **parts), *rest])  # type: ignore[arg-type]
+    first, *rest = agents.states(session)
+    session = agents.with_states(session, [first._replace(status=status, **parts), *rest])  # type: ignore[arg-type]
 
     view = told(flow, session).dispatches[0]
 
@@ -95,11 +95,15 @@ def test_what_failed_is_not_wanted_again_once_enough_have_succeeded() -> None:
 
 def test_questions_of_agents_stand_beside_those_of_the_step() -> None:
     flow = fan()
-    agent = asking.with_questions(
+    agent = questions.with_questions(
         start(flow, session_id="dull-one-abc234", now=NOW),
         [
-            asking.Asked(
-                "db", "DB", "Which?", (asking.Choice("A"), asking.Choice("B")), source=asking.BY_AGENT
+            questions.Asked(
+                "db",
+                "DB",
+                "Which?",
+                (questions.Choice("A"), questions.Choice("B")),
+                source=questions.BY_AGENT,
             )
         ],
     )
@@ -185,7 +189,7 @@ def test_steps_of_a_loop_are_named_as_they_read_then() -> None:
     at_gate = report(flow, found(flow, start(flow, now=NOW), "MUST"), "ok")
 
     view = loop(flow, at_gate)
-    (question,) = asking.asked(report(flow, at_gate, "done"))
+    (question,) = questions.asked(report(flow, at_gate, "done"))
 
     assert view is not None
     assert (view.name, view.mended_in) == ("Is it done", "Work on it (try 2)")
@@ -229,7 +233,7 @@ def test_a_gate_that_sends_back_to_its_review_tells_of_the_loop_there() -> None:
 
 
 def test_a_session_that_waits_goes_on_from_its_plain_form() -> None:
-    from flowrail._codec import from_plain, to_plain
+    from flowrail.storage.records import from_plain, to_plain
 
     flow = asking_workflow()
     session = answered(start(flow, now=NOW), "go=No")

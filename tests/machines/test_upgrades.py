@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 
-from flowrail._codec import to_plain
-from flowrail.machines import bounds, ledger, upgrades
-from flowrail.machines.ledger import Record
-from flowrail.machines.session import FORMAT, Session
-from flowrail.machines.upgrades import NewerFormatError, definition_of_today, session_of_today, upgraded
+from flowrail.machines.sessions import limits, upgrades
+from flowrail.machines.sessions.session import FORMAT, Session
+from flowrail.machines.sessions.upgrades import (
+    NewerFormatError,
+    definition_of_today,
+    session_of_today,
+    upgraded,
+)
+from flowrail.storage import journal
+from flowrail.storage.journal import Record
+from flowrail.storage.records import to_plain
 
 SESSION = Session("a-abcdef", "a", "first", state={"sure": "low"})
 
@@ -43,12 +49,12 @@ def test_each_earlier_format_is_taken_from_step_to_step() -> None:
 
 def test_a_journal_of_an_earlier_format_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as then:
-        then.setattr(ledger, "to_plain", lambda value: renamed_back(to_plain(value)))
-        line = ledger.write(Record(0, "start", "then", "me", SESSION, {}, "", "")).line
+        then.setattr(journal, "to_plain", lambda value: renamed_back(to_plain(value)))
+        line = journal.write(Record(0, "start", "then", "me", SESSION, {}, "", "")).line
 
     monkeypatch.setattr(upgrades, "FORMAT", 2)
     monkeypatch.setattr(upgrades, "SESSIONS", {1: rename})
-    record = ledger.read(line, "journal", 1)
+    record = journal.read(line, "journal", 1)
 
     assert record.session == SESSION
     assert b'"facts":{"sure":"low"}' in line
@@ -68,13 +74,13 @@ def test_a_later_format_is_refused_and_says_what_to_use(number: object) -> None:
 
 
 def test_a_journal_of_a_later_format_is_refused_with_its_place() -> None:
-    line = ledger.write(Record(0, "start", "then", "me", SESSION._replace(format=2), {}, "", "")).line
+    line = journal.write(Record(0, "start", "then", "me", SESSION._replace(format=2), {}, "", "")).line
 
     with pytest.raises(NewerFormatError, match=r"^journal:7: the session is of format 2; 1 is the newest"):
-        ledger.read(line, "journal", 7)
+        journal.read(line, "journal", 7)
 
 
 def test_there_is_a_step_from_every_format_that_was_released() -> None:
     assert sorted(upgrades.SESSIONS) == list(range(1, FORMAT))
     assert sorted(upgrades.DEFINITIONS) == list(range(1, upgrades.DEFINITION_FORMAT))
-    assert bounds.LARGEST_LINE > bounds.LARGEST_STATE
+    assert limits.LARGEST_LINE > limits.LARGEST_STATE

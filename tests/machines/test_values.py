@@ -14,14 +14,32 @@ from hypothesis import strategies as st
 from support.workflows import linear, step, unchecked, workflow
 
 from flowrail.errors import UsageError
-from flowrail.machines.checks import check_workflow
-from flowrail.machines.definition import Outcome
-from flowrail.machines.domains import BoundedInt, ChoiceSet, Constant
-from flowrail.machines.frozen import Frozen, freeze, freeze_deep
-from flowrail.machines.params import Arg, arg_from, arg_to_plain, kind_of
-from flowrail.machines.refusals import ValuesError
-from flowrail.machines.values import check_facts, check_params, fact_args, how_to_give, read_assignments
-from flowrail.machines.wording import did_you_mean, fill, in_words, listed, near, placeholders
+from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant
+from flowrail.machines.definition.frozen import Frozen, freeze, freeze_deep
+from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.validation import check_workflow
+from flowrail.machines.definition.values import (
+    Arg,
+    arg_from,
+    arg_to_plain,
+    kind_of,
+)
+from flowrail.machines.engine.errors import ValuesError
+from flowrail.machines.engine.reported_values import (
+    check_facts,
+    check_params,
+    fact_args,
+    how_to_give,
+    read_assignments,
+)
+from flowrail.text.placeholders import (
+    did_you_mean,
+    fill,
+    in_words,
+    listed,
+    near,
+    placeholders,
+)
 
 # --- kinds
 

@@ -14,10 +14,7 @@ from support.counting import calls_of
 from support.workflows import linear, loop, step, workflow
 
 from flowrail.errors import FlowError
-from flowrail.machines import effort, walks
-from flowrail.machines.acts import Act, acts, perform, starts
-from flowrail.machines.advance import start
-from flowrail.machines.definition import (
+from flowrail.machines.definition.step import (
     Definition,
     Delegation,
     GateDef,
@@ -26,11 +23,19 @@ from flowrail.machines.definition import (
     QuestionDef,
     StepContext,
 )
-from flowrail.machines.endings import to_end
-from flowrail.machines.graph import edges
-from flowrail.machines.params import Arg
-from flowrail.machines.session import Session
-from flowrail.machines.walks import Walk, plan
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine.advance import start
+from flowrail.machines.engine.graph import edges
+from flowrail.machines.exploration import budget, walks
+from flowrail.machines.exploration.actions import (
+    Act,
+    acts,
+    perform,
+    starts,
+)
+from flowrail.machines.exploration.endings import to_end
+from flowrail.machines.exploration.walks import Walk, plan
+from flowrail.machines.sessions.session import Session
 from flowrail.testing import sessions, workflows
 
 ASK = QuestionDef(
@@ -350,7 +355,7 @@ def tangle(count: int) -> Definition:
 
 
 @pytest.mark.parametrize(
-    ("bound", "most"), [("effort.MOST", 600), ("walks.MOST_NODES", 40), ("walks.MOST_HELD", 900)]
+    ("bound", "most"), [("budget.MOST", 600), ("walks.MOST_NODES", 40), ("walks.MOST_HELD", 900)]
 )
 def test_of_a_large_workflow_so_much_is_walked_and_the_plan_says_so(
     bound: str, most: int, monkeypatch: pytest.MonkeyPatch
@@ -358,7 +363,7 @@ def test_of_a_large_workflow_so_much_is_walked_and_the_plan_says_so(
     made = tangle(30)
     whole = plan(made)
 
-    monkeypatch.setattr(f"flowrail.machines.{bound}", most)
+    monkeypatch.setattr(f"flowrail.machines.exploration.{bound}", most)
     part = plan(made)
 
     assert not whole.is_part
@@ -397,21 +402,21 @@ def test_a_walk_that_is_always_gone_round_and_very_long_goes_on_to_an_end() -> N
 def test_what_is_tried_follows_from_the_bound_and_not_from_the_size(
     made: Definition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(effort, "MOST", 500)
+    monkeypatch.setattr(budget, "MOST", 500)
 
     assert calls_of(lambda: plan(made), "_judge") < 3 * 500 + 100
 
 
 def test_a_session_that_holds_much_and_a_machine_that_ends_take_more_effort() -> None:
     made = tangle(30)
-    spent = effort.Effort(made)
+    spent = budget.Effort(made)
     first = start(made)
 
     spent.move(first)
-    few = effort.MOST - spent.left
+    few = budget.MOST - spent.left
     spent.move(first._replace(state=dict.fromkeys(map(str, range(5_000)))))
-    many = effort.MOST - spent.left - few
+    many = budget.MOST - spent.left - few
     spent.move(first._replace(status="completed"))
-    ended = effort.MOST - spent.left - few - many
+    ended = budget.MOST - spent.left - few - many
 
     assert (few, many, ended) == (1, 11, 18)

@@ -10,10 +10,10 @@ import pytest
 from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, sessions_folder, told
 
 from flowrail import Outcome, Report, StepDef, Workflow, advance, start
-from flowrail.machines import walks
-from flowrail.machines.ledger import Record
-from flowrail.rehearsal.coverage import of_sessions
-from flowrail.rehearsal.covered import span
+from flowrail.formatters.reports.coverage import span
+from flowrail.machines.exploration import walks
+from flowrail.operations.skills.coverage import of_sessions
+from flowrail.storage.journal import Record
 
 GATED = """\
 name: NAME

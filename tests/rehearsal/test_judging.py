@@ -12,11 +12,11 @@ import pytest
 from support.sandbox import ASKING, flow, project_skills, put_skill
 
 from flowrail.discovery.locations import skill_roots
-from flowrail.machines.keys import Owner
-from flowrail.machines.store import Store
-from flowrail.rehearsal import judging
-from flowrail.rehearsal.stage import Inside, Reply
-from flowrail.skills.runs import World
+from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.user_key import Owner
+from flowrail.operations.running.steps import World
+from flowrail.testing.walks import rules
+from flowrail.testing.walks.stage import Inside, Reply
 
 
 def stage(tmp_path: Path) -> Inside:
@@ -34,8 +34,8 @@ def first(tmp_path: Path) -> tuple[Reply, Any]:
 def test_an_answer_in_order_has_nothing_wrong(tmp_path: Path) -> None:
     reply, workflow = first(tmp_path)
 
-    assert list(judging.problems(reply, workflow)) == []
-    assert list(judging.differs(reply, reply)) == []
+    assert list(rules.problems(reply, workflow)) == []
+    assert list(rules.differs(reply, reply)) == []
 
 
 def _set(*path: Any) -> Callable[[Any], None]:
@@ -78,7 +78,7 @@ def test_what_is_wrong_with_an_answer_is_named(wrong: str, tmp_path: Path) -> No
     data = copy.deepcopy(dict(reply.data))
     SPOILT[wrong](data)
 
-    found = list(judging.problems(reply._replace(data=data), workflow))
+    found = list(rules.problems(reply._replace(data=data), workflow))
 
     assert any(wrong in each for each in found), found
 
@@ -87,9 +87,9 @@ def test_a_refusal_and_broken_xml_are_named(tmp_path: Path) -> None:
     reply, workflow = first(tmp_path)
     refused = Reply(("step",), 4, {"error": {"code": "CONFLICT", "message": "no", "hint": ""}})
 
-    assert list(judging.problems(refused, workflow)) == ["exit status 4: no [CONFLICT]"]
-    assert list(judging.differs(reply, refused)) == ["shown again: exit status 4: no [CONFLICT]"]
-    (broken,) = judging.problems(reply._replace(xml="<a>"), workflow)
+    assert list(rules.problems(refused, workflow)) == ["exit status 4: no [CONFLICT]"]
+    assert list(rules.differs(reply, refused)) == ["shown again: exit status 4: no [CONFLICT]"]
+    (broken,) = rules.problems(reply._replace(xml="<a>"), workflow)
     assert "not well formed" in broken
 
 
@@ -98,8 +98,8 @@ def test_more_may_be_told_when_a_step_is_shown_again_and_nothing_else(tmp_path: 
     more = reply._replace(data={**reply.data, "actions": [*reply.data["actions"], "more"], "resumed": True})
     other = reply._replace(data={**reply.data, "revision": 1})
 
-    assert list(judging.differs(reply, more)) == []
-    assert list(judging.differs(reply, other)) == ["shown again, `revision` is another"]
+    assert list(rules.differs(reply, more)) == []
+    assert list(rules.differs(reply, other)) == ["shown again, `revision` is another"]
 
 
 WAY = {"outcome": "ok", "to": "b", "ends": False}
@@ -121,7 +121,7 @@ WAY = {"outcome": "ok", "to": "b", "ends": False}
     ],
 )
 def test_a_way_leads_where_it_is_said_to(way: Any, after: Any, wrong: str) -> None:
-    found = list(judging.landed(way, after, {"revision": 0}))
+    found = list(rules.landed(way, after, {"revision": 0}))
 
     assert bool(found) == bool(wrong)
     assert wrong in "".join(found)

@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from flowrail.machines.keys import Owner
-from flowrail.machines.store import Store
-from flowrail.rehearsal.process import AsProcess
-from flowrail.skills.runs import World
+from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.user_key import Owner
+from flowrail.operations.running.steps import World
+from flowrail.testing.walks.subprocess_stage import AsProcess
 
 
 def stage(tmp_path: Path, run: Any) -> AsProcess:

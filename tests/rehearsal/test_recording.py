@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, sessions_folder, told
 
-from flowrail._hidden import HIDDEN
-from flowrail.machines.keys import Owner
-from flowrail.machines.store import Store
-from flowrail.machines.walks import plan
-from flowrail.rehearsal.as_test import source
-from flowrail.rehearsal.playing import Player
-from flowrail.rehearsal.recording import Script, Turn, script
-from flowrail.rehearsal.replaying import replay
-from flowrail.rehearsal.stage import Inside
-from flowrail.skills.opening import open_skill
-from flowrail.skills.runs import World
+from flowrail.machines.exploration.walks import plan
+from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.user_key import Owner
+from flowrail.operations.running.open_workflow import open_skill
+from flowrail.operations.running.steps import World
+from flowrail.testing.record.python_test import source
+from flowrail.testing.record.replay import replay
+from flowrail.testing.record.script import Script, Turn, script
+from flowrail.testing.walks.play import Player
+from flowrail.testing.walks.stage import Inside
+from flowrail.text.safe_text import HIDDEN
 
 HIGH = ("done", "-s", "sure=high", "-s", 'where=["src"]')
 LOW = ("done", "-s", "sure=low", "-s", 'where=["src"]', "-s", 'note=it is\n"so"')

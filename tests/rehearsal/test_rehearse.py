@@ -25,11 +25,11 @@ from support.sandbox import (
     told,
 )
 
-from flowrail._hidden import HIDDEN
 from flowrail.cli.main import main
-from flowrail.machines import effort
-from flowrail.rehearsal import rehearse
-from flowrail.rehearsal.stage import Inside
+from flowrail.machines.exploration import budget
+from flowrail.testing.walks import run
+from flowrail.testing.walks.stage import Inside
+from flowrail.text.safe_text import HIDDEN
 
 RESULTS = "results"
 FAN = """\
@@ -342,15 +342,15 @@ def test_sessions_of_a_test_lie_in_memory_where_there_is_room_or_where_somebody_
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def place() -> Path:
-        with rehearse.stage_for((), (), str(tmp_path), now=str) as stage:
+        with run.stage_for((), (), str(tmp_path), now=str) as stage:
             return Path(stage.world.store.path) if isinstance(stage, Inside) else Path()
 
     for name in ("TEMP", "TMP", "TMPDIR"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(rehearse, "MEMORY", str(tmp_path / "memory"))
+    monkeypatch.setattr(run, "MEMORY", str(tmp_path / "memory"))
     assert not place().is_relative_to(tmp_path)
     (tmp_path / "memory").mkdir()
-    monkeypatch.setattr(rehearse, "ENOUGH_ROOM", 0)
+    monkeypatch.setattr(run, "ENOUGH_ROOM", 0)
     assert place().is_relative_to(tmp_path / "memory")
     monkeypatch.setattr("tempfile.tempdir", None)  # it is looked up once a process
     monkeypatch.setenv("TMPDIR", str(tmp_path / "mine"))
@@ -393,7 +393,7 @@ def test_a_workflow_that_is_too_large_is_walked_in_part_and_says_so(monkeypatch:
     put_skill("round", ROUND)
     whole = results_of("round")[1][RESULTS][0]
 
-    monkeypatch.setattr(rehearse, "MOST_COMMANDS", 30)
+    monkeypatch.setattr(run, "MOST_COMMANDS", 30)
     status, data = results_of("round")
     ran = flow("test", "round")
 
@@ -411,9 +411,9 @@ def test_a_workflow_that_is_too_large_is_walked_in_part_and_says_so(monkeypatch:
 def test_a_workflow_that_is_too_large_for_any_walk_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     put_skill("round", ROUND)
 
-    monkeypatch.setattr(rehearse, "MOST_COMMANDS", 1)
+    monkeypatch.setattr(run, "MOST_COMMANDS", 1)
     played = flow("test", "round")
-    monkeypatch.setattr(effort, "MOST", 1)
+    monkeypatch.setattr(budget, "MOST", 1)
     planned = flow("test", "round")
 
     for ran in (played, planned):
@@ -428,7 +428,7 @@ def test_of_very_many_ways_that_no_walk_takes_the_first_are_named(monkeypatch: p
     put_skill(
         "many", f"name: NAME\nsteps:\n{ways}  - {{id: s90, title: Z, actions: [x], next: {{ok: null}}}}\n"
     )
-    monkeypatch.setattr(rehearse, "MOST_COMMANDS", 300)
+    monkeypatch.setattr(run, "MOST_COMMANDS", 300)
 
     said = flow("test", "many").out
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows import linear
 
-from flowrail.cli.server.calls import call_of, in_calls, with_calls
-from flowrail.formatters.escape import visible
-from flowrail.formatters.xml import render as as_xml
-from flowrail.machines.advance import start
-from flowrail.machines.command_line import words_of
-from flowrail.machines.guidance import command, guide
-from flowrail.machines.reviewing import Recorded
+from flowrail.formatters.guidance.as_xml import render as as_xml
+from flowrail.machines.definition.command_line import words_of
+from flowrail.machines.engine.advance import start
+from flowrail.machines.engine.reviews import Recorded
+from flowrail.machines.guidance.guide import command, guide
+from flowrail.mcp.calls import call_of, in_calls, with_calls
+from flowrail.text.escape import visible
 
 STORE = "/srv/my project/.flow"
 ID = "a-skill-abc234"

@@ -11,8 +11,13 @@ from importlib.util import find_spec
 import pytest
 from support.sandbox import ENTRY, SMALL, clean_environment, put_skill
 
-from flowrail.cli.server.lines import LONGEST, MOST_VALUES, Refused, next_line
-from flowrail.machines.bounds import MOST_NESTED
+from flowrail.machines.sessions.limits import MOST_NESTED
+from flowrail.mcp.lines import (
+    LONGEST,
+    MOST_VALUES,
+    Refused,
+    next_line,
+)
 
 
 def request(arguments: str, *, before: str = '"jsonrpc":"2.0","id":7,', after: str = "") -> bytes:

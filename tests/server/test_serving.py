@@ -37,7 +37,7 @@ from support.sandbox import (
 )
 from support.tools import Tools, ToolTeam, as_command, inside, served, standing
 
-from flowrail.cli.server.tools import TOOLS, WrongArgumentsError, call
+from flowrail.mcp.tools import TOOLS, WrongArgumentsError, call
 
 VERBS = ["step", "start", "status", "ask", "answer", "claim", "finish", "finding", "discover", "handoff"]
 
@@ -333,7 +333,7 @@ def test_a_fault_of_ours_is_an_answer_too(tools: Tools, monkeypatch: pytest.Monk
     def fault(*_: object) -> None:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr("flowrail.cli.server.verbs.runs.begin", fault)
+    monkeypatch.setattr("flowrail.mcp.verbs.steps.begin", fault)
     assert "ZeroDivisionError: a fault" in tools.refused("start", skill="small")["message"]
     assert tools.told("status") == {"sessions": []}
 
@@ -431,7 +431,7 @@ def test_a_server_collects_its_garbage_and_a_command_does_not() -> None:
 
 
 def test_without_the_extra_the_refusal_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flowrail.cli.commands.mcp.find_spec", lambda _name: None)
+    monkeypatch.setattr("flowrail.cli.commands.setup.mcp.find_spec", lambda _name: None)
     ran = flow("mcp")
 
     assert ran.status == 2

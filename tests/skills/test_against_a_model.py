@@ -26,13 +26,15 @@ from support.sandbox import put_skill
 
 from flowrail.cli.world import world
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
-from flowrail.machines.keys import Owner
-from flowrail.machines.store import Store
-from flowrail.machines.witness import newest_seen
-from flowrail.skills import pruning, runs, timeline
-from flowrail.skills.runs import Answer, RevisionConflictError, World
-from flowrail.skills.summaries import summaries
-from flowrail.skills.verifying import verify
+from flowrail.machines.sessions.snapshot import newest_seen
+from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.user_key import Owner
+from flowrail.operations.running import steps as running_steps
+from flowrail.operations.running.steps import Answer, RevisionConflictError, World
+from flowrail.operations.sessions import prune as session_prune
+from flowrail.operations.sessions import timeline
+from flowrail.operations.sessions.session_list import summaries
+from flowrail.operations.sessions.verify import verify
 
 WAYS: dict[str, dict[str, str | None]] = {
     "first": {"ok": "second", "iterate": "first", "fail": None},
@@ -129,7 +131,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def agrees(self, session: str) -> None:
         model = self.models[session]
         assert self.stands(session) == model.now
-        told = runs.look(self.world, session).guidance
+        told = running_steps.look(self.world, session).guidance
         assert (told.revision, told.status) == (model.now.revision, model.now.status)
         assert told.resumed is model.is_open
         records = [self.world.store.whole(session, each) for each in self.world.store.records(session)]
@@ -190,7 +192,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
 
     @rule(fault=faults)
     def begin(self, fault: Fault | None) -> None:
-        self.made(begun(), fault, lambda: runs.begin(self.world, "turn"))
+        self.made(begun(), fault, lambda: running_steps.begin(self.world, "turn"))
 
     @on_one
     @rule(
@@ -207,7 +209,9 @@ class StoreAgainstModel(RuleBasedStateMachine):
         facts = {"note": said} if said is not None else {}
 
         def do() -> Answer:
-            return runs.report(self.world, "turn", outcome, facts=facts, session_id=session, expect=expect)
+            return running_steps.report(
+                self.world, "turn", outcome, facts=facts, session_id=session, expect=expect
+            )
 
         if expect is not None and expect != model.now.revision:
             if model.last == (outcome, said) and expect == model.now.revision - 1:
@@ -243,7 +247,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         if model.last is not None:
             outcome, said = model.last
             facts = {"note": said} if said is not None else {}
-            told = runs.report(
+            told = running_steps.report(
                 self.world, "turn", outcome, facts=facts, session_id=session, expect=model.now.revision - 1
             )
             assert told.guidance.replayed
@@ -258,7 +262,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         if model.is_open:
             now = Standing(model.now.revision, model.now.step, "abandoned", model.now.note)
             after = model.with_record("abandon", now, model.last)
-        self.changes(session, after, fault, lambda: runs.abandon(self.world, session))
+        self.changes(session, after, fault, lambda: running_steps.abandon(self.world, session))
 
     @on_one
     @rule(pick=picks, back=st.integers(0, 4), fault=faults)
@@ -297,10 +301,10 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def prune(self, fault: Fault | None) -> None:
         """Put away all that ended, long afterwards."""
         ended = {name for name, model in self.models.items() if not model.is_open}
-        self.clock += 100 * pruning.DAY
+        self.clock += 100 * session_prune.DAY
         try:
             with disturbed(fault):
-                pruned = pruning.prune(self.world, older_than=30)
+                pruned = session_prune.prune(self.world, older_than=30)
             gone = {item.session for item in pruned.gone} & set(self.models)
             assert gone == ended
         except (DiedError, StorageError):
@@ -309,7 +313,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         assert set(self.models) - left <= ended
         for name in set(self.models) - left:
             del self.models[name]
-        pruning.prune(self.world, older_than=30)
+        session_prune.prune(self.world, older_than=30)
         for name in ended & set(self.models):
             del self.models[name]
 

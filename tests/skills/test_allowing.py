@@ -8,11 +8,11 @@ import pytest
 from support.handing import card
 from support.sandbox import put_python, put_skill
 
+from flowrail.approval import snapshot
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan import scan
-from flowrail.machines.folder import LARGEST_PYTHON
-from flowrail.skills.allowing import MOST_NAMES, about
-from flowrail.trust import snapshot
+from flowrail.discovery.scan.scan import scan
+from flowrail.machines.loading.skill_folder import LARGEST_PYTHON
+from flowrail.operations.skills.trust import MOST_NAMES, about
 
 
 def test_files_imports_and_reach_are_told() -> None:

@@ -15,18 +15,23 @@ import pytest
 import yaml
 from support.sandbox import flow
 
-from flowrail.cli.lazy import LazyGroup
+from flowrail.cli.lazy_group import LazyGroup
 from flowrail.cli.main import COMMANDS
-from flowrail.machines import folder
-from flowrail.machines.definition import BUILT_IN, TEXT_NAMES, Definition, StepDef
-from flowrail.machines.resources import FolderResources, ResourceProvider
-from flowrail.machines.values import fact_args
-from flowrail.machines.wording import placeholders
+from flowrail.machines.definition.step import (
+    BUILT_IN,
+    TEXT_NAMES,
+    Definition,
+    StepDef,
+)
+from flowrail.machines.engine.reported_values import fact_args
+from flowrail.machines.loading import skill_folder
+from flowrail.machines.loading.resources import FolderResources, ResourceProvider
 from flowrail.skills.catalog import bundled_folder, listing, workflows
+from flowrail.text.placeholders import placeholders
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "skills.yaml"
 FACTS: Mapping[str, Any] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
-LOADED = {file.address: folder.read(file) for found in listing(()) for file in workflows(found)}
+LOADED = {file.address: skill_folder.read(file) for found in listing(()) for file in workflows(found)}
 ALL: Mapping[str, Definition] = {address: loaded.definition for address, loaded in LOADED.items()}
 TEXTS = sorted(Path(bundled_folder()).glob("*/steps/**/*.md"))
 LARGEST = 6_000

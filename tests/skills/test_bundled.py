@@ -13,10 +13,10 @@ from support.habits import habits, more_habits
 from support.sandbox import process, told
 from support.team import Habit, Team
 
-from flowrail.machines.definition import Definition
-from flowrail.machines.graph import possible_edges
+from flowrail.machines.definition.step import Definition
+from flowrail.machines.engine.graph import possible_edges
 from flowrail.skills.catalog import listing, workflows
-from flowrail.skills.shelf import definition_of
+from flowrail.skills.summary import definition_of
 
 ADDRESSES = [file.address for found in listing(()) for file in workflows(found)]
 MORE_THAN_ITS_LIMIT = {

@@ -13,11 +13,11 @@ from support.mistakes import AREA, CARD, GIVEN, LINE, PYTHON, RULED, TABLE, WORK
 from support.sandbox import HANDLER, SMALL, flow, put_skill
 from support.skills import git, repository
 
-from flowrail.discovery.revision import LARGEST, NoRevisionError, Revision
-from flowrail.machines.folder import entry_file
+from flowrail.discovery.git_revision import LARGEST, NoRevisionError, Revision
+from flowrail.machines.loading.skill_folder import entry_file
+from flowrail.operations.skills.check import check
+from flowrail.operations.skills.compare import Change, compare
 from flowrail.skills import catalog
-from flowrail.skills.checking import check
-from flowrail.skills.comparing import Change, compare
 
 NEEDY = GIVEN.replace(
     "default: full}", "default: full}, topic: {type: string, required: true, min_length: 3}"

@@ -10,13 +10,13 @@ import pytest
 from support.golden import in_golden_block
 from support.sandbox import BUNDLED, flow
 
-from flowrail.diagrams.table import steps_table
-from flowrail.discovery.conformance import FIELDS, check
+from flowrail.diagrams.renderers.markdown_tables import steps_table
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan import scan
-from flowrail.discovery.skillfile import read_keys
+from flowrail.discovery.scan.scan import scan
+from flowrail.discovery.scan.skill_file import read_keys
+from flowrail.discovery.scan.spec import FIELDS, check
 from flowrail.skills.catalog import bundled_folder
-from flowrail.skills.shelf import definition_of
+from flowrail.skills.summary import definition_of
 
 SKILLS = Path(bundled_folder())
 ACCEPTING = {

@@ -12,9 +12,9 @@ from support.sandbox import BUNDLED, SMALL, flow, project_skills, put_python, pu
 
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import UsageError
-from flowrail.machines.folder import find_file
-from flowrail.skills.checking import Checked
-from flowrail.skills.checking import check as check_here
+from flowrail.machines.loading.skill_folder import find_file
+from flowrail.operations.skills.check import Checked
+from flowrail.operations.skills.check import check as check_here
 
 
 def check(*targets: str) -> list[Checked]:

@@ -17,9 +17,9 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.here import Here
+from flowrail.operations.environment import Here
 from flowrail.skills import catalog
-from flowrail.skills.copies import MANIFEST, as_bundled
+from flowrail.skills.bundled_copies import MANIFEST, as_bundled
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_of_a_copy_that_holds_more_nothing_is_read_to_tell_that_it_is_none(
     assert as_bundled(found) is True
     (installed / "steps" / "more.md").write_text("x")
     read: list[object] = []
-    monkeypatch.setattr("flowrail._files.read_bounded", lambda *given, **_: read.append(given))
+    monkeypatch.setattr("flowrail.storage.files.read_bounded", lambda *given, **_: read.append(given))
 
     assert as_bundled(found) is False
     assert not read

@@ -11,10 +11,10 @@ from support.agents import LEAD, Team, put_lead
 from support.sandbox import put_skill
 
 from flowrail.errors import StorageError
-from flowrail.machines.dispatching import DispatchGoneError
-from flowrail.machines.kept import Change
-from flowrail.skills import runs, working
-from flowrail.skills.family import agents_at_work, reconciled
+from flowrail.machines.engine.agents import DispatchGoneError
+from flowrail.machines.sessions.stored_session import Change
+from flowrail.operations.running import agents, steps
+from flowrail.operations.running.child_sessions import agents_at_work, reconciled
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_an_end_that_comes_while_the_work_is_taken_away_does_not_count(team: Tea
     def taken_away(change: Change, session: object, *, kind: str, **more: object) -> object:
         if kind == "move" and change.kept.session.id == child:
             held.__exit__(None, None, None)
-            working.cancel(team.world, team.id, "d0-1")
+            agents.cancel(team.world, team.id, "d0-1")
         return real(change, session, kind=kind, **more)  # type: ignore[arg-type]
 
     held = team.world.store.change(team.id)
@@ -124,7 +124,7 @@ def test_an_agent_whose_leader_is_gone_has_lost_its_work(team: Team) -> None:
 
 def test_an_agent_whose_leader_was_abandoned_has_lost_its_work(team: Team) -> None:
     child = team.child(1)
-    runs.abandon(team.world, team.id)
+    steps.abandon(team.world, team.id)
 
     with pytest.raises(DispatchGoneError):
         team.report("ok", child)
@@ -151,7 +151,7 @@ def test_agents_of_agents_keep_a_lease_alive() -> None:
     put_skill("lead", LEAD.replace("JOIN", "all"), texts=texts)
     team = Team()
     child = team.child(1)
-    grandchild = working.claim(team.world, child, "d0-1").guidance.session  # type: ignore[union-attr]
+    grandchild = agents.claim(team.world, child, "d0-1").guidance.session  # type: ignore[union-attr]
 
     for _ in range(2):
         team.clock.forward(590)

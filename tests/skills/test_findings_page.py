@@ -9,7 +9,7 @@ import pytest
 from support.findings_pages import WHY, findings_of, found_in, index, page
 from support.mistakes import EXAMPLES
 
-from flowrail.machines.findings import CODES
+from flowrail.machines.definition.findings import CODES
 
 INDEX = Path(__file__).parents[2] / "docs" / "reference" / "findings.md"
 PAGES = INDEX.parent / "findings"

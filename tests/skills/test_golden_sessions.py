@@ -17,7 +17,7 @@ from support.golden import as_in_golden_file, writing
 from support.golden_sessions import KEPT, TODAY, standing
 from support.sandbox import flow, told
 
-from flowrail.machines.session import FORMAT
+from flowrail.machines.sessions.session import FORMAT
 
 
 def formats() -> list[str]:

@@ -18,8 +18,8 @@ from support.sandbox import (
 )
 
 from flowrail.errors import StorageError
-from flowrail.skills import installing
-from flowrail.skills.copies import MANIFEST
+from flowrail.skills import install
+from flowrail.skills.bundled_copies import MANIFEST
 
 # --- where
 
@@ -168,7 +168,7 @@ def test_an_installation_that_was_cut_short_is_finished(
         raise StorageError("the disk is full", hint="free some space")
 
     with monkeypatch.context() as cut:
-        cut.setattr(installing, "_remove", fails)
+        cut.setattr(install, "_remove", fails)
         assert flow("install", SKILL).status == 3
     (installed / "steps" / "synthesis.md").write_text("Once.\n")  # as if this one had not been reached
 

@@ -23,11 +23,11 @@ from support.sandbox import (
 )
 from support.team import Habit, Team
 
-from flowrail.diagrams.marked import block
-from flowrail.diagrams.table import steps_table
+from flowrail.diagrams.embedded import block
+from flowrail.diagrams.renderers.markdown_tables import steps_table
 from flowrail.discovery.locations import Root, Scope
-from flowrail.skills import making
-from flowrail.skills.shelf import definition_of
+from flowrail.skills import scaffold
+from flowrail.skills.summary import definition_of
 
 FORMS = [(), ("--python",)]
 
@@ -116,7 +116,7 @@ def told_roots(folder: Path) -> list[Root]:
 
 @pytest.mark.parametrize("python", [False, True])
 def test_both_forms_are_the_same_procedure(python: bool, tmp_path: Path) -> None:
-    making.make("thing", str(tmp_path), python=python)
+    scaffold.make("thing", str(tmp_path), python=python)
 
     definition, findings = definition_of("thing", told_roots(tmp_path))
 

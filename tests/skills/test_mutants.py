@@ -9,12 +9,12 @@ import pytest
 from support.mutants import KINDS, Mutant, mutants
 from support.sandbox import BUNDLED, flow
 
-from flowrail.formatters.fences import fence_problems
-from flowrail.machines import folder
-from flowrail.machines.definition import Definition
+from flowrail.formatters.blocks.fences import fence_problems
+from flowrail.machines.definition.step import Definition
+from flowrail.machines.loading import skill_folder
+from flowrail.operations.skills.check import check
+from flowrail.operations.skills.compare import between
 from flowrail.skills.catalog import listing, workflows
-from flowrail.skills.checking import check
-from flowrail.skills.comparing import between
 
 TRIED = 8
 """So many mutants of a kind are tried, spread over all of them; all take minutes."""
@@ -49,7 +49,7 @@ def test_nearly_every_slip_is_found_before_anything_runs(kind: str, tmp_path: Pa
 def test_every_way_that_is_moved_to_another_step_is_told_by_against() -> None:
     moved = 0
     for skill in listing(()):
-        for before in (folder.read(file).definition for file in workflows(skill)):
+        for before in (skill_folder.read(file).definition for file in workflows(skill)):
             for at, step in enumerate(before.steps):
                 for outcome, target in step.next.items():
                     for to in {each.id for each in before.steps} - {target}:

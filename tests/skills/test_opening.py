@@ -26,7 +26,7 @@ from support.sandbox import (
 )
 
 from flowrail.cli.world import world
-from flowrail.skills.opening import open_session, open_skill
+from flowrail.operations.running.open_workflow import open_session, open_skill
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def edit(folder: Path, old: str, new: str) -> None:
 
 def test_an_unchanged_skill_is_not_read_as_yaml_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = at_second()
-    monkeypatch.setattr("flowrail._yaml.load", None)
+    monkeypatch.setattr("flowrail.text.yaml.load", None)
 
     assert told("step", "loop")["step"] == here["step"]
     assert told("step", "loop", "ok")["step"]["id"] == "third"

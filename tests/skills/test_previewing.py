@@ -10,10 +10,10 @@ from support.sandbox import ASKING, home_skills, put_python, put_skill
 
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import TrustError
-from flowrail.machines.guidance import Guidance
-from flowrail.machines.refusals import ValuesError
-from flowrail.skills.previewing import UnknownStepError
-from flowrail.skills.previewing import preview as preview_here
+from flowrail.machines.engine.errors import ValuesError
+from flowrail.machines.guidance.guide import Guidance
+from flowrail.operations.skills.preview import UnknownStepError
+from flowrail.operations.skills.preview import preview as preview_here
 
 
 def preview(

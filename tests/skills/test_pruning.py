@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from support.sandbox import flow, put_skill, refused, sessions_folder, told, unchanged
 
-from flowrail._files import LockTimeoutError
-from flowrail.cli.commands.prune import Age
+from flowrail.cli.commands.sessions.prune import Age
 from flowrail.cli.world import world
-from flowrail.machines.store import Store
-from flowrail.skills import pruning
-from flowrail.skills.pruning import DAY
-from flowrail.skills.runs import World
-from flowrail.skills.timeline import rewind
+from flowrail.machines.sessions.store import Store
+from flowrail.operations.running.steps import World
+from flowrail.operations.sessions import prune
+from flowrail.operations.sessions.prune import DAY
+from flowrail.operations.sessions.timeline import rewind
+from flowrail.storage.files import LockTimeoutError
 
 AGENTS = """\
 name: NAME
@@ -306,13 +306,13 @@ def test_a_session_that_somebody_holds_stays_after_a_short_wait() -> None:
 
 def test_one_that_is_opened_again_in_between_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     session = ended("abandoned")
-    real = pruning._remove
+    real = prune._remove
 
-    def remove(world: World, item: Any, parting: pruning.Parting) -> str:
+    def remove(world: World, item: Any, parting: prune.Parting) -> str:
         rewind(world, session, 0)
         return real(world, item, parting)
 
-    monkeypatch.setattr(pruning, "_remove", remove)
+    monkeypatch.setattr(prune, "_remove", remove)
     with after(MUCH_LATER):
         assert stays() == {session: "it was opened again"}
 
@@ -383,14 +383,14 @@ def test_what_is_mounted_or_moved_while_it_is_deleted_stays(
 ) -> None:
     ended()
     (sessions_folder() / ".gone-x" / "inner").mkdir(parents=True)
-    known = pruning._identity
+    known = prune._identity
     asked: list[int] = []
 
     def identity(fd: int) -> tuple[int, int]:
         asked.append(fd)
         return (0, 0) if len(asked) == number else known(fd)
 
-    monkeypatch.setattr(pruning, "_identity", identity)
+    monkeypatch.setattr(prune, "_identity", identity)
     with after(MUCH_LATER):
         status, error = refused("prune")
 
@@ -419,7 +419,7 @@ def test_what_lies_behind_a_link_is_not_swept(tmp_path: Path) -> None:
     os.utime(left, (0, 0))
     (sessions_folder().parent / "handoffs").symlink_to(tmp_path)
 
-    pruning.prune(world(store=None), older_than=0)
+    prune.prune(world(store=None), older_than=0)
 
     assert left.exists()
 

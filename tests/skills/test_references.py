@@ -10,9 +10,9 @@ import pytest
 from support.sandbox import SMALL, put_python, put_skill
 
 from flowrail.discovery.locations import skill_roots
-from flowrail.formatters.fences import fence_problems
-from flowrail.machines.findings import Finding
-from flowrail.skills.checking import check as check_here
+from flowrail.formatters.blocks.fences import fence_problems
+from flowrail.machines.definition.findings import Finding
+from flowrail.operations.skills.check import check as check_here
 
 LEAD = """\
 name: NAME

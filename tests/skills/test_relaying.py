@@ -7,13 +7,14 @@ from support.agents import FREE, LEAD, Team, put_lead, question
 from support.sandbox import put_skill
 
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines import asking
-from flowrail.machines.asking import BadAnswerError, QuestionOpenError
-from flowrail.machines.dispatching import DispatchGoneError
-from flowrail.machines.questions import Option
-from flowrail.skills import relaying, working
-from flowrail.skills.relaying import NotWaitingError
-from flowrail.skills.runs import Answer
+from flowrail.machines.definition.questions import Option
+from flowrail.machines.engine import questions
+from flowrail.machines.engine.agents import DispatchGoneError
+from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
+from flowrail.operations.running import agents
+from flowrail.operations.running import questions as running_questions
+from flowrail.operations.running.questions import NotWaitingError
+from flowrail.operations.running.steps import Answer
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_a_question_of_an_agents_agent_surfaces_at_the_top() -> None:
     put_skill("lead", LEAD.replace("JOIN", "all"), texts=texts)
     team = Team()
     child = team.child(1)
-    answer = working.claim(team.world, child, "d0-1")
+    answer = agents.claim(team.world, child, "d0-1")
     assert isinstance(answer, Answer)
     team.ask(answer.guidance.session)
 
@@ -112,7 +113,7 @@ def test_an_answered_question_may_be_asked_anew_and_others_beside_it(team: Team)
 
 def test_answers_may_come_one_by_one(team: Team) -> None:
     child = team.child(1)
-    relaying.ask(team.world, child, [question("db"), question("host")])
+    running_questions.ask(team.world, child, [question("db"), question("host")])
 
     assert team.answer(child, "host=other:the old one").status == "waiting"
     with pytest.raises(QuestionOpenError):
@@ -162,7 +163,7 @@ def test_an_agent_that_lost_its_work_asks_nothing_and_gets_no_answer(team: Team,
     child = team.child(1)
     if verb == "answer":
         team.ask(child)
-    working.cancel(team.world, team.id, "d0-1")
+    agents.cancel(team.world, team.id, "d0-1")
 
     with pytest.raises(DispatchGoneError):
         team.ask(child) if verb == "ask" else team.answer(child, "db=Redis")
@@ -259,17 +260,17 @@ def test_an_agent_that_lost_its_prompted_work_asks_nothing() -> None:
     put_lead("free", FREE)
     team = Team("free")
     first = team.handed()
-    working.cancel(team.world, team.id, first.dispatch.id)
+    agents.cancel(team.world, team.id, first.dispatch.id)
 
     with pytest.raises(DispatchGoneError):
-        relaying.ask(team.world, team.id, [question()], token=first.dispatch.token)
+        running_questions.ask(team.world, team.id, [question()], token=first.dispatch.token)
     assert team.told().questions == ()
 
 
 def test_a_step_takes_only_so_many_questions(team: Team) -> None:
     child = team.child()
-    for number in range(asking.MOST_ASKED):
-        relaying.ask(team.world, child, [question(f"q{number}")])
+    for number in range(questions.MOST_ASKED):
+        running_questions.ask(team.world, child, [question(f"q{number}")])
 
-    with pytest.raises(relaying.TooManyQuestionsError, match="24 are the most"):
-        relaying.ask(team.world, child, [question("more")])
+    with pytest.raises(running_questions.TooManyQuestionsError, match="24 are the most"):
+        running_questions.ask(team.world, child, [question("more")])

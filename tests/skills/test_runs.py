@@ -12,12 +12,17 @@ from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
 
 from flowrail.cli.world import world
 from flowrail.errors import FlowError, UsageError
-from flowrail.machines.journal import UnknownSessionError
-from flowrail.machines.keys import Owner
-from flowrail.machines.store import Store
-from flowrail.skills import runs
-from flowrail.skills.runs import NoOpenSessionError, RevisionConflictError, SeveralOpenError, World
-from flowrail.skills.summaries import summaries
+from flowrail.machines.sessions.journal import UnknownSessionError
+from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.user_key import Owner
+from flowrail.operations.running import steps
+from flowrail.operations.running.steps import (
+    NoOpenSessionError,
+    RevisionConflictError,
+    SeveralOpenError,
+    World,
+)
+from flowrail.operations.sessions.session_list import summaries
 
 
 @pytest.fixture
@@ -29,9 +34,9 @@ def here() -> World:
 
 
 def test_values_may_be_given_as_data(here: World) -> None:
-    begun = runs.begin(here, "asking", {"topic": "login", "size": 2})
+    begun = steps.begin(here, "asking", {"topic": "login", "size": 2})
 
-    answer = runs.report(here, "asking", "done", facts={"sure": "high", "where": ["a"]})
+    answer = steps.report(here, "asking", "done", facts={"sure": "high", "where": ["a"]})
 
     assert begun.guidance.params == {"topic": "login", "size": 2}
     assert answer.guidance.actions == ("Sure: high, where: a.",)
@@ -40,13 +45,13 @@ def test_values_may_be_given_as_data(here: World) -> None:
 @pytest.mark.parametrize("params", [{"size": "2"}, {"size": True}, {"size": 99}, {"sice": 2}])
 def test_data_that_does_not_fit_is_refused(here: World, params: dict[str, object]) -> None:
     with pytest.raises(UsageError):
-        runs.begin(here, "asking", params)
+        steps.begin(here, "asking", params)
 
 
 def test_a_record_tells_what_when_and_by_whom(here: World) -> None:
-    session = runs.begin(here, "small").guidance.session
-    runs.report(here, "small", "ok")
-    runs.abandon(here, session, "enough")
+    session = steps.begin(here, "small").guidance.session
+    steps.report(here, "small", "ok")
+    steps.abandon(here, session, "enough")
 
     records = list(here.store.records(session))
 
@@ -62,18 +67,18 @@ def test_a_record_tells_what_when_and_by_whom(here: World) -> None:
 
 
 def test_an_ended_session_is_not_abandoned_again(here: World) -> None:
-    session = runs.begin(here, "small").guidance.session
-    runs.report(here, "small", "fail")
+    session = steps.begin(here, "small").guidance.session
+    steps.report(here, "small", "fail")
 
-    assert runs.abandon(here, session).session.status == "failed"
+    assert steps.abandon(here, session).session.status == "failed"
     assert len(list(here.store.records(session))) == 2
 
 
 def test_of_equal_reports_at_once_one_moves_and_the_others_are_told_so(here: World) -> None:
-    session = runs.begin(here, "small").guidance.session
+    session = steps.begin(here, "small").guidance.session
 
     def report(_: int) -> bool:
-        answer = runs.report(here, "small", "ok", session_id=session, expect=0)
+        answer = steps.report(here, "small", "ok", session_id=session, expect=0)
         assert answer.guidance.revision == 1
         return answer.guidance.replayed
 
@@ -85,11 +90,11 @@ def test_of_equal_reports_at_once_one_moves_and_the_others_are_told_so(here: Wor
 
 
 def test_of_unlike_reports_at_once_one_moves_and_the_others_are_refused(here: World) -> None:
-    session = runs.begin(here, "small").guidance.session
+    session = steps.begin(here, "small").guidance.session
 
     def report(number: int) -> str:
         try:
-            answer = runs.report(here, "small", "ok" if number % 2 else "fail", session_id=session, expect=0)
+            answer = steps.report(here, "small", "ok" if number % 2 else "fail", session_id=session, expect=0)
         except RevisionConflictError:
             return "refused"
         return "replayed" if answer.guidance.replayed else "moved"
@@ -103,30 +108,30 @@ def test_of_unlike_reports_at_once_one_moves_and_the_others_are_refused(here: Wo
 def test_sessions_of_a_skill_and_of_its_agents_are_told_apart(here: World) -> None:
     put_skill("a", texts={"workflows/b.yaml": SMALL.replace("NAME", "NAME/b")})
     put_skill("a-b")
-    begun = {address: runs.begin(here, address).guidance for address in ("a", "a/b", "a-b")}
+    begun = {address: steps.begin(here, address).guidance for address in ("a", "a/b", "a-b")}
 
     for address, guidance in begun.items():
-        assert runs.step_again(here, address).guidance.session == guidance.session
+        assert steps.step_again(here, address).guidance.session == guidance.session
         assert guidance.next[0].command.startswith(f"flow step {address} ok --session ")
 
 
 def test_foreign_sessions_are_nobodys_open_ones(here: World, tmp_path: Path) -> None:
-    session = runs.begin(here, "small").guidance.session
+    session = steps.begin(here, "small").guidance.session
     stranger = here._replace(store=Store(here.store.path, Owner(str(tmp_path / "other"))))
 
     with pytest.raises(NoOpenSessionError):
-        runs.resume(stranger, None)
-    assert not runs.step_again(stranger, "small").guidance.resumed
+        steps.resume(stranger, None)
+    assert not steps.step_again(stranger, "small").guidance.resumed
     assert [(each.id, bool(each.kept and each.kept.foreign)) for each in summaries(here.store)][-1] == (
         session,
         False,
     )
-    assert runs.resume(here, None).guidance.session == session
+    assert steps.resume(here, None).guidance.session == session
 
 
 def test_a_damaged_session_is_listed_with_its_reason(here: World) -> None:
-    broken = runs.begin(here, "small").guidance.session
-    fine = runs.begin(here, "asking").guidance.session
+    broken = steps.begin(here, "small").guidance.session
+    fine = steps.begin(here, "asking").guidance.session
     (sessions_folder() / broken / "journal.jsonl").write_text("nonsense\n")
 
     found = summaries(here.store)
@@ -134,9 +139,9 @@ def test_a_damaged_session_is_listed_with_its_reason(here: World) -> None:
     assert [each.id for each in found] == [fine, broken]
     assert found[1].problem is not None
     assert found[1].problem.code == "JOURNAL_DAMAGED"
-    assert runs.resume(here, None).guidance.session == fine
+    assert steps.resume(here, None).guidance.session == fine
     with pytest.raises(FlowError, match="not as it was written"):
-        runs.step_again(here, "small")
+        steps.step_again(here, "small")
 
 
 def test_a_start_that_was_interrupted_never_was(here: World) -> None:
@@ -147,18 +152,18 @@ def test_a_start_that_was_interrupted_never_was(here: World) -> None:
             (folder / "journal.jsonl").write_bytes(torn)
 
     assert summaries(here.store, every=True) == []
-    assert not runs.step_again(here, "small").guidance.resumed
+    assert not steps.step_again(here, "small").guidance.resumed
     assert len(summaries(here.store, every=True)) == 1
     with pytest.raises(UnknownSessionError):
-        runs.resume(here, folder.name)
+        steps.resume(here, folder.name)
 
 
 def test_sessions_are_listed_newest_first(here: World) -> None:
-    first = runs.begin(here, "small").guidance.session
-    second = runs.begin(here, "asking").guidance.session
+    first = steps.begin(here, "small").guidance.session
+    second = steps.begin(here, "asking").guidance.session
     assert [each.id for each in summaries(here.store)] == [second, first]
 
-    runs.report(here, "small", "fail")
+    steps.report(here, "small", "fail")
 
     assert [each.id for each in summaries(here.store)] == [second]
     assert [each.id for each in summaries(here.store, every=True)] == [first, second]
@@ -166,30 +171,30 @@ def test_sessions_are_listed_newest_first(here: World) -> None:
 
 def test_which_session_is_meant_must_be_clear(here: World) -> None:
     with pytest.raises(NoOpenSessionError) as none:
-        runs.resume(here, None)
-    runs.begin(here, "small")
-    runs.begin(here, "asking")
+        steps.resume(here, None)
+    steps.begin(here, "small")
+    steps.begin(here, "asking")
     with pytest.raises(SeveralOpenError) as several:
-        runs.resume(here, None)
+        steps.resume(here, None)
 
     assert none.value.hint == "`flow list` shows what can be started"
     assert several.value.message == "2 sessions are open"
 
 
 def test_a_change_under_way_is_waited_for_and_not_for_ever(here: World) -> None:
-    session = runs.begin(here, "small").guidance.session
+    session = steps.begin(here, "small").guidance.session
 
     with here.store.change(session):
-        assert runs.look(here, session).guidance.revision == 0
+        assert steps.look(here, session).guidance.revision == 0
         with pytest.raises(FlowError, match=f"session `{session}` is held by") as caught:
-            runs.report(here._replace(wait=0.01), "small", "ok")
+            steps.report(here._replace(wait=0.01), "small", "ok")
 
     assert (caught.value.code, caught.value.exit_status) == ("LOCKED", 4)
-    assert runs.report(here, "small", "ok").guidance.revision == 1
+    assert steps.report(here, "small", "ok").guidance.revision == 1
 
 
 def test_nothing_moves_where_the_definition_cannot_be_kept(here: World) -> None:
-    session = runs.begin(here, "small").guidance.session
+    session = steps.begin(here, "small").guidance.session
     skill = Path(here.store.definition(session)["folder"])
     (skill / "workflow.yaml").write_text((skill / "workflow.yaml").read_text() + "# other bytes\n")
     definition = sessions_folder() / session / "definition.json"
@@ -198,8 +203,8 @@ def test_nothing_moves_where_the_definition_cannot_be_kept(here: World) -> None:
     definition.mkdir()
 
     with pytest.raises(FlowError):
-        runs.report(here, "small", "ok")
+        steps.report(here, "small", "ok")
 
     shutil.rmtree(definition)
     definition.write_bytes(kept)
-    assert runs.report(here, "small", "ok", expect=0).guidance.revision == 1
+    assert steps.report(here, "small", "ok", expect=0).guidance.revision == 1

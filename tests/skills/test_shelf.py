@@ -9,7 +9,7 @@ from pathlib import Path
 from support.sandbox import ASKING, BUNDLED, SMALL, home_skills, put_python, put_skill
 
 from flowrail.discovery.locations import Root, skill_roots
-from flowrail.skills import shelf
+from flowrail.skills import summary
 
 
 def roots() -> tuple[Root, ...]:
@@ -26,7 +26,7 @@ def test_every_skill_is_an_item_whatever_its_state() -> None:
     (folder / "workflow.yaml").unlink()
     (folder / "workflow.yaml").mkdir()
 
-    items = {item["name"]: item for item in shelf.items(roots())}
+    items = {item["name"]: item for item in summary.items(roots())}
 
     assert list(items) == sorted([*BUNDLED, "asking", "broken", "folder", "with-agents", "wrong"])
     assert {name: item["errors"] for name, item in items.items() if item["errors"]} == {
@@ -45,7 +45,7 @@ def test_every_skill_is_an_item_whatever_its_state() -> None:
 def test_one_workflow_is_shown_step_by_step() -> None:
     put_skill("asking", ASKING)
 
-    shown = shelf.show("asking", roots())
+    shown = summary.show("asking", roots())
 
     look, tell = shown["steps"]
     assert shown["entry"] == "look"
@@ -61,9 +61,9 @@ def test_a_python_workflow_is_read_as_text() -> None:
     canary = Path.cwd() / "canary"
     put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
 
-    shown = shelf.show("py", roots())
-    shelf.items(roots())
-    definition, findings = shelf.definition_of("py", roots())
+    shown = summary.show("py", roots())
+    summary.items(roots())
+    definition, findings = summary.definition_of("py", roots())
 
     assert [step["id"] for step in shown["steps"]] == ["first", "second"]
     assert shown["steps"][0]["decides"]
@@ -75,7 +75,7 @@ def test_a_python_workflow_is_read_as_text() -> None:
 def test_mistakes_are_shown_with_the_workflow() -> None:
     put_skill("wrong", SMALL.replace("ok: second", "ok: nowhere"))
 
-    shown = shelf.show("wrong", roots())
+    shown = summary.show("wrong", roots())
 
     assert [finding["code"] for finding in shown["findings"]] == ["FR102", "FR104"]
     assert shown["errors"] == 2

@@ -11,7 +11,7 @@ import pytest
 from support.sandbox import bytes_below, flow, put_skill, refused, sessions_folder, told
 
 from flowrail.cli.world import world
-from flowrail.machines import bounds
+from flowrail.machines.sessions import limits
 
 LOOP = """\
 name: NAME
@@ -317,7 +317,7 @@ def test_a_full_journal_refuses_and_prints_the_fork_that_goes_on(
     session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = (sessions_folder() / session / "journal.jsonl").stat().st_size
-    monkeypatch.setattr(bounds, "LARGEST_JOURNAL", size + bounds.LAST_ROOM + 50)
+    monkeypatch.setattr(limits, "LARGEST_JOURNAL", size + limits.LAST_ROOM + 50)
 
     for words in (["step", "loop", "ok", "--session", session], ["rewind", session, "--to", "0"]):
         status, error = refused(*words)
@@ -338,7 +338,7 @@ def test_the_printed_fork_names_the_store_where_one_was_given(
     put_skill("loop", LOOP)
     where = ["--store", str(tmp_path / "kept")]
     session = told("step", "loop", *where)["session"]
-    monkeypatch.setattr(bounds, "LARGEST_JOURNAL", bounds.LAST_ROOM)
+    monkeypatch.setattr(limits, "LARGEST_JOURNAL", limits.LAST_ROOM)
 
     _, error = refused("step", "loop", "ok", *where)
 

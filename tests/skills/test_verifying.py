@@ -26,8 +26,8 @@ from support.sandbox import (
 )
 
 from flowrail.cli.world import world
-from flowrail.machines.plain import from_plain
-from flowrail.skills.verifying import verify
+from flowrail.machines.definition.serialization import from_plain
+from flowrail.operations.sessions.verify import verify
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def as_text(value: object) -> str:
 def test_every_flipped_bit_of_a_journal_is_noticed(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store, path = world(store=None).store, journal(session)
     workflow = from_plain(store.definition(session)["workflow"])
-    monkeypatch.setattr("flowrail.skills.verifying.from_plain", lambda _: workflow)  # compiled once
+    monkeypatch.setattr("flowrail.operations.sessions.verify.from_plain", lambda _: workflow)  # compiled once
     whole = path.read_bytes()
 
     missed = []

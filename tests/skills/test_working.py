@@ -11,11 +11,11 @@ from support.agents import FREE, LEAD, ONE, REVIEW, Team, put_lead
 from support.sandbox import HANDLER, home_skills, put_skill
 
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.dispatching import RESULTS, DispatchGoneError, JoinPendingError
-from flowrail.machines.refusals import SessionEndedError
-from flowrail.skills import recording, working
-from flowrail.skills.runs import Answer
-from flowrail.skills.working import MOST_GENERATIONS, ResultTooLongError, TooDeepError
+from flowrail.machines.engine.agents import RESULTS, DispatchGoneError, JoinPendingError
+from flowrail.machines.engine.errors import SessionEndedError
+from flowrail.operations.running import agents, findings
+from flowrail.operations.running.agents import MOST_GENERATIONS, ResultTooLongError, TooDeepError
+from flowrail.operations.running.steps import Answer
 
 
 @pytest.fixture
@@ -136,10 +136,10 @@ def test_a_failed_one_is_claimed_again(team: Team) -> None:
 
 
 def test_an_abandoned_agent_is_a_failed_one(team: Team) -> None:
-    from flowrail.skills import runs
+    from flowrail.operations.running import steps
 
     child = team.child(1)
-    runs.abandon(team.world, child, "no time")
+    steps.abandon(team.world, child, "no time")
 
     assert team.statuses() == ["fail", "pending", "pending"]
 
@@ -188,15 +188,15 @@ def test_work_of_a_step_that_was_left_is_gone(team: Team) -> None:
 
     for verb in (
         lambda: fast.report("ok", loser),
-        lambda: working.claim(fast.world, fast.id, "d0-3"),
-        lambda: working.finish(fast.world, fast.id, "d0-2", "ok", token=loser),
+        lambda: agents.claim(fast.world, fast.id, "d0-3"),
+        lambda: agents.finish(fast.world, fast.id, "d0-2", "ok", token=loser),
     ):
         with pytest.raises(DispatchGoneError) as caught:
             verb()
         assert caught.value.exit_status == 4
     fast.report("ok")
     with pytest.raises(SessionEndedError):
-        working.claim(fast.world, fast.id, "d0-3")
+        agents.claim(fast.world, fast.id, "d0-3")
 
 
 def test_entering_the_step_again_hands_everything_out_afresh(team: Team) -> None:
@@ -233,11 +233,11 @@ def test_agents_that_give_their_work_on_without_end_come_to_one() -> None:
     here = team.id
 
     for _ in range(MOST_GENERATIONS):
-        answer = working.claim(team.world, here, "d0-1")
+        answer = agents.claim(team.world, here, "d0-1")
         assert isinstance(answer, Answer)
         here = answer.guidance.session
     with pytest.raises(TooDeepError):
-        working.claim(team.world, here, "d0-1")
+        agents.claim(team.world, here, "d0-1")
 
 
 # --- ending
@@ -246,7 +246,7 @@ def test_agents_that_give_their_work_on_without_end_come_to_one() -> None:
 def test_a_free_form_result_ends_its_work(free: Team) -> None:
     handed = free.handed(1)
 
-    ended = working.finish(
+    ended = agents.finish(
         free.world, free.id, "d0-1", "ok", token=str(handed.dispatch.token), facts={"found": "x"}
     )
 
@@ -260,7 +260,7 @@ def test_the_same_result_again_is_answered_again_and_another_one_refused(free: T
     token = str(free.handed(1).dispatch.token)
 
     def end(outcome: str, **facts: str) -> bool:
-        return working.finish(free.world, free.id, "d0-1", outcome, token=token, facts=facts).replayed
+        return agents.finish(free.world, free.id, "d0-1", outcome, token=token, facts=facts).replayed
 
     assert [end("ok", a="1"), end("ok", a="1")] == [False, True]
     for outcome, facts in (("fail", {"a": "1"}), ("ok", {"a": "2"}), ("ok", {})):
@@ -277,17 +277,17 @@ def test_a_late_result_is_refused_by_its_token(free: Team) -> None:
 
     assert late != now
     with pytest.raises(DispatchGoneError, match=r"held by bob until .*, and not by that token"):
-        working.finish(free.world, free.id, "d0-1", "ok", token=late)
-    working.finish(free.world, free.id, "d0-1", "ok", token=now)
+        agents.finish(free.world, free.id, "d0-1", "ok", token=late)
+    agents.finish(free.world, free.id, "d0-1", "ok", token=now)
     with pytest.raises(DispatchGoneError):
-        working.finish(free.world, free.id, "d0-1", "ok", token=late)
+        agents.finish(free.world, free.id, "d0-1", "ok", token=late)
 
 
 def test_a_result_after_the_lease_counts_as_long_as_nobody_else_has_it(free: Team) -> None:
     token = str(free.handed(1).dispatch.token)
     free.clock.forward(10_000)
 
-    assert working.finish(free.world, free.id, "d0-1", "ok", token=token).dispatch.succeeded
+    assert agents.finish(free.world, free.id, "d0-1", "ok", token=token).dispatch.succeeded
 
 
 @pytest.mark.parametrize("outcome", ["done", "skip", "", "OK"])
@@ -295,21 +295,21 @@ def test_only_ok_and_fail_end_a_piece_of_work(free: Team, outcome: str) -> None:
     token = str(free.handed(1).dispatch.token)
 
     with pytest.raises(UsageError):
-        working.finish(free.world, free.id, "d0-1", outcome, token=token)
+        agents.finish(free.world, free.id, "d0-1", outcome, token=token)
 
 
 def test_work_with_a_session_is_ended_by_that(team: Team) -> None:
     child = team.child(1)
 
     with pytest.raises(DispatchGoneError) as caught:
-        working.finish(team.world, team.id, "d0-1", "ok", token=child)
+        agents.finish(team.world, team.id, "d0-1", "ok", token=child)
 
     assert child in caught.value.hint
 
 
 def test_work_that_nobody_claimed_is_not_ended(free: Team) -> None:
     with pytest.raises(DispatchGoneError, match="not claimed"):
-        working.finish(free.world, free.id, "d0-1", "ok", token="")
+        agents.finish(free.world, free.id, "d0-1", "ok", token="")
 
 
 @pytest.mark.parametrize("name", ["", "a\x1b[2J", "a\nb", "x" * 65])
@@ -317,7 +317,7 @@ def test_the_names_in_a_result_can_be_seen(free: Team, name: str) -> None:
     handed = free.handed()
 
     with pytest.raises(UsageError, match="is no name for a fact"):
-        working.finish(
+        agents.finish(
             free.world, free.id, handed.dispatch.id, "ok", token=str(handed.dispatch.token), facts={name: 1}
         )
     assert free.statuses()[0] == "claimed"
@@ -327,7 +327,7 @@ def test_a_result_that_is_too_long_is_refused_with_what_to_do(free: Team) -> Non
     token = str(free.handed(1).dispatch.token)
 
     with pytest.raises(ResultTooLongError) as caught:
-        working.finish(free.world, free.id, "d0-1", "ok", token=token, facts={"a": "x" * (RESULTS // 3)})
+        agents.finish(free.world, free.id, "d0-1", "ok", token=token, facts={"a": "x" * (RESULTS // 3)})
 
     assert "file" in caught.value.hint
     assert free.statuses()[0] == "claimed"
@@ -372,27 +372,27 @@ def test_losers_are_called_off_and_refused() -> None:
     winner, loser = team.child(1), team.child(2)
     team.work(winner)
 
-    assert working.cancel(team.world, team.id, "d0-2").dispatch.status == "cancelled"
-    assert working.cancel(team.world, team.id, "d0-2").replayed
+    assert agents.cancel(team.world, team.id, "d0-2").dispatch.status == "cancelled"
+    assert agents.cancel(team.world, team.id, "d0-2").replayed
     with pytest.raises(DispatchGoneError, match="it is cancelled"):
         team.report("ok", loser)
-    assert not working.cancel(team.world, team.id, "d0-1").replayed
+    assert not agents.cancel(team.world, team.id, "d0-1").replayed
     assert team.statuses() == ["ok", "cancelled", "pending"]
 
 
 def test_what_was_called_off_may_be_claimed_again(free: Team) -> None:
     token = str(free.handed(1).dispatch.token)
-    working.cancel(free.world, free.id, "d0-1")
+    agents.cancel(free.world, free.id, "d0-1")
 
     with pytest.raises(DispatchGoneError):
-        working.finish(free.world, free.id, "d0-1", "ok", token=token)
+        agents.finish(free.world, free.id, "d0-1", "ok", token=token)
     assert free.handed(1).dispatch.token != token
 
 
 def test_a_join_that_cannot_be_met_any_more_leaves_the_other_ways(free: Team) -> None:
     for number in (1, 2, 3):
         handed = free.handed(number)
-        working.finish(free.world, free.id, f"d0-{number}", "fail", token=str(handed.dispatch.token))
+        agents.finish(free.world, free.id, f"d0-{number}", "fail", token=str(handed.dispatch.token))
 
     assert [way.outcome for way in free.told().next] == ["fail"]
     with pytest.raises(JoinPendingError):
@@ -432,7 +432,7 @@ def test_a_dispatch_in_place_of_a_handler_works_from_end_to_end() -> None:
     assert [(each.agent, each.workflow) for each in told.dispatches] == [("technical-writer", None)]
     handed = team.handed(1)
     assert handed.prompt == "Write it up."
-    working.finish(team.world, team.id, "d1-1", "ok", token=str(handed.dispatch.token))
+    agents.finish(team.world, team.id, "d1-1", "ok", token=str(handed.dispatch.token))
     assert team.report("ok").status == "completed"
 
 
@@ -445,19 +445,19 @@ def test_findings_of_an_agent_count_for_the_gate_above() -> None:
     team.report("ok")
     child = team.child(1)
 
-    home, finding = recording.add_finding(team.world, child, severity="MUST", text="wrong", place="a.py:1")
+    home, finding = findings.add_finding(team.world, child, severity="MUST", text="wrong", place="a.py:1")
     team.work(child)
     told = team.report("ok")
 
     assert (home, finding.by, finding.review) == (team.id, child, "review")
     assert told.loop is not None
     assert (told.loop.mode, told.loop.blocking) == ("re-verify", ("F1",))
-    assert recording.list_findings(team.world, child) == (team.id, (finding,))
+    assert findings.list_findings(team.world, child) == (team.id, (finding,))
     sent_back = team.report("done")
     assert (sent_back.step.id, [each.id for each in sent_back.findings]) == ("work", ["F1"])  # type: ignore[union-attr]
     assert sent_back.loop is not None
     assert sent_back.loop.mode == "fix"
-    recording.resolve_finding(team.world, team.id, "F1", "mended")
+    findings.resolve_finding(team.world, team.id, "F1", "mended")
     assert team.told().findings == ()
 
 
@@ -466,9 +466,9 @@ def test_a_reviewer_takes_back_what_it_found() -> None:
     team = Team("review")
     team.report("ok")
     child = team.child(1)
-    recording.add_finding(team.world, child, severity="MUST", text="wrong")
+    findings.add_finding(team.world, child, severity="MUST", text="wrong")
 
-    home, finding = recording.resolve_finding(team.world, child, "F1", "not so")
+    home, finding = findings.resolve_finding(team.world, child, "F1", "not so")
 
     assert (home, finding.is_open) == (team.id, False)
     assert [each.id for each in team.told().findings] == []
@@ -487,34 +487,34 @@ def test_an_agent_whose_work_is_over_records_nothing_more(after: str) -> None:
         team.child(1)
 
     with pytest.raises(ConflictError):
-        recording.add_finding(team.world, child, severity="MUST", text="late")
+        findings.add_finding(team.world, child, severity="MUST", text="late")
 
-    assert recording.list_findings(team.world, team.id)[1] == ()
+    assert findings.list_findings(team.world, team.id)[1] == ()
 
 
 def test_without_any_gate_a_finding_stays_where_it_was_made(team: Team) -> None:
     child = team.child(1)
 
-    home, finding = recording.add_finding(team.world, child, severity="COULD", text="odd")
+    home, finding = findings.add_finding(team.world, child, severity="COULD", text="odd")
 
     assert (home, finding.round) == (child, 0)
 
 
 def test_nothing_is_resolved_in_a_session_that_has_ended(team: Team) -> None:
     child = team.child(1)
-    recording.add_finding(team.world, child, severity="COULD", text="odd")
+    findings.add_finding(team.world, child, severity="COULD", text="odd")
     team.work(child)
 
     with pytest.raises(SessionEndedError):
-        recording.resolve_finding(team.world, child, "F1")
+        findings.resolve_finding(team.world, child, "F1")
 
 
 def test_resolving_twice_is_one_record() -> None:
     put_lead("review", REVIEW)
     team = Team("review")
-    recording.add_finding(team.world, team.id, severity="MUST", text="x")
-    recording.resolve_finding(team.world, team.id, "F1")
-    recording.resolve_finding(team.world, team.id, "F1")
+    findings.add_finding(team.world, team.id, severity="MUST", text="x")
+    findings.resolve_finding(team.world, team.id, "F1")
+    findings.resolve_finding(team.world, team.id, "F1")
 
     assert team.kinds() == ["start", "finding", "resolve"]
 
@@ -529,7 +529,7 @@ def test_eighty_agents_at_once_lose_nothing() -> None:
     team = Team(params={"areas": [f"area {number}" for number in range(MANY)]})
 
     def agent(number: int) -> str:
-        answer = working.claim(team.world, team.id, f"d0-{number}", f"agent {number}")
+        answer = agents.claim(team.world, team.id, f"d0-{number}", f"agent {number}")
         assert isinstance(answer, Answer)
         team.work(answer.guidance.session, found=answer.guidance.params["area"])
         return answer.guidance.session
@@ -556,7 +556,7 @@ def test_of_many_who_claim_one_piece_of_work_one_gets_it(free: Team) -> None:
         tokens = [token for token in pool.map(claim, range(12)) if token]
 
     assert len(tokens) == 1
-    working.finish(free.world, free.id, "d0-1", "ok", token=tokens[0])
+    agents.finish(free.world, free.id, "d0-1", "ok", token=tokens[0])
 
 
 def test_templates_and_rosters_are_one_prompt_for_each_item() -> None:

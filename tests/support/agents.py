@@ -9,12 +9,12 @@ from typing import Any
 from support.sandbox import put_skill
 
 from flowrail.cli.world import world
-from flowrail.machines.asking import Put
-from flowrail.machines.dispatching import Handed
-from flowrail.machines.guidance import Guidance
-from flowrail.machines.questions import Option, Question
-from flowrail.skills import relaying, runs, working
-from flowrail.skills.runs import Answer, World
+from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.engine.agents import Handed
+from flowrail.machines.engine.questions import Put
+from flowrail.machines.guidance.guide import Guidance
+from flowrail.operations.running import agents, questions, steps
+from flowrail.operations.running.steps import Answer, World
 
 LEAD = """\
 name: NAME
@@ -95,11 +95,11 @@ class Team:
         self.clock = Clock()
         self.world: World = world(store=None)._replace(now=self.clock, by="me", wait=60)
         self.skill = skill
-        self.id = runs.begin(self.world, skill, params or {}).guidance.session
+        self.id = steps.begin(self.world, skill, params or {}).guidance.session
 
     def told(self, session: str | None = None) -> Guidance:
         """Return what is told of a session now."""
-        return runs.look(self.world, session or self.id).guidance
+        return steps.look(self.world, session or self.id).guidance
 
     def statuses(self) -> list[str]:
         """Return what the dispatches stand at, each with its outcome once it has one."""
@@ -107,7 +107,7 @@ class Team:
 
     def claim(self, number: int = 1, holder: str | None = None, **more: Any) -> Answer | Handed:
         """Claim a piece of work by its number."""
-        return working.claim(self.world, self.id, self.told().dispatches[number - 1].id, holder, **more)
+        return agents.claim(self.world, self.id, self.told().dispatches[number - 1].id, holder, **more)
 
     def child(self, number: int = 1, holder: str | None = None) -> str:
         """Claim a piece of work that has a workflow, and return the session."""
@@ -124,7 +124,7 @@ class Team:
     def report(self, outcome: str, session: str | None = None, **facts: Any) -> Guidance:
         """Report the current step of a session."""
         told = self.told(session)
-        answer = runs.report(
+        answer = steps.report(
             self.world,
             told.skill,
             outcome,
@@ -141,11 +141,11 @@ class Team:
 
     def ask(self, session: str, name: str = "db", **parts: Any) -> Put:
         """Put a question of an agent to the user."""
-        return relaying.ask(self.world, session, [question(name, **parts)])
+        return questions.ask(self.world, session, [question(name, **parts)])
 
     def answer(self, session: str, *pairs: str, reason: str = "") -> Guidance:
         """Give the user's answers."""
-        return relaying.answer(self.world, session, pairs, reason).guidance
+        return questions.answer(self.world, session, pairs, reason).guidance
 
     def kinds(self, session: str | None = None) -> list[str]:
         """Return what kinds of records a session has."""

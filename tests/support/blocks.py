@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from flowrail.formatters.blocks import (
+from flowrail.formatters.blocks.dispatch import (
+    format_conditional_dispatch,
+    format_model_selection,
+    format_orchestrator_constraint,
+    format_parallel_dispatch,
+    format_roster_dispatch,
+    format_subagent_dispatch,
+    format_template_dispatch,
+)
+from flowrail.formatters.blocks.instructions import (
     format_detection_questions,
     format_expected_output,
     format_factored_verification_rationale,
@@ -17,29 +26,20 @@ from flowrail.formatters.blocks import (
     format_state_banner,
     format_verification_checklist,
 )
-from flowrail.formatters.dispatch_blocks import (
-    format_conditional_dispatch,
-    format_model_selection,
-    format_orchestrator_constraint,
-    format_parallel_dispatch,
-    format_roster_dispatch,
-    format_subagent_dispatch,
-    format_template_dispatch,
-)
-from flowrail.formatters.plain_text import (
+from flowrail.formatters.blocks.plain_text import (
     format_invoke_command,
     format_step,
     format_text_output,
     format_text_step_header,
 )
-from flowrail.formatters.review_blocks import (
+from flowrail.formatters.blocks.review import (
     format_gate_actions,
     format_gate_step,
     format_post_qr_routing,
     format_qr_banner,
     format_qr_file_output,
 )
-from flowrail.formatters.step_blocks import (
+from flowrail.formatters.blocks.step import (
     format_current_action,
     format_gate_result,
     format_invoke_after,
@@ -48,16 +48,16 @@ from flowrail.formatters.step_blocks import (
     format_step_output,
     format_xml_mandate,
 )
-from flowrail.machines.delegation import AgentRole
-from flowrail.machines.gates import GateConfig, QRState
-from flowrail.machines.relay import (
+from flowrail.machines.definition.delegation import AgentRole
+from flowrail.machines.definition.gates import GateConfig, QRState
+from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand
+from flowrail.machines.guidance.question_relay import (
     QUESTION_RELAY_HANDLER,
     SUB_AGENT_QUESTION_FORMAT,
     Option,
     Question,
     as_xml,
 )
-from flowrail.machines.routing import BranchCommand, FlatCommand
 
 FLAT = FlatCommand("flow step review ok --session review-4k2m9a --expect 3")
 BRANCH = BranchCommand("python3 plan.py --step 4", "python3 plan.py --step 2 --qr-fail")

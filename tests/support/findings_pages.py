@@ -9,9 +9,9 @@ from pathlib import Path
 
 from support.mistakes import CARD, EXAMPLES, Example, write
 
-from flowrail.formatters.fences import fence_problems
-from flowrail.machines.findings import CODES, Finding
-from flowrail.skills.checking import check
+from flowrail.formatters.blocks.fences import fence_problems
+from flowrail.machines.definition.findings import CODES, Finding
+from flowrail.operations.skills.check import check
 
 MADE = "<!-- made by tests/skills/test_findings_page.py: FLOWRAIL_GOLDEN=write -->"
 INDEX = """\

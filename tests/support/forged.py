@@ -8,10 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from flowrail._hashing import mark
-from flowrail.machines import definitions
-from flowrail.machines.keys import user_key
-from flowrail.machines.ledger import EACH
+from flowrail.machines.sessions import definition_snapshot
+from flowrail.machines.sessions.user_key import user_key
+from flowrail.storage.hashing import mark
+from flowrail.storage.journal import EACH
 
 
 def folder_of(session: str) -> Path:
@@ -40,7 +40,7 @@ def redefined(session: str, change: Callable[[dict[str, Any]], object]) -> None:
     del kept["mac"]
     change(kept["workflow"])
     key = user_key(str(Path.home() / ".local" / "state" / "flowrail"))
-    path.write_bytes(definitions.to_bytes(kept, session, key))
+    path.write_bytes(definition_snapshot.to_bytes(kept, session, key))
 
 
 def forged_behind(session: str, /, **parts: Any) -> None:

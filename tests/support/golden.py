@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from flowrail.diagrams.marked import block, replaced
+from flowrail.diagrams.embedded import block, replaced
 
 FOLDER = Path(__file__).parents[1] / "golden"
 

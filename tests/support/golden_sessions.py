@@ -12,7 +12,7 @@ import pytest
 from support.golden import FOLDER
 from support.sandbox import SMALL, home_skills, put_skill, sessions_folder, told
 
-from flowrail.machines.session import FORMAT
+from flowrail.machines.sessions.session import FORMAT
 
 KEPT = FOLDER / "sessions"
 TODAY = KEPT / f"format-{FORMAT}"

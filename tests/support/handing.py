@@ -11,7 +11,7 @@ from typing import Any
 from support.sandbox import Ran, flow, home_skills, put_skill, told
 from support.skills import head, put
 
-from flowrail import _yaml
+from flowrail.text import yaml as yaml_text
 
 WORK = """\
 name: NAME
@@ -65,7 +65,9 @@ def send(name: str, session_id: str, *words: str) -> dict[str, Any]:
 def payload_of(sent: dict[str, Any]) -> dict[str, Any]:
     """Return the handoff in the payload that was sent."""
     text = Path(sent["payload"]).read_text()
-    loaded: Any = json.loads(text) if sent["payload"].endswith("json") else _yaml.load(text, source="p").value
+    loaded: Any = (
+        json.loads(text) if sent["payload"].endswith("json") else yaml_text.load(text, source="p").value
+    )
     handoff: dict[str, Any] = loaded["handoff"]
     return handoff
 

@@ -8,10 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flowrail.handoff import integrity
-from flowrail.handoff.checking import Asked, check
-from flowrail.handoff.payload import Payload, read, read_file, render
-from flowrail.handoff.problems import Problem
+from flowrail.handoff.errors import Problem
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.document import (
+    Payload,
+    read,
+    read_file,
+    render,
+)
+from flowrail.handoff.payload.validate import Asked, check
 
 PAYLOADS = Path(__file__).parents[1] / "handoff" / "payloads"
 FILES = {"1.0": "v1.yaml", "1.2": "v1_2.yaml", "2.0": "v2.yaml", "3.0": "v3.json"}

@@ -15,9 +15,9 @@ from support.hooks import HOSTS, A, context, conversation, hook, reason
 from support.sandbox import Ran
 from support.team import Habit, Team, Told, Work
 
-from flowrail.hosts.glance import sessions_of, shelves
-from flowrail.machines.keys import Owner, state_folder
-from flowrail.machines.store import Store
+from flowrail.hooks.fast_lookup import sessions_of, shelves
+from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.user_key import Owner, state_folder
 
 _GOES_ON = re.compile(r"of this conversation: `(flow resume [^`]*)`")
 

@@ -7,15 +7,21 @@ from typing import Any
 
 from support.workflows import step, workflow
 
-from flowrail.machines import asking, dispatching, reviewing
-from flowrail.machines.advance import advance
-from flowrail.machines.asking import Asked
-from flowrail.machines.definition import Delegation, GateDef, OptionDef, QuestionDef
-from flowrail.machines.dispatching import Dispatched
-from flowrail.machines.frozen import Frozen
-from flowrail.machines.params import Arg
-from flowrail.machines.session import Report, Session
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.step import (
+    Delegation,
+    GateDef,
+    OptionDef,
+    QuestionDef,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine import agents, reviews
+from flowrail.machines.engine import questions as engine_questions
+from flowrail.machines.engine.advance import advance
+from flowrail.machines.engine.agents import Dispatched
+from flowrail.machines.engine.questions import Asked
+from flowrail.machines.sessions.session import Report, Session
 
 NOW = "2026-11-18T12:00:00.000Z"
 LATER = "2026-11-18T12:30:00.000Z"
@@ -63,7 +69,7 @@ def report(flow: Workflow, session: Session, *outcomes: str, now: str = NOW) -> 
 def found(flow: Workflow, session: Session, *severities: str) -> Session:
     """Return *session* with a finding of each severity on record."""
     for severity in severities:
-        session, _ = reviewing.record(flow, session, severity=severity, text=f"a {severity}", at=NOW)
+        session, _ = reviews.record(flow, session, severity=severity, text=f"a {severity}", at=NOW)
     return session
 
 
@@ -73,8 +79,10 @@ def answered(session: Session, *pairs: str, now: str = NOW, reason: str = "becau
     for pair in pairs:
         name, _, word = pair.partition("=")
         given.setdefault(name, []).append(word)
-    questions = [_answered(each, given.get(each.id, []), now, reason) for each in asking.asked(session)]
-    return asking.with_questions(session, questions)
+    questions = [
+        _answered(each, given.get(each.id, []), now, reason) for each in engine_questions.asked(session)
+    ]
+    return engine_questions.with_questions(session, questions)
 
 
 def _answered(question: Asked, words: Sequence[str], now: str, reason: str) -> Asked:
@@ -83,14 +91,14 @@ def _answered(question: Asked, words: Sequence[str], now: str, reason: str) -> A
 
 def ended(session: Session, *outcomes: str | None) -> Session:
     """Return *session* with its dispatches ended so, in order; `None` leaves one as it is."""
-    known = dispatching.states(session)
+    known = agents.states(session)
     pairs = [*zip(known, [*outcomes, *[None] * len(known)], strict=False)]
-    return dispatching.with_states(session, [_ended(each, outcome) for each, outcome in pairs])
+    return agents.with_states(session, [_ended(each, outcome) for each, outcome in pairs])
 
 
 def _ended(dispatch: Dispatched, outcome: str | None) -> Dispatched:
     if outcome is None:
         return dispatch
-    if outcome == dispatching.CANCELLED:
-        return dispatch._replace(status=dispatching.CANCELLED)
-    return dispatch._replace(status=dispatching.DONE, outcome=outcome, result=Frozen())
+    if outcome == agents.CANCELLED:
+        return dispatch._replace(status=agents.CANCELLED)
+    return dispatch._replace(status=agents.DONE, outcome=outcome, result=Frozen())

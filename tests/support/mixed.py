@@ -12,8 +12,14 @@ from typing import Any
 from hypothesis import strategies as st
 from support.workflows import FAIL, ITERATE, OK, step, workflow
 
-from flowrail.machines.definition import Delegation, GateDef, OptionDef, QuestionDef, StepDef
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.step import (
+    Delegation,
+    GateDef,
+    OptionDef,
+    QuestionDef,
+    StepDef,
+)
+from flowrail.machines.definition.workflow import Workflow
 
 TABLES: Mapping[str | None, Sequence[str]] = {
     None: ("MSC", "MSC", "MS", "MS", "M"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from flowrail.machines.definition import (
+from flowrail.machines.definition.step import (
     Definition,
     Delegation,
     GateDef,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowrail.machines.advance import advance, start
-from flowrail.machines.ledger import Record
-from flowrail.machines.session import Report
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.sessions.session import Report
+from flowrail.storage.journal import Record
 
 
 def records(made: Workflow, *reports: str | Report, seconds: int = 90, **params: Any) -> list[Record]:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from flowrail.diagrams import mermaid
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.table import cell, markdown, steps_table
+from flowrail.diagrams.renderers import mermaid
+from flowrail.diagrams.renderers.markdown_tables import cell, markdown, steps_table
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan import scan
-from flowrail.machines.definition import Definition
+from flowrail.discovery.scan.scan import scan
+from flowrail.machines.definition.step import Definition
 from flowrail.skills.catalog import bundled_folder
-from flowrail.skills.shelf import definition_of, items
+from flowrail.skills.summary import definition_of, items
 
 SKILLS = Path(bundled_folder())
 

@@ -16,9 +16,9 @@ from mcp.client.stdio import StdioServerParameters
 from support.sandbox import ENTRY, Ran
 from support.team import Habit, Team
 
-from flowrail.cli.server.standing import place
-from flowrail.cli.server.verbs import Place
-from flowrail.cli.server.wire import made
+from flowrail.mcp.server import made
+from flowrail.mcp.standing import place
+from flowrail.mcp.verbs import Place
 
 
 class Tools:

@@ -12,10 +12,15 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from flowrail.machines.definition import Definition, Outcome, StepContext, StepDef
-from flowrail.machines.params import Arg
-from flowrail.machines.session import Report
-from flowrail.machines.workflow import Workflow
+from flowrail.machines.definition.step import (
+    Definition,
+    Outcome,
+    StepContext,
+    StepDef,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.sessions.session import Report
 
 OK, FAIL, SKIP, ITERATE, DEFAULT = (str(each) for each in Outcome)
 REPORTED = (OK, FAIL, SKIP, ITERATE)

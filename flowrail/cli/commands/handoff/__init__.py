@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowrail.cli.lazy import Entry, LazyGroup
+from flowrail.cli.lazy_group import Entry, LazyGroup
 
 _HERE = "flowrail.cli.commands.handoff"
 _SEND, _RECEIVE, _LOOK = "Hand over", "Take over", "Payloads"

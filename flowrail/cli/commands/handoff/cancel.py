@@ -6,7 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
-from flowrail.formatters import handoffs as page
+from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.sending import cancel
 from flowrail.handoff.telling import item
 

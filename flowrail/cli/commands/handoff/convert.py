@@ -9,12 +9,18 @@ from datetime import datetime
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.here import Here
 from flowrail.errors import UsageError
-from flowrail.handoff.adapters import convert
-from flowrail.handoff.checking import SCHEMAS, Asked, check
-from flowrail.handoff.payload import FORMS, read_file, render
-from flowrail.handoff.problems import EXPIRED, INTEGRITY, MOST_TOLD, errors, refuse
+from flowrail.handoff.errors import (
+    EXPIRED,
+    INTEGRITY,
+    MOST_TOLD,
+    errors,
+    refuse,
+)
+from flowrail.handoff.payload.convert import convert
+from flowrail.handoff.payload.document import FORMS, read_file, render
+from flowrail.handoff.payload.validate import SCHEMAS, Asked, check
+from flowrail.operations.environment import Here
 
 
 @click.command("convert", epilog=options.examples("flow handoff convert handoff-payload.yaml --to 3.0"))
@@ -73,7 +79,7 @@ def command(
 
 def refuse_if_unfit(version: str, data: bytes, asked: Asked) -> bytes:
     """Return *data* if it is a payload of that version; what does not fit there is named."""
-    from flowrail.handoff.payload import read
+    from flowrail.handoff.payload.document import read
 
     found = check(read(data, source=f"the payload as {version}"), asked)
     wrong = [each for each in errors(found.problems) if each.kind != EXPIRED]

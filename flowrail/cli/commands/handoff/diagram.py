@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output, pictures
-from flowrail.cli.here import Here
-from flowrail.cli.later import load_engine
+from flowrail.cli.lazy_imports import load_engine
+from flowrail.operations.environment import Here
 
 load_engine()
 
-from flowrail.handoff import drawing, journal  # noqa: E402 - the engine comes first, or asyncio comes with it
-from flowrail.handoff.lifecycle import HandoffMachine  # noqa: E402 - the same
-from flowrail.machines.keys import Owner  # noqa: E402 - the same
+from flowrail.diagrams import handoff  # noqa: E402 - the engine comes first, or asyncio comes with it
+from flowrail.handoff import store as handoff_store  # noqa: E402 - the same
+from flowrail.handoff.lifecycle.machine import HandoffMachine  # noqa: E402 - the same
+from flowrail.machines.sessions.user_key import Owner  # noqa: E402 - the same
 
 
 @click.command(
@@ -30,16 +31,16 @@ def command(handoff_id: str | None, form: str, into: str | None, store: str | No
 
     Made from the machine that judges. With an ID: the way that one took, with times.
     """
-    from flowrail.diagrams.document import Drawn
     from flowrail.diagrams.extract import machine_picture
-    from flowrail.diagrams.trace import with_phases
+    from flowrail.diagrams.renderers.markdown import Drawn
+    from flowrail.diagrams.session_trace import with_phases
 
     drawn = machine_picture(
-        HandoffMachine, drawing.NAME, drawing.DESCRIPTION, failing=drawing.FAILING, words=drawing.words
+        HandoffMachine, handoff.NAME, handoff.DESCRIPTION, failing=handoff.FAILING, words=handoff.words
     )
     if handoff_id is not None:
         here = Here(store=store)
-        handoffs = journal.Handoffs(here.store_path, Owner(here.state))
+        handoffs = handoff_store.Handoffs(here.store_path, Owner(here.state))
         if handoffs.read(handoff_id).foreign:
             output.notes([f"`{handoff_id}` was not recorded by you on this machine"])
         found = handoffs.records(handoff_id)

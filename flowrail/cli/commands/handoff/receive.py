@@ -9,15 +9,15 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
-from flowrail.formatters import handoffs as page
+from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.arriving import Asked
-from flowrail.handoff.context import params_from
-from flowrail.handoff.payload import Payload, text_at
+from flowrail.handoff.payload.document import Payload, text_at
 from flowrail.handoff.receiving import Ours, receive
+from flowrail.handoff.receiving_context import params_from
 from flowrail.handoff.telling import item
-from flowrail.skills import taking_over
+from flowrail.operations.handoffs import receive as handoff_receive
+from flowrail.operations.running.steps import Answer, World, look
 from flowrail.skills.catalog import UnknownSkillError
-from flowrail.skills.runs import Answer, World, look
 
 
 @click.command("receive", epilog=options.examples("flow handoff receive handoff-payload.yaml"))
@@ -58,7 +58,7 @@ def command(
     answer = begun[0] if begun else look(world, received.session)
     output.notes(answer.notes)
     if form == "json":
-        from flowrail.formatters.data import render
+        from flowrail.formatters.guidance.as_data import render
 
         output.data({**render(answer.guidance), "handoff": told})
     else:
@@ -69,13 +69,13 @@ def _ours(world: World, payload: Payload, given: tuple[str, ...], begun: list[An
     """Return how the target's session is begun, `None` where it is no workflow of ours."""
     skill = text_at(payload.handoff, "target.skill") or text_at(payload.handoff, "consumer")
     try:
-        what = taking_over.opened(world, skill)
+        what = handoff_receive.opened(world, skill)
     except UnknownSkillError:
         return None
 
     def begin(session_id: str, taken: Payload, received: Mapping[str, Any]) -> None:
         filled = params_from(what.workflow.params, taken)
-        answer = taking_over.begin(world, what, session_id, filled=filled, given=given, received=received)
+        answer = handoff_receive.begin(world, what, session_id, filled=filled, given=given, received=received)
         begun.append(answer)
 
     return Ours(begin, lambda: world.store.new_id(skill))

@@ -8,7 +8,7 @@ from flowrail.cli import options, output
 from flowrail.cli.commands.handoff.asking import how
 from flowrail.cli.desk import desk
 from flowrail.cli.facts import facts_of
-from flowrail.formatters import handoffs as page
+from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.requesting import Asked
 from flowrail.handoff.sending import retry
 from flowrail.handoff.telling import item

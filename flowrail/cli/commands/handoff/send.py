@@ -8,11 +8,11 @@ from flowrail.cli import options, output
 from flowrail.cli.commands.handoff.asking import how
 from flowrail.cli.desk import desk
 from flowrail.cli.facts import facts_of
-from flowrail.formatters import handoffs as page
+from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.requesting import SENT_IN, Asked
 from flowrail.handoff.sending import send
 from flowrail.handoff.telling import item
-from flowrail.skills.handing import to_hand_over
+from flowrail.operations.handoffs.source_session import to_hand_over
 
 
 @click.command(

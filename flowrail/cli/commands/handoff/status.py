@@ -8,9 +8,9 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
-from flowrail.formatters import handoffs as page
-from flowrail.formatters.lines import count
+from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.telling import item
+from flowrail.text.lines import count
 
 
 @click.command("status", epilog=options.examples("flow handoff status", "flow handoff status --all"))

@@ -7,20 +7,20 @@ from typing import Any
 
 import click
 
-from flowrail._files import WriteFailedError
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.menu import Asked, offer
-from flowrail.discovery.ranking import CATEGORIES, Query
-from flowrail.formatters import handoffs as page
-from flowrail.formatters import menu as as_menu
+from flowrail.discovery.ranking.menu import Asked, offer
+from flowrail.discovery.ranking.scores import CATEGORIES, Query
+from flowrail.formatters.reports import handoff as page
+from flowrail.formatters.reports import menu as as_menu
 from flowrail.handoff.chain import drawn
-from flowrail.handoff.desk import Desk
+from flowrail.handoff.context import Desk
 from flowrail.handoff.history import chain_of, succeeded
 from flowrail.handoff.requesting import named_root
-from flowrail.machines.session import Session
-from flowrail.skills.offering import kept_for, problem_type_of, synthesis
+from flowrail.machines.sessions.session import Session
+from flowrail.operations.handoffs.handoff_menu import kept_for, problem_type_of, synthesis
+from flowrail.storage.files import WriteFailedError
 
 
 @click.command(

@@ -8,12 +8,12 @@ from datetime import datetime
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.here import Here
-from flowrail.formatters import handoffs as page
-from flowrail.handoff import integrity
-from flowrail.handoff.checking import Asked, check
-from flowrail.handoff.payload import read_file
-from flowrail.handoff.problems import INTEGRITY, Problem, errors
+from flowrail.formatters.reports import handoff as page
+from flowrail.handoff.errors import INTEGRITY, Problem, errors
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.document import read_file
+from flowrail.handoff.payload.validate import Asked, check
+from flowrail.operations.environment import Here
 
 
 @click.command("validate", epilog=options.examples("flow handoff validate handoff-payload.yaml"))

@@ -9,7 +9,7 @@ def event(name: str, text: str) -> click.Command:
     """Return the command that answers the event *name*."""
 
     def answer() -> int:
-        from flowrail.cli.hooking import run
+        from flowrail.cli.hook_entry import run
 
         return run(name)
 

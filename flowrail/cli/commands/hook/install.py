@@ -6,10 +6,15 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.commands.hook.options import host, where
-from flowrail.cli.here import Here
-from flowrail.formatters.hooks import ELSEWHERE, data, difference, installed
+from flowrail.formatters.reports.hooks import (
+    ELSEWHERE,
+    data,
+    difference,
+    installed,
+)
 from flowrail.hosts import setup
 from flowrail.hosts.settings import PERMISSIONS
+from flowrail.operations.environment import Here
 
 
 @click.command(

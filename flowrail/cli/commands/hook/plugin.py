@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.here import Here
 from flowrail.discovery.locations import named
 from flowrail.errors import UsageError
-from flowrail.formatters.escape import one_line
-from flowrail.hosts.plugin import build
+from flowrail.operations.environment import Here
+from flowrail.operations.skills.plugin import build
+from flowrail.text.escape import one_line
 
 
 @click.command("plugin", epilog=options.examples("flow hook plugin ./flowrail-plugin"))

@@ -6,9 +6,14 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.commands.hook.options import host, where
-from flowrail.cli.here import Here
-from flowrail.formatters.hooks import NONE_ELSEWHERE, data, difference, uninstalled
+from flowrail.formatters.reports.hooks import (
+    NONE_ELSEWHERE,
+    data,
+    difference,
+    uninstalled,
+)
 from flowrail.hosts import setup
+from flowrail.operations.environment import Here
 
 
 @click.command("uninstall", epilog=options.examples("flow hook uninstall"))

@@ -1,0 +1,1 @@
+"""Commands for sub-agents, questions and reviews."""

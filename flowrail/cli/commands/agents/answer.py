@@ -1,0 +1,40 @@
+"""`flow answer`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.formatters.guidance.work import invocation
+from flowrail.operations.running import questions
+
+
+@click.command(
+    "answer",
+    epilog=options.examples(
+        "flow answer planner-k3x9q2 approve=Yes",
+        "flow answer planner-k3x9q2 approve=other:'only the first milestone'",
+    ),
+)
+@options.session_argument
+@click.argument("answers", nargs=-1, required=True, metavar="Q=OPTION...")
+@click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+@options.form
+@options.store
+@options.wait_in_a_crowd
+def command(
+    session_id: str, answers: tuple[str, ...], reason: str, form: str | None, store: str | None, wait: float
+) -> None:
+    """Record the user's answers and show how to go on
+
+    Q=OPTION for each question, by its label; Q=other:TEXT for an answer in other words; one pair
+    for each choice where several may be chosen.
+    """
+    here = world(store=store, wait=wait)
+    answer = questions.answer(here, session_id, answers, reason)
+    output.notes(answer.notes)
+    if answer.guidance.parent and form != "json":
+        output.text(invocation(answer.guidance, here.store.path))
+        return
+    output.show(answer.guidance, form)

@@ -1,0 +1,1 @@
+"""Commands that start, show and advance a session."""

@@ -1,0 +1,27 @@
+"""`flow start`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.operations.running import steps
+
+
+@click.command("start", epilog=options.examples("flow start problem-analysis -p topic='slow login'"))
+@options.skill
+@options.params
+@options.form
+@options.store
+@options.root
+def command(
+    skill: str, params: tuple[str, ...], form: str | None, store: str | None, roots: tuple[str, ...]
+) -> None:
+    """Start a new session and show its first step
+
+    Other open sessions of the skill go on beside it; every printed command names its own.
+    """
+    answer = steps.begin(world(store=store, roots=roots), skill, params)
+    output.notes(answer.notes)
+    output.show(answer.guidance, form)

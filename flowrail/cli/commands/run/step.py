@@ -1,0 +1,99 @@
+"""`flow step`: the main verb."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.errors import UsageError
+from flowrail.operations.running import steps
+
+
+@click.command(
+    "step",
+    epilog=options.examples(
+        "flow step problem-analysis -p topic='slow login'",
+        "flow step problem-analysis ok --session problem-analysis-k3x9q2 --expect 0",
+        'flow step problem-analysis done -s confidence=high -s \'areas=["auth", "db"]\'',
+    ),
+)
+@options.skill
+@options.outcome
+@click.option(
+    "-s",
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A fact that belongs to the report. May be repeated.",
+)
+@click.option("--facts", "facts_file", metavar="FILE", help="A JSON file with facts; - reads standard input.")
+@options.params
+@options.session_option
+@click.option(
+    "--expect",
+    type=click.IntRange(min=0),
+    metavar="REV",
+    help="Refuse if the session is at another revision.",
+)
+@options.form
+@options.store
+@options.root
+@options.wait
+def command(
+    skill: str,
+    outcome: str | None,
+    assignments: tuple[str, ...],
+    facts_file: str | None,
+    params: tuple[str, ...],
+    session_id: str | None,
+    expect: int | None,
+    form: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
+) -> None:
+    """Show the current step, or report how it went and show the next
+
+    Without OUTCOME the open session's step is shown again and nothing changes; where none is
+    open, one is begun (-p gives its parameters). OUTCOME is ok, fail, skip or iterate, or done
+    where the step itself decides. Every answer prints the commands that are open now.
+    """
+    here = world(store=store, roots=roots, wait=wait)
+    if outcome is None:
+        if assignments or facts_file or expect is not None:
+            raise UsageError(
+                "facts and --expect belong to a report",
+                hint=f"name the outcome: flow step {shlex.quote(skill)} OUTCOME …",
+            )
+        if session_id and params:
+            raise UsageError("-p gives parameters to a new session", hint="leave out -p, or --session")
+        answer = steps.look(here, session_id, skill) if session_id else steps.step_again(here, skill, params)
+    else:
+        if params:
+            raise UsageError("-p gives parameters to a new session", hint="give facts of a report with -s")
+        from flowrail.cli.time_limit import call_limited
+
+        answer = steps.report(
+            here,
+            skill,
+            outcome,
+            assignments=assignments,
+            facts=_facts(facts_file),
+            session_id=session_id,
+            expect=expect,
+            call=call_limited,
+        )
+    output.notes(answer.notes)
+    output.show(answer.guidance, form)
+
+
+def _facts(name: str | None) -> dict[str, object] | None:
+    if name is None:
+        return None
+    from flowrail.cli.facts import read_facts
+
+    return read_facts(name)

@@ -1,0 +1,1 @@
+"""Commands that list, repair and remove sessions."""

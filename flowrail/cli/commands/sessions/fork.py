@@ -1,0 +1,39 @@
+"""`flow fork`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.operations.sessions import timeline
+
+
+@click.command("fork", epilog=options.examples("flow fork problem-analysis-k3x9q2 --at 2"))
+@options.session_argument
+@click.option(
+    "--at", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="From which revision."
+)
+@options.reason
+@options.form
+@options.store
+@options.root
+@options.wait
+def command(
+    session_id: str,
+    revision: int,
+    reason: str,
+    form: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
+) -> None:
+    """Begin a new session from where another was
+
+    The other one goes on beside it, unless its journal takes nothing more. The new one works for
+    nobody, also where the other has a parent. Damage behind that revision does not matter.
+    """
+    here = world(store=store, roots=roots, wait=wait)
+    answer = timeline.fork(here, session_id, revision, reason=reason)
+    output.notes(answer.notes)
+    output.show(answer.guidance, form)

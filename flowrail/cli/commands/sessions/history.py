@@ -1,0 +1,57 @@
+"""`flow history`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.errors import StorageError
+from flowrail.formatters.reports.history import items, lines
+from flowrail.machines.guidance import guide
+from flowrail.storage.journal import Record
+
+
+@click.command("history", epilog=options.examples("flow history problem-analysis-k3x9q2"))
+@options.session_argument
+@options.as_json
+@options.store
+def command(session_id: str, as_json: bool, store: str | None) -> int:
+    """Tell what happened in a session, when and by whom
+
+    One line a record, read from the journal; each is checked against the one before it. Of a damaged
+    journal it tells what stands before the damage, and exits 3.
+    """
+    here = world(store=store)
+    damage: StorageError | None = None
+    revision: int | None = None
+
+    def records() -> Iterator[Record]:
+        nonlocal damage, revision
+        try:
+            for record in here.store.records(session_id):
+                revision = record.session.revision
+                yield record
+        except StorageError as error:  # what came before a damage stays
+            damage = error
+
+    def ended() -> dict[str, Any]:
+        if damage:
+            fork = guide.command("fork", session_id, "--at", str(revision), store=here.shown_store)
+            damage.hint = f"{damage.hint}; what is told above can be gone on from: {fork}"
+        return {"error": output.error_data(damage)} if damage else {}
+
+    told = records()
+    first = list(islice(told, 1))
+    if damage and not first:
+        raise damage
+    told = chain(first, told)
+    if as_json:
+        output.listed("steps", items(told), ended)
+        return damage.exit_status if damage else 0
+    output.lines(lines(told))
+    return output.refuse(damage, as_json=False) if ended() and damage else 0

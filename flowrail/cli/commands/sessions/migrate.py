@@ -1,0 +1,62 @@
+"""`flow migrate`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.formatters.guidance import as_data
+from flowrail.formatters.reports.migration import done_text, plan_data, plan_text
+from flowrail.operations.sessions import migrate
+
+
+@click.command(
+    "migrate",
+    epilog=options.examples(
+        "flow migrate problem-analysis-k3x9q2 --plan",
+        "flow migrate problem-analysis-k3x9q2 --map gate=check --accept",
+    ),
+)
+@options.session_argument
+@click.option("--plan", "only_plan", is_flag=True, help="Only show what it would do.")
+@click.option("--map", "maps", multiple=True, metavar="OLD=NEW", help="A step goes by another name now.")
+@click.option("--accept", is_flag=True, help="Accept other ways on, and names that were recognised.")
+@options.params
+@options.form
+@options.store
+@options.root
+@options.wait
+def command(
+    session_id: str,
+    only_plan: bool,
+    maps: tuple[str, ...],
+    accept: bool,
+    params: tuple[str, ...],
+    form: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
+) -> None:
+    """Take a session over to a changed workflow
+
+    Shows what became of each step: identical, text only, compatible, changed, renamed, gone, new.
+    Then does it, or exits 5 and says what has to be decided: where the session stands now (--map),
+    that other ways on are meant (--accept), what a new parameter is (-p).
+    """
+    here = world(store=store, roots=roots, wait=wait)
+    form = form or "text"
+    plan = migrate.outlook(here, session_id, maps, params).plan
+    if form == "text" or (only_plan and form != "json"):
+        output.text(plan_text(plan))
+    if only_plan:
+        if form == "json":
+            output.data(plan_data(plan))
+        return
+    done = migrate.migrate(here, session_id, maps, params, accept=accept)
+    output.notes([*done.answer.notes, done_text(done.plan, changed=done.changed)])
+    if form == "json":
+        more = {"migration": {**plan_data(done.plan), "changed": done.changed}}
+        output.data({**as_data.render(done.answer.guidance), **more})
+    else:
+        output.show(done.answer.guidance, form)

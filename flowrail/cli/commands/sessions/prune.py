@@ -1,0 +1,113 @@
+"""`flow prune`."""
+
+from __future__ import annotations
+
+import os
+from math import inf, isfinite
+from typing import Any
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.formatters.guidance.as_text import table
+from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
+from flowrail.operations.running.steps import World
+from flowrail.operations.sessions.prune import (
+    LOST,
+    UNBEGUN,
+    Item,
+    Needs,
+    Parting,
+    prune,
+)
+from flowrail.text.escape import one_line
+from flowrail.text.lines import count
+
+MONTH = 30.0
+_IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}
+
+
+class Age(click.FloatRange):
+    """Days, as a number or with a unit as `flow audit --since` takes it."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return *value* in days."""
+        per_day = _IN_A_DAY.get(value[-1:]) if isinstance(value, str) else None
+        try:
+            days = float(value[:-1]) / per_day if per_day else float(value)
+        except ValueError:
+            days = inf
+        if not isfinite(days) or not str(value).isascii():
+            self.fail(f"`{str(value)[:40]}` is no age: write days, or 30m, 12h, 7d, 2w", param, ctx)
+        return super().convert(days, param, ctx)
+
+
+@click.command("prune", epilog=options.examples("flow prune --older-than 30d --dry-run"))
+@click.option(
+    "--older-than",
+    type=Age(min=0),
+    default=MONTH,
+    show_default=True,
+    metavar="DAYS",
+    help="Only sessions whose last record is older; 30m, 12h, 7d and 2w are ages too.",
+)
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice([COMPLETED, FAILED, ABANDONED, LOST, UNBEGUN]),
+    help="Only those that ended so. May be repeated.",
+)
+@click.option("--dry-run", is_flag=True, help="Only tell which.")
+@options.as_json
+@options.store
+@options.wait
+def command(
+    older_than: float,
+    statuses: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
+    store: str | None,
+    wait: float,
+) -> None:
+    """Delete old sessions that have ended
+
+    Never one that is open, works for one that is, has a handoff on its way, was begun by somebody
+    else or cannot be read. An agent's session that lost its work has ended, too.
+    """
+    here = world(store=store, wait=wait)
+    needs, parting = _handoffs(here)
+    pruned = prune(
+        here,
+        older_than=older_than,
+        statuses=statuses,
+        dry_run=dry_run,
+        needs=needs,
+        parting=parting,
+    )
+    if as_json:
+        gone, kept = ([each._asdict() for each in items] for items in pruned)
+        output.data({"sessions": gone, "kept": kept, "dry_run": dry_run})
+        return
+    would = "would go" if dry_run else "gone"
+    rows = [_row(each, would) for each in pruned.gone] + [_row(each, "stays") for each in pruned.kept]
+    if rows:
+        output.text(table(["session", "status", "days", "", "why"], rows))
+    output.text(f"{count(len(pruned.gone), 'session')} {would}, {len(pruned.kept)} stay")
+
+
+def _handoffs(here: World) -> tuple[Needs, Parting]:
+    """Return what tells which sessions have a handoff on its way, and what records that a session's payloads go."""
+    if not os.path.isdir(os.path.join(here.store.path, "handoffs")):
+        return lambda _: "", lambda _: None
+    from flowrail.handoff.retention import gone_with, waiting
+
+    place = (here.store.path, here.store.owner)
+    return waiting(*place, here.now()), gone_with(*place, now=here.now, by=here.by, wait=here.wait)
+
+
+def _row(item: Item, what: str) -> list[str]:
+    return [item.session, item.status, f"{item.days:.1f}", what, one_line(item.why)]

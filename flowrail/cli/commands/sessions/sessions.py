@@ -1,0 +1,52 @@
+"""`flow sessions`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.formatters.guidance.as_data import broken_item, session_item
+from flowrail.formatters.guidance.as_text import table
+from flowrail.operations.sessions.session_list import summaries
+
+
+@click.command("sessions", epilog=options.examples("flow sessions", "flow sessions --all"))
+@click.option("--all", "every", is_flag=True, help="Those that have ended too.")
+@options.as_json
+@options.store
+def command(every: bool, as_json: bool, store: str | None) -> None:
+    """List the open sessions
+
+    A session that came with a clone is marked foreign, an agent's whose work was given to another or called
+    off is marked lost, one that cannot be read has the reason.
+    """
+    here = world(store=store)
+    items = [
+        session_item(each.kept, store=here.shown_store, lost=each.lost)
+        if each.kept
+        else broken_item(each.id, each.problem)
+        for each in summaries(here.store, every=every)
+    ]
+    if as_json:
+        output.data({"sessions": items})
+    elif not items:
+        output.text(
+            "no session here" if every else "no open session here; `flow list` shows what can be started"
+        )
+    else:
+        output.text(table(["session", "status", "step", "revision", "moved"], [_row(item) for item in items]))
+
+
+def _row(item: dict[str, object]) -> list[str]:
+    if item.get("error"):
+        return [str(item["session"]), "cannot be read", str(item["error"]), "", ""]
+    mark = " (foreign)" if item["foreign"] else " (lost)" if item["lost"] else ""
+    status = f"{item['status']}{mark}"
+    return [
+        str(item["session"]),
+        status,
+        str(item["step"] or "-"),
+        str(item["revision"]),
+        str(item["moved_at"]),
+    ]

@@ -1,0 +1,47 @@
+"""`flow mcp`."""
+
+from __future__ import annotations
+
+import gc
+import os
+from importlib.util import find_spec
+
+import click
+
+from flowrail.cli import options
+from flowrail.errors import UsageError
+
+
+class McpMissingError(UsageError):
+    """The package that speaks the Model Context Protocol is not installed."""
+
+    code = "MCP_MISSING"
+
+
+@click.command("mcp", epilog=options.examples("flow mcp --dir ."))
+@click.option(
+    "--dir", "folder", metavar="DIR", help="Work as if started there (default: the current folder)."
+)
+@options.store
+@options.root
+def command(folder: str | None, store: str | None, roots: tuple[str, ...]) -> None:
+    """Serve the same verbs as tools of the Model Context Protocol
+
+    On standard input and output, for one host, until it closes them. Needs the extra
+    flowrail[mcp]. Skills that changed on disk are noticed at the next call.
+    """
+    if find_spec("mcp") is None or find_spec("mcp_types") is None:
+        raise McpMissingError(
+            "the package `mcp` is not installed, and the server speaks through it",
+            hint="pip install 'flowrail[mcp]'",
+        )
+    if folder is not None:
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be entered ({error.strerror})", hint="name a folder") from None
+    from flowrail.mcp.server import serve  # brings asyncio, before the engine would have it stood in for
+    from flowrail.mcp.standing import place
+
+    gc.enable()  # a command does without the collector, a server lives for long
+    serve(place(store=store, roots=roots))

@@ -1,0 +1,84 @@
+"""`flow registry`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.discovery.index import Discovery, discover
+from flowrail.formatters.reports import registry as page
+from flowrail.operations.environment import Here
+
+
+@click.group("registry")
+def command() -> None:
+    """Show, sync or check the registry of workflows
+
+    It is optional, one file of the user's own: what skills declare counts without it. It adds what a
+    skill cannot say of itself: priority, notes, tags, workflows that live elsewhere.
+    """
+
+
+@command.command("show", epilog=options.examples("flow registry show --json"))
+@options.as_json
+def show(as_json: bool) -> None:
+    """Show what stands in it, and where each field was read"""
+    from flowrail.discovery.registry.listing import registered
+
+    found = _discover(Here())
+    workflows = registered(found)
+    if as_json:
+        output.data(page.data(found.registry, workflows))
+    else:
+        output.text(page.render(found.registry, workflows))
+
+
+@command.command("sync", epilog=options.examples("flow registry sync --dry-run"))
+@click.option("--dry-run", is_flag=True, help="Show the difference, write nothing.")
+@options.as_json
+def sync(dry_run: bool, as_json: bool) -> None:
+    """Bring it up to date with the skills in home
+
+    Comments, order and what a person wrote stay. The result is checked before it takes the file's
+    place, whole or not at all.
+    """
+    from flowrail.discovery.registry import sync as registry_sync_module
+
+    here = Here()
+    found = _discover(here)
+    planned = registry_sync_module.plan(
+        found.registry.path, found, home=here.home, now=datetime.fromisoformat(here.now)
+    )
+    if not dry_run:
+        registry_sync_module.apply(planned)
+    written = planned.changes and not dry_run
+    if as_json:
+        output.data(page.sync_data(planned, written=written))
+    else:
+        output.text(page.render_sync(planned, written=written))
+
+
+@command.command("check", epilog=options.examples("flow registry check"))
+@click.option("--strict", is_flag=True, help="Fail on warnings too: on what a sync would bring up to date.")
+@options.as_json
+def check(strict: bool, as_json: bool) -> int:
+    """Name every mistake in it, and where the skills say otherwise
+
+    Exits 1 where anything is wrong. That there is no registry is not wrong.
+    """
+    from flowrail.discovery.registry import check as registry_check_module
+    from flowrail.discovery.registry.listing import severity
+
+    found = _discover(Here())
+    notes = registry_check_module.check(found)
+    if as_json:
+        output.data(page.check_data(found.registry, notes))
+    else:
+        output.text(page.render_check(found.registry, notes))
+    return int(any(strict or severity(note) == "error" for note in notes))
+
+
+def _discover(here: Here) -> Discovery:
+    return discover(here.cwd, here.home, here.environ, ask_git=here.ask_git)

@@ -1,0 +1,1 @@
+"""Commands that find, check, draw and install skills."""

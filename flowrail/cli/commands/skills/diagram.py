@@ -1,0 +1,162 @@
+"""`flow diagram`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from flowrail.cli import options, output, pictures
+from flowrail.cli.lazy_imports import load_engine
+from flowrail.errors import FlowError, UsageError
+from flowrail.operations.environment import Here
+
+if TYPE_CHECKING:
+    from flowrail.operations.skills.embedded_diagrams import Page
+
+
+class StaleError(FlowError):
+    """Blocks of pages are not as they are made from the skills today."""
+
+    code = "BLOCKS_STALE"
+
+
+@click.command(
+    "diagram",
+    epilog=options.examples(
+        "flow diagram problem-analysis",
+        "flow diagram problem-analysis --format html -o picture.html",
+        "flow diagram problem-analysis --session problem-analysis-k3x9q2 --format svg",
+        "flow diagram --inject README.md --check",
+    ),
+)
+@click.argument("skill", required=False, shell_complete=options.complete("skills"))
+@pictures.form
+@pictures.session
+@click.option("--alone", is_flag=True, help="Without the workflows that its agents run (md, rst, html).")
+@pictures.link
+@pictures.into
+@click.option(
+    "--inject",
+    "pages",
+    multiple=True,
+    metavar="PATH",
+    help="Rewrite the marked blocks of that page, or of all below that folder. May be repeated.",
+)
+@click.option(
+    "--check", is_flag=True, help="With --inject: only tell what would be rewritten; exit 1 if any."
+)
+@options.root
+@options.store
+def command(
+    skill: str | None,
+    form: str,
+    session_id: str | None,
+    alone: bool,
+    link: str | None,
+    into: str | None,
+    pages: tuple[str, ...],
+    check: bool,
+    roots: tuple[str, ...],
+    store: str | None,
+) -> int:
+    """Draw a workflow, or a session on it
+
+    With --session: where it is, the way it took with counts and times, what is left. svg and html need
+    nothing else; png needs `pip install 'flowrail[png]'` or rsvg-convert. With --inject: the blocks
+    diagram, svg, steps, outcomes, params and skills of Markdown pages, between comments such as
+    <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Read as text: nothing of the skill is run.
+    """
+    if pages:
+        others = {"--session": session_id, "--alone": alone, "--link": link, "--output": into}
+        given = [name for name, value in others.items() if value]
+        if form not in {"mermaid", "json"}:
+            given.append(f"--format {form}")
+        if given:
+            raise UsageError(
+                f"{given[0]} is about a picture of its own, and --inject about the blocks of pages",
+                hint="leave one of them out; a block's name says what it holds",
+            )
+        at = Here(store=store, roots=roots)
+        return _inject(skill, pages, at, roots=roots, check=check, as_json=form == "json")
+    if check:
+        raise UsageError("--check is about --inject", hint="flow diagram --inject PATH --check")
+    if skill is None and session_id is None:
+        raise UsageError("a skill or a session is needed", hint="`flow list` shows the skills in sight")
+    load_engine()
+    from flowrail.diagrams.extract import picture
+    from flowrail.diagrams.renderers.markdown import Drawn
+    from flowrail.diagrams.session_trace import with_trace
+    from flowrail.machines.guidance.guide import command as command_line
+    from flowrail.operations.skills import draw
+
+    here = Here(store=store, roots=roots)
+    if session_id is not None:
+        first = draw.of_session(session_id, skill, here.store)
+    else:
+        first = draw.of_skill(skill or "", here.roots)
+    together = form in pictures.WITH_OTHERS and not alone
+    subjects = draw.with_agents(first, here.roots) if together else [first]
+    if any(each.computed for each in subjects):
+        output.notes(["parts of the workflow are computed when it runs; they are left out"])
+    for each in subjects:
+        if each.mistakes:
+            count = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
+            line = command_line("check", each.address)
+            output.notes([f"`{each.address}` has {count} and is drawn as far as it goes: {line}"])
+    drawn = [Drawn(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects]
+    pictures.put(drawn, form, link=link, into=into)
+    return 0
+
+
+def _inject(
+    skill: str | None, paths: Sequence[str], here: Here, *, roots: Sequence[str], check: bool, as_json: bool
+) -> int:
+    load_engine()
+    from flowrail.operations.skills import embedded_diagrams
+    from flowrail.text.lines import count
+
+    found = list(_pages(skill, paths, here))
+    stale = [made for each in found for made in each.made if not made.fresh]
+    if not check:
+        for each in found:
+            embedded_diagrams.write(each)
+    if as_json:
+        output.data({"blocks": [made._asdict() for each in found for made in each.made]})
+        return 1 if check and stale else 0
+    if check and stale:
+        named = [word for each in paths for word in ("--inject", each)]
+        named += [word for each in roots for word in ("--root", each)]
+        raise StaleError(
+            f"{len(stale)} {'block is' if len(stale) == 1 else 'blocks are'} not as made from the skills: "
+            + ", ".join(f"{made.page}:{made.line} {made.name}" for made in stale[:20]),
+            hint=shlex.join(["flow", "diagram", *([skill] if skill else []), *named]),
+            blocks=[made._asdict() for made in stale],
+        )
+    blocks = count(sum(len(each.made) for each in found), "block")
+    within = count(sum(bool(each.made) for each in found), "page")
+    told = [f"{made.page}:{made.line} {made.name} {made.subject}".rstrip() for made in stale]
+    output.text("\n".join([*told, f"{blocks} in {within}, {len(stale)} rewritten"]))
+    return 0
+
+
+def _pages(skill: str | None, paths: Sequence[str], here: Here) -> Iterator[Page]:
+    """Yield each page with its blocks made anew; what is none in a folder, or lies elsewhere, is passed over."""
+    from flowrail.operations.skills import embedded_diagrams
+    from flowrail.storage.files import MissingFileError, NotRegularFileError
+
+    if not all(paths):
+        raise UsageError("--inject is empty", hint="name a page, or a folder of pages")
+    for each in paths:
+        plain = os.path.normpath(each)
+        named = plain if os.path.realpath(plain) == os.path.realpath(each) else each
+        for path in embedded_diagrams.pages_below(named):
+            try:
+                yield embedded_diagrams.page(path, here.roots, default=skill)
+            except (MissingFileError, NotRegularFileError, embedded_diagrams.PageElsewhereError) as error:
+                if path == named:
+                    raise
+                output.notes([f"{error.message}; passed over"])

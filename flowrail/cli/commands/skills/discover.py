@@ -1,0 +1,168 @@
+"""`flow discover`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.ranking.menu import Asked, Menu, offer
+from flowrail.discovery.ranking.scores import Query, Synthesis
+from flowrail.discovery.statcache import StatCache, cache_folder
+from flowrail.formatters.reports import menu as as_menu
+from flowrail.operations.environment import Here
+from flowrail.skills.bundled import bundled
+
+if TYPE_CHECKING:
+    from flowrail.discovery.session_menu_cache import Kept
+
+
+@click.command(
+    "discover",
+    epilog=options.examples(
+        "flow discover", "flow discover --category planning --all", "flow discover --why planner"
+    ),
+)
+@click.option(
+    "--all", "everything", is_flag=True, help="Everything: those hidden and passed over too, and why."
+)
+@click.option(
+    "--why", "name", metavar="NAME", help="All about one skill: places, reasons, score part by part."
+)
+@click.option("--rescan", is_flag=True, help="Read every file again, and what the session keeps anew.")
+@options.session_option
+@click.option(
+    "--category", "categories", multiple=True, metavar="C", help="One of these it must have. May be repeated."
+)
+@click.option("--from", "source", default="", metavar="SKILL", help="It must accept work from this skill.")
+@click.option("--schema", default="", metavar="V", help="It must understand this version of the schema.")
+@click.option(
+    "--input", "inputs", multiple=True, metavar="X", help="One of these it must take. May be repeated."
+)
+@click.option("--text", default="", metavar="T", help="Words that must all be in what it says of itself.")
+@click.option(
+    "--problem-type", metavar="T", help="Rank by fit to such a problem, and to the session's facts."
+)
+@options.autonomous
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show so many (default: three to five).")
+@click.option("--recursive", is_flag=True, help="Look deeper than one level below each place.")
+@options.root
+@options.as_json
+@options.store
+def command(
+    everything: bool,
+    name: str | None,
+    rescan: bool,
+    session_id: str | None,
+    categories: tuple[str, ...],
+    source: str,
+    schema: str,
+    inputs: tuple[str, ...],
+    text: str,
+    problem_type: str | None,
+    autonomous: bool,
+    top: int | None,
+    recursive: bool,
+    roots: tuple[str, ...],
+    as_json: bool,
+    store: str | None,
+) -> None:
+    """Find skills that can take over a piece of work
+
+    Reads their SKILL.md, runs nothing. The best three to five are shown with their scores and why;
+    a skill that is not offered is told with the reason by --all or --why. With --session they are
+    kept in its available-workflows.yaml for 30 minutes, or until something changes.
+    """
+    here = Here(store=store, roots=roots)
+    history, chain = _past(here, session_id)
+    query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
+    asked = Asked(query, _synthesis(here, session_id, problem_type))
+    output.notes(asked.unknown())
+    found, ours = _discover(here, roots, recursive=recursive, rescan=rescan)
+    menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
+    kept = _kept(here, session_id, found, menu, rescan=rescan) if session_id else None
+    if name is not None:
+        _tell_why(name, found, menu, ours, beside, as_json=as_json)
+    elif as_json:
+        output.data(
+            as_menu.data(menu, found, kept=kept, everything=everything, top=top)
+            | {"bundled": as_menu.items(beside, everything=everything, top=top)}
+        )
+    else:
+        told = as_menu.render(menu, found, kept=kept, everything=everything)
+        output.text("\n\n".join(filter(None, [told, as_menu.bundled(beside, everything=everything)])))
+
+
+def _past(here: Here, session_id: str | None) -> tuple[Collection[str], Sequence[str]]:
+    """Return the skills that work arrived at before, and those that the session's work came through."""
+    if session_id is None and not os.path.isdir(os.path.join(here.store_path, "handoffs")):
+        return (), ()
+    from flowrail.handoff.history import chain_of, succeeded  # reads records, which brings cattrs
+    from flowrail.handoff.store import Handoffs
+
+    store = here.store
+    chain = chain_of(store.read(session_id).session) if session_id else ()
+    return succeeded(Handoffs(store.path, store.owner)), chain
+
+
+def _discover(
+    here: Here, roots: tuple[str, ...], *, recursive: bool, rescan: bool
+) -> tuple[Discovery, Discovery]:
+    """Return what is installed, and the bundled skills behind it."""
+    memory = StatCache(cache_folder(here.home, here.environ), now_ns=here.now_ns, fresh=rescan)
+    found = discover(
+        here.cwd,
+        here.home,
+        here.environ,
+        extra=roots,
+        recursive=recursive,
+        ask_git=here.ask_git,
+        memory=memory,
+    )
+    ours = bundled(found, memory=memory)
+    memory.save()
+    return found, ours
+
+
+def _synthesis(here: Here, session_id: str | None, problem_type: str | None) -> Synthesis | None:
+    if session_id is None:
+        return Synthesis(problem_type.lower()) if problem_type else None
+    from flowrail.operations.handoffs.handoff_menu import synthesis  # reads sessions, which brings cattrs
+
+    return synthesis(here.store.read(session_id).session, problem_type)
+
+
+def _kept(here: Here, session_id: str, found: Discovery, menu: Menu, *, rescan: bool) -> Kept | None:
+    """Return the session's cache, or None where it cannot be written, which costs time only."""
+    from flowrail.operations.handoffs.handoff_menu import kept_for
+    from flowrail.storage.files import WriteFailedError
+
+    scores = None if menu.asked.synthesis is None else menu.scores
+    now = datetime.fromisoformat(here.now)
+    try:
+        return kept_for(here.store, session_id, found, now, scores=scores, rescan=rescan)
+    except WriteFailedError as error:
+        output.notes([f"not kept for the session: {error.message}"])
+        return None
+
+
+def _tell_why(
+    name: str, found: Discovery, menu: Menu, ours: Discovery, beside: Menu, *, as_json: bool
+) -> None:
+    from flowrail.discovery.ranking.explain import why
+    from flowrail.formatters.reports import skill_search as as_why
+
+    told = why(found, name, asked=menu.asked.by)
+    if told.candidate is None and not told.skipped:
+        behind = why(ours, name, asked=menu.asked.by)
+        if behind.candidate is not None or behind.skipped:
+            told, menu = behind._replace(places=(*told.places, *behind.places)), beside
+    if as_json:
+        output.data(as_why.data(told, menu))
+    else:
+        output.text(as_why.render(told, menu, found))

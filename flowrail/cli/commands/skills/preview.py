@@ -1,0 +1,80 @@
+"""`flow preview`."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.world import world
+from flowrail.errors import UsageError
+from flowrail.machines.definition.gates import QRState
+from flowrail.operations.environment import Here
+from flowrail.operations.skills.preview import preview
+
+
+@click.command(
+    "preview",
+    epilog=options.examples(
+        "flow preview problem-analysis 3", "flow preview planner --step 5 --qr-iteration 2 --qr-fail"
+    ),
+)
+@options.skill
+@click.argument("step", required=False, shell_complete=options.complete("steps"))
+@click.option("--step", "number", metavar="N", help="The same as STEP, for those who come from scripts.")
+@click.option("--total-steps", type=int, metavar="M", help="How many steps there are; checked, never needed.")
+@click.option("--qr-iteration", type=click.IntRange(min=1), metavar="N", help="In which round of review.")
+@click.option("--qr-fail", is_flag=True, help="As if the review before had sent it back.")
+@click.option(
+    "--qr-status", type=click.Choice(["pass", "fail"]), help="What the review before a gate came to."
+)
+@click.option(
+    "-s",
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A fact as if it had been reported. May be repeated.",
+)
+@options.params
+@click.option(
+    "--visit", type=click.IntRange(min=1), default=1, show_default=True, help="As if entered so often."
+)
+@options.form
+@options.root
+def command(
+    skill: str,
+    step: str | None,
+    number: str | None,
+    total_steps: int | None,
+    qr_iteration: int | None,
+    qr_fail: bool,
+    qr_status: str | None,
+    assignments: tuple[str, ...],
+    params: tuple[str, ...],
+    visit: int,
+    form: str | None,
+    roots: tuple[str, ...],
+) -> None:
+    """Show what a step tells, without a session
+
+    STEP is its id or its number. The ways on are shown without commands, since there is nothing
+    to report to.
+    """
+    if (step is None) == (number is None):
+        raise UsageError("say which step: STEP, or --step N", hint=f"flow preview {shlex.quote(skill)} 1")
+    here = Here(roots=roots)
+    qr = QRState(qr_iteration or visit, qr_fail, qr_status)
+    told = preview(
+        skill,
+        step or str(number),
+        here.roots,
+        world(store=None, roots=roots).state,
+        params=params,
+        facts=assignments,
+        visit=qr.iteration,
+        total=total_steps,
+        qr=qr,
+    )
+    output.show(told, form)

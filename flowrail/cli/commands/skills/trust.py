@@ -1,0 +1,104 @@
+"""`flow trust`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from unicodedata import east_asian_width
+
+import click
+
+from flowrail import approval
+from flowrail.cli import options, output
+from flowrail.errors import TrustError
+from flowrail.operations.environment import Here
+from flowrail.operations.skills.trust import about, find_folder
+from flowrail.skills.catalog import named_root
+from flowrail.text.escape import one_line
+
+WIDEST = 72
+"""So many columns a line of what is shown takes: with what it is indented by, less than any terminal has."""
+
+
+@click.command("trust", epilog=options.examples("flow trust my-skill"))
+@options.skill
+@click.option("--digest", metavar="HEX", help="Allow without asking, if the folder has exactly this digest.")
+@options.as_json
+@options.root
+def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...]) -> None:
+    """Allow a project's skill to run
+
+    Shows what the folder holds and asks a person at the terminal. What is allowed is exactly
+    this content; any change takes it away. In CI, where nobody can be asked, --digest names
+    the content that somebody looked at.
+    """
+    here = Here(roots=roots)
+    found = find_folder(skill, here.roots)
+    now = approval.snapshot(found.folder)
+    shown = "\n".join(_told(line) for line in about(now))
+    if not as_json:
+        output.text(shown)
+    if digest is None:
+        seen = not as_json and _is_shown_to_whom_we_ask()
+        _ask(skill, "" if seen else shown, now.digest, approval.asking(skill, named_root(found)))
+    elif digest != now.digest:
+        raise TrustError(
+            f"the folder's digest is {now.digest}, not {digest[:80]}",
+            hint="look at what changed before allowing it",
+            digest=now.digest,
+        )
+    approval.allow(now, here.state, at=here.now)
+    if as_json:
+        about_it = {"skill": skill, "folder": now.folder, "digest": now.digest, "files": list(now.files)}
+        output.data({**about_it, "allowed": True})
+        return
+    back = approval.typed("untrust", skill, named_root(found))
+    output.text(f"{skill} may run as it is now; `{back}` takes that back")
+
+
+def _told(line: str) -> str:
+    """Return one line of what is shown; what belongs to a folder stays indented, and passes for no other line.
+
+    A long one is broken before a terminal would do that, so that the rest of it does not begin like one of ours.
+    """
+    text = f"{'  ' * line.startswith(' ')}{one_line(line)}"
+    return text if line.startswith("folder ") else "\n      ".join(_pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start, wide = 0, 0
+    for at, character in enumerate(text):
+        wide += 1 + (east_asian_width(character) in "FW")
+        if wide > WIDEST:
+            yield text[start:at]
+            start, wide = at, 2
+    yield text[start:]
+
+
+def _is_shown_to_whom_we_ask() -> bool:
+    """Return whether standard output is the very terminal that is asked at: another one may be anybody's."""
+    try:
+        return sys.stdout.isatty() and os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _ask(skill: str, shown: str, digest: str, hint: str) -> None:
+    """Ask on the terminal itself, so that nothing piped in can answer; *hint* says how a person comes here.
+
+    Where the answer goes elsewhere the person is *shown* what it is about on the terminal too.
+    """
+    try:
+        with open("/dev/tty", "r+b", buffering=0) as terminal:
+            terminal.write(f"{shown}\n".encode() if shown else b"")
+            terminal.write(f"Allow skill {one_line(skill)[:200]} to run its code as you? Type yes: ".encode())
+            answer = terminal.readline(64).strip().lower()
+    except OSError:
+        raise TrustError(
+            "a person must allow this, and there is no terminal to ask at",
+            hint=hint,
+            digest=digest,
+        ) from None
+    if answer != b"yes":
+        raise TrustError("it was not allowed", hint=hint, digest=digest)

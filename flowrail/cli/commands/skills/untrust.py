@@ -1,0 +1,27 @@
+"""`flow untrust`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.operations.environment import Here
+from flowrail.operations.skills.trust import take_back
+from flowrail.text.escape import one_line
+
+
+@click.command("untrust", epilog=options.examples("flow untrust my-skill"))
+@options.skill
+@options.as_json
+@options.root
+def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
+    """Take back what `flow trust` allowed
+
+    The skill's code runs no more until a person allows it again.
+    """
+    here = Here(roots=roots)
+    folder, was = take_back(skill, here.roots, here.state)
+    if as_json:
+        output.data({"skill": skill, "folder": folder, "allowed": False, "changed": was})
+        return
+    output.text(one_line(f"{skill} may no longer run" if was else f"{skill} was not allowed"))

@@ -1,0 +1,95 @@
+"""`flow coverage`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output, pictures
+from flowrail.cli.lazy_imports import load_engine
+from flowrail.cli.time_limit import call_limited
+from flowrail.cli.world import world
+from flowrail.operations.environment import Here
+from flowrail.operations.skills import coverage
+
+TOO_LARGE = (
+    "the workflow is too large for all of it to be walked: a way that was never taken may be one not tried"
+)
+DRAWN = ("mermaid", "dot", "svg", "png")
+
+
+@click.command(
+    "coverage",
+    epilog=options.examples(
+        "flow coverage problem-analysis", "flow coverage problem-analysis --sessions --at-least 80"
+    ),
+)
+@options.skill
+@click.option("--sessions", "lived", is_flag=True, help="Of the kept sessions, not of `flow test`.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", *DRAWN]),
+    default="text",
+    show_default=True,
+    help="How to print it, or the language to draw it in.",
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option(
+    "--at-least",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="PERCENT",
+    help="Exit 1 where fewer of the ways were taken.",
+)
+@pictures.into
+@options.store
+@options.root
+def command(
+    skill: str,
+    lived: bool,
+    form: str,
+    at_least: int,
+    into: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
+) -> int:
+    """Tell which ways through a workflow were taken, and which never
+
+    Of the walks that `flow test` goes; or with --sessions of real life, read from the journals of
+    the store: also where sessions stop, how long steps take, and gates that never failed. Journals
+    are only read, and nothing of the skill is run for them. A picture has a count on every way.
+    """
+    life: coverage.Life | None = None
+    is_part = False
+    if lived:
+        from flowrail.skills.summary import definition_of
+
+        here = Here(store=store, roots=roots)
+        workflow, findings = definition_of(skill, here.roots)
+        if any(finding.code == "FR190" for finding in findings):
+            output.notes(["parts of the workflow are computed when it runs; they are left out"])
+        life = coverage.of_sessions(workflow, coverage.histories(here.store, skill))
+        covered = life.coverage
+    else:
+        from flowrail.machines.exploration.walks import plan
+        from flowrail.operations.running.open_workflow import open_skill
+
+        about = world(store=store, roots=roots)
+        workflow = open_skill(skill, about.roots, about.state).workflow
+        planned = plan(workflow, call=call_limited)
+        covered, is_part = coverage.of_walks(workflow, planned.walks), planned.is_part
+        if is_part:
+            output.notes([TOO_LARGE])
+    if form == "json":
+        pictures.put_data(coverage.as_data(workflow, covered, life, is_part=is_part), into)
+    elif form in DRAWN:
+        load_engine()
+        from flowrail.diagrams.renderers.markdown import Drawn
+        from flowrail.formatters.reports.coverage import drawn
+
+        pictures.put([Drawn(workflow, drawn(workflow, covered, life))], form, into=into)
+    else:
+        from flowrail.formatters.reports.coverage import text
+
+        pictures.put_made(text(workflow, covered, life), into)
+    return 1 if 100 * covered.taken < at_least * len(covered.counts) else 0

@@ -1,0 +1,31 @@
+"""`flow replay`."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.time_limit import call_limited
+from flowrail.cli.world import world
+from flowrail.testing.record import replay_report
+
+
+@click.command("replay", epilog=options.examples("flow replay", "flow replay problem-analysis-k3x9q2"))
+@click.argument("targets", nargs=-1, metavar="[ID|SKILL]...", shell_complete=options.complete("sessions"))
+@options.as_json
+@options.store
+@options.root
+def command(targets: tuple[str, ...], as_json: bool, store: str | None, roots: tuple[str, ...]) -> int:
+    """Run recorded sessions against today's workflows
+
+    In memory: no session is changed and none begun. Names for each the first report that would lead
+    elsewhere or be refused today. Without arguments all sessions of the store. Exits 1 where one
+    would go another way.
+    """
+    here = world(store=store, roots=roots)
+    results = list(replay_report.every(here, targets, call=call_limited))
+    if as_json:
+        output.data(replay_report.data(results))
+    else:
+        output.text(replay_report.text(results))
+    return 1 if any(result.parting for result in results) else 0

@@ -1,0 +1,61 @@
+"""A hook as a host calls it: JSON in, one JSON object out, exit status 0 whatever happens.
+
+No click, no engine, no session is loaded here; `hosts.hooking` loads what it needs, when it needs it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+
+EXIT = 0
+
+
+def run(event: str) -> int:
+    """Answer one event of a host on standard output."""
+    told = "{}"
+    with suppress(BaseException):  # a hook that fails must not stand in anybody's way
+        told = json.dumps(_answer(event))
+    try:
+        sys.stdout.write(f"{told}\n")
+        sys.stdout.flush()
+    except (OSError, ValueError, AttributeError):  # without a standard output Python has none to write to
+        _give_up_output()
+    return EXIT
+
+
+def _answer(event: str) -> object:
+    from flowrail.hooks.dispatch import Rim, answer
+    from flowrail.hosts.protocol import LONGEST_INPUT
+    from flowrail.machines.sessions.user_key import state_folder
+
+    data = sys.stdin.buffer.read(LONGEST_INPUT + 1)
+    if len(data) > LONGEST_INPUT:
+        return {}
+    home = os.path.expanduser("~")
+    rim = Rim(os.environ, home, _cwd(), state_folder(os.environ, home), _now)
+    return answer(event, data, rim)
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep
+
+
+def _now() -> str:
+    seconds = time.time()
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03d}Z"
+
+
+def _give_up_output() -> None:
+    """Leave nothing that the interpreter would try to write at its end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError:
+        sys.stdout = io.StringIO()

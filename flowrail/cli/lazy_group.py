@@ -1,0 +1,78 @@
+"""A click group that imports only the command it runs.
+
+The table holds a name, the module that has the command, and its one-line help; a test keeps the
+help equal to the command's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from flowrail.errors import UsageError
+
+
+class Entry(NamedTuple):
+    """One command of the table: its module, its group in the help, and its one-line help."""
+
+    module: str
+    section: str
+    help: str
+
+
+class UnknownCommandError(UsageError):
+    """There is no such command."""
+
+    code = "UNKNOWN_COMMAND"
+
+
+class LazyGroup(click.Group):
+    """Commands by name, each imported when it is asked for."""
+
+    def __init__(self, *args: Any, table: Mapping[str, Entry], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        del ctx
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        del ctx
+        entry = self.table.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = import_module(entry.module).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that *args* begin with; near names where there is none."""
+        name = args[0]
+        if name not in self.table and not name.startswith("-") and not ctx.resilient_parsing:
+            from flowrail.text.placeholders import did_you_mean
+
+            path = ctx.command_path
+            raise UnknownCommandError(
+                f"there is no command `{path} {name[:80]}`",
+                hint=did_you_mean(name[:80], self.table, f"`{path} --help` lists them"),
+                command=name[:80],
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by section, without importing any."""
+        del ctx
+        width = max(len(name) for name in self.table)
+        for section in dict.fromkeys(entry.section for entry in self.table.values()):
+            rows = [
+                (name.ljust(width), each.help) for name, each in self.table.items() if each.section == section
+            ]
+            with formatter.section(section):
+                formatter.write_dl(rows)

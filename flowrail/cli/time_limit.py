@@ -1,0 +1,68 @@
+"""An author's function called from a command: under a time limit, its output kept off the answer."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from typing import Any
+
+from flowrail.machines.definition.step import StepContext
+from flowrail.machines.engine.outcome import (
+    HandlerError,
+    StoppedFromOutside,
+    call_plainly,
+    function_name,
+)
+
+SECONDS = 30.0
+
+
+class HandlerTimeoutError(HandlerError):
+    """An author's function took too long."""
+
+    code = "HANDLER_TIMEOUT"
+
+
+class _Rung(StoppedFromOutside):
+    """The time is up."""
+
+
+def call_limited(
+    function: Callable[..., Any],
+    context: StepContext,
+    arguments: Mapping[str, Any],
+    *,
+    seconds: float | None = None,
+) -> Any:
+    """Call *function*; what it prints goes to stderr, and after *seconds* it is stopped."""
+    seconds = SECONDS if seconds is None else seconds
+    try:
+        with redirect_stdout(sys.stderr), _alarm(seconds):
+            return call_plainly(function, context, arguments)
+    except _Rung:
+        raise HandlerTimeoutError(
+            f"{function_name(function)} took more than {seconds:g} seconds",
+            hint="nothing has moved; make the function quicker, then report again",
+            seconds=seconds,
+        ) from None
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only; whoever runs threads limits them
+        return
+
+    def ring(_number: int, _frame: object) -> None:
+        raise _Rung
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,1 @@
+"""Place the nodes, labels and lines of a picture."""

@@ -1,0 +1,78 @@
+"""How large each node is drawn, and how its title and notes are broken into rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from flowrail.diagrams.layout.text_width import balanced, width, wrapped
+from flowrail.diagrams.model import ENDS, Kind, Node, Picture
+
+TITLE, NOTE, LABEL = 14.0, 11.5, 11.5
+"""Font sizes."""
+
+TITLE_ROW, NOTE_ROW, LABEL_ROW = 18.0, 15.0, 18.0
+WIDEST, NARROWEST = 232.0, 112.0
+LONGEST_LABEL = 260.0
+MARK = 11.0
+"""The radius of an end."""
+
+SLANT, POINT, CUT, STACK = 14.0, 15.0, 13.0, 8.0
+"""How far shapes lean, come to a point, are cut at their corners, and stand behind one another."""
+
+_SIDES = {Kind.DECIDE: 20.0, Kind.ASK: 22.0, Kind.GATE: 16.0, Kind.AGENT: 14.0, Kind.AGENTS: 12.0}
+"""What a shape needs on each side beyond its text."""
+
+
+class Box(NamedTuple):
+    """A node as it is drawn: its size and its rows of text."""
+
+    width: float
+    height: float
+    title: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def box_of(picture: Picture, node: Node, *, ports: int) -> Box:
+    """Return the box of *node*, high enough for that many lines at its side."""
+    if node.kind is Kind.START:
+        return Box(2 * MARK, 2 * MARK, (), ())
+    if node.kind in ENDS:
+        return Box(2 * MARK, 2 * MARK, (node.title,), ())
+    numbered = f"{node.number} · {node.title}" if node.number is not None else node.title
+    title = balanced(numbered, TITLE, WIDEST, rows=3, bold=True)
+    notes = [row for note in picture.notes(node) for row in balanced(note, NOTE, WIDEST, rows=2)]
+    text = max(
+        [width(row, TITLE, bold=True) for row in title] + [width(row, NOTE) for row in notes], default=0.0
+    )
+    wide = max(NARROWEST, text + 28 + 2 * _SIDES.get(node.kind, 0.0))
+    high = (
+        22
+        + (STACK if node.kind is Kind.AGENTS else 0)
+        + TITLE_ROW * len(title)
+        + (NOTE_ROW * len(notes) + 3 if notes else 0)
+    )
+    return Box(round(wide, 1), round(max(high, 22.0 * ports + 8), 1), tuple(title), tuple(notes))
+
+
+def inset(kind: Kind, box: Box, down: float) -> float:
+    """Return how far the right side of a shape lies inside of its box, that far *down* from its middle."""
+    if kind is Kind.ASK:
+        return SLANT * (0.5 + down / box.height)
+    if kind is Kind.DECIDE:
+        return POINT * abs(2 * down / box.height)
+    if kind is Kind.GATE:
+        return max(0.0, CUT - (box.height / 2 - abs(down)))
+    return 0.0
+
+
+def label_of(text: str) -> tuple[str, float]:
+    """Return what is written on a line, cut where it is too long, and how wide it is, its ground included."""
+    if not text:
+        return "", 0.0
+    (shown,) = wrapped(text, LABEL, LONGEST_LABEL, rows=1) or [""]
+    return shown, round(width(shown, LABEL) + 14, 1)
+
+
+def beside(node: Node) -> float:
+    """Return how much room the word at the side of an end needs."""
+    return width(node.title, NOTE) + 10 if node.kind in ENDS else 0.0

@@ -1,0 +1,84 @@
+"""Where vertices of a row stand, the compact way: each as near to its neighbours as its own neighbours let it.
+
+Rows are gone through down and up, and each is set at once: of all places that keep the order and the room in
+between, those nearest to what is wished (isotonic regression, in one pass). Lines through many rows come out
+less straight than `placing` makes them, and dense drawings far narrower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flowrail.diagrams.layout.crossings import Neighbours
+
+ROUNDS = 12
+STRAIGHT = 8.0
+"""How much more a bend is drawn to the next bend of its line than to a box."""
+
+Rows = Sequence[Sequence[int]]
+Room = Callable[[int, int], float]
+
+
+def packed_width(rows: Rows, room: Room) -> float:
+    """Return how wide the widest row is when it is packed."""
+    return max((_offsets(row, room)[-1] for row in rows if row), default=0.0)
+
+
+def settled(
+    rows: Rows, above: Neighbours, below: Neighbours, bends: Sequence[bool], room: Room
+) -> list[float]:
+    """Return the x of every vertex."""
+    x = [0.0] * len(above)
+    offsets = [_offsets(row, room) for row in rows]
+    for row, far in zip(rows, offsets, strict=True):
+        for vertex, offset in zip(row, far, strict=True):
+            x[vertex] = offset - far[-1] / 2
+    for turn in range(ROUNDS):
+        neighbours = above if turn % 2 == 0 else below
+        places = range(len(rows)) if turn % 2 == 0 else range(len(rows) - 1, -1, -1)
+        for place in places:
+            _settle(rows[place], offsets[place], neighbours, bends, x)
+    return x
+
+
+def _offsets(row: Sequence[int], room: Room) -> list[float]:
+    found: list[float] = []
+    for place, vertex in enumerate(row):
+        found.append(found[-1] + room(row[place - 1], vertex) if place else 0.0)
+    return found
+
+
+def _settle(
+    row: Sequence[int],
+    offsets: Sequence[float],
+    neighbours: Neighbours,
+    bends: Sequence[bool],
+    x: list[float],
+) -> None:
+    """Set one row: runs of vertices that want to come closer than they may stand together at their mean."""
+    runs: list[list[float]] = []  # of each its mean, its weight, how many vertices
+    for vertex, offset in zip(row, offsets, strict=True):
+        wished, weight = _wish(vertex, neighbours, bends, x)
+        runs.append([wished - offset, weight, 1])
+        while len(runs) > 1 and runs[-2][0] > runs[-1][0]:
+            mean, more, count = runs.pop()
+            last = runs[-1]
+            last[0] = (last[0] * last[1] + mean * more) / (last[1] + more)
+            last[1] += more
+            last[2] += count
+    place = 0
+    for mean, _, count in runs:
+        for _ in range(int(count)):
+            x[row[place]] = mean + offsets[place]
+            place += 1
+
+
+def _wish(
+    vertex: int, neighbours: Neighbours, bends: Sequence[bool], x: Sequence[float]
+) -> tuple[float, float]:
+    weight = wished = 0.0
+    for each in neighbours[vertex]:
+        pull = STRAIGHT if bends[vertex] and bends[each] else 1.0
+        wished += pull * x[each]
+        weight += pull
+    return (wished / weight, weight) if weight else (x[vertex], 0.1)

@@ -1,0 +1,163 @@
+"""A picture as rows: nodes in even rows, what is written on their lines in odd ones.
+
+Steps stand in the order of their numbers, so ways to an earlier step are ways back, and all others lead
+down. Every phase has rows of its own. A line through several rows gets a bend in each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from flowrail.diagrams.layout.boxes import (
+    LABEL_ROW,
+    Box,
+    beside,
+    box_of,
+    label_of,
+)
+from flowrail.diagrams.model import Arrow, Picture
+from flowrail.errors import UsageError
+
+MOST_POINTS = 40_000
+"""So many boxes, labels and bends are put in order: a picture of a second or so, and some hundred ways across it."""
+LOOP = 26.0
+"""How far a loop from a step to itself reaches out."""
+
+
+class PictureTooLargeError(UsageError):
+    """There is more in the picture than is put in order here."""
+
+    code = "PICTURE_TOO_LARGE"
+
+
+class Side(NamedTuple):
+    """A line that leaves or enters a node at its right side: of which arrow, and which way."""
+
+    arrow: int
+    leaves: bool
+
+
+class Vertex(NamedTuple):
+    """Something that stands in a row: a node, a label, or a bend of a line."""
+
+    row: int
+    left: float
+    right: float
+    height: float
+    node: int | None = None
+    arrow: int | None = None
+
+    @property
+    def is_bend(self) -> bool:
+        """Whether it is a point of a line and no box with a text of the author's."""
+        return self.node is None
+
+
+class Layers(NamedTuple):
+    """A picture in rows; ``chains`` are the vertices of each arrow that leads down."""
+
+    vertices: list[Vertex]
+    rows: list[list[int]]
+    boxes: list[Box]
+    labels: list[tuple[str, float]]
+    chains: dict[int, list[int]]
+    sides: list[list[Side]]
+    loops: list[int]
+    backs: list[int]
+    spans: list[tuple[str | None, int, int]]
+
+
+def layered(picture: Picture) -> Layers:
+    """Return *picture* in rows, each in the order of its nodes and arrows."""
+    place = {node.id: number for number, node in enumerate(picture.nodes)}
+    ends = [(place[arrow.source], place[arrow.target]) for arrow in picture.arrows]
+    labels = [label_of(picture.label(arrow)) for arrow in picture.arrows]
+    loops = [number for number, (one, two) in enumerate(ends) if one == two]
+    backs = [number for number, (one, two) in enumerate(ends) if one > two]
+    sides: list[list[Side]] = [[] for _ in picture.nodes]
+    for number in backs:
+        sides[ends[number][1]].append(Side(number, leaves=False))
+    for number in loops:
+        sides[ends[number][0]] += [Side(number, leaves=False), Side(number, leaves=True)]
+    for number in backs:
+        sides[ends[number][0]].append(Side(number, leaves=True))
+    boxes = [box_of(picture, node, ports=len(sides[at])) for at, node in enumerate(picture.nodes)]
+    ranks, spans = _ranks(picture, ends)
+    points = len(boxes) + sum(2 * (ranks[two] - ranks[one]) - 1 for one, two in ends if two > one)
+    if points > MOST_POINTS:
+        raise PictureTooLargeError(
+            f"the ways of this picture have {points} bends and labels, and {MOST_POINTS} are drawn here",
+            hint="take a format that another program draws: --format mermaid or --format dot",
+            points=points,
+        )
+    vertices = [
+        Vertex(
+            2 * ranks[at],
+            boxes[at].width / 2,
+            boxes[at].width / 2 + beside(node) + _aside(sides[at], labels, loops),
+            boxes[at].height,
+            node=at,
+        )
+        for at, node in enumerate(picture.nodes)
+    ]
+    chains = _chains(picture.arrows, ends, labels, ranks, vertices)
+    rows: list[list[int]] = [[] for _ in range(2 * max(ranks, default=-1) + 1)]
+    for number, vertex in enumerate(vertices):
+        rows[vertex.row].append(number)
+    return Layers(vertices, rows, boxes, labels, chains, sides, loops, backs, spans)
+
+
+def _aside(sides: Sequence[Side], labels: Sequence[tuple[str, float]], loops: Sequence[int]) -> float:
+    """Return how much room a node needs at its right for what is written on the lines there."""
+    reach = [
+        labels[side.arrow][1] + (LOOP if side.arrow in loops else 0) + 16 for side in sides if side.leaves
+    ]
+    return max(reach, default=14.0 if sides else 0.0)
+
+
+def _ranks(
+    picture: Picture, ends: Sequence[tuple[int, int]]
+) -> tuple[list[int], list[tuple[str | None, int, int]]]:
+    """Return the rank of every node, and the first and last rank of every phase."""
+    ranks = [0] * len(picture.nodes)
+    after: list[list[int]] = [[] for _ in picture.nodes]
+    for one, two in ends:
+        if two > one:
+            after[one].append(two)
+    spans: list[tuple[str | None, int, int]] = []
+    at, free = 0, 0
+    apart = any(node.phase is not None for node in picture.nodes)
+    for phase, nodes in picture.bands:
+        first = free if apart else 0
+        for number in range(at, at + len(nodes)):
+            ranks[number] = max(ranks[number], first)
+            for target in after[number]:
+                ranks[target] = max(ranks[target], ranks[number] + 1)
+        last = max(ranks[at : at + len(nodes)])
+        spans.append((phase, first, last))
+        at, free = at + len(nodes), last + 1
+    return ranks, spans
+
+
+def _chains(
+    arrows: Sequence[Arrow],
+    ends: Sequence[tuple[int, int]],
+    labels: Sequence[tuple[str, float]],
+    ranks: Sequence[int],
+    vertices: list[Vertex],
+) -> dict[int, list[int]]:
+    """Return the vertices of every arrow that leads down; those between its ends are added to *vertices*."""
+    chains: dict[int, list[int]] = {}
+    for number in range(len(arrows)):
+        one, two = ends[number]
+        if two <= one:
+            continue
+        chain = [one]
+        for row in range(2 * ranks[one] + 1, 2 * ranks[two]):
+            labelled = row == 2 * ranks[one] + 1 and labels[number][0]
+            half = labels[number][1] / 2 if labelled else 0.0
+            chain.append(len(vertices))
+            vertices.append(Vertex(row, half, half, LABEL_ROW if labelled else 0.0, arrow=number))
+        chains[number] = [*chain, two]
+    return chains

@@ -1,0 +1,278 @@
+"""Where everything of a picture stands: boxes, labels, lines, phases. Pure, and the same every time.
+
+Ways down run through the rows, in gentle curves between them. Ways back leave at the right side of their
+step and go up in lanes beside the drawing, each lane as near as it can be; a step with another one at its
+right sends them through the gap below it and takes them in from the gap above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from flowrail.diagrams.layout.boxes import LABEL_ROW, NOTE, inset
+from flowrail.diagrams.layout.compaction import packed_width, settled
+from flowrail.diagrams.layout.coordinates import placed
+from flowrail.diagrams.layout.crossings import ordered
+from flowrail.diagrams.layout.curves import Point, curve, rounded
+from flowrail.diagrams.layout.geometry import (
+    Band,
+    Label,
+    Layout,
+    Line,
+    Placed,
+)
+from flowrail.diagrams.layout.lanes import lanes, ports
+from flowrail.diagrams.layout.layers import (
+    LOOP,
+    Layers,
+    Side,
+    layered,
+)
+from flowrail.diagrams.layout.text_width import width
+from flowrail.diagrams.model import Picture
+
+MARGIN = 16.0
+LANE = 14.0
+TRACK = 12.0
+SPREAD, ROOMY = 1.5, 300.0
+"""How far straight lines may spread a drawing beyond its widest row before a narrower one is made."""
+
+STRIP = 26.0
+"""What a phase has above its first row, for its title."""
+
+
+def layout(picture: Picture) -> Layout:
+    """Return where everything of *picture* stands."""
+    return _Drawing(picture, layered(picture)).done()
+
+
+class _Drawing:
+    """What is worked out on the way."""
+
+    def __init__(self, picture: Picture, layers: Layers) -> None:
+        self.picture, self.layers = picture, layers
+        vertices = layers.vertices
+        above: list[list[int]] = [[] for _ in vertices]
+        below: list[list[int]] = [[] for _ in vertices]
+        for chain in layers.chains.values():
+            for one, two in pairwise(chain):
+                below[one].append(two)
+                above[two].append(one)
+        self.above = above
+        self.rows = ordered(layers.rows, above, below)
+        bends = [vertex.is_bend for vertex in vertices]
+        self.x = placed(self.rows, above, below, bends, self._room)
+        if (
+            max(self.x, default=0.0) - min(self.x, default=0.0)
+            > SPREAD * packed_width(self.rows, self._room) + ROOMY
+        ):
+            self.x = settled(self.rows, above, below, bends, self._room)
+        place = {node.id: number for number, node in enumerate(picture.nodes)}
+        self.ends = [(place[arrow.source], place[arrow.target]) for arrow in picture.arrows]
+        self.outermost = {
+            max(nodes, key=lambda at: self.x[at]) for nodes in map(self._nodes, self.rows) if nodes
+        }
+        self.top: list[float] = []
+        self.bottom: list[float] = []
+        self.bands: list[Band] = []
+
+    def done(self) -> Layout:
+        """Return the layout."""
+        self._down_the_page()
+        self._from_the_edge()
+        outer = max(
+            (self.x[at] + vertex.right for at, vertex in enumerate(self.layers.vertices)), default=0.0
+        )
+        lines: dict[int, Line] = {}
+        touch = self._ports()
+        for number, chain in self.layers.chains.items():
+            lines[number] = self._way_down(number, chain, touch[number, True], touch[number, False])
+        for number in self.layers.loops:
+            lines[number] = self._loop(number)
+        lane = self._lanes()
+        for number in self.layers.backs:
+            lines[number] = self._way_back(number, outer + LANE * (1 + lane[number]))
+        wide = outer + (LANE * (2 + max(lane.values())) if lane else 0.0) + MARGIN
+        high = (self.bands[-1].bottom if self._ends_in_band() else self.bottom[-1]) if self.bottom else 0.0
+        nodes = tuple(
+            Placed(round(self.x[at], 1), round(self._y(at), 1), box)
+            for at, box in enumerate(self.layers.boxes)
+        )
+        ways = tuple(lines[number] for number in range(len(self.picture.arrows)))
+        return Layout(round(wide, 1), round(high + MARGIN, 1), nodes, ways, tuple(self.bands))
+
+    def _room(self, left: int, right: int) -> float:
+        one, two = self.layers.vertices[left], self.layers.vertices[right]
+        gap = 14.0 if one.is_bend and two.is_bend else 22.0
+        return one.right + two.left + gap
+
+    def _nodes(self, row: Sequence[int]) -> list[int]:
+        return [at for at in row if self.layers.vertices[at].node is not None]
+
+    # --- from top to bottom
+
+    def _down_the_page(self) -> None:
+        """Give every row its top and bottom, and every phase its own."""
+        y = MARGIN
+        firsts = {2 * first: title for title, first, _ in self.layers.spans if title is not None}
+        lasts = {2 * last for title, _, last in self.layers.spans if title is not None}
+        opened = 0.0
+        for number, row in enumerate(self.rows):
+            if number:
+                y += self._gap(number)
+            if number in firsts:
+                opened, y = y, y + STRIP
+            y += TRACK * len(self._entering(number))
+            height = max((self.layers.vertices[at].height for at in row), default=0.0)
+            self.top.append(round(y, 1))
+            self.bottom.append(round(y + height, 1))
+            y += height + TRACK * len(self._leaving(number))
+            if number in lasts:
+                y += 12
+                title = next(t for t, _, last in self.layers.spans if 2 * last == number and t is not None)
+                self.bands.append(Band(title, round(opened, 1), round(y, 1)))
+
+    def _gap(self, number: int) -> float:
+        """Return the gap above a row: the more its lines go sideways, the higher it is."""
+        aside = max((abs(self.x[one] - self.x[two]) for one, two in self._steps_into(number)), default=0.0)
+        return (12.0 if number % 2 else 18.0) + min(40.0, aside * 0.11)
+
+    def _steps_into(self, row: int) -> Iterator[tuple[int, int]]:
+        """Yield the points in a row that lines come down to, each with the one above it."""
+        return ((one, two) for two in self.rows[row] for one in self.above[two])
+
+    def _leaving(self, row: int) -> list[int]:
+        return self._inner(row, leaves=True)
+
+    def _entering(self, row: int) -> list[int]:
+        return self._inner(row, leaves=False)
+
+    def _inner(self, row: int, *, leaves: bool) -> list[int]:
+        """Return the ways back of nodes in a row that have another node at their right."""
+        return [
+            side.arrow
+            for at in self._nodes(self.rows[row])
+            if at not in self.outermost
+            for side in self.layers.sides[at]
+            if side.leaves is leaves and side.arrow not in self.layers.loops
+        ]
+
+    def _ends_in_band(self) -> bool:
+        return bool(self.bands) and self.bands[-1].bottom > self.bottom[-1]
+
+    def _y(self, at: int) -> float:
+        row = self.layers.vertices[at].row
+        return (self.top[row] + self.bottom[row]) / 2
+
+    # --- from the left edge
+
+    def _from_the_edge(self) -> None:
+        """Shift everything so that the drawing begins at the margin, and no line runs through a phase's title."""
+        left = min((self.x[at] - each.left for at, each in enumerate(self.layers.vertices)), default=0.0)
+        titles = max((width(band.title, NOTE) + 24 for band in self.bands), default=0.0)
+        through = [
+            self.x[at]
+            for _, first, _ in self.layers.spans
+            for pair in self._steps_into(2 * first)
+            for at in pair
+        ]
+        edge = min([left - (12.0 if self.bands else 0.0), *(x - titles - 12 for x in through if self.bands)])
+        self.x = [x - edge + MARGIN for x in self.x]
+
+    # --- lines
+
+    def _way_down(self, number: int, chain: Sequence[int], start: float, end: float) -> Line:
+        points: list[Point] = []
+        for at in chain:
+            row = self.layers.vertices[at].row
+            points += [(self.x[at], self.top[row]), (self.x[at], self.bottom[row])]
+        box_one, box_two = self.layers.boxes[chain[0]], self.layers.boxes[chain[-1]]
+        points[0] = (start, self._y(chain[0]) + box_one.height / 2)
+        points[1] = (start, points[1][1])
+        points[-2] = (end, points[-2][1])
+        points[-1] = (end, self._y(chain[-1]) - box_two.height / 2)
+        text, wide = self.layers.labels[number]
+        label = Label(*_r(self.x[chain[1]], self._y(chain[1])), wide, text) if text else None
+        return Line(curve(points), label)
+
+    def _ports(self) -> dict[tuple[int, bool], float]:
+        """Return where every line touches the lower side of its first box and the upper side of its last."""
+        touching: dict[tuple[int, bool], list[tuple[float, int]]] = {}
+        for number, chain in self.layers.chains.items():
+            touching.setdefault((chain[0], True), []).append((self.x[chain[1]], number))
+            touching.setdefault((chain[-1], False), []).append((self.x[chain[-2]], number))
+        found: dict[tuple[int, bool], float] = {}
+        for (at, leaves), lines in touching.items():
+            lines.sort()
+            half = max(0.0, self.layers.boxes[at].width / 2 - 20)
+            xs = ports([x - self.x[at] for x, _ in lines], half)
+            found |= {(number, leaves): self.x[at] + x for (_, number), x in zip(lines, xs, strict=True)}
+        return found
+
+    def _loop(self, number: int) -> Line:
+        at = self.ends[number][0]
+        leaves, enters = self._side(at, number, leaves=True), self._side(at, number, leaves=False)
+        right, back = self._right(at, leaves), self._right(at, enters)
+        out = max(right, back) + LOOP
+        text, wide = self.layers.labels[number]
+        label = Label(*_r(out + wide / 2 + 5, (leaves + enters) / 2), wide, text) if text else None
+        return Line(rounded([(right, leaves), (out, leaves), (out, enters), (back, enters)]), label)
+
+    def _side(self, at: int, number: int, *, leaves: bool) -> float:
+        """Return the height at which a line touches the right side of a node."""
+        sides = self.layers.sides[at]
+        place = sides.index(Side(number, leaves=leaves))
+        room = min(22.0, self.layers.boxes[at].height / (len(sides) + 0.5))
+        return round(self._y(at) + (place - (len(sides) - 1) / 2) * room, 1)
+
+    def _way_back(self, number: int, lane: float) -> Line:
+        one, two = self.ends[number]
+        leaves = self._side(one, number, leaves=True)
+        right = self._right(one, leaves)
+        text, wide = self.layers.labels[number]
+        label = (
+            Label(*_r(self.x[one] + self.layers.boxes[one].width / 2 + 10 + wide / 2, leaves), wide, text)
+            if text
+            else None
+        )
+        points: list[Point] = [(right, leaves)]
+        if one in self.outermost:
+            points.append((lane, leaves))
+        else:
+            row = self.layers.vertices[one].row
+            aside = self.x[one] + self.layers.vertices[one].right - 4
+            track = self.bottom[row] + TRACK * (self._leaving(row).index(number) + 0.8)
+            points += [(aside, leaves), (aside, track), (lane, track)]
+        return Line(rounded([*points, *self._arrival(number, two, lane)]), label)
+
+    def _arrival(self, number: int, at: int, lane: float) -> list[Point]:
+        box = self.layers.boxes[at]
+        if at in self.outermost:
+            enters = self._side(at, number, leaves=False)
+            return [(lane, enters), (self._right(at, enters), enters)]
+        row = self.layers.vertices[at].row
+        waiting = self._entering(row)
+        track = self.top[row] - TRACK * (len(waiting) - waiting.index(number) - 0.2)
+        mine = [side.arrow for side in self.layers.sides[at] if not side.leaves]
+        x = self.x[at] + box.width / 2 - 10 - 8 * (mine.index(number) % 4)
+        return [(lane, track), (x, track), (x, self._y(at) - box.height / 2)]
+
+    def _right(self, at: int, y: float) -> float:
+        """Return where the right side of a node is, at that height."""
+        box = self.layers.boxes[at]
+        return self.x[at] + box.width / 2 - inset(self.picture.nodes[at].kind, box, y - self._y(at))
+
+    def _lanes(self) -> dict[int, int]:
+        """Return the lane of every way back."""
+        row = [vertex.row for vertex in self.layers.vertices]
+        stretches = {
+            number: (self.top[row[two]] - LABEL_ROW, self.bottom[row[one]] + LABEL_ROW)
+            for number in self.layers.backs
+            for one, two in [self.ends[number]]
+        }
+        return lanes(stretches)
+
+
+def _r(x: float, y: float) -> tuple[float, float]:
+    return round(x, 1), round(y, 1)

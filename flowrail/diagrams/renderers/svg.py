@@ -1,0 +1,153 @@
+"""A picture as SVG, drawn here: no other program, no font, no request; light or dark with its reader.
+
+All text is escaped. The style stands in the picture itself, under the id that it is given, so that several
+can stand in one page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from flowrail.diagrams.layout.boxes import NOTE_ROW, STACK, TITLE_ROW
+from flowrail.diagrams.layout.geometry import Layout, Line, Placed
+from flowrail.diagrams.layout.layout import layout
+from flowrail.diagrams.layout.shapes import shape
+from flowrail.diagrams.model import ENDS, MEANING, Arrow, Kind, Node, Picture
+from flowrail.diagrams.renderers.style import style
+from flowrail.text.xml_text import attribute, escaped
+
+LABEL_HALF = 9.0
+_ID = re.compile(r"[A-Za-z][\w-]*")
+TIPS = ("plain", "fail", "iterate", "taken")
+
+
+def render(
+    picture: Picture, *, name: str = "flow", links: Mapping[str, str] | None = None, scheme: str = "auto"
+) -> str:
+    """Return *picture* as an SVG document.
+
+    *name* is the id that its style holds on to, of letters, digits, `_` and `-`; *links* are addresses of
+    the workflows that agents run; *scheme* is one of those that `style` knows.
+    """
+    if not _ID.fullmatch(name):
+        raise ValueError(f"{name[:60]!r} is no id")
+    return "\n".join(_document(picture, layout(picture), name, links or {}, scheme))
+
+
+def _document(
+    picture: Picture, at: Layout, name: str, links: Mapping[str, str], scheme: str
+) -> Iterator[str]:
+    wide, high = _n(at.width), _n(at.height)
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" class="flow" viewBox="0 0 {wide} {high}" width="{wide}" '
+        f'height="{high}" role="img" aria-labelledby="{name}-title {name}-desc">'
+    )
+    yield f'<title id="{name}-title">{escaped(picture.name)}</title>'
+    yield f'<desc id="{name}-desc">{escaped(described(picture))}</desc>'
+    yield f"<style>{style(f'#{name}', scheme)}</style>"
+    yield "<defs>"
+    for kind in TIPS:
+        yield (
+            f'<marker id="{name}-tip-{kind}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
+            f'markerUnits="userSpaceOnUse" orient="auto"><path class="tip {kind}" d="M0 .6L7.4 4 0 7.4z"/></marker>'
+        )
+    yield "</defs>"
+    yield f'<rect class="ground" width="{wide}" height="{high}"/>'
+    for band in at.bands:
+        height = _n(band.bottom - band.top)
+        yield (
+            f'<g class="band"><rect x="6" y="{_n(band.top)}" width="{_n(at.width - 12)}" height="{height}" rx="10"/>'
+            f'<text x="18" y="{_n(band.top + 17)}">{escaped(band.title)}</text></g>'
+        )
+    yield '<g class="lines">'
+    for arrow, line in zip(picture.arrows, at.lines, strict=True):
+        yield _path(picture, arrow, line, name)
+    yield '</g><g class="labels">'
+    for arrow, line in zip(picture.arrows, at.lines, strict=True):
+        if line.label is not None:
+            yield _label(picture, arrow, line)
+    yield '</g><g class="nodes">'
+    for node, place in zip(picture.nodes, at.nodes, strict=True):
+        yield _node(picture, node, place, links)
+    yield "</g></svg>"
+
+
+def described(picture: Picture) -> str:
+    """Return what the picture shows, for who cannot see it."""
+    steps = sum(node.is_step for node in picture.nodes)
+    loops = sum(arrow.source == arrow.target for arrow in picture.arrows)
+    place = {node.id: number for number, node in enumerate(picture.nodes)}
+    back = sum(place[arrow.source] > place[arrow.target] for arrow in picture.arrows) + loops
+    told = f"{picture.description} " if picture.description else ""
+    told += f"{steps} {'step' if steps == 1 else 'steps'}, {back} {'way' if back == 1 else 'ways'} back."
+    if picture.trace is not None:
+        here = next((node.title for node in picture.nodes if node.id == picture.trace.current), None)
+        told += f" Session {picture.trace.session}: {picture.trace.status}{f', at {here}' if here else ''}."
+    return told
+
+
+def _path(picture: Picture, arrow: Arrow, line: Line, name: str) -> str:
+    said = _line_class(picture, arrow)
+    tip = next((each for each in reversed(TIPS) if each in said.split()), "plain")
+    return (
+        f'<path class="{said}" d="{line.path}" marker-end="url(#{name}-tip-{tip})"'
+        f"{attribute('data-from', arrow.source)}{attribute('data-to', arrow.target)}/>"
+    )
+
+
+def _label(picture: Picture, arrow: Arrow, line: Line) -> str:
+    x, y, wide, text = line.label or (0.0, 0.0, 0.0, "")
+    full = picture.label(arrow)
+    more = f"<title>{escaped(full)}</title>" if full != text else ""
+    return (
+        f'<g class="{_line_class(picture, arrow)}"{attribute("data-from", arrow.source)}'
+        f"{attribute('data-to', arrow.target)}>{more}"
+        f'<rect x="{_n(x - wide / 2)}" y="{_n(y - LABEL_HALF)}" width="{_n(wide)}" height="{_n(2 * LABEL_HALF)}" '
+        f'rx="{_n(LABEL_HALF)}"/><text x="{_n(x)}" y="{_n(y + 4)}">{escaped(text)}</text></g>'
+    )
+
+
+def _line_class(picture: Picture, arrow: Arrow) -> str:
+    first = arrow.outcomes[0].split()[0] if arrow.outcomes else "begin"
+    kind = first if len(arrow.outcomes) == 1 and first in {"ok", "fail", "skip", "iterate"} else "other"
+    taken = " taken" if picture.count(arrow) else " never" if picture.never(arrow) else ""
+    return f"line {kind}{taken}"
+
+
+def _node(picture: Picture, node: Node, at: Placed, links: Mapping[str, str]) -> str:
+    state = f" {picture.trace.state(node)}" if picture.trace is not None else ""
+    maybe = " maybe" if node.when is not None else ""
+    rows = list(_rows(node, at))
+    inner = f"<title>{escaped(_tooltip(picture, node))}</title>{shape(node.kind, at)}{' '.join(rows)}"
+    group = f'<g class="node {node.kind}{maybe}{state}"{attribute("data-id", node.id)}>{inner}</g>'
+    if node.run is not None and node.run in links:
+        return f"<a{attribute('href', links[node.run])}>{group}</a>"
+    return group
+
+
+def _rows(node: Node, at: Placed) -> Iterator[str]:
+    if node.kind in ENDS:
+        yield f'<text class="end" x="{_n(at.x + at.box.width / 2 + 6)}" y="{_n(at.y + 4)}">{escaped(node.title)}</text>'
+        return
+    title, notes = at.box.title, at.box.notes
+    high = TITLE_ROW * len(title) + (NOTE_ROW * len(notes) + 3 if notes else 0)
+    aside = STACK / 2 if node.kind is Kind.AGENTS else 0.0
+    x, y = at.x - aside, at.y + aside - high / 2 + 13.5
+    yield from _text("title", title, x, y, TITLE_ROW)
+    yield from _text("note", notes, x, y + TITLE_ROW * len(title) + 1, NOTE_ROW)
+
+
+def _text(name: str, rows: Sequence[str], x: float, y: float, high: float) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        yield f'<text class="{name}" x="{_n(x)}" y="{_n(y + number * high)}">{escaped(row)}</text>'
+
+
+def _tooltip(picture: Picture, node: Node) -> str:
+    if node.number is None:
+        return "; ".join([node.title, *picture.notes(node)])
+    return "; ".join([f"{node.number} · {node.title}", *picture.notes(node), MEANING[node.kind]])
+
+
+def _n(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")

@@ -1,0 +1,1 @@
+"""Score candidates, sort them, and explain each score."""

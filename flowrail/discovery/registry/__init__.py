@@ -1,0 +1,1 @@
+"""The optional registry file: read, check, list and synchronise it."""

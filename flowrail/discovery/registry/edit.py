@@ -1,0 +1,241 @@
+"""The registry's text while it is edited: comments, order and quotes stay as a person wrote them.
+
+The one door to ruamel.yaml, which alone can do this.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import zip_longest
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.constructor import RoundTripConstructor
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import RoundTripRepresenter
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.registry.read import LIMIT
+from flowrail.errors import DocumentError
+from flowrail.text.yaml import Document, Path
+
+_TOP = ("version", "description", "categories", "input_requirements", "output_types")
+_HANDOFF = ("accepts_from", "provides_to", "schema_version", "schema_type")
+_META = (("duration", "estimated_duration"), ("complexity", "complexity"), ("autonomous", "autonomous"))
+
+
+def append(items: Any, entry: CommentedMap) -> None:
+    """Add an entry on lines of its own."""
+    items.append(entry)
+    items.fa.set_block_style()
+
+
+def entry_of(candidate: Candidate, path: str) -> CommentedMap:
+    """Return a new entry: all that the registry shows of a workflow."""
+    entry = CommentedMap({"name": _quoted(candidate.skill)})
+    _put(entry, "version", candidate.version)
+    _put(entry, "description", candidate.description)
+    entry["skill_path"] = _quoted(path)
+    entry["handoff"] = CommentedMap()
+    for field in _HANDOFF:
+        _put(entry["handoff"], field, getattr(candidate, field))
+    for field in _TOP[2:]:
+        _put(entry, field, getattr(candidate, field))
+    meta = CommentedMap()
+    for field, key in _META:
+        _put(meta, key, getattr(candidate, field))
+    if meta:
+        entry["meta"] = meta
+    return entry
+
+
+def update(item: CommentedMap, candidate: Candidate) -> bool:
+    """Write over *item* what the frontmatter declares; False where it says so already."""
+    meta, block = item.get("meta", CommentedMap()), item.get("handoff", CommentedMap())
+    fields = [
+        *((item, field, field) for field in _TOP),
+        *((block, field, field) for field in _HANDOFF),
+        *((meta, field, key) for field, key in _META),
+    ]
+    changed = [
+        _set(mapping, key, getattr(candidate, field))
+        for mapping, field, key in fields
+        if candidate.origins.get(field, "registry") not in {"registry", "default"}
+    ]
+    for key, part in (("handoff", block), ("meta", meta)):
+        if part and key not in item:
+            item[key] = part
+    return any(changed)
+
+
+def _put(mapping: CommentedMap, key: str, value: object) -> None:
+    if value not in (None, "", ()):
+        _set(mapping, key, value)
+
+
+def _set(mapping: CommentedMap, key: str, value: object) -> bool:
+    """Make *key* say *value*, and leave all as it stands where it says so already, in whatever order."""
+    known = mapping.get(key)
+    if not isinstance(value, tuple):
+        if known == value:
+            return False
+        mapping[key] = _quoted(value) if isinstance(value, str) else value
+        return True
+    if key not in mapping:
+        known = mapping[key] = CommentedSeq()
+    gone = [place for place, each in enumerate(known) if each not in value]
+    new = [each for each in value if each not in known]
+    for place in reversed(gone):
+        del known[place]
+    known.extend(map(_quoted, new))
+    return bool(gone or new)
+
+
+def _quoted(text: str) -> DoubleQuotedScalarString:
+    quoted: DoubleQuotedScalarString = DoubleQuotedScalarString(text)
+    return quoted
+
+
+def miscounted(value: Any) -> bool:
+    """Whether the *value* of a registry says another number of workflows than there are."""
+    said = value.get("meta", {}).get("total_workflows")
+    return said is not None and said != len(value["workflows"])
+
+
+def put_date(data: CommentedMap, now: datetime) -> None:
+    """Say when it was written, and how many workflows there are."""
+    moment = _quoted(now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"))
+    meta = data.setdefault("meta", CommentedMap())
+    data["updated_at"] = meta["last_scan"] = moment
+    meta["total_workflows"] = len(data["workflows"])
+
+
+# --- reading and writing as it was written --------------------------------------------------------
+
+
+class _AsWritten(str):
+    """A number or a date as it stands there: what ruamel.yaml makes of some is written otherwise, or none at all."""
+
+    __slots__ = ("tag",)
+    tag: str
+
+
+class _Constructor(RoundTripConstructor):
+    """Leaves alone what is no text, and what `_yaml` may read otherwise."""
+
+    def as_written(self, node: ScalarNode) -> _AsWritten:
+        """Return the text of *node*, and which kind of value it looks like."""
+        text = _AsWritten(node.value)
+        text.tag = str(node.tag)
+        return text
+
+
+class _Representer(RoundTripRepresenter):
+    """Writes it as it stood."""
+
+    def as_written(self, text: _AsWritten) -> ScalarNode:
+        """Return *text* as a node that needs no quotes."""
+        node: ScalarNode = self.represent_scalar(text.tag, str(text))
+        return node
+
+
+for _kind in ("int", "float", "timestamp"):
+    _Constructor.add_constructor(f"tag:yaml.org,2002:{_kind}", _Constructor.as_written)
+_Representer.add_representer(_AsWritten, _Representer.as_written)
+
+_ENTRY = re.compile(r"^workflows:.*\n(?:[ \t]*(?:#.*)?\n)*( *)-( +)", re.MULTILINE)
+_BEGUN = re.compile(r"(?:[ \t]*+(?:#.*+)?\n)*+---[ \t]*+(?:#.*+)?\n")
+_ENDED = re.compile(r"^\.\.\.(?=\s|\Z)", re.MULTILINE)
+_INSIDE = re.compile(r"^\w+:[ \t]*(?:#.*)?\n( +)\w", re.MULTILINE)
+
+
+def written_like(text: str) -> YAML:
+    """Return a reader and writer that indents as *text* does."""
+    yaml = YAML(typ="rt")
+    yaml.Constructor, yaml.Representer = _Constructor, _Representer
+    yaml.preserve_quotes = True
+    yaml.width = LIMIT
+    yaml.explicit_start = _framed(text)[1].startswith("---")  # with something on its line
+    entry, inside = _ENTRY.search(text), _INSIDE.search(text)
+    dash, gap = (len(entry[1]), len(entry[2])) if entry else (2, 1)
+    yaml.indent(mapping=len(inside[1]) if inside else 2, sequence=dash + 1 + gap, offset=dash)
+    return yaml
+
+
+def load(yaml: YAML, text: str, path: str) -> CommentedMap:
+    """Return *text* with all that a person put into it."""
+    try:
+        data: CommentedMap = yaml.load(_framed(text)[1])
+    except Exception as error:  # errors of its own, and of what it is written with
+        raise _not_plain(f"ruamel.yaml cannot read it ({type(error).__name__})", path) from error
+    return data
+
+
+def dump(yaml: YAML, data: CommentedMap, like: str, path: str) -> str:
+    """Return *data* as text, with the line ends that *like* has, and between the marks of a document that it has."""
+    stream = io.StringIO()
+    above, _, below = _framed(like)
+    try:
+        yaml.dump(data, stream)
+    except Exception as error:
+        raise _not_plain(f"ruamel.yaml cannot write it ({type(error).__name__})", path) from error
+    text = f"{above}{stream.getvalue()}{below}"
+    return text.replace("\n", "\r\n") if "\r\n" in like else text
+
+
+def _framed(text: str) -> tuple[str, str, str]:
+    """Return what stands above the document, up to its mark; the document; and what stands below, from its mark on.
+
+    With comments there ruamel.yaml would leave them out.
+    """
+    text = text.replace("\r\n", "\n")
+    above, below = _BEGUN.match(text), _ENDED.search(text)
+    begin, end = above.end() if above else 0, below.start() if below else len(text)
+    return text[:begin], text[begin:end], text[end:]
+
+
+def refuse_loss(before: Document, after: object) -> None:
+    """Raise `DocumentError` where the value *after* lacks, or says otherwise, what a person wrote *before*."""
+    path = _lost(before.value, after, _WRITTEN)
+    if path is not None:
+        raise _not_plain(f"ruamel.yaml would change `{'.'.join(map(str, path))[:80]}`", before.place(path))
+
+
+_ENTRY_WRITTEN = {
+    **dict.fromkeys(_TOP),
+    "handoff": dict.fromkeys(_HANDOFF),
+    "meta": dict.fromkeys(key for _, key in _META),
+}
+_WRITTEN: Mapping[str, Any] = {
+    "updated_at": None,
+    "meta": dict.fromkeys(("last_scan", "total_workflows")),
+    "workflows": _ENTRY_WRITTEN,
+}
+"""What a sync writes, None standing for all of a value; what has no key here is a person's own."""
+_OWN: Mapping[str, Any] = {}
+
+
+def _lost(before: object, after: object, written: Mapping[str, Any]) -> Path | None:
+    """Return the path of something in *before* that is not so in *after*, what is *written* aside."""
+    inside: Iterable[tuple[str | int, object, object, Mapping[str, Any] | None]]
+    if written and isinstance(before, list) and isinstance(after, list):
+        pairs = zip_longest(before, after[: len(before)])
+        inside = ((index, *each, written) for index, each in enumerate(pairs))
+    elif written and isinstance(before, dict) and isinstance(after, dict):
+        inside = ((key, value, after.get(key), written.get(key, _OWN)) for key, value in before.items())
+    else:
+        return None if before == after else ()
+    for step, was, is_now, below in inside:
+        path = _lost(was, is_now, below) if below is not None else None
+        if path is not None:
+            return (step, *path)
+    return None
+
+
+def _not_plain(fact: str, path: str) -> DocumentError:
+    return DocumentError(fact, hint="write it more plainly: `flow registry check` may tell where", place=path)

@@ -1,0 +1,153 @@
+"""The registry as a document that is written by hand: its strict form, all mistakes at once.
+
+Brings pydantic, so it is imported only where the registry is checked or written. Additional keys are
+a person's own and always allowed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.compatibility import VERSIONS, normal_version
+from flowrail.discovery.diagnostics import Note
+from flowrail.text import yaml as yaml_text
+from flowrail.text.safe_text import in_quotes
+
+
+def _moment(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
+def _version(text: str) -> str:
+    if normal_version(text) not in VERSIONS:
+        raise ValueError(f"is none of {', '.join(VERSIONS)}")
+    return text
+
+
+_OF_THE_SKILL = frozenset({"description", "handoff", "categories"})
+
+Moment = Annotated[str, AfterValidator(_moment)]
+SchemaVersion = Annotated[str, AfterValidator(_version)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class _Open(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class HandoffBlock(_Open):
+    """What a workflow accepts and provides."""
+
+    accepts_from: list[Text]
+    provides_to: list[Text] = []
+    schema_version: SchemaVersion = "3.0"
+    schema_type: Text = "universal"
+
+
+class WorkflowMeta(_Open):
+    """What helps to choose a workflow."""
+
+    estimated_duration: Text | None = None
+    complexity: Text | None = None
+    autonomous: bool | None = None
+
+
+class WorkflowEntry(_Open):
+    """One workflow; without a `skill_path`, or with a URL there, it lives elsewhere.
+
+    What is required is so of those: a skill that lies here says it itself.
+    """
+
+    name: Text
+    version: Text | None = None
+    description: Text
+    skill_path: Text | None = None
+    handoff: HandoffBlock
+    categories: Annotated[list[Text], Field(min_length=1)]
+    input_requirements: list[Text] = []
+    output_types: list[Text] = []
+    meta: WorkflowMeta = WorkflowMeta()
+    priority: Annotated[int, Field(ge=1, le=999_999)] | None = None
+    notes: Text | list[Text] | None = None
+    tags: list[Text] = []
+    remote: bool = False
+
+
+class RegistryMeta(_Open):
+    """What the registry says of itself."""
+
+    total_workflows: Annotated[int, Field(ge=0)] | None = None
+    last_scan: Moment | None = None
+    discovery_mode: Literal["hybrid", "frontmatter", "registry"] | None = None
+
+
+class RegistryDocument(_Open):
+    """The whole file."""
+
+    version: Literal["1.0"]
+    updated_at: Moment | None = None
+    workflows: list[WorkflowEntry]
+    meta: RegistryMeta = RegistryMeta()
+
+
+def mistakes(document: yaml_text.Document, local: Collection[str] = ()) -> list[Note]:
+    """Return every way in which *document* is no registry, each with its line; *local* are the skills here."""
+    try:
+        RegistryDocument.model_validate(document.value)
+    except ValidationError as error:
+        return [
+            Note(
+                "REGISTRY_ENTRY_INVALID",
+                f"`{in_quotes('.'.join(map(str, each['loc']))) or 'the registry'}`: {_lower(each['msg'])}",
+                document.source,
+                document.line(each["loc"]),
+            )
+            for each in error.errors(include_url=False, include_context=False, include_input=False)
+            if not (each["type"] == "missing" and _says_itself(document.value, each["loc"], local))
+        ]
+    return []
+
+
+def _says_itself(value: Any, place: tuple[int | str, ...], local: Collection[str]) -> bool:
+    """Whether what is missing at *place* is said by the skill itself, which lies here."""
+    if len(place) != len(("workflows", 0, "handoff")) or place[-1] not in _OF_THE_SKILL:
+        return False
+    item = value["workflows"][place[1]]
+    path = item.get("skill_path") or ""
+    if item.get("remote") or not isinstance(path, str) or "://" in path:
+        return False
+    return (os.path.basename(os.path.dirname(path)) or item.get("name")) in local
+
+
+def unfit(candidate: Candidate) -> str:
+    """Return why the registry cannot hold what *candidate* declares, or nothing where it can."""
+    entry = {
+        "name": candidate.skill,
+        "description": candidate.description,
+        "handoff": {
+            "accepts_from": list(candidate.accepts_from),
+            "provides_to": list(candidate.provides_to),
+            "schema_version": candidate.schema_version,
+        },
+        "categories": list(candidate.categories),
+        "input_requirements": list(candidate.input_requirements),
+        "output_types": list(candidate.output_types),
+    }
+    try:
+        WorkflowEntry.model_validate(entry)
+    except ValidationError as error:
+        each = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        return f"its `{in_quotes('.'.join(map(str, each['loc'])))}` {_lower(each['msg'])}"
+    return ""
+
+
+def _lower(message: str) -> str:
+    text = message.removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,1 @@
+"""Read the skill folders in the known locations."""

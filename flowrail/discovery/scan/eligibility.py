@@ -1,0 +1,171 @@
+"""Whether a skill can take over work: what it must declare, and what is filled in where it does not.
+
+The frontmatter wins for what a skill declares; the registry's entry for it, where there is one, adds
+what it does not. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import NamedTuple
+
+from flowrail.discovery.candidate import Candidate, Skipped
+from flowrail.discovery.compatibility import VERSIONS, normal_version
+from flowrail.discovery.diagnostics import Note
+from flowrail.discovery.scan.declaration import Declared, Reading
+from flowrail.discovery.scan.scan import Found
+from flowrail.text.safe_text import in_quotes
+
+TRIGGER = "{payload_path}"
+_SHELL = re.compile(r"[;|&<>`$()\\]")
+_VERSION = {"v2": "2.0"}
+_NEWEST = "3.0"
+
+
+class _Refusal(NamedTuple):
+    """What is missing, and the line to look at."""
+
+    code: str
+    reason: str
+    line: int
+
+
+def judge(found: Found, entry: Reading | None = None) -> Candidate | Skipped:
+    """Return *found* as a candidate with every field filled in, or why it is none."""
+    reading, problem = found.file
+    merged = merge(reading, entry) if entry else reading
+    notes = (*reading.notes, *_differing_name(found))
+    refusal = problem or _refusal(merged)
+    if refusal:
+        return _skipped(found, refusal.code, refusal.reason, refusal.line, notes)
+    candidate = filled_in(merged, Candidate(found.skill, found.root.scope, found.path, root=found.root.path))
+    return candidate._replace(notes=(*notes, *candidate.notes))
+
+
+def shadowed(found: Found, by: str) -> Skipped:
+    """Return *found* as passed over, since *by* has its name and is nearer."""
+    return _skipped(found, "SHADOWED", f"hidden by {by}", 0, ())
+
+
+def _skipped(found: Found, code: str, reason: str, line: int, notes: tuple[Note, ...]) -> Skipped:
+    name, root = found.file.reading.declared.name or "", found.root
+    return Skipped(found.skill, root.scope, found.path, code, reason, line, name, root.path, True, notes)
+
+
+def merge(reading: Reading, entry: Reading) -> Reading:
+    """Return what *reading* declares, and what *entry*, of the registry, adds to it."""
+    own, added = reading.declared, entry.declared
+    declared = Declared._make(a if a is not None else b for a, b in zip(own, added, strict=True))
+    origins = {**entry.origins, **reading.origins}
+    return reading._replace(declared=declared, origins=origins, dialect=reading.dialect or entry.dialect)
+
+
+def filled_in(reading: Reading, bare: Candidate) -> Candidate:
+    """Return *bare* with what *reading* declares, and with the defaults for what it does not."""
+    declared, origins = reading.declared, dict(reading.origins)
+    version = declared.schema_version or _VERSION.get(reading.dialect, _NEWEST)
+    if not declared.description:
+        origins["description"] = origins.get("summary", "")
+    trigger = declared.trigger if declared.trigger and is_plain(declared.trigger) else None
+    for field, value in (("trigger", trigger), ("schema_version", declared.schema_version)):
+        if value is None:
+            origins[field] = "default"
+    return bare._replace(
+        name=declared.name or bare.skill,
+        priority=bare.scope.priority if declared.priority is None else declared.priority,
+        categories=declared.categories or (),
+        description=declared.description or declared.summary or "",
+        trigger=trigger or TRIGGER,
+        schema_version=normal_version(version),
+        schema_type=declared.schema_type or "",
+        accepts_from=declared.accepts_from or (),
+        provides_to=declared.provides_to or (),
+        requires=declared.requires or (),
+        optional_consumes=declared.optional_consumes or (),
+        input_requirements=declared.input_requirements or (),
+        output_types=declared.output_types or (),
+        health_check=declared.health_check,
+        duration=declared.duration or "",
+        complexity=declared.complexity or "",
+        autonomous=declared.autonomous,
+        version=declared.version or "",
+        tags=declared.tags or (),
+        remarks=declared.remarks or (),
+        dialect=reading.dialect,
+        origins=origins,
+        notes=tuple(_notes(reading, bare.path, version)),
+    )
+
+
+def is_plain(trigger: str) -> bool:
+    """Return whether *trigger* is one invocation in a shell too: no operators, no expansion, no program by its path."""
+    first = trigger.split()[:1]
+    if _SHELL.search(trigger) or (first and first[0].count("/") > 1):
+        return False
+    if "'" in trigger or '"' in trigger:
+        try:
+            shlex.split(trigger)
+        except ValueError:  # a quote that is not closed
+            return False
+    return True
+
+
+def strictly(reading: Reading, path: str) -> list[Note]:
+    """Return where what *path* declares of handoffs is not as the tables have it; the dialect is its own affair."""
+    refusal = _refusal(reading)
+    if refusal:
+        declines = refusal.code in {"NO_HANDOFF", "NOT_ACCEPTING"}  # a skill may
+        return [] if declines else [Note(refusal.code, refusal.reason, path, refusal.line)]
+    version = reading.declared.schema_version or _VERSION.get(reading.dialect, _NEWEST)
+    return [note for note in _notes(reading, path, version) if note.code != "LEGACY_DIALECT"]
+
+
+def _refusal(reading: Reading) -> _Refusal | None:
+    said = reading.declared
+    if said.accepts_from is None and not reading.line:
+        return _Refusal("NO_HANDOFF", "it has no `handoff:` block", 0)
+    if said.accepts_from is None:
+        reason = "its `handoff:` block says neither `accepts_from` nor `accepts_handoff`"
+        return _Refusal("NOT_ACCEPTING", reason, reading.line)
+    if not said.accepts_from:
+        key = reading.origins["accepts_from"]
+        return _Refusal("NOT_ACCEPTING", f"it accepts no handoffs: `{key}` says so", reading.line)
+    if not said.categories:
+        return _Refusal("NO_CATEGORIES", "it names no category", reading.line)
+    if not (said.description or said.summary):
+        return _Refusal("NO_DESCRIPTION", "it has no description to show", reading.line)
+    return None
+
+
+def _notes(reading: Reading, path: str, version: str) -> list[Note]:
+    said, line = reading.declared, reading.line
+    notes: list[Note] = []
+    if reading.dialect == "v2":
+        notes.append(Note("LEGACY_DIALECT", "only the older dialect is spoken", path, line))
+    if reading.dialect == "v2" and not said.description:
+        notes.append(Note("DESCRIPTION_BORROWED", "the menu shows the skill's main description", path, line))
+    if reading.dialect != "v2" and not said.schema_version:
+        notes.append(Note("VERSION_ASSUMED", f"no schema version, {version} is assumed", path, line))
+    if normal_version(version) not in VERSIONS:
+        notes.append(
+            Note("UNKNOWN_VERSION", f"there is no schema version `{in_quotes(version)}`", path, line)
+        )
+    if said.trigger and not is_plain(said.trigger):
+        reason = (
+            f"`{in_quotes(said.trigger)}` is more than one invocation to a shell, `{TRIGGER}` stands for it"
+        )
+        notes.append(Note("TRIGGER_NOT_PLAIN", reason, path, line))
+    elif said.trigger and TRIGGER not in said.trigger:
+        notes.append(
+            Note("TRIGGER_WITHOUT_PAYLOAD", f"`{in_quotes(said.trigger)}` takes no payload", path, line)
+        )
+    return notes
+
+
+def _differing_name(found: Found) -> tuple[Note, ...]:
+    name = found.file.reading.declared.name
+    if name is None or name == found.skill:
+        return ()
+    reason = f"the folder is called `{in_quotes(found.skill)}`, the skill calls itself `{in_quotes(name)}`"
+    return (Note("NAME_DIFFERS", reason, found.path),)

@@ -1,0 +1,225 @@
+"""From locations to the skills that lie there, and to what was passed over and why.
+
+Each subfolder of a root is looked at, links once and loops never; nothing is run and nothing is
+dropped in silence. Whether a skill can take over work is judged later (`eligibility`), and who hides
+whom as well (`index`): here it is only found and read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from flowrail.discovery.candidate import Skipped
+from flowrail.discovery.diagnostics import Note
+from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.scan.declaration import SkillFile
+from flowrail.discovery.scan.head import Stamp
+
+SKILL_FILE = "SKILL.md"
+
+
+class Limits(NamedTuple):
+    """How far a scan goes: levels below a root where it is recursive, and folders in all."""
+
+    depth: int = 4
+    folders: int = 50_000
+
+
+class Memory(Protocol):
+    """What was read of files that nobody has touched since; see `statcache`."""
+
+    def recall(self, root: str, path: str) -> SkillFile | None:
+        """Return what *path* declared if it is still the same file."""
+
+    def keep(self, root: str, path: str, stamp: Stamp, file: SkillFile) -> None:
+        """Remember what *path* declares."""
+
+
+class Found(NamedTuple):
+    """A folder with a SKILL.md, and what that declares."""
+
+    skill: str
+    path: str
+    root: Root
+    file: SkillFile
+
+
+class Scanned(NamedTuple):
+    """The skills that were found, nearest first, and everything else that was seen."""
+
+    found: tuple[Found, ...]
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+def scan(
+    roots: Iterable[Root],
+    *,
+    recursive: bool = False,
+    limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
+    memory: Memory | None = None,
+) -> Scanned:
+    """Return what lies one level below each of *roots*, or deeper where *recursive*.
+
+    A folder with a SKILL.md is one skill: what lies inside it is its own affair.
+    """
+    scanner = _Scanner(limits, memory, depth=limits.depth if recursive else 1)
+    for root in roots:
+        scanner.scan(root)
+    return Scanned(tuple(scanner.found), tuple(scanner.skipped), tuple(scanner.notes))
+
+
+def visit(paths: Iterable[str], *, memory: Memory | None = None) -> Scanned:
+    """Return the skills whose files are *paths*, which the registry names outside of all roots."""
+    scanner = _Scanner(Limits(), memory, depth=0)
+    for path in paths:
+        folder = os.path.dirname(path)
+        root = Root(os.path.dirname(folder), Scope.REGISTRY, "registry")
+        if not scanner.take(root, folder, os.path.basename(folder)):
+            scanner.skip(root, folder, *_NO_FILE)
+    return Scanned(tuple(scanner.found), tuple(scanner.skipped))
+
+
+class _Scanner:
+    """One scan: what it has found, and the folders it has been in."""
+
+    def __init__(self, limits: Limits, memory: Memory | None, depth: int) -> None:
+        self.found: list[Found] = []
+        self.skipped: list[Skipped] = []
+        self.notes: list[Note] = []
+        self._folders = limits.folders
+        self._depth = depth
+        self._memory = memory
+        self._seen: dict[tuple[int, int], str] = {}
+
+    def scan(self, root: Root) -> None:
+        self._seen.setdefault(root.identity, root.path)
+        pending = [(root.path, 1)]
+        while pending:
+            folder, depth = pending.pop()
+            inside = list(self._level(root, folder))
+            for path in inside:
+                self.skip(root, path, *_NO_FILE)
+            if depth < self._depth:
+                pending.extend((path, depth + 1) for path in reversed(inside))
+
+    def _level(self, root: Root, folder: str) -> Iterator[str]:
+        """Take the skills directly in *folder*; yield the folders that are none."""
+        try:
+            entries = _entries(folder)
+        except OSError as error:
+            self.skip(root, folder, *_refusal(error))
+            return
+        for entry in entries:
+            if self._folders == 0:
+                reason = f"not all of {root.path} was looked at: too many folders"
+                self.notes.append(Note("TOO_MANY_FOLDERS", reason, root.path))
+                return
+            if self._is_new_folder(root, entry) and not self.take(root, entry.path, entry.name):
+                yield entry.path
+
+    def _is_new_folder(self, root: Root, entry: os.DirEntry[str]) -> bool:
+        try:
+            identity = _identity(root, entry)
+        except OSError as error:
+            self.skip(root, entry.path, *_refusal(error))
+            return False
+        if entry.name.startswith("."):
+            if identity:
+                self.skip(root, entry.path, "HIDDEN_FOLDER", "its name begins with a dot")
+            return False
+        if identity is None:
+            if entry.name.lower().endswith(".md") and not entry.name.lower().startswith("readme"):
+                self.skip(root, entry.path, "NOT_A_FOLDER", "a skill is a folder, this is a file")
+            return False
+        self._folders -= 1
+        first = self._seen.get(identity)
+        if first is not None:
+            self.skip(root, entry.path, "SAME_FOLDER", f"the same folder as {first}")
+            return False
+        self._seen[identity] = entry.path
+        return True
+
+    def take(self, root: Root, folder: str, name: str) -> bool:
+        """Read the skill *name* in *folder*; False where there is no SKILL.md."""
+        path = f"{folder}/{SKILL_FILE}"
+        try:
+            try:
+                file = self._read(root.path, path)
+            except FileNotFoundError:
+                other = _other_case(folder)
+                if other is None:
+                    return False
+                path = f"{folder}/{other}"
+                file = _with_note(self._read(root.path, path), path)
+        except OSError as error:
+            self.skip(root, path, *_refusal(error), skill=name)
+        else:
+            self.found.append(Found(name, path, root, file))
+        return True
+
+    def _read(self, root: str, path: str) -> SkillFile:
+        known = self._memory.recall(root, path) if self._memory else None
+        if known:
+            return known
+        from flowrail.discovery.scan.skill_file import read_skill  # brings YAML, which is not always needed
+
+        file, stamp = read_skill(path)
+        if self._memory:
+            self._memory.keep(root, path, stamp, file)
+        return file
+
+    def skip(self, root: Root, path: str, code: str, reason: str, *, skill: str = "") -> None:
+        """Tell why *path* was passed over; *skill* is given where there is a SKILL.md."""
+        name = skill or os.path.basename(path)
+        self.skipped.append(
+            Skipped(name, root.scope, path, code, reason, root=root.path, is_skill=bool(skill))
+        )
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """Return the entries of *folder* by name, links last: a folder is known by its own name first."""
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name))
+
+
+def _identity(root: Root, entry: os.DirEntry[str]) -> tuple[int, int] | None:
+    """Return what tells the folder that *entry* leads to from all others, or None where it is none."""
+    if entry.is_symlink():
+        about = os.stat(entry.path)
+        return (about.st_dev, about.st_ino) if stat.S_ISDIR(about.st_mode) else None
+    return (root.identity[0], entry.inode()) if entry.is_dir(follow_symlinks=False) else None
+
+
+def _other_case(folder: str) -> str | None:
+    """Return the file that would be SKILL.md if its name were in capitals, or a link to nowhere.
+
+    Where the file system does not tell them apart nobody comes here: clients open it there, too.
+    """
+    names = sorted(name for name in os.listdir(folder) if name.lower() == SKILL_FILE.lower())
+    return names[0] if names else None
+
+
+def _with_note(file: SkillFile, path: str) -> SkillFile:
+    note = Note("LOWER_CASE_FILE", f"the file is called {os.path.basename(path)}", path)
+    return file._replace(reading=file.reading._replace(notes=(note, *file.reading.notes)))
+
+
+_NO_FILE = ("NO_SKILL_FILE", "there is no SKILL.md in it")
+_REFUSALS = {
+    errno.ENOENT: ("DANGLING_LINK", "the link points to nothing"),
+    errno.ELOOP: ("LINK_LOOP", "the link leads back to itself"),
+    errno.EINVAL: ("NOT_A_FILE", "SKILL.md is no regular file"),
+    errno.EISDIR: ("NOT_A_FILE", "SKILL.md is no regular file"),
+    errno.ENXIO: ("NOT_A_FILE", "SKILL.md is no regular file"),
+    errno.EOPNOTSUPP: ("NOT_A_FILE", "SKILL.md is no regular file"),
+}
+
+
+def _refusal(error: OSError) -> tuple[str, str]:
+    unreadable = ("UNREADABLE", f"it cannot be read: {error.strerror}")
+    return _REFUSALS.get(error.errno or 0, unreadable)

@@ -1,0 +1,81 @@
+"""How far a SKILL.md keeps to the open skill specification: its six fields, their forms and lengths.
+
+Clients differ in what they forgive; a file that keeps to this works with all of them. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flowrail.discovery.diagnostics import Note
+from flowrail.discovery.scan.frontmatter import Frontmatter
+from flowrail.text.safe_text import in_quotes
+
+FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_LONGEST_NAME, _LONGEST_DESCRIPTION, _LONGEST_COMPATIBILITY = 64, 1024, 500
+
+
+def check(front: Frontmatter, *, folder: str, file: str) -> list[Note]:
+    """Return every way in which *file*, in a skill's *folder*, departs from the specification."""
+    if front.problem:
+        return [front.problem]
+    found = [*_name(front, folder), *_description(front), *_others(front)]
+    return [Note(code, reason, file, front.line(key)) for code, key, reason in found]
+
+
+def _name(front: Frontmatter, folder: str) -> Iterator[tuple[str, str, str]]:
+    name = front.values.get("name")
+    if not isinstance(name, str) or not name.strip():
+        yield "SPEC_NAME_MISSING", "name", "there is no name"
+        return
+    if len(name) > _LONGEST_NAME:
+        yield "SPEC_NAME_LENGTH", "name", f"the name has {len(name)} characters, {_LONGEST_NAME} are allowed"
+    if not _NAME.fullmatch(name):
+        yield (
+            "SPEC_NAME_CHARACTERS",
+            "name",
+            f"the name `{in_quotes(name)}` is not in lower case with single hyphens",
+        )
+    if name != folder:
+        yield (
+            "SPEC_NAME_FOLDER",
+            "name",
+            f"the name is `{in_quotes(name)}`, the folder is called `{in_quotes(folder)}`",
+        )
+
+
+def _description(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
+    description = front.values.get("description")
+    if not isinstance(description, str) or not description.strip():
+        yield "SPEC_DESCRIPTION_MISSING", "description", "there is no description"
+    elif len(description) > _LONGEST_DESCRIPTION:
+        reason = f"the description has {len(description)} characters, {_LONGEST_DESCRIPTION} are allowed"
+        yield "SPEC_DESCRIPTION_LENGTH", "description", reason
+
+
+def _others(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
+    for key, value in front.values.items():
+        if key not in FIELDS:
+            yield "SPEC_UNKNOWN_FIELD", key, f"`{in_quotes(key)}` is no field of the specification"
+        elif key == "license" and not isinstance(value, str):
+            yield "SPEC_LICENSE", key, "`license` is no text"
+        elif key == "allowed-tools" and not isinstance(value, str):
+            yield "SPEC_ALLOWED_TOOLS", key, "`allowed-tools` is no text"
+        elif key == "compatibility" and not _is_short_text(value):
+            yield (
+                "SPEC_COMPATIBILITY",
+                key,
+                f"`compatibility` is no text of 1 to {_LONGEST_COMPATIBILITY} characters",
+            )
+        elif key == "metadata" and not _is_flat(value):
+            yield "SPEC_METADATA", key, "`metadata` holds more than keys and texts"
+
+
+def _is_short_text(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST_COMPATIBILITY
+
+
+def _is_flat(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())

@@ -1,0 +1,1 @@
+"""The blocks that a step's instructions are built from, and the fences that write them in Markdown."""

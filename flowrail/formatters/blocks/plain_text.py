@@ -1,0 +1,68 @@
+"""Steps of scripts as plain text, for those who do not need XML, and the commands that go on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from flowrail.machines.definition.gates import QRState
+from flowrail.text.escape import one_line, visible
+
+
+def format_text_step_header(step: int, total: int, title: str) -> str:
+    """Return where a step stands, underlined."""
+    return _underlined(f"Step {step} of {total}: {one_line(title)}")
+
+
+def format_text_output(
+    step: int,
+    total: int,
+    title: str,
+    actions: Sequence[str],
+    brief: str = "",
+    next_title: str | None = None,
+) -> str:
+    """Return a step: where it stands, what it is for, what to do, and what the next one is called.
+
+    Without *next_title* it is the last one.
+    """
+    parts = [format_text_step_header(step, total, title)]
+    if brief:
+        parts.append(visible(brief))
+    parts.append(visible("\n".join(actions)))
+    parts.append("This is the last step." if next_title is None else f"Next step: {one_line(next_title)}")
+    return "\n\n".join(parts)
+
+
+def format_step(body: str, next_command: str = "", title: str = "") -> str:
+    """Return a step as its text and the one command that follows; without one it is the last."""
+    head = [_underlined(one_line(title))] if title else []
+    following = (
+        f"When this is done, run exactly this:\n    {one_line(next_command)}"
+        if next_command
+        else "This is the last step. Nothing is to be run after it."
+    )
+    return "\n\n".join([*head, visible(body), following])
+
+
+def format_invoke_command(
+    script: str, step: int, total: int | None = None, *, qr: QRState | None = None
+) -> str:
+    """Return the command that prints one step of a script, on one line, quoted for a shell.
+
+    A *script* that is a file, ``….py``, is run by ``python3``; anything else is the name of a skill,
+    whose step ``flow preview`` prints. *qr* adds where the review loop stands.
+    """
+    words = ["python3", script] if script.endswith(".py") else ["flow", "preview", script]
+    words += ["--step", str(step)]
+    if total is not None:
+        words += ["--total-steps", str(total)]
+    if qr is not None:
+        words += ["--qr-iteration", str(qr.iteration)]
+        words += ["--qr-fail"] if qr.failed else []
+        words += ["--qr-status", str(qr.status)] if qr.status else []
+    return visible(shlex.join(words)).replace("\n", "⟨U+000A⟩")
+
+
+def _underlined(title: str) -> str:
+    return f"{title}\n{'=' * len(title)}"

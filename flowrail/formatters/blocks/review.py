@@ -1,0 +1,191 @@
+"""Blocks of review loops: what the reviewer is told, what it returns, what the gate says.
+
+Three things keep an agent from talking itself past a review, and `format_gate_step` has all of them:
+the state banner (which round this is), the stop condition (nothing is mended here, one command
+follows) and the re-verify mode (the command carries the round, so that what was mended is reviewed).
+"""
+
+from __future__ import annotations
+
+from flowrail.formatters.blocks.elements import block, element
+from flowrail.formatters.blocks.instructions import format_forbidden, format_state_banner
+from flowrail.formatters.blocks.plain_text import format_invoke_command
+from flowrail.formatters.blocks.step import format_step_output
+from flowrail.machines.definition.delegation import AgentRole
+from flowrail.machines.definition.gates import (
+    DEFAULT_POLICY,
+    GateConfig,
+    LoopState,
+    Policy,
+    QRState,
+    QRStatus,
+    Severity,
+)
+from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand, NextCommand
+from flowrail.text.escape import xml_text
+from flowrail.text.markup import Markup
+
+LIMIT = 5
+"""Rounds of review after which the user is asked."""
+MORE_ROUNDS = 2
+"""How often the user is offered another one."""
+
+
+def format_qr_banner(qr: QRState, qr_name: str, *, fresh_review: bool = False) -> Markup:
+    """Return one line that opens a review: of what, in which round, and how the last one went.
+
+    It says that findings were there, never which: a reviewer who knows them confirms that they are
+    gone and finds nothing else. Chain of verification, Dhuliawala et al. 2023.
+    """
+    name = xml_text(qr_name.upper())
+    if qr.state is LoopState.INITIAL:
+        return Markup(f"{name}: Review the work for issues.")
+    fresh = ", fresh review" if fresh_review else ""
+    said = "The review passed." if qr.passed else "Previous review found issues."
+    return Markup(f"{name} (Iteration {qr.iteration}{fresh}): {said}")
+
+
+def format_post_qr_routing(*, self_fix: bool = False, fix_target: AgentRole | str | None = None) -> Markup:
+    """Return what to do when the reviewer has returned: route, and nothing else.
+
+    Whoever waits for a reviewer does not read this again afterwards, so the reviewer's own answer
+    says it once more: `format_qr_file_output`.
+    """
+    who = "you, in the step that if_fail prints" if self_fix else _agent(fix_target)
+    lines = (
+        element("case", "run if_pass", result="PASS, without a finding"),
+        element("case", "run if_fail", result="anything else"),
+        f"Whether a finding blocks is the gate's to say, not yours. It is mended by {who}; not here.",
+    )
+    return block("post_qr_routing", lines)
+
+
+def format_qr_file_output(passed: bool, report_path: str | None = None, gate_command: str = "") -> Markup:
+    """Return the whole answer of a reviewer that wrote its report to a file.
+
+    An orchestrator acts on what a sub-agent returns and does not look back at what it was told
+    before. So the answer itself says what comes next, and leaves the findings in the file.
+    """
+    run = f"run the gate now: {gate_command}" if gate_command else "run the gate step now."
+    lines = [f"Stop here and {run}"]
+    if not passed:
+        lines.append("Do not open the report and mend nothing yet. Hand on its path; the gate says to whom.")
+    status = QRStatus.PASS if passed else QRStatus.FAIL
+    return block("qr_result", [block("orchestrator_action", lines)], status=status, report=report_path)
+
+
+def format_gate_actions(
+    qr: QRState, gate: GateConfig, *, limit: int = LIMIT, policy: Policy = DEFAULT_POLICY
+) -> list[str]:
+    """Return what a gate tells: where the loop stands, what blocks, who mends, what not to do."""
+    if qr.status is None:
+        banner = format_state_banner(gate.qr_name, qr.iteration, "review", limit=limit)
+        return [
+            banner,
+            "The review has not been reported yet. End it, then run the command that fits.",
+            _STOP,
+        ]
+    if qr.passed:
+        banner = format_state_banner(gate.qr_name, qr.iteration, "passed", limit=limit)
+        return [banner, gate.pass_message or f"{gate.qr_name}: passed.", _GO_ON]
+    blocking = policy.blocking(qr.iteration)
+    named = ", ".join(each for each in Severity if each in blocking)
+    others = "" if len(blocking) == len(Severity) else " Any other is kept and does not block."
+    blocked = f"Findings that block in round {qr.iteration}: {named}.{others}"
+    if qr.iteration >= limit:
+        banner = format_state_banner(gate.qr_name, qr.iteration, "ask-user", limit=limit)
+        return [banner, blocked, _limit_question(qr, gate, limit), _STOP]
+    banner = format_state_banner(gate.qr_name, qr.iteration, "re-verify", limit=limit)
+    return [banner, blocked, *_mending(gate), _STOP]
+
+
+def format_gate_step(
+    script: str,
+    step: int,
+    total: int,
+    title: str,
+    qr: QRState,
+    gate: GateConfig,
+    phase: str | None = None,
+    *,
+    limit: int = LIMIT,
+    policy: Policy = DEFAULT_POLICY,
+) -> Markup:
+    """Return a whole gate: a router that mends nothing, and prints the one command that follows.
+
+    Failed, that command leads to the work step in the next round; at *limit* the user is asked first.
+    Without a verdict it is the gate itself, with the verdict to be given.
+    """
+    return format_step_output(
+        script,
+        step,
+        total,
+        title,
+        format_gate_actions(qr, gate, limit=limit, policy=policy),
+        _following(script, step, total, qr, gate, limit),
+        phase,
+        gate_result=_result(qr, gate, limit),
+    )
+
+
+def _following(script: str, step: int, total: int, qr: QRState, gate: GateConfig, limit: int) -> NextCommand:
+    if qr.status is None:
+        verdicts = [
+            format_invoke_command(script, step, total, qr=QRState(qr.iteration, qr.failed, status))
+            for status in QRStatus
+        ]
+        return BranchCommand(*verdicts)
+    onward = None if gate.pass_step is None else format_invoke_command(script, gate.pass_step, total)
+    if qr.passed:
+        return FlatCommand(onward) if onward else None
+    back = format_invoke_command(script, gate.work_step, total, qr=QRState(qr.iteration + 1, failed=True))
+    return BranchCommand(onward, back) if onward and qr.iteration >= limit else FlatCommand(back)
+
+
+def _result(qr: QRState, gate: GateConfig, limit: int) -> tuple[str, str]:
+    rounds = f"round {qr.iteration} of {limit}"
+    if qr.status is None:
+        return "open", f"{gate.qr_name} has no verdict yet ({rounds})"
+    return str(qr.status), f"{gate.qr_name} {'passed' if qr.passed else 'failed'} ({rounds})"
+
+
+_STOP = format_forbidden(
+    [
+        "Mending anything, or launching an agent, in this step",
+        "Counting a finding that blocks as minor",
+        "Going on by another way than the command below",
+    ]
+)
+_GO_ON = format_forbidden(["Asking whether to go on", "Reviewing once more what has passed"])
+
+
+def _mending(gate: GateConfig) -> list[str]:
+    who = "you mend them" if gate.self_fix else f"they are mended by {_agent(gate.fix_target)}"
+    handed = "" if gate.self_fix else " Hand on the findings, or the path of their report, word for word."
+    return [
+        f"In step {gate.work_step} {who}.{handed}",
+        "The review after that is a fresh one, of the whole work: the reviewer is not told what was found.",
+    ]
+
+
+def _agent(role: AgentRole | str | None) -> str:
+    return f"an agent of the kind {role or AgentRole.DEVELOPER}"
+
+
+def _limit_question(qr: QRState, gate: GateConfig, limit: int) -> Markup:
+    onward = "run if_pass" if gate.pass_step is not None else "the procedure ends here; run nothing"
+    back = "run if_fail" if gate.pass_step is not None else "run the command below"
+    ways = {
+        "another-round": f"everything that blocks is mended and reviewed: {back}",
+        "must-only": f"one more round, in which only MUST findings are mended: {back}",
+        "accept-the-risk": f"what is open stays, with the reason written down: {onward}",
+        "stop": "the procedure ends as failed: run nothing",
+    }
+    if qr.iteration >= limit + MORE_ROUNDS:
+        del ways["another-round"]
+    lines = [
+        f"{gate.qr_name} has failed {qr.iteration} times. Tell the user what still blocks; ask how to go on.",
+        "The answer is theirs to give; write it down.",
+        *(element("option", what, label=label) for label, what in ways.items()),
+    ]
+    return block("limit_question", lines)

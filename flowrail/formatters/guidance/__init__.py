@@ -1,0 +1,1 @@
+"""A step as text, XML and JSON."""

@@ -1,0 +1,150 @@
+"""Guidance and sessions as plain data for programs: the keys are promises, only ever added to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from flowrail.errors import FlowError
+from flowrail.formatters.guidance.content import FENCE, around, own_pieces
+from flowrail.machines.guidance.guide import Guidance, Way, command
+from flowrail.machines.sessions.stored_session import Kept
+from flowrail.text.placeholders import in_words, shortened
+
+if TYPE_CHECKING:
+    from flowrail.machines.guidance.views import DispatchView
+
+LONGEST_PARAM = 400
+"""Parameters are told so far beside a step; JSON has the whole."""
+
+
+def render(guidance: Guidance) -> dict[str, Any]:
+    """Return *guidance* as plain data."""
+    step = guidance.step
+    return {
+        "session": guidance.session,
+        "skill": guidance.skill,
+        "source": guidance.source,
+        "status": guidance.status,
+        "revision": guidance.revision,
+        "head": guidance.head,
+        "step": step._asdict() if step else None,
+        "actions": _told(guidance),
+        "dispatches": [plain(each._asdict()) for each in guidance.dispatches],
+        "questions": [plain(each._asdict()) for each in guidance.questions],
+        "replayed": guidance.replayed,
+        "resumed": guidance.resumed,
+        "next": [_way(way) for way in guidance.next],
+        "started_at": guidance.started_at,
+        "params": plain(guidance.params),
+        "start_command": guidance.start_command,
+        "join": _join(guidance),
+        "findings": [plain(each._asdict()) for each in guidance.findings],
+        "parent": plain(guidance.parent) or None,
+        "then_command": guidance.then_command,
+        "finding_command": guidance.finding_command,
+        "findings_command": guidance.findings_command,
+        "loop": plain(guidance.loop._asdict()) if guidance.loop else None,
+        "ask_command": guidance.ask_command,
+        "launcher_command": guidance.launcher_command,
+        "said": [plain(each) for each in guidance.said],
+        "forbids": list(guidance.forbids),
+    }
+
+
+def _told(guidance: Guidance) -> list[str]:
+    before, after = around(guidance)
+    if not any(FENCE in action for action in guidance.actions):
+        return [*before, *guidance.actions, *after]
+    return [*before, "\n".join(own_pieces(guidance)), *after]
+
+
+def _join(guidance: Guidance) -> dict[str, Any] | None:
+    join = guidance.join
+    if join is None:
+        return None
+    return {
+        "needed": join.needed,
+        "succeeded": join.succeeded,
+        "total": join.total,
+        "open": list(join.open),
+        "met": join.met,
+    }
+
+
+def _way(way: Way) -> dict[str, Any]:
+    return {
+        "outcome": way.outcome,
+        "facts": dict(way.facts),
+        "wants": [{**want._asdict(), "example": plain(want.example)} for want in way.wants],
+        "to": way.to,
+        "ends": way.ends,
+        "capped": way.capped,
+        "waits_for": list(way.waits_for),
+        "command": way.command,
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return *value* with its tuples as lists and its mappings as plain dicts."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def in_short(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *values* as plain data, those that are long as a text that is cut."""
+    texts = {name: in_words(value) for name, value in values.items()}
+    return {
+        name: plain(value) if len(texts[name]) <= LONGEST_PARAM else shortened(texts[name], LONGEST_PARAM)
+        for name, value in values.items()
+    }
+
+
+def result_of(dispatch: DispatchView, most: int) -> str:
+    """Return what came of a piece of work as JSON of about *most* bytes; what is left out says so."""
+    from flowrail.machines.engine.agents import cut
+
+    text = example_text(cut(plain(dispatch.result), most, "left out here; --json has it"))
+    return text if len(text) <= 2 * most else f"{text[: 2 * most]}…"
+
+
+def example_text(value: Any) -> str:
+    """Return an example as it would be written on a command line."""
+    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+
+
+def session_item(kept: Kept, *, store: str | None = None, lost: bool = False) -> dict[str, Any]:
+    """Return one session of a list."""
+    session = kept.session
+    return {
+        "session": session.id,
+        "skill": session.skill,
+        "source": session.source,
+        "status": session.status,
+        "revision": session.revision,
+        "head": kept.head,
+        "step": session.step,
+        "started_at": session.started_at,
+        "moved_at": session.moved_at,
+        "params": plain(session.params),
+        "foreign": kept.foreign,
+        "parent": session.parent.get("session"),
+        "lost": lost,
+        "command": command("resume", session.id, store=store)
+        if session.is_open and not kept.foreign and not lost
+        else None,
+        "error": None,
+    }
+
+
+def broken_item(session_id: str, problem: FlowError | None) -> dict[str, Any]:
+    """Return a session of a list that cannot be read."""
+    return {
+        "session": session_id,
+        "error": str(problem.message) if problem else "unknown",
+        "code": problem.code if problem else None,
+    }

@@ -1,0 +1,199 @@
+"""Guidance as text for a person at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from flowrail.formatters.guidance.as_data import example_text, in_short
+from flowrail.formatters.guidance.content import (
+    FACTS_FILE,
+    FINDING,
+    MANY,
+    NOBODY,
+    findings_of,
+    item_of,
+    pieces,
+    variables,
+)
+from flowrail.machines.guidance.guide import Guidance, Way, wants_of
+from flowrail.text.escape import LONGEST_LINE, one_line, visible
+from flowrail.text.placeholders import in_words, shortened
+
+WIDEST = 120
+"""So wide a column of a table is made: one long cell does not fill every row with blanks."""
+MOST_HELD = 4_000_000
+"""So many characters of a table are held until its columns are as wide as they need to be."""
+
+
+def render(guidance: Guidance) -> str:
+    """Return *guidance* as text: where it stands, what to do, how to go on."""
+    parts = [_header(guidance)]
+    if guidance.resumed:
+        parts.append(
+            f"Resumed; started {one_line(guidance.started_at)}{_given(guidance)}."
+            + (f" For a new one: {guidance.start_command}" if guidance.start_command else "")
+        )
+    parts.append(visible("\n".join(pieces(guidance)).strip("\n")))
+    if guidance.forbids:
+        parts.append(f"Not in this step: {one_line(', '.join(guidance.forbids))}")
+    parts += [
+        part
+        for part in (_said(guidance), _dispatches(guidance), _questions(guidance), _findings(guidance))
+        if part
+    ]
+    if guidance.next:
+        parts.append(_next(guidance))
+    return "\n\n".join(parts)
+
+
+def _header(guidance: Guidance) -> str:
+    standing = f"{guidance.session} · revision {guidance.revision} · {one_line(guidance.status)}"
+    marks = f"{standing}{' · replayed' if guidance.replayed else ''}"
+    step = guidance.step
+    if step is None:
+        return marks
+    phase = f" · {one_line(step.phase)}" if step.phase else ""
+    visit = f" · visit {step.visit} of {step.limit}" if step.limit else ""
+    title = f"{guidance.skill} · step {step.number} of {step.total} · {one_line(step.title)}{phase}{visit}"
+    return f"{title}\n{marks}" if guidance.session else title  # a preview has no session
+
+
+def _given(guidance: Guidance) -> str:
+    params = in_short(guidance.params)
+    given = ", ".join(f"{one_line(name)}={one_line(in_words(value))}" for name, value in params.items())
+    return f" with {given}" if given else ""
+
+
+def _dispatches(guidance: Guidance) -> str:
+    join = guidance.join
+    if join is None:
+        return ""
+    if not join.total:
+        return NOBODY
+    lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
+    for each in guidance.dispatches:
+        about = one_line(variables(each) or item_of(each) or "")
+        item = f" ({about})" if about else ""
+        holder = f" by {one_line(each.holder)}" if each.holder and each.status == "claimed" else ""
+        over = ", whose lease is over" if each.lease_over else ""
+        model = f", model {one_line(each.model)}" if each.model else ""
+        status = one_line(f"{each.status} {each.outcome or ''}")
+        runs = f" runs {each.workflow}" if each.workflow else ""
+        lines.append(f"  {each.id} {one_line(each.agent)}{runs}{item}{model}: {status}{holder}{over}")
+        if each.status == "done" and each.result:
+            lines.append(f"    {_result(each.result)}")
+        if each.status != "done" or each.again:
+            line = (each.cancel if join.met else None) or each.resume or each.command
+            lines += [f"    {visible(line)}"] if line else []  # a preview has none
+    return "\n".join(lines)
+
+
+def _result(result: object) -> str:
+    return shortened(one_line(example_text(result)), 200)
+
+
+def _said(guidance: Guidance) -> str:
+    return "\n".join(
+        f"The user said: {one_line(each['question'])}  {one_line('; '.join(each['answer']))}"
+        + (f"  because: {one_line(each['reason'])}" if each["reason"] else "")
+        for each in guidance.said
+    )
+
+
+def _questions(guidance: Guidance) -> str:
+    lines = []
+    for each in guidance.questions:
+        where = "" if each.session == guidance.session else f" (session {each.session})"
+        if each.answer is not None:
+            lines.append(f"Answered{where}: {one_line(each.text)}  {one_line('; '.join(each.answer))}")
+            continue
+        lines.append(f"For the user{where} [{one_line(each.header)}]: {one_line(each.text)}")
+        if each.default and each.due:
+            lines.append(f"  without an answer until {one_line(each.due)}: {one_line(each.default)}")
+        for option in each.options:
+            about = f"  {one_line(option['description'])}" if option["description"] else ""
+            lines.append(f"  {one_line(option['label'])}{about}\n    {visible(option['command'])}")
+    return "\n".join(lines)
+
+
+def _findings(guidance: Guidance) -> str:
+    shown, more = findings_of(guidance)
+    lines = [
+        f"  {each.id} {each.severity} (round {each.round}) {one_line(each.text)}"
+        + (f"  {one_line(each.place)}" if each.place else "")
+        for each in shown
+    ]
+    lines += [f"  {visible(more)}"] if more else []
+    record = guidance.finding_command
+    return "\n".join(
+        [
+            *(["Findings on record:", *lines] if lines else []),
+            *([f"To record a finding, append {FINDING} to", f"    {visible(record)}"] if record else []),
+        ]
+    )
+
+
+def _next(guidance: Guidance) -> str:
+    lines = ["Report how it went; what is printed then is the next step:"]
+    lines += [
+        f"  {_way(way)}" + (f"\n    {visible(way.command)}" if way.command else "") for way in guidance.next
+    ]
+    wants = wants_of(guidance.next)
+    if wants:
+        lines.append("Append to the command:")
+    for want in wants:
+        about = f"  {one_line(want.description)}" if want.description else ""
+        must = "" if want.required else "  (optional)"
+        example = one_line(example_text(want.example))
+        if want.type == "list":
+            example = "'" + example.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
+        lines.append(f"  -s {want.name}={want.type.upper()}{must}  such as {example}{about}")
+    if len(wants) >= MANY:
+        lines.append(f"  {FACTS_FILE}")
+    return "\n".join(lines)
+
+
+def _way(way: Way) -> str:
+    facts = "".join(f" {name}={one_line(str(value))}" for name, value in way.facts.items())
+    to = f"to {way.to}" if way.to else ("ends the run" if way.ends else "decided when reported")
+    waits = f" (waits for {', '.join(way.waits_for)})" if way.waits_for else ""
+    return f"{way.outcome}{facts}: {to}{' (the limit is reached)' if way.capped else ''}{waits}"
+
+
+def standing(guidance: Guidance) -> str:
+    """Return where a session stands and the ways on, without what the step tells."""
+    parts = [_header(guidance)]
+    given = _given(guidance)
+    parts.append(f"started {one_line(guidance.started_at)}{given}")
+    parts += [
+        part
+        for part in (_said(guidance), _dispatches(guidance), _questions(guidance), _findings(guidance))
+        if part
+    ]
+    if guidance.next:
+        parts.append(_next(guidance))
+    elif (
+        guidance.status in {"active", "waiting"} and not guidance.dispatches
+    ):  # it has lost its work, and that is all there is to tell
+        parts.append(visible("\n".join(guidance.actions)))
+    return "\n".join(parts)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows under a head, in columns as wide as they need to be, within reason."""
+    return "\n".join(table_lines(head, rows))
+
+
+def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table; of very much text, the first part settles how wide its columns are."""
+    cells = ([shortened(one_line(str(cell)), LONGEST_LINE) for cell in row] for row in chain([head], rows))
+    held, size = [], 0
+    for row in cells:
+        held.append(row)
+        size += sum(map(len, row))
+        if size > MOST_HELD:
+            break
+    widths = [min(WIDEST, max(len(row[column]) for row in held)) for column in range(len(head))]
+    for row in chain(held, cells):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

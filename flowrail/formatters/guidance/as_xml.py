@@ -1,0 +1,214 @@
+"""Guidance as XML, the form that agents are given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from flowrail.formatters.guidance.as_data import example_text, in_short, result_of
+from flowrail.formatters.guidance.content import (
+    FACTS_FILE,
+    FINDING,
+    MANY,
+    NOBODY,
+    findings_of,
+    how_to_ask,
+    item_of,
+    pieces,
+    variables,
+)
+from flowrail.machines.guidance.guide import (
+    Guidance,
+    Want,
+    Way,
+    wants_of,
+)
+from flowrail.text.escape import attributes, xml_text
+from flowrail.text.markup import Markup
+
+LAUNCH = (
+    "Launch one agent for each pending dispatch, side by side unless the text above says otherwise; its "
+    "whole task is: run the command and do what it prints, step by step, to the end. Then come back here. "
+    "Where your host has no agent of that name, take one that can run commands; where it has no agents, do "
+    "the pieces yourself, one after the other, each to its end before the next, and tell the user that "
+    "nobody independent did."
+)
+
+LAUNCH_AGAIN = "What failed is still needed: see to the reason, then launch a new agent for it, whose whole task is the same."
+
+LAUNCH_ANEW = (
+    "What is claimed is at work. Where its agent is gone or its lease is over, launch a new one, whose whole "
+    "task is the command printed for it and what that prints."
+)
+
+CLAIMED = "claimed"
+LONGEST_RESULT = 8_000
+ALL_RESULTS = 100_000
+"""Bytes of results that are printed, of one piece of work and of all together; JSON has the whole."""
+ENOUGH = (
+    "Enough have succeeded: launch nothing more. What is still at work is called off when this step is "
+    "reported, or before that by the command printed for it."
+)
+
+
+def render(guidance: Guidance) -> str:
+    """Return *guidance* as one well-formed element, one step and its ways on."""
+    flags = {
+        "replayed": guidance.replayed or None,
+        "resumed": guidance.resumed or None,
+        "since": guidance.started_at if guidance.resumed else None,
+    }
+    head = attributes(
+        session=guidance.session,
+        revision=guidance.revision,
+        skill=guidance.skill,
+        status=guidance.status,
+        source=guidance.source,
+        **flags,
+    )
+    return "\n".join([f"<step_output{head}>", *_body(guidance), "</step_output>"])
+
+
+def _body(guidance: Guidance) -> list[str]:
+    parts: list[str] = []
+    if guidance.resumed:
+        parts.append(_resumed(guidance))
+    step = guidance.step
+    if step is not None:
+        where = attributes(
+            id=step.id,
+            number=step.number,
+            total=step.total,
+            phase=step.phase,
+            visit=step.visit if step.limit or step.visit > 1 else None,
+            limit=step.limit,
+        )
+        parts.append(f"<step_header{where}>{xml_text(step.title)}</step_header>")
+    told = "\n".join(piece if isinstance(piece, Markup) else xml_text(piece) for piece in pieces(guidance))
+    parts.append("<current_action>\n" + told.strip("\n") + "\n</current_action>")
+    if guidance.forbids:
+        parts.append(f"<not_in_this_step>{xml_text(', '.join(guidance.forbids))}</not_in_this_step>")
+    parts += [*_said(guidance), *_dispatches(guidance), *_questions(guidance), *_findings(guidance)]
+    if guidance.finding_command:
+        append = attributes(append=FINDING)
+        parts.append(f"<finding_command{append}>{xml_text(guidance.finding_command)}</finding_command>")
+    if guidance.next:
+        parts += ["<next>", *_wants(guidance), *(_case(way) for way in guidance.next), "</next>"]
+    return parts
+
+
+def _resumed(guidance: Guidance) -> str:
+    params = json.dumps(in_short(guidance.params), ensure_ascii=False)
+    return f"<resumed{attributes(params=params)}>{xml_text(guidance.start_command or '')}</resumed>"
+
+
+def _dispatches(guidance: Guidance) -> Iterator[str]:
+    join = guidance.join
+    if join is None:
+        return
+    head = attributes(needed=join.needed, succeeded=join.succeeded, total=join.total, met=join.met)
+    yield f"<dispatches{head}>"
+    if not join.total:
+        yield f"<launch>{NOBODY}</launch>"
+    if not join.met and any(each.status == "pending" for each in guidance.dispatches):
+        yield "<launch>" + xml_text(LAUNCH) + "</launch>"
+    if any(each.again for each in guidance.dispatches):
+        yield "<launch>" + xml_text(LAUNCH_AGAIN) + "</launch>"
+    asked = any(each.answer is None for each in guidance.questions)
+    if not (asked or join.met) and any(each.status == CLAIMED for each in guidance.dispatches):
+        yield "<launch>" + xml_text(LAUNCH_ANEW) + "</launch>"
+    if join.met and join.open:
+        yield "<launch>" + xml_text(ENOUGH) + "</launch>"
+    most = min(LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
+    for each in guidance.dispatches:
+        about = attributes(
+            id=each.id,
+            agent=each.agent,
+            workflow=each.workflow,
+            item=item_of(each),
+            vars=variables(each) or None,
+            model=each.model,
+            status=each.status,
+            holder=each.holder,
+            until=each.expires_at if each.status == CLAIMED else None,
+            lease="over" if each.lease_over else None,
+            outcome=each.outcome,
+            result=result_of(each, most) if each.again and each.result else None,
+        )
+        inside = (
+            result_of(each, most)
+            if each.status == "done" and not each.again
+            else (each.cancel if join.met else None) or each.resume or each.command
+        )
+        yield f"<dispatch{about}>{xml_text(inside)}</dispatch>"
+    yield "</dispatches>"
+
+
+def _said(guidance: Guidance) -> Iterator[str]:
+    for each in guidance.said:
+        about = attributes(id=each["id"], reason=each["reason"] or None)
+        words = xml_text("; ".join(each["answer"]))
+        yield f"<user_said{about}><text>{xml_text(each['question'])}</text>{words}</user_said>"
+
+
+def _questions(guidance: Guidance) -> Iterator[str]:
+    if not guidance.questions:
+        return
+    yield "<questions>"
+    if asked := how_to_ask(guidance):
+        yield f"<ask>{xml_text(asked)}</ask>"
+    for each in guidance.questions:
+        about = attributes(
+            id=each.id,
+            header=each.header,
+            multi=each.multi or None,
+            session=None if each.session == guidance.session else each.session,
+            default=each.default if each.answer is None else None,
+            until=each.due if each.answer is None else None,
+        )
+        if each.answer is not None:
+            said = xml_text("; ".join(each.answer))
+            yield f"<answered{about}><text>{xml_text(each.text)}</text>{said}</answered>"
+            continue
+        yield f"<question{about}><text>{xml_text(each.text)}</text>"
+        for option in each.options:
+            said = attributes(label=option["label"], description=option["description"] or None)
+            yield f"<option{said}>{xml_text(option['command'])}</option>"
+        yield "</question>"
+    yield "</questions>"
+
+
+def _findings(guidance: Guidance) -> Iterator[str]:
+    shown, more = findings_of(guidance)
+    for each in shown:
+        about = attributes(id=each.id, severity=each.severity, round=each.round, place=each.place)
+        yield f"<finding{about}>{xml_text(each.text)}</finding>"
+    if more:
+        yield f"<more_findings>{xml_text(more)}</more_findings>"
+
+
+def _wants(guidance: Guidance) -> list[str]:
+    wants = wants_of(guidance.next)
+    together = [f"<wants_file>{FACTS_FILE}</wants_file>"] if len(wants) >= MANY else []
+    return [*(_want(want) for want in wants), *together]
+
+
+def _want(want: Want) -> str:
+    head = attributes(
+        name=want.name, type=want.type, example=example_text(want.example), required=want.required
+    )
+    about = f": {xml_text(want.description)}" if want.description else ""
+    append = f"-s '{want.name}=VALUE', a list as JSON" if want.type == "list" else f"-s {want.name}=VALUE"
+    return f"<want{head}>append {append}{about}</want>"
+
+
+def _case(way: Way) -> str:
+    facts = " ".join(f"{name}={value}" for name, value in way.facts.items())
+    head = attributes(
+        outcome=way.outcome,
+        facts=facts or None,
+        to=way.to if way.to is not None else ("(end)" if way.ends else "decided when reported"),
+        capped=way.capped or None,
+        waits_for=" ".join(way.waits_for) or None,
+    )
+    return f"<case{head}>{xml_text(way.command)}</case>"

@@ -1,0 +1,142 @@
+"""What a step tells, in pieces: text, and the blocks that its fences stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flowrail.machines.guidance.guide import Guidance
+from flowrail.text.markup import Markup
+from flowrail.text.placeholders import Again, in_words, shortened
+
+if TYPE_CHECKING:
+    from flowrail.machines.engine.reviews import Recorded
+    from flowrail.machines.guidance.views import DispatchView
+
+BY_LIMIT = "limit"
+
+FENCE = "flow:"
+FINDING = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
+"""What belongs to the command that records a finding; a long text goes into a file, `--file FILE`."""
+
+ASK_USER = (
+    "Put what is open to the user, word for word and with every option, in one call of your question tool "
+    "(AskUserQuestion in Claude Code); answer nothing yourself. Then run the command of what was chosen."
+)
+ASK_ABOVE = (
+    "What is open is the user's to answer, and you cannot ask them yourself. Answer nothing, stop here, and return "
+    "this line, word for word, as your whole answer: NEXT for whoever launched this agent: "
+)
+OWN_WORDS = "For an answer in other words, put other:TEXT in the place of the label."
+REASON = "Where the user gives a reason, put it in the place of the one that is printed."
+SEVERAL = "Where multi is true, append one ID=LABEL for each further choice."
+NOBODY = "There is nothing to hand out here: the list that this step goes over holds nothing. Launch nobody for it."
+"""Said where a step gives a list away that turned out empty."""
+MOST_FINDINGS, LONGEST_FINDING = 40, 1_000
+LONGEST_VALUE = 120
+"""Items and variables of work are told so far; JSON has the whole, and so has the agent that does it."""
+
+MANY = 4
+FACTS_FILE = "or append --facts FILE instead, a file that holds them as one JSON object"
+"""Said where so many values are asked for that a command line gets unwieldy."""
+
+
+def how_to_ask(guidance: Guidance) -> str:
+    """Return what to do with the questions that are open; nothing where there is none."""
+    waiting = [each for each in guidance.questions if each.answer is None]
+    if waiting and guidance.launcher_command:
+        return f"{ASK_ABOVE}{guidance.launcher_command}"
+    lines = [
+        *([ASK_USER] if waiting else []),
+        *([OWN_WORDS] if any(each.source != BY_LIMIT for each in waiting) else []),
+        *([SEVERAL] if any(each.multi for each in waiting) else []),
+        *(
+            [REASON]
+            if any("--reason" in str(way["command"]) for each in waiting for way in each.options)
+            else []
+        ),
+    ]
+    return " ".join(lines)
+
+
+def findings_of(guidance: Guidance) -> tuple[list[Recorded], str]:
+    """Return the findings as they are printed, the worst of them where there are many, and what is left out."""
+    if not guidance.findings:
+        return [], ""
+    from flowrail.machines.definition.gates import Severity
+
+    worst = sorted(guidance.findings, key=lambda each: list(Severity).index(Severity(each.severity)))
+    chosen = {each.id for each in worst[:MOST_FINDINGS]}
+    shown = [
+        each if len(each.text) <= LONGEST_FINDING else each._replace(text=f"{each.text[:LONGEST_FINDING]}…")
+        for each in guidance.findings
+        if each.id in chosen
+    ]
+    left = len(guidance.findings) - len(shown)
+    cut = any(len(each.text) > LONGEST_FINDING for each in shown)
+    more = f"{left} more" if left else "whole texts" if cut else ""
+    return shown, f"{more}: {guidance.findings_command}" if more else ""
+
+
+def variables(dispatch: DispatchView) -> str:
+    """Return the variables of a piece of work, each cut where it is long."""
+    return " ".join(
+        f"{name}={shortened(in_words(value), LONGEST_VALUE)}" for name, value in dispatch.vars.items()
+    )
+
+
+def item_of(dispatch: DispatchView) -> str | None:
+    """Return what a piece of work is about, cut where it is long."""
+    return None if dispatch.item is None else shortened(in_words(dispatch.item), LONGEST_VALUE)
+
+
+def pieces(guidance: Guidance) -> list[str | Markup]:
+    """Return what is told in order: the step's own text, and what stands around it."""
+    before, after = around(guidance)
+    return [*before, *own_pieces(guidance), *after]
+
+
+def around(guidance: Guidance) -> tuple[list[str | Markup], list[str | Markup]]:
+    """Return what stands before a step's text and after it: its review loop, how to ask the user."""
+    before: list[str | Markup] = []
+    after: list[str | Markup] = []
+    if guidance.loop is not None:
+        from flowrail.formatters.guidance.review_loop import loop_pieces
+
+        before, after = loop_pieces(guidance.loop)
+    if _gives_work(guidance):
+        from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, QUESTION_RELAY_UPWARDS
+
+        after.append(QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER)
+    if _is_new_to_it(guidance):
+        from flowrail.formatters.blocks.elements import element
+        from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT
+
+        after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", str(guidance.ask_command))]
+    return before, after
+
+
+def _gives_work(guidance: Guidance) -> bool:
+    """Return whether agents are still to come back, and may come back with questions."""
+    return guidance.join is not None and bool(guidance.join.open)
+
+
+def _is_new_to_it(guidance: Guidance) -> bool:
+    """Return whether this is what an agent that works for another reads first."""
+    is_first = guidance.revision == 0 or guidance.resumed
+    return bool(guidance.ask_command) and guidance.step is not None and is_first
+
+
+def own_pieces(guidance: Guidance) -> list[str | Markup]:
+    """Return what the step itself tells; a text without a fence is one piece and is not looked into."""
+    found: list[str | Markup] = []
+    resources = Again(guidance.resources)
+    for action in guidance.actions:
+        if found:
+            found.append("")
+        if isinstance(action, Markup) or FENCE not in action:
+            found.append(action)
+            continue
+        from flowrail.formatters.blocks.fences import with_blocks
+
+        found += with_blocks(action, resources)
+    return found

@@ -1,0 +1,152 @@
+"""Work handed out and brought back, questions and findings: as text for agents, as data for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowrail.formatters.blocks.elements import block, element
+from flowrail.formatters.guidance.as_data import plain
+from flowrail.formatters.guidance.content import FENCE, FINDING
+from flowrail.machines.engine.agents import Ended, Handed
+from flowrail.machines.engine.questions import Asked, Put
+from flowrail.machines.engine.reviews import Recorded
+from flowrail.machines.guidance.guide import Guidance, command
+from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
+from flowrail.text.escape import one_line, visible
+from flowrail.text.markup import Markup
+from flowrail.text.placeholders import Again, in_words
+
+
+def handed_text(handed: Handed) -> str:
+    """Return a free-form piece of work as its agent is told it."""
+    ok, fail = handed.finish
+    answers = [
+        f"Asked of the user: {one_line(text)}  Answer: {one_line(said)}" for text, said in handed.answered
+    ]
+    return "\n".join(
+        (
+            visible("\n".join(_pieces(handed))),
+            "",
+            *([*answers, ""] if answers else []),
+            "When this is done, run the first of these commands, each fact of the result as -s NAME=VALUE;",
+            "if it cannot be done, the second, with -s reason=TEXT. Return what it prints as your answer.",
+            f"  {visible(ok)}",
+            f"  {visible(fail)}",
+            "",
+            SUB_AGENT_QUESTION_FORMAT,
+            element("ask_command", handed.ask),
+            *([element("finding_command", handed.finding, append=FINDING)] if handed.finding else []),
+        )
+    )
+
+
+def handed_xml(handed: Handed) -> str:
+    """Return the same as one well-formed element, so that nothing put into the prompt passes for more of it."""
+    dispatch = handed.dispatch
+    head = {"session": handed.session, "dispatch": dispatch.id, "agent": dispatch.agent}
+    about = {"model": dispatch.model, "until": dispatch.expires_at}
+    said = [block("answered", [element("text", text), answer]) for text, answer in handed.answered]
+    ways = [
+        element("case", line, outcome=word) for word, line in zip(("ok", "fail"), handed.finish, strict=True)
+    ]
+    finding = [element("finding_command", handed.finding, append=FINDING)] if handed.finding else []
+    lines = [
+        block("current_action", _pieces(handed)),
+        *said,
+        element("how", _HOW),
+        block("next", ways),
+        SUB_AGENT_QUESTION_FORMAT,
+        element("ask_command", handed.ask),
+        *finding,
+    ]
+    return str(block("work_output", lines, **head, **about))
+
+
+_HOW = (
+    "When what current_action says is done, run the ok command of next, each fact of the result appended as "
+    "-s NAME=VALUE; where it cannot be done, the fail command with -s reason=TEXT. Return what that prints as your "
+    "whole answer."
+)
+
+
+def _pieces(handed: Handed) -> list[str | Markup]:
+    given = [element("var", in_words(value), name=name) for name, value in handed.given.items()]
+    more = [block("context", given)] if given else []
+    if FENCE not in handed.prompt:
+        return [handed.prompt, *more]
+    from flowrail.formatters.blocks.fences import with_blocks
+
+    return [*with_blocks(handed.prompt, Again(handed.resources)), *more]
+
+
+def handed_data(handed: Handed) -> dict[str, Any]:
+    """Return the same as plain data."""
+    return {
+        "session": handed.session,
+        "dispatch": handed.dispatch.id,
+        "agent": handed.dispatch.agent,
+        "model": handed.dispatch.model,
+        "item": plain(handed.dispatch.item),
+        "vars": plain(handed.dispatch.vars),
+        "expires_at": handed.dispatch.expires_at,
+        "token": handed.dispatch.token,
+        "prompt": "\n".join(_pieces(handed)),
+        "finish": list(handed.finish),
+        "ask_command": handed.ask,
+        "finding_command": handed.finding,
+        "answered": [{"question": text, "answer": said} for text, said in handed.answered],
+    }
+
+
+def ended_data(ended: Ended) -> dict[str, Any]:
+    """Return the end of a piece of work."""
+    return {
+        "session": ended.session,
+        "dispatch": ended.dispatch.id,
+        "status": ended.dispatch.status,
+        "outcome": ended.dispatch.outcome,
+        "result": plain(ended.dispatch.result),
+        "replayed": ended.replayed,
+        "answer": list(ended.lines),
+    }
+
+
+def put_text(put: Put) -> str:
+    """Return the block that is an agent's whole answer; it tells whoever launched it how to go on."""
+    return str(as_xml(put.written, answer=put.answer))
+
+
+def put_data(put: Put) -> dict[str, Any]:
+    """Return questions that were put, also as a host's question tool takes them."""
+    return {
+        "session": put.session,
+        "questions": [_question(each) for each in put.questions],
+        "host": as_host_questions(put.written),
+        "block": put_text(put),
+        "answer_command": put.answer,
+        "resume_command": put.resume,
+    }
+
+
+def _question(each: Asked) -> dict[str, Any]:
+    return {**plain(each._asdict()), "options": [option._asdict() for option in each.options]}
+
+
+def invocation(guidance: Guidance, place: str) -> str:
+    """Return how an agent that asked is launched again once its questions are answered."""
+    resume = command("resume", guidance.session, store=place)
+    waiting = [question.id for question in guidance.questions if question.answer is None]
+    if waiting:
+        return f"Recorded. Still open: {', '.join(waiting)}"
+    return "\n".join(
+        (
+            "Recorded. Launch an agent afresh for this work; its whole task is: run the command below",
+            "and do what it prints, step by step, to the end.",
+            f"  {visible(resume)}",
+        )
+    )
+
+
+def finding_data(home: str, finding: Recorded) -> dict[str, Any]:
+    """Return a finding and the session that keeps it."""
+    return {"session": home, **plain(finding._asdict()), "open": finding.is_open}

@@ -1,0 +1,1 @@
+"""Reports for people: tables, histories, audits, findings."""

@@ -1,0 +1,56 @@
+"""The examination of a set-up on one page: facts by section, below each what was found there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flowrail.text.lines import at, count, line
+
+_MOST_KINDS = 20
+_MOST_PLACES = 3
+
+
+def render(examined: Mapping[str, Any]) -> str:
+    """Return what `doctoring.diagnose` gives as text; the same finding in many places stands once."""
+    parts = [
+        "\n".join([name, *_facts(section["facts"]), *_found(name, examined["findings"])])
+        for name, section in examined["sections"].items()
+    ]
+    errors, warnings = examined["errors"], examined["warnings"]
+    told = (
+        f"{count(errors, 'error')}, {count(warnings, 'warning')}"
+        if errors or warnings
+        else "nothing is wrong"
+    )
+    return "\n\n".join([*parts, f"{told}."])
+
+
+def _facts(facts: Sequence[str]) -> Iterator[str]:
+    yield from (f"  {line(fact, 400)}" for fact in facts)
+
+
+def _found(name: str, findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    by_kind: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for finding in findings:
+        if finding["section"] == name:
+            by_kind.setdefault((finding["severity"], finding["code"]), []).append(finding)
+    kinds = sorted(by_kind.items(), key=lambda kind: kind[0][0])  # errors first
+    for (severity, code), alike in kinds[:_MOST_KINDS]:
+        yield from _kind(f"  {severity} {code}", alike)
+    if len(kinds) > _MOST_KINDS:
+        yield f"  and {len(kinds) - _MOST_KINDS} more kinds; --json has them all"
+
+
+def _kind(head: str, alike: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield findings of one kind; what to do about it stands once where it is the same for all."""
+    times = f" ({len(alike)} times)" if len(alike) > 1 else ""
+    common = len({each["remedy"] for each in alike}) == 1
+    remedy = f": {line(alike[0]['remedy'])}" if common else ""
+    yield f"{head}{times}{remedy}"
+    for each in alike[:_MOST_PLACES]:
+        yield f"    {line(each['message'])}{at(each['place'])}"
+        if not common:
+            yield f"      {line(each['remedy'])}"
+    if len(alike) > _MOST_PLACES:
+        yield f"    and {len(alike) - _MOST_PLACES} more; --json has them all"

@@ -1,0 +1,125 @@
+"""Handoffs as text, from plain data; what skills and payloads say becomes one visible line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from flowrail.formatters.guidance.as_text import table
+from flowrail.text.escape import visible
+from flowrail.text.lines import (
+    count,
+    line,
+    section,
+    values,
+)
+
+
+def render(item: Mapping[str, Any]) -> str:
+    """Return where one handoff stands: what was checked, what is wrong, and the line that goes on."""
+    head = f"{item['handoff']} · {line(item['source'])} → {line(item['target'])} · {item['phase']}"
+    marks = [name for name in ("replayed", "expired", "foreign") if item[name]]
+    lines = [" · ".join([head, *marks])]
+    lines += [f"  {line(note)}" for note in item["notes"]]
+    lines += [f"chain    {line(' → '.join(item['chain']))}  (hop {item['hops']})"]
+    if item["reason"]:
+        lines.append(f"reason   {line(item['reason'])}")
+    if item["payload"]:
+        size = f"{item['size']} bytes" + (f", {item['token_count']} tokens" if item["token_count"] else "")
+        lines += [
+            f"payload  {line(item['payload'])}  ({line(item['schema'])}, {line(size)})",
+            f"sha256   {line(item['sha256'] or '')}",
+        ]
+    if item["expires_at"]:
+        lines.append(f"expires  {line(item['expires_at'])}")
+    if item["claim"]:
+        claim = item["claim"]
+        session = f", session {line(claim['session'])}" if claim.get("session") else ""
+        lines.append(f"received {line(claim['at'])} by {line(claim['by'])}{session}")
+    lines += [*_checks(item["checks"]), *_problem(item["problem"], item["phase"])]
+    return "\n".join([*lines, *_ways(item)])
+
+
+def render_list(items: Sequence[Mapping[str, Any]]) -> str:
+    """Return handoffs as a table."""
+    if not items:
+        return "no handoff here; `flow handoff targets` shows who could take over"
+    rows = [
+        [
+            each["handoff"],
+            each["phase"] + "".join(f" ({mark})" for mark in ("expired", "foreign") if each[mark]),
+            each["source"],
+            each["target"],
+            each["started_at"],
+        ]
+        for each in items
+    ]
+    return table(["handoff", "phase", "from", "to", "started"], rows)
+
+
+def render_findings(findings: Iterable[Mapping[str, Any]], source: str, told: Mapping[str, Any]) -> str:
+    """Return everything that is wrong with a payload, a line each."""
+    lines = [
+        f"{line(source)}{_number(each['line'])}: {each['severity']} {each['kind']}: "
+        f"`{line(each['field'])}` {line(each['message'], 400)}"
+        for each in findings
+    ]
+    if told["ignored"]:
+        lines.append(f"passed over, since {told['version']} does not know it: {values(told['ignored'])}")
+    if told["tokens"]:
+        tiers = ", ".join(f"{tier} {number}" for tier, number in told["tokens"].items() if number)
+        lines.append(f"tokens: {tiers}, {sum(told['tokens'].values())} in all")
+    version = f"a payload of version {told['version']}" if told["version"] else "no payload"
+    verdict = count(told["errors"], "mistake") if told["errors"] else "fit to be handed over"
+    lines.append(f"{version}, {verdict}")
+    return "\n".join(lines)
+
+
+def render_targets(menu: str, offers: Sequence[Mapping[str, Any]]) -> str:
+    """Return a menu, and under it the command that hands over to each of those shown."""
+    lines = [
+        line_
+        for each in offers
+        for line_ in (
+            *(
+                [f"  {line(each['skill'], 80)} had this work before: {line(each['loop'])}"]
+                if each["loop"]
+                else []
+            ),
+            f"  {visible(each['command'])}",
+        )
+    ]
+    return "\n\n".join(filter(None, [menu, section("Hand over, with `--reason WHY`", lines)]))
+
+
+def _number(number: int) -> str:
+    return f":{number}" if number else ""
+
+
+def _checks(checks: Sequence[Mapping[str, Any]]) -> list[str]:
+    wrong = [each for each in checks if not each["holds"]]
+    if not checks:
+        return []
+    lines = [f"checks   {len(checks) - len(wrong)} of {len(checks)} hold"]
+    return lines + [f"  {line(each['name'])}: {line(each['told'], 400)}" for each in wrong]
+
+
+def _problem(problem: Mapping[str, Any] | None, phase: str) -> list[str]:
+    if not problem:
+        return []
+    kept = problem.get("payload_preserved")
+    lines = [f"failed   {line(problem['code'])}: {line(problem['message'], 400)}"]
+    lines += [f"  the payload is kept in {line(kept)}"] if kept else []
+    return lines + ([f"  {visible(problem['hint'])}"] if problem.get("hint") and phase == "failed" else [])
+
+
+def _ways(item: Mapping[str, Any]) -> list[str]:
+    if item["receive_command"]:
+        lines = [""]
+        if item["receive_command"] != item["invocation"]:
+            lines += ["Whoever takes over confirms it by:", f"  {visible(item['receive_command'])}"]
+        if item["invocation"]:
+            lines += ["Give this line to the agent that takes over:", f"  {visible(item['invocation'])}"]
+        return lines
+    said = (item["problem"] or {}).get("hint") or ""  # with what a retry needs
+    return [f"  {visible(each['command'])}" for each in item["next"] if each["command"] not in said]

@@ -1,0 +1,141 @@
+"""What happened in a session, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from flowrail.formatters.guidance.as_data import plain
+from flowrail.formatters.guidance.as_text import table_lines
+from flowrail.machines.sessions.attachments import MARK
+from flowrail.storage.journal import Record
+from flowrail.text.escape import LONGEST_LINE, one_line
+from flowrail.text.placeholders import shortened
+
+
+def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[str, Any]]:
+    """Yield one item a record: what was reported of which step, where it led, how long it took.
+
+    Where not *in_full*, facts are as many as one line can show.
+    """
+    since = ""
+    for record in records:
+        move = record.session.last if record.kind == "move" else None
+        facts: Mapping[str, Any] = move.facts if move else {}
+        yield (
+            {
+                "seq": record.seq,
+                "kind": record.kind,
+                "at": record.at,
+                "by": record.by,
+                "revision": record.session.revision,
+                "status": record.session.status,
+                "step": move.step if move else record.session.step,
+                "reported": move.reported if move else None,
+                "outcome": move.outcome if move else None,
+                "facts": plain(facts) if in_full else _beginning(facts, iter(range(LONGEST_LINE))),
+                "to": record.session.step,
+                "capped": bool(move and move.capped),
+                "passed": list(move.passed) if move else [],
+                "seconds": _seconds(since, record.at) if move else None,
+                "note": plain(record.note) if in_full else record.note,
+                "hash": record.hash,
+            }
+        )
+        since = record.at if not record.seq or record.kind in {"move", "rewind"} else since
+
+
+def lines(records: Iterable[Record]) -> Iterator[str]:
+    """Yield the same as the lines of a table."""
+    rows = (
+        [
+            str(item["revision"]),
+            item["at"],
+            item["by"],
+            item["kind"] if item["kind"] != "move" else item["step"],
+            shortened(one_line(_outcome(item)), LONGEST_LINE),
+            item["to"] or f"({item['status']})",
+            "" if item["seconds"] is None else f"{item['seconds']:.1f} s",
+        ]
+        for item in items(records, in_full=False)
+    )
+    return table_lines(["rev", "at", "by", "step", "outcome", "to", "took"], rows)
+
+
+def _outcome(item: dict[str, Any]) -> str:
+    if item["outcome"] is None:
+        return _besides(item["kind"], item["note"])
+    facts = "".join(f" {name}={_value(value)}" for name, value in item["facts"].items())
+    decided = f" → {item['outcome']}" if item["reported"] != item["outcome"] else ""
+    capped = " (at the limit)" if item["capped"] else ""
+    passed = f" (passing over {', '.join(item['passed'])})" if item["passed"] else ""
+    return f"{item['reported']}{facts}{decided}{capped}{passed}"
+
+
+def _value(value: Any) -> Any:
+    """Return a fact as it is told; of a long text, the file that it lies in."""
+    if isinstance(value, dict) and value.get(MARK):
+        return f"{value[MARK]} ({value.get('bytes')} bytes)"
+    return value
+
+
+def _beginning(value: Any, room: Iterator[int]) -> Any:
+    """Return as much of plain data as *room* has numbers for, each of which is a character at least; long texts are cut."""
+    if isinstance(value, Mapping):
+        return {
+            _beginning(key, room): _beginning(item, room)
+            for _, (key, item) in zip(room, value.items(), strict=False)
+        }
+    if isinstance(value, (list, tuple)):
+        return [_beginning(item, room) for _, item in zip(room, value, strict=False)]
+    is_long = isinstance(value, str) and len(value) > 2 * LONGEST_LINE
+    return f"{value[: 2 * LONGEST_LINE]}…" if is_long else value
+
+
+def _besides(kind: str, note: Mapping[str, Any]) -> str:
+    """Return what a record tells that is no move."""
+    told = ""
+    if kind == "rewind":
+        told = f"from revision {note['from']} to {note['to']}"
+    elif kind == "held":
+        told = f"time {note.get('times')}"
+    elif kind == "fork" and "into" in note:
+        told = f"at revision {note['at']} into {note['into']}"
+    elif kind == "fork":
+        told = f"of {note['from']['session']} at revision {note['from']['revision']}"
+    elif kind == "migrate":
+        names = ", ".join(f"{old} → {new}" for old, new in note["renamed"].items())
+        told = f"{note['verdict']}{f': {names}' if names else ''}"
+    else:
+        told = shortened(_of_others(kind, note))
+    reason = shortened(str(_value(note.get("reason", ""))))
+    return f"{told} ({reason})" if told and reason else told or reason
+
+
+def _of_others(kind: str, note: Mapping[str, Any]) -> str:
+    """Return what a record tells of work given to agents, of questions and of findings."""
+    if kind == "claim":
+        into = f", as {note['child']}" if note.get("child") else ""
+        return f"{note.get('dispatch')} by {note.get('holder')}{into}"
+    if kind in {"finish", "cancel"}:
+        return " ".join(str(note[name]) for name in ("dispatch", "outcome") if note.get(name))
+    if kind == "answer":
+        given = note.get("answers") or {}
+        return " ".join(f"{name}={_value(word)}" for name, words in given.items() for word in words)
+    if kind == "ask":
+        return " ".join(note.get("questions") or ())
+    return str(note.get("finding") or "")
+
+
+def _seconds(start: str, end: str) -> float | None:
+    begun, ended = _clock(start), _clock(end)
+    return None if begun is None or ended is None else round(max(0.0, ended - begun), 3)
+
+
+def _clock(stamp: str) -> float | None:
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(stamp).timestamp()
+    except ValueError:
+        return None

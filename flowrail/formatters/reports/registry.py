@@ -1,0 +1,128 @@
+"""The registry of workflows: what stands in it, what a sync does, what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flowrail.discovery.diagnostics import Note
+from flowrail.discovery.registry.listing import Registered, severity
+from flowrail.discovery.scan.declaration import Registry
+from flowrail.text.escape import visible
+from flowrail.text.lines import (
+    at,
+    count,
+    line,
+    notes,
+    values,
+)
+
+if TYPE_CHECKING:
+    from flowrail.discovery.registry.sync import Sync
+
+
+def render(registry: Registry, workflows: Sequence[Registered]) -> str:
+    """Return what stands in the registry: each workflow, where it is, and where each field was read."""
+    if not registry.exists:
+        return (
+            f"There is no registry at {line(registry.path)}. It is optional: `flow registry sync` makes one."
+        )
+    parts = [f"{line(registry.path)} · {count(len(workflows), 'workflow')}", *map(_workflow, workflows)]
+    return "\n\n".join(filter(None, [*parts, notes(registry.notes)]))
+
+
+def data(registry: Registry, workflows: Iterable[Registered]) -> dict[str, Any]:
+    """Return the same as plain data."""
+    return {**registry.data(), "workflows": [each.data() for each in workflows]}
+
+
+def render_sync(sync: Sync, *, written: bool) -> str:
+    """Return what a sync did, or would do, and then the difference."""
+    path = line(sync.path)
+    if not sync.changes:
+        head = f"{path} is up to date" if sync.before is not None else f"nothing to write to {path}"
+        return "\n".join(
+            [f"{head}: no skill in home declares anything new.", *_stale(sync), *_left_out(sync)]
+        )
+    named = [
+        f"{what} {values(names)}"
+        for what, names in (("adds", sync.added), ("updates", sync.updated))
+        if names
+    ]
+    named += ["counts its entries"] if sync.recounted and not sync.added else []
+    head = f"{'Wrote' if written else 'Would write'} {path}: {', '.join(named)}."
+    parts = ["\n".join([head, *_stale(sync), *_left_out(sync)])]
+    if not written:
+        parts.append(visible(sync.difference).rstrip("\n"))
+    return "\n\n".join(parts)
+
+
+def sync_data(sync: Sync, *, written: bool) -> dict[str, Any]:
+    """Return the same as plain data."""
+    return {
+        "path": sync.path,
+        "changes": sync.changes,
+        "written": written,
+        "added": list(sync.added),
+        "updated": list(sync.updated),
+        "stale": list(sync.stale),
+        "left_out": list(sync.left_out),
+        "difference": sync.difference,
+    }
+
+
+def render_check(registry: Registry, found: Sequence[Note]) -> str:
+    """Return everything that is wrong with the registry, and what a sync would bring up to date."""
+    if not registry.exists:
+        return f"There is no registry at {line(registry.path)}. It is optional."
+    lines = [
+        f"{line(note.place)}: {severity(note)} {note.code}: {line(note.reason)}\n    {note.hint}"
+        for note in found
+    ]
+    return "\n".join([*lines, f"{line(registry.path)} checked, {len(found) or 'nothing'} found"])
+
+
+def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, Any]:
+    """Return the same as plain data."""
+    return {
+        "findings": [{**note.data(), "severity": severity(note)} for note in found],
+        "path": registry.path,
+        "exists": registry.exists,
+    }
+
+
+def _workflow(each: Registered) -> str:
+    entry, said = each.entry, each.entry.reading.declared
+    reason = f", {line(each.reason)}" if each.reason else ""
+    lines = [f"{line(entry.folder, 80)}  {each.standing}{reason}"]
+    lines += [f"  {line(text)}" for text in (said.description or said.summary,) if text]
+    lines.append(f"  {line(entry.path) or 'no path'}{at(f'line {entry.line}')}")
+    origins = each.candidate.origins if each.candidate else entry.reading.origins
+    lines += [f"  from {source}: {values(fields)}" for source, fields in _by_source(origins).items()]
+    return "\n".join(lines)
+
+
+def _by_source(origins: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the fields by who said them: the skill itself, the registry, or nobody."""
+    names = {"": "its SKILL.md", "registry": "the registry", "default": "nobody, so by default"}
+    found: dict[str, list[str]] = {name: [] for name in names.values()}
+    for field, origin in origins.items():
+        found[names.get(origin, names[""])].append(field)
+    return {name: fields for name, fields in found.items() if fields}
+
+
+def _left_out(sync: Sync) -> list[str]:
+    if not sync.left_out:
+        return []
+    return [
+        "Left out, since the registry cannot hold what they declare:",
+        *(f"  {line(each)}" for each in sync.left_out),
+    ]
+
+
+def _stale(sync: Sync) -> list[str]:
+    if not sync.stale:
+        return []
+    return [
+        f"Kept, though the skill is gone: {values(sync.stale)}. Remove the entry, or mend its `skill_path`."
+    ]

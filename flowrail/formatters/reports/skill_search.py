@@ -1,0 +1,97 @@
+"""Why a skill is offered or not, and in which place: as text and as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.index import Discovery
+from flowrail.discovery.ranking.explain import Why
+from flowrail.discovery.ranking.menu import Asked, Menu, misses
+from flowrail.discovery.ranking.scores import Score
+from flowrail.formatters.reports.menu import hidden, passed_over
+from flowrail.text.lines import (
+    count,
+    line,
+    notes,
+    section,
+    values,
+)
+from flowrail.text.placeholders import near
+
+_FIELDS = (
+    "name", "description", "categories", "accepts_from", "provides_to", "schema_version", "schema_type",
+    "input_requirements", "output_types", "requires", "optional_consumes", "trigger", "health_check",
+    "duration", "complexity", "autonomous", "version", "priority", "tags", "remarks",
+)  # fmt: skip
+
+
+def render(why: Why, menu: Menu, discovery: Discovery) -> str:
+    """Return all there is to say about one name: the verdict, its score part by part, the places."""
+    parts = [f"{line(why.verdict)}{_meant(why, discovery)}"]
+    if why.candidate:
+        parts.append(_standing(why.candidate, menu))
+    if why.score is not None:
+        parts.append(_parts(why.score, menu.asked))
+    if why.candidate:
+        parts.append(_declared(why.candidate))
+    parts += [_places(why), hidden(why.hidden), passed_over(why.skipped), notes(why.notes)]
+    return "\n\n".join(filter(None, parts))
+
+
+def data(why: Why, menu: Menu) -> dict[str, Any]:
+    """Return the same as plain data, in the form of a menu with at most one candidate."""
+    candidate = why.candidate
+    place = menu.place(candidate) if candidate else 0
+    return {
+        "candidates": [candidate.data()] if candidate else [],
+        **why.data(),
+        "place": place,
+        "fits": place > 0,
+        "misses": list(misses(candidate, menu.asked.query)) if candidate else [],
+    }
+
+
+def _standing(candidate: Candidate, menu: Menu) -> str:
+    if place := menu.place(candidate):
+        left = "" if place <= menu.length else f"; the menu shows {menu.length}"
+        return f"Place {place} of {count(len(menu.ranked), 'skill')} that fit{left}."
+    return f"It does not fit what is asked for: {'; '.join(map(line, misses(candidate, menu.asked.query)))}."
+
+
+def _parts(score: Score, asked: Asked) -> str:
+    width = max(len(part.rule) for part in score.parts)
+    lines = [
+        f"  {part.rule:{width}}  {part.points:3d} of {part.most:2d}  {line(part.reason)}"
+        for part in score.parts
+    ]
+    return section(f"Score {int(score)} of {asked.most}", lines)
+
+
+def _declared(candidate: Candidate) -> str:
+    """Return what the skill is taken to say, and where each of it was read."""
+    lines = []
+    for field in _FIELDS:
+        value = getattr(candidate, field)
+        if value not in (None, "", ()):
+            text = values(value) if isinstance(value, tuple) else line(str(value))
+            origin = candidate.origins.get(field)
+            lines.append(f"  {field}: {text}{f'  (from {line(origin, 60)})' if origin else ''}")
+    return section("Reads as", lines)
+
+
+def _places(why: Why) -> str:
+    lines = [
+        f"  {line(seen.root.path)} ({seen.root.origin}): "
+        + (line(seen.root.problem) or ", ".join(map(line, seen.paths)) or "nothing of that name")
+        for seen in why.places
+    ]
+    return section("Looked in", lines)
+
+
+def _meant(why: Why, discovery: Discovery) -> str:
+    if why.candidate or why.skipped:
+        return ""
+    known = [*(each.skill for each in discovery.candidates), *(each.skill for each in discovery.skipped)]
+    close = near(why.name, known)
+    return f"\nDid you mean {', '.join(f'`{line(each, 80)}`' for each in close)}?" if close else ""

@@ -1,0 +1,114 @@
+"""A workflow as a table of steps and ways on, for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flowrail.formatters.guidance.as_data import example_text
+from flowrail.formatters.guidance.as_text import table
+from flowrail.text.escape import LONGEST_LINE, one_line
+from flowrail.text.placeholders import shortened
+
+
+def render(item: Mapping[str, Any]) -> str:
+    """Return what `shelf.show` gives as text."""
+    about = shortened(one_line(item["description"]), LONGEST_LINE)
+    count = item["total_steps"]
+    parts = [f"{one_line(item['name'])} · {count} step{'s' if count != 1 else ''} · {_source(item)}\n{about}"]
+    if item["params"]:
+        rows = [[param["name"], param["type"], _about(param)] for param in item["params"]]
+        parts.append("Parameters\n" + table(["name", "type", "about"], rows))
+    rows = [
+        [str(step["number"]), step["id"], step["title"], step["phase"] or "", _ways(step)]
+        for step in item["steps"]
+    ]
+    parts.append("Steps\n" + table(["#", "step", "title", "phase", "ways on"], rows))
+    parts += [*_agents(item["steps"]), *_questions(item["steps"]), *_gates(item["steps"])]
+    if item.get("then"):
+        parts.append(f"Then\n  {one_line(item['then'])}")
+    if item["workflows"]:
+        parts.append("Workflows beside it\n" + "\n".join(f"  {one_line(name)}" for name in item["workflows"]))
+    if item["findings"]:
+        lines = [
+            f"  {one_line(each['place'])}: {each['severity']} {each['code']}: {one_line(each['message'])}"
+            for each in item["findings"]
+        ]
+        parts.append("Found\n" + "\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _source(item: Mapping[str, Any]) -> str:
+    return f"{item['source']}, as bundled" if item.get("as_bundled") else str(item["source"])
+
+
+def _about(value: Mapping[str, Any]) -> str:
+    words = []
+    if value.get("required"):
+        words.append("required")
+    if value.get("choices"):
+        words.append("one of " + ", ".join(str(choice) for choice in value["choices"]))
+    if value.get("default") not in (None, ""):
+        words.append(f"default {example_text(value['default'])}")
+    if value.get("example") is not None:
+        words.append(f"such as {example_text(value['example'])}")
+    return "; ".join(words)
+
+
+def _agents(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    handed = [(step["id"], step["dispatch"]) for step in steps if step.get("dispatch")]
+    if handed:
+        rows = [
+            [step, work["agent"], work["run"] or "works from a prompt", _over(work), work["model"] or ""]
+            for step, work in handed
+        ]
+        yield "Work for agents\n" + table(["step", "agent", "runs", "how many", "model"], rows)
+
+
+def _over(work: Mapping[str, Any]) -> str:
+    over = work["over"]
+    if over is None:
+        return "one"
+    each = f"one for each of {over if isinstance(over, str) else ', '.join(map(example_text, over))}"
+    return f"{each}; {work['join']} must succeed"
+
+
+def _questions(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    rows = [
+        [step["id"], question["header"], question["text"], ", ".join(map(_option, question["options"]))]
+        for step in steps
+        for question in step.get("questions", ())
+    ]
+    if rows:
+        yield "Questions to the user\n" + table(["step", "header", "question", "answers"], rows)
+
+
+def _option(option: Mapping[str, Any]) -> str:
+    return f"{option['label']} → {option['outcome']}" if option["outcome"] else str(option["label"])
+
+
+def _gates(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    rows = [
+        [step["id"], gate["name"], gate["review"], str(gate["limit"]), gate["policy"] or "default"]
+        for step in steps
+        if (gate := step.get("gate"))
+    ]
+    if rows:
+        yield "Gates\n" + table(["step", "gate", "reviewed in", "rounds", "policy"], rows)
+
+
+def _ways(step: Mapping[str, Any]) -> str:
+    ways = ", ".join(f"{outcome} → {target or 'end'}" for outcome, target in step["next"].items())
+    notes = []
+    if step["decides"]:
+        deciding = ("gate", "questions", "rules")
+        notes.append(f"decided by its {next((each for each in deciding if step.get(each)), 'handler')}")
+    if step["limit"]:
+        notes.append(f"{step['limit']} visits at most")
+    if step["when"]:
+        notes.append(f"only when {step['when']}")
+    if step["reports"]:
+        notes.append("reports " + ", ".join(value["name"] for value in step["reports"]))
+    if step.get("forbids"):
+        notes.append("forbids " + ", ".join(step["forbids"]))
+    return ways + (f" ({'; '.join(notes)})" if notes else "")

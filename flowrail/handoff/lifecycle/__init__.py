@@ -1,0 +1,1 @@
+"""The machine that a handoff moves through, and its guards."""

@@ -1,0 +1,1 @@
+"""Answer the hooks of an agent's host."""

@@ -1,0 +1,1 @@
+"""Findings about a workflow: data flow, loops, values, delegation and prose."""

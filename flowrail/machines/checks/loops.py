@@ -1,0 +1,195 @@
+"""Rules about ways never decided on, loops that nothing bounds, rounds that never come, texts too long.
+
+Advice, severity warning: the workflow runs, and not as its author meant it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from flowrail.machines.definition.expressions import RuleError, parse
+from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.engine import graph
+from flowrail.text import placeholders
+
+LARGEST_TOLD = 6_000
+"""Bytes; an agent that is told more of one step does not keep all of it in mind."""
+MOST_LANDINGS = 500
+"""Above so many transitions compiling takes longer than anything else in a step."""
+Names = frozenset[str]
+
+
+class Guard(NamedTuple):
+    """What a condition makes sure of: names that have a value, and that the step is entered again."""
+
+    names: Names
+    again: bool
+
+
+def guard_of(when: object) -> Guard:
+    """Return what the condition *when* makes sure of."""
+    try:
+        expression = parse(when) if isinstance(when, str) else None
+    except RuleError:
+        expression = None
+    if expression is None:
+        return Guard(frozenset(), again=False)
+    again = any(
+        name == "visit" and ((mark == ">" and value >= 1) or (mark == ">=" and value >= 2))  # noqa: PLR2004
+        for name, mark, value in expression.comparisons()
+        if isinstance(value, int)
+    )
+    return Guard(expression.names, again)
+
+
+def _outcomes(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        if not (step.rules or step.questions or step.gate):
+            continue
+        chosen = graph.chosen_outcomes(step) if step.gate is None else {Outcome.OK, Outcome.FAIL}
+        used = {graph.passing_over(step)} if step.when is not None else set()
+        for outcome in step.next:
+            if outcome in {*chosen, *used, Outcome.DEFAULT} or outcome not in step.ways:
+                continue
+            what = f"step `{step.id}` never decides `{outcome}`, so that way on is never taken"
+            hint = "let a rule or an answer decide it, or take it out of `next`"
+            yield Raw("FR162", ("steps", index, "next", str(outcome)), what, hint, step.id, "warning")
+
+
+def _rounds(workflow: Definition) -> Iterator[Raw]:
+    """Judge loops that nothing bounds, and bounds and texts of rounds that never come."""
+    ways = [each for each in graph.possible_edges(workflow) if each.target in workflow]
+    after, _, _ = graph.adjacency(ways)
+    ids = [step.id for step in workflow.steps]
+    circling = {member for group in graph.components(ids, after) for member in group}
+    loose, _, _ = graph.adjacency(each for each in ways if not _is_bound(workflow, each))
+    place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
+    for members in graph.components(ids, loose):
+        first = min(members, key=lambda each: place[each])
+        in_order = sorted(members, key=lambda each: place[each])
+        what = f"nothing bounds the loop of {placeholders.listed(in_order)}: an agent may go round for ever"
+        hint = "give a `limit` to one that leads back by `iterate` or `fail`"
+        yield Raw("FR163", ("steps", place[first]), what, hint, first, "warning")
+    for index, step in enumerate(workflow.steps):
+        if step.limit is not None and step.id in circling:
+            yield from _idle(workflow, index, step)
+        if step.id in circling:
+            continue
+        if step.limit is not None:
+            what = f"step `{step.id}` has a limit, and no way leads back to it"
+            yield Raw(
+                "FR164", ("steps", index, "limit"), what, "take it out, or lead back", step.id, "warning"
+            )
+        for number, variant in enumerate(step.variants):
+            if guard_of(variant.when).again:
+                what = (
+                    f"variant {number + 1} is told when step `{step.id}` is entered again, which it never is"
+                )
+                path: Path = ("steps", index, "variants", number)
+                yield Raw("FR164", path, what, "take it out, or lead back to the step", step.id, "warning")
+
+
+def _is_bound(workflow: Definition, way: graph.Edge) -> bool:
+    """Return whether a way may be taken so often only: at its step's limit it leads on, or asks the user."""
+    if workflow.step(way.source).bound is None:
+        return False
+    back = way.outcome is Outcome.FAIL and graph.leads_back(workflow, way.source, way.target)
+    return back or way.outcome is Outcome.ITERATE
+
+
+def _idle(workflow: Definition, index: int, step: StepDef) -> Iterator[Raw]:
+    """Judge a limit that no way of its step meets, though the step is in a loop."""
+    ways = [graph.Edge(step.id, outcome, target) for outcome, target in step.ways.items()]
+    if not any(_is_bound(workflow, each) for each in ways):
+        what = (
+            f"step `{step.id}` has a limit that ends nothing: it goes back neither by `iterate` nor by `fail`"
+        )
+        hint = "give it to the step that leads back"
+        yield Raw("FR164", ("steps", index, "limit"), what, hint, step.id, "warning")
+
+
+def _sizes(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        texts: list[tuple[Path, str, Iterable[object]]] = []
+        if not callable(step.actions):
+            texts.append((("steps", index), "the text", step.actions))
+        texts += [
+            (("steps", index, "variants", at), f"variant {at + 1}", each.actions)
+            for at, each in enumerate(step.variants)
+        ]
+        for path, what, told in texts:
+            size = sum(len(str(each).encode("utf-8", "surrogatepass")) for each in told)
+            if size > LARGEST_TOLD:
+                said = (
+                    f"{what} of step `{step.id}` has {size} bytes; above {LARGEST_TOLD} much of it is missed"
+                )
+                hint = "part the step, or put what is looked up into a resource"
+                yield Raw("FR165", path, said, hint, step.id, "warning")
+
+
+def _chains(workflow: Definition) -> Iterator[Raw]:
+    """Judge long chains of steps that may not apply, each with a condition of its own.
+
+    A way on into such a chain can come out at any step of it, so their number grows with its square.
+    """
+    if not any(step.when is not None for step in workflow.steps):
+        return
+    known: dict[str | None, int] = {}
+    for _, _, target in graph.edges(workflow):
+        if target not in known:
+            known[target] = len(graph.landings(workflow, target))
+    count = sum(known[target] for _, _, target in graph.edges(workflow))
+    if count > MOST_LANDINGS:
+        longest = max(known, key=lambda target: known[target])
+        at = next(index for index, step in enumerate(workflow.steps) if step.id == longest)
+        what = (
+            f"from step `{longest}` on {known[longest] - 1} steps in a row may not apply, each for a reason of "
+            f"its own: the machine has {count} transitions, which every step of a run has to wait for"
+        )
+        hint = "give some of them the same `when`, or let one step decide by rules where to go on"
+        yield Raw("FR175", ("steps", at, "when"), what, hint, longest, "warning")
+
+
+def _defaults(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        for name, arg in step.reports.items():
+            if arg.has_default:
+                what = f"the default of fact `{name}` stands in for nothing: a fact that is not reported is not known"
+                hint = "make it required, or write a rule for the case without it"
+                yield Raw("FR180", ("steps", index, "reports", name), what, hint, step.id, "warning")
+
+
+def _changes(workflow: Definition) -> Iterator[Raw]:
+    """Judge steps that send a run back by rules over what no step of the loop reports."""
+    if any(callable(step.handler) for step in workflow.steps):
+        return
+    after, _, _ = graph.adjacency(each for each in graph.possible_edges(workflow) if each.target in workflow)
+    place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
+    for members in graph.components([step.id for step in workflow.steps], after):
+        inside = set(members)
+        known = {name for each in members for name in workflow.step(each).reports} | {"visit"}
+        for step in (workflow.step(each) for each in members):
+            names = _names_of(step)
+            back = [rule.outcome for rule in step.rules if _way(step, rule.outcome) in inside]
+            if names and back and not names & known:
+                said = f"step `{step.id}` goes back by {placeholders.listed(sorted(names))}"
+                what = f"{said}, which no step of the loop reports: every round comes out the same"
+                hint = "report it in the loop, or decide by what is reported there"
+                path: Path = ("steps", place[step.id], "rules")
+                yield Raw("FR173", path, what, hint, step.id, "warning")
+
+
+def _names_of(step: StepDef) -> Names:
+    try:
+        return frozenset[str]().union(*(parse(rule.when).names for rule in step.rules if rule.when))
+    except RuleError:
+        return frozenset()
+
+
+def _way(step: StepDef, outcome: str) -> str | None:
+    return step.ways.get(Outcome(outcome)) if outcome in step.ways else None
+
+
+ROUND_RULES = (_outcomes, _rounds, _defaults, _changes, _sizes, _chains)

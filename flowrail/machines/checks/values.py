@@ -1,0 +1,275 @@
+"""Rules about values: who decides by which, what is declared, and what expressions and texts name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flowrail.machines.definition import expressions
+from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.step import (
+    BUILT_IN,
+    REPORTABLE,
+    TEXT_NAMES,
+    VALUE_NAME,
+    Definition,
+    StepDef,
+    handler_signature,
+)
+from flowrail.machines.definition.values import (
+    KINDS,
+    LARGEST_LEAST,
+    Arg,
+    kind_of,
+    misfit,
+)
+from flowrail.text import placeholders
+from flowrail.text.safe_text import in_quotes
+
+LARGEST_SAID, SAID_BY_EACH = 200_000, 100
+"""So many characters of expressions are read in one workflow, and so many more for each of its steps."""
+
+
+def _rules(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        if not step.rules:
+            continue
+        if step.handler is not None:
+            yield Raw(
+                "FR124",
+                ("steps", index, "rules"),
+                f"step `{step.id}` has rules and a handler",
+                "let one of them decide",
+                step.id,
+            )
+        for place, rule in enumerate(step.rules):
+            path = ("steps", index, "rules", place)
+            if rule.outcome not in step.ways:
+                yield Raw(
+                    "FR110",
+                    path,
+                    f"rule {place + 1} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere",
+                    f"add `{rule.outcome}` to `next`, or decide one of {placeholders.listed(step.ways)}",
+                    step.id,
+                )
+            if rule.when is None and place < len(step.rules) - 1:
+                yield Raw(
+                    "FR118",
+                    path,
+                    f"rule {place + 1} of step `{step.id}` always holds, so those after it are never tried",
+                    "move it to the end",
+                    step.id,
+                )
+        if all(rule.when is not None for rule in step.rules):
+            yield Raw(
+                "FR118",
+                ("steps", index, "rules", len(step.rules) - 1),
+                f"it may be that no rule of step `{step.id}` holds",
+                "end with a rule without `if`",
+                step.id,
+            )
+
+
+def _handlers(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        for name, declared in handler_signature(step.handler).items():
+            if declared is False and name not in workflow.params and name not in step.reports:
+                yield Raw(
+                    "FR105",
+                    ("steps", index, "handler"),
+                    f"the handler of step `{step.id}` asks for `{name}`, which nothing supplies",
+                    "declare it with `Arg`, as a parameter of the workflow, or as a fact of the step",
+                    step.id,
+                )
+        for outcome in _declared_outcomes(step.handler):
+            if outcome not in step.ways:
+                yield Raw(
+                    "FR110",
+                    ("steps", index, "handler"),
+                    f"the handler of step `{step.id}` may decide `{outcome}`, which leads nowhere",
+                    f"add `{outcome}` to `next`",
+                    step.id,
+                )
+
+
+def _declared_outcomes(handler: Any) -> list[str]:
+    """Return the outcomes that a handler's return annotation names with ``Literal``."""
+    if not callable(handler):
+        return []
+    import typing
+
+    try:
+        hint = typing.get_type_hints(handler).get("return")
+    except Exception:  # noqa: BLE001 - an annotation is an author's code and may raise anything
+        return []
+    first = typing.get_args(hint)[0] if typing.get_origin(hint) is tuple and typing.get_args(hint) else hint
+    named = typing.get_args(first) if typing.get_origin(first) is typing.Literal else ()
+    return [str(each) for each in named if each in REPORTABLE]
+
+
+def _values(workflow: Definition) -> Iterator[Raw]:
+    for name, arg in workflow.params.items():
+        yield from _value(("params", name), name, arg, None)
+    for index, step in enumerate(workflow.steps):
+        for name, arg in step.reports.items():
+            yield from _value(("steps", index, "reports", name), name, arg, step)
+
+
+def _value(path: Path, name: str, arg: Arg, step: StepDef | None) -> Iterator[Raw]:
+    owner = step.id if step else None
+    if (
+        not VALUE_NAME.match(name)
+        or name in BUILT_IN
+        or name in expressions.WORDS
+        or name in expressions.CONSTANTS
+    ):
+        yield Raw(
+            "FR107", path, f"`{name}` is no name for a value", "use a lower-case word such as `topic`", owner
+        )
+    odd = _odd(arg)
+    if odd is not None:
+        yield Raw("FR122", path, f"`{name}` is {odd[0]}", odd[1], owner)
+        return
+    for message, remedy in (*_bound_problems(name, arg), *_example_problems(name, arg)):
+        yield Raw("FR122", path, message, remedy, owner)
+
+
+def _odd(arg: Arg) -> tuple[str, str] | None:
+    """Say what of a declaration nothing can be compared with, and what to use instead."""
+    if arg.kind not in KINDS:
+        return f"of type `{arg.kind}`", f"use one of {placeholders.listed(KINDS)}"
+    for bounds, whole in (
+        ((arg.min, arg.max), arg.kind == "integer"),
+        ((arg.min_length, arg.max_length), True),
+    ):
+        for bound in bounds:
+            if bound is not None and kind_of(bound) not in ({"integer"} if whole else {"integer", "number"}):
+                return f"bounded by `{bound}`", "use a whole number" if whole else "use a number"
+    return None
+
+
+def _bound_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
+    if arg.choices is not None and not arg.choices:
+        yield f"`{name}` has an empty list of choices", "name the choices, or none at all"
+    for low, high, unit in ((arg.min, arg.max, ""), (arg.min_length, arg.max_length, " long")):
+        if low is not None and high is not None and low > high:
+            yield f"`{name}` is at least {low} and at most {high}{unit}", "swap the bounds"
+    if arg.min_length is not None and arg.min_length > LARGEST_LEAST:
+        what = f"`{name}` is at least {arg.min_length} long; {LARGEST_LEAST} is the most"
+        yield what, "let the value be the path of a file that holds it"
+    for choice in arg.choices or ():
+        problem = misfit(arg, choice)
+        if problem:
+            yield (
+                f"the choice `{choice}` of `{name}` does not fit: it {problem}",
+                "change the choice or the type",
+            )
+
+
+def _example_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
+    default = arg.default if arg.has_default and arg.default != "" else None
+    for what, value in (("default", default), ("example", arg.example)):
+        problem = arg.problem(value) if value is not None else None
+        if problem:
+            yield f"the {what} of `{name}` does not fit: it {problem}", f"change the {what} or the bounds"
+
+
+def _expressions(workflow: Definition) -> Iterator[Raw]:
+    reported: dict[str, Arg] = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
+    open_ended = any(callable(step.handler) for step in workflow.steps)
+    known = {**workflow.params, **reported}
+    guesses = placeholders.Guesses()
+    left = LARGEST_SAID + SAID_BY_EACH * len(workflow.steps)
+    most = left
+    for index, step in enumerate(workflow.steps):
+        places: list[tuple[Path, Any]] = [(("steps", index, "when"), step.when)]
+        places += [(("steps", index, "rules", at, "if"), rule.when) for at, rule in enumerate(step.rules)]
+        places += [
+            (("steps", index, "variants", at, "when"), each.when) for at, each in enumerate(step.variants)
+        ]
+        left -= sum(len(source) for _, source in places if isinstance(source, str))
+        if left < 0:
+            what = f"the expressions down to step `{step.id}` have more than {most} characters together"
+            yield Raw("FR119", ("steps", index), what, "part the workflow", step.id)
+            return
+        for path, source in places:
+            if source is not None and not callable(source):
+                yield from _expression(path, source, known, step, None if open_ended else guesses)
+        if not open_ended:
+            yield from _placeholders(index, step, known, guesses)
+
+
+def _expression(
+    path: Path, source: object, known: dict[str, Arg], step: StepDef, guesses: placeholders.Guesses | None
+) -> Iterator[Raw]:
+    try:
+        if not isinstance(source, str):
+            raise expressions.RuleError(f"is no text but `{in_quotes(str(source))}`")  # noqa: TRY301 - told like any other
+        expression = expressions.parse(source)
+    except expressions.RuleError as error:
+        yield Raw(
+            "FR119", path, f"the expression of step `{step.id}` {error}", "see the grammar of rules", step.id
+        )
+        return
+    for name in sorted(expression.names - {"visit", "limit"}):
+        if name not in known and guesses is not None:
+            hint = guesses.did_you_mean(
+                name, [*known, "visit", "limit"], "declare it in `params` or `reports`"
+            )
+            yield Raw(
+                "FR120",
+                path,
+                f"`{in_quotes(source)}` of step `{step.id}` uses `{name}`, unknown here",
+                hint,
+                step.id,
+            )
+    for name, mark, literal in expression.comparisons():
+        arg = known.get(name)
+        equates = mark in {"==", "!="} and literal is not None
+        if arg is not None and equates and _odd(arg) is None and _never(arg, literal):
+            value = in_quotes(str(literal))
+            yield Raw(
+                "FR123",
+                path,
+                f"`{in_quotes(source)}` of step `{step.id}` compares `{name}` with `{value}`, which it never is",
+                f"it {arg.problem(literal)}",
+                step.id,
+            )
+
+
+def _never(arg: Arg, literal: Any) -> bool:
+    return arg.problem(literal) is not None and not (
+        arg.has_default and expressions.same(arg.default, literal)
+    )
+
+
+def _placeholders(
+    index: int, step: StepDef, known: dict[str, Arg], guesses: placeholders.Guesses
+) -> Iterator[Raw]:
+    texts: list[tuple[Path, str]] = []
+    if isinstance(step.title, str):
+        texts.append((("steps", index, "title"), step.title))
+    if not callable(step.actions):
+        texts += [
+            (("steps", index, "actions", at), each)
+            for at, each in enumerate(step.actions)
+            if isinstance(each, str)
+        ]
+    for at, variant in enumerate(step.variants):
+        texts += [(("steps", index, "variants", at, "text"), each) for each in variant.actions]
+    for path, text in texts:
+        for name in sorted(placeholders.placeholders(text) - TEXT_NAMES):
+            if name not in known:
+                hint = guesses.did_you_mean(
+                    name, [*known, *sorted(TEXT_NAMES)], f"write `$${name}` for the text itself"
+                )
+                yield Raw(
+                    "FR121",
+                    (*path, f"${name}"),
+                    f"the text of step `{step.id}` has `${name}`, unknown here",
+                    hint,
+                    step.id,
+                )
+
+
+VALUE_RULES = (_rules, _handlers, _values, _expressions)

@@ -1,0 +1,1 @@
+"""What a workflow is: steps, outcomes, parameters, questions, gates, and its schema."""

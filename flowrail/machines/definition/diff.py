@@ -1,0 +1,151 @@
+"""Two versions of a workflow side by side, step by step: the same, other texts, more, other, gone, new.
+
+Pure. Steps that go by another name are given, or recognised where only one new step is shaped as the
+one that is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from flowrail.machines.definition.fingerprint import structure
+from flowrail.machines.definition.serialization import step_to_plain
+from flowrail.machines.definition.step import Definition, StepDef
+
+IDENTICAL, TEXTS, COMPATIBLE, CHANGED, GONE, NEW = (
+    "identical",
+    "text only",
+    "compatible",
+    "changed",
+    "gone",
+    "new",
+)
+RENAMED = "renamed"
+_OTHER_PARTS = ("reports", "rules", "handler", "dispatch", "questions", "gate")
+_TOLD = ("title", "actions", "phase", "variants", "questions", "dispatch", "reports", "forbids")
+
+
+class StepChange(NamedTuple):
+    """What became of one step: ``to`` is its name now, ``what`` says each difference."""
+
+    step: str
+    change: str
+    to: str | None
+    what: tuple[str, ...] = ()
+
+
+def compare(old: Definition, new: Definition, names: Mapping[str, str]) -> tuple[StepChange, ...]:
+    """Return what became of every step of *old*, and which steps of *new* are new."""
+    changes = [became(step, new, names) for step in old.steps]
+    taken = {change.to for change in changes}
+    return (*changes, *(StepChange(step.id, NEW, step.id) for step in new.steps if step.id not in taken))
+
+
+def recognised(old: Definition, new: Definition) -> dict[str, str]:
+    """Return the steps that are gone with the new ones that can only be them: same shape, no other such."""
+    gone = {step.id for step in old.steps if step.id not in new}
+    fresh = {step.id for step in new.steps if step.id not in old}
+    before = _by_shape(old, gone, gone | fresh)
+    after = _by_shape(new, fresh, gone | fresh)
+    return {
+        steps[0]: after[shape][0]
+        for shape, steps in before.items()
+        if len(steps) == 1 and len(after.get(shape, ())) == 1
+    }
+
+
+def same_work(before: StepDef, after: StepDef, names: Mapping[str, str]) -> bool:
+    """Return whether two steps give the same to agents and ask the same of the user."""
+    one, other = _named(before, names), structure(after)
+    return all(one.get(part) == other.get(part) for part in ("dispatch", "questions", "gate"))
+
+
+def became(step: StepDef, new: Definition, names: Mapping[str, str]) -> StepChange:
+    """Return what became of one step in *new*."""
+    now = names.get(step.id, step.id)
+    after = new.get(now)
+    if after is None:
+        return StepChange(step.id, GONE, None)
+    what = _differences(step, after, names)
+    if what:
+        return StepChange(step.id, COMPATIBLE if _only_more(step, after, names) else CHANGED, now, what)
+    if now != step.id:
+        return StepChange(step.id, RENAMED, now)
+    return StepChange(step.id, IDENTICAL if _told(step) == _told(after) else TEXTS, now)
+
+
+def _named(step: StepDef, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the structure of *step* with every step in it under its name of today."""
+    shape = structure(step)
+    shape["id"] = names.get(step.id, step.id)
+    shape["next"] = {way: names.get(to, to) if to else to for way, to in shape["next"].items()}
+    if "gate" in shape:
+        review, *rest = shape["gate"]
+        shape["gate"] = [names.get(review, review), *rest]
+    return shape
+
+
+def _differences(before: StepDef, after: StepDef, names: Mapping[str, str]) -> tuple[str, ...]:
+    one, other = _named(before, names), structure(after)
+    found = list(_ways(before, after, names))
+    found += [
+        f"`{part}` was {_said(one[part])}, is {_said(other[part])}"
+        for part in ("when", "limit")
+        if one[part] != other[part]
+    ]
+    found += [f"`{part}` is another" for part in _OTHER_PARTS if one.get(part) != other.get(part)]
+    return tuple(found) if found or one == other else ("its ways on are written another way",)
+
+
+def _ways(before: StepDef, after: StepDef, names: Mapping[str, str]) -> list[str]:
+    one = {str(way): names.get(to, to) if to else to for way, to in before.ways.items()}
+    other = {str(way): to for way, to in after.ways.items()}
+    return [
+        *(f"`{way}` is gone" for way in one if way not in other),
+        *(f"`{way}` is new, to {_said(to)}" for way, to in other.items() if way not in one),
+        *(
+            f"`{way}` led to {_said(to)}, leads to {_said(other[way])}"
+            for way, to in one.items()
+            if way in other and other[way] != to
+        ),
+    ]
+
+
+def _only_more(before: StepDef, after: StepDef, names: Mapping[str, str]) -> bool:
+    """Return whether everything that was open or reported before still is, and means the same."""
+    one, other = _named(before, names), structure(after)
+    ways = {way: names.get(to, to) if to else to for way, to in before.ways.items()}
+    if any(way not in after.ways or after.ways[way] != to for way, to in ways.items()):
+        return False
+    if any(
+        name not in other["reports"] or other["reports"][name] != arg for name, arg in one["reports"].items()
+    ):
+        return False
+    if any(after.reports[name].required for name in other["reports"].keys() - one["reports"].keys()):
+        return False
+    parts = ("when", "limit", *_OTHER_PARTS)
+    return all(one.get(part) == other.get(part) for part in parts if part != "reports")
+
+
+def _by_shape(workflow: Definition, steps: set[str], nameless: set[str]) -> dict[str, list[str]]:
+    """Return *steps* by their shape, in which *nameless* steps are all the same."""
+    found: dict[str, list[str]] = {}
+    names = dict.fromkeys(nameless, "another")
+    for step in workflow.steps:
+        if step.id in steps:
+            names[step.id] = "itself"
+            found.setdefault(repr(_named(step, names)), []).append(step.id)
+            names[step.id] = "another"
+    return found
+
+
+def _told(step: StepDef) -> dict[str, Any]:
+    plain = step_to_plain(step)
+    return {part: plain.get(part) for part in _TOLD}
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return "code" if isinstance(value, Mapping) else f"`{value}`"

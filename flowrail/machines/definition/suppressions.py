@@ -1,0 +1,97 @@
+"""What an author knows better: warnings that a file lets pass, each by its code and with a reason.
+
+    ignore:
+      - {code: FR163, step: look, reason: the agent ends it by its own judgement}
+
+In Python a comment says the same: ``# flow: ignore FR163 of look: the agent ends it …``. An error is never
+let pass, and an exception that nothing falls under is itself a finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from flowrail.machines.definition.findings import CODES, Finding, Path
+
+_COMMENT = re.compile(
+    rb"^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$", re.MULTILINE
+)
+
+
+class Excepted(NamedTuple):
+    """Findings of one code, those of one step or all, that are let pass, and why."""
+
+    code: str
+    reason: str
+    place: str
+    step: str | None = None
+
+    def covers(self, finding: Finding) -> bool:
+        """Return whether *finding* is one of those."""
+        return finding.code == self.code and self.step in {None, finding.step}
+
+
+def written(value: object, place: Callable[[Path], str]) -> tuple[Excepted, ...]:
+    """Return the exceptions in a document's ``ignore``; what has another shape is told elsewhere."""
+    found = []
+    for index, each in enumerate(value if isinstance(value, list) else ()):
+        words = each if isinstance(each, dict) else {}
+        code, reason, step = words.get("code"), words.get("reason"), words.get("step")
+        if isinstance(code, str) and isinstance(reason, str):
+            at = place(("ignore", index))
+            found.append(Excepted(code, reason, at, step if isinstance(step, str) else None))
+    return tuple(found)
+
+
+def commented(data: bytes, source: str) -> tuple[Excepted, ...]:
+    """Return the exceptions in the comments of a Python file."""
+    found = []
+    for match in _COMMENT.finditer(data):
+        line = data.count(b"\n", 0, match.start()) + 1
+        code, step, reason = (part.decode("utf-8", "replace") if part else "" for part in match.groups())
+        found.append(Excepted(code, reason.strip(), f"{source}:{line}", step or None))
+    return tuple(found)
+
+
+def applied(findings: Iterable[Finding], exceptions: Iterable[Excepted]) -> list[Finding]:
+    """Return *findings* without those let pass, and what is wrong with the exceptions themselves."""
+    kept: dict[int, Finding] = {}
+    covered: dict[tuple[str, str | None], dict[int, Finding]] = {}
+    errors: set[tuple[str, str | None]] = set()
+
+    def put(number: int, finding: Finding) -> None:
+        kept[number] = finding
+        for key in {(finding.code, None), (finding.code, finding.step)}:
+            covered.setdefault(key, {})[number] = finding
+            if finding.severity == "error":
+                errors.add(key)
+
+    for number, finding in enumerate(findings):
+        put(number, finding)
+    for number, each in enumerate(exceptions, start=len(kept)):
+        key = each.code, each.step
+        problem = _problem(each, is_error=key in errors, is_there=bool(covered.get(key)))
+        if problem is not None:
+            what, hint = problem
+            put(number, Finding("FR172", "warning", what, hint, each.place, each.step))
+            continue
+        for gone, finding in [*covered[key].items()]:
+            del kept[gone]
+            for other in {(finding.code, None), (finding.code, finding.step)}:
+                del covered[other][gone]
+    return [*kept.values()]
+
+
+def _problem(each: Excepted, *, is_error: bool, is_there: bool) -> tuple[str, str] | None:
+    if each.code not in CODES:
+        return f"`{each.code[:20]}` is no code", "see the reference of findings"
+    if not each.reason.strip():
+        return f"{each.code} is let pass without a reason", "say why it may be so"
+    if is_error:
+        return f"{each.code} is an error and cannot be let pass", "mend what it names"
+    if not is_there:
+        where = f" of step `{each.step}`" if each.step else ""
+        return f"there is no {each.code}{where} to let pass", "take the exception out"
+    return None

@@ -1,0 +1,368 @@
+"""The structural rules of a workflow; returns all findings, raises none.
+
+Each rule is one generator over the definition. A place is a path into the document that the
+workflow was read from; whoever read it says which line that is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from flowrail.machines.checks.conditions import TRIED_RULES
+from flowrail.machines.checks.data_flow import PATH_RULES
+from flowrail.machines.checks.delegation import AGENT_RULES, WORK_ADVICE
+from flowrail.machines.checks.loops import ROUND_RULES
+from flowrail.machines.checks.prose import WORD_RULES
+from flowrail.machines.checks.values import VALUE_RULES
+from flowrail.machines.definition import findings as found
+from flowrail.machines.definition import tool_rules
+from flowrail.machines.definition.findings import (
+    Finding,
+    Locate,
+    Path,
+    Raw,
+)
+from flowrail.machines.definition.step import (
+    LONGEST_NAME,
+    NAMES,
+    REPORTABLE,
+    STEP_ID,
+    WORKFLOW_NAME,
+    Definition,
+    Outcome,
+    StepDef,
+)
+from flowrail.machines.engine import graph
+from flowrail.text import placeholders
+
+LARGEST_ACTIONS = 64_000
+MOST_TRANSITIONS = 5_000
+
+
+def check_workflow(
+    workflow: Definition, *, locate: Locate | None = None, advice: bool = False
+) -> list[Finding]:
+    """Return everything that is wrong with *workflow*, in the order of its steps.
+
+    *locate* turns a path into the document, such as ``("steps", 2, "next", "ok")``, into a place
+    to print; without it a place is where the step was made. With *advice* also what works, and
+    not as its author meant it: warnings, told where there is no mistake.
+    """
+    where = locate or origin_of(workflow)
+    found = [each.at(where(each.path)) for each in raw_findings(workflow)]
+    if advice and not any(each.severity == "error" for each in found):
+        found += advise(workflow, where)
+    return found
+
+
+def advise(workflow: Definition, where: Locate) -> list[Finding]:
+    """Return what works in *workflow*, and not as its author meant it; on a broken graph it is noise."""
+    raw = sorted(found.first(rule(workflow) for rule in ADVICE), key=_in_order)
+    return [each.at(where(each.path)) for each in raw]
+
+
+def raw_findings(workflow: Definition) -> list[Raw]:
+    """Return the mistakes alone, each with its path into the definition."""
+    return sorted(found.first(rule(workflow) for rule in RULES), key=_in_order)
+
+
+def _in_order(each: Raw) -> int:
+    return each.path[1] if len(each.path) > 1 and isinstance(each.path[1], int) else -1
+
+
+def raise_errors(workflow: Definition) -> None:
+    """Raise one `WorkflowError` with every finding of severity error."""
+    found.raise_errors(workflow.name, check_workflow(workflow))
+
+
+def origin_of(workflow: Definition) -> Locate:
+    """Return what turns a path into the place where the step, or the workflow, was made."""
+
+    def locate(path: Path) -> str:
+        words = ".".join(str(part) for part in path)
+        if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
+            step = workflow.steps[path[1]]
+            inside = ".".join([step.id, *(str(part) for part in path[2:])])
+            return f"{step.origin} ({inside})" if step.origin else inside
+        return f"{workflow.origin} ({words})" if workflow.origin else words
+
+    return locate
+
+
+def _names(workflow: Definition) -> Iterator[Raw]:
+    if not WORKFLOW_NAME.match(str(workflow.name)) or len(workflow.name) > 2 * LONGEST_NAME:
+        yield Raw(
+            "FR107",
+            ("name",),
+            f"`{workflow.name}` is no name for a workflow",
+            NAMES,
+        )
+    seen: dict[str, int] = {}
+    for index, step in enumerate(workflow.steps):
+        if not isinstance(step.id, str) or not STEP_ID.match(step.id):
+            yield Raw(
+                "FR107",
+                ("steps", index, "id"),
+                f"`{step.id}` is no id for a step",
+                "start with a letter; use letters, digits, `_` and `-`, at most 64",
+                str(step.id),
+            )
+        if step.id in seen:
+            yield Raw(
+                "FR106",
+                ("steps", index, "id"),
+                f"step `{step.id}` is defined twice, first as step {seen[step.id] + 1}",
+                "give one of them another id",
+                step.id,
+            )
+        seen.setdefault(step.id, index)
+
+
+def _entry(workflow: Definition) -> Iterator[Raw]:
+    if not workflow.steps:
+        yield Raw("FR114", ("steps",), f"workflow `{workflow.name}` has no steps", "write at least one")
+    elif workflow.entry_point not in workflow:
+        names = workflow._step_order  # noqa: SLF001
+        hint = placeholders.did_you_mean(str(workflow.entry_point), names, "name one of the steps")
+        yield Raw("FR101", ("entry_point",), f"entry point `{workflow.entry_point}` is no step", hint)
+
+
+def _targets(workflow: Definition) -> Iterator[Raw]:
+    guesses = placeholders.Guesses()
+    for index, step in enumerate(workflow.steps):
+        if not step.next:
+            yield Raw(
+                "FR112",
+                ("steps", index),
+                f"step `{step.id}` has no way on",
+                "say where it leads, `next: {ok: STEP}`, or that it ends the run, `next: {ok: null}`",
+                step.id,
+            )
+        for outcome, target in step.next.items():
+            path = ("steps", index, "next", str(outcome))
+            if not isinstance(outcome, Outcome):
+                words = placeholders.listed(Outcome)
+                yield Raw("FR113", path, f"`{outcome}` is no outcome", f"use one of {words}", step.id)
+            if target is not None and target not in workflow:
+                otherwise = "name one of the steps; an end is written `null`"
+                hint = guesses.did_you_mean(str(target), workflow._step_order, otherwise)  # noqa: SLF001
+                yield Raw(
+                    "FR102", path, f"step `{step.id}` leads to `{target}`, which is no step", hint, step.id
+                )
+        if Outcome.DEFAULT in step.next and all(outcome in step.next for outcome in REPORTABLE):
+            yield Raw(
+                "FR111",
+                ("steps", index, "next", str(Outcome.DEFAULT)),
+                f"step `{step.id}` names every outcome, so its default way is never taken",
+                "take `_default` away, or one of the others",
+                step.id,
+            )
+
+
+def _shape(workflow: Definition) -> Iterator[Raw]:
+    """Judge ends, reachability, livelocks and loops, only where the targets make sense."""
+    if not workflow.steps or workflow.entry_point not in workflow:
+        return
+    after, before, ends = graph.adjacency(graph.edges(workflow))
+    known = {source: [to for to in targets if to in workflow] for source, targets in after.items()}
+    unknown = {step.id for step in workflow.steps if not _all_lead(workflow, step)}
+    if not ends and not unknown:
+        yield Raw(
+            "FR103",
+            ("steps",),
+            "no step ends the workflow",
+            "let the last step lead to nothing: `next: {ok: null}`",
+        )
+    reached = graph.reach([str(workflow.entry_point)], known)
+    leaving, perhaps = graph.reach(ends, before), graph.reach(ends | unknown, before)
+    for index, step in enumerate(workflow.steps):
+        if step.id not in reached:
+            yield Raw(
+                "FR104",
+                ("steps", index),
+                f"step `{step.id}` cannot be reached from `{workflow.entry_point}`",
+                "lead to it from another step, or take it out",
+                step.id,
+            )
+        elif ends and step.next and step.id not in perhaps:
+            yield Raw(
+                "FR108",
+                ("steps", index),
+                f"from step `{step.id}` no end can be reached",
+                "give the loop it is in a way on that leads to an end",
+                step.id,
+            )
+    yield from _loops(workflow, leaving)
+
+
+def _all_lead(workflow: Definition, step: StepDef) -> bool:
+    """Return whether all ways on of *step* lead somewhere; one that does not is told, not what follows of it."""
+    ways = step.next.items()
+    return bool(ways) and all(isinstance(o, Outcome) and (to is None or to in workflow) for o, to in ways)
+
+
+def _loops(workflow: Definition, leaving: set[str]) -> Iterator[Raw]:
+    possible = list(graph.possible_edges(workflow))
+    after, _, ends = graph.adjacency(possible)
+    place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
+    for members in graph.components(workflow._step_order, after):  # noqa: SLF001
+        inside = set(members)
+        out = any(to not in inside for member in members for to in after.get(member, ())) or inside & ends
+        if not out and inside <= leaving:
+            in_order = sorted(inside & place.keys(), key=lambda step_id: place[step_id])
+            first = in_order[0]
+            yield Raw(
+                "FR109",
+                ("steps", place[first]),
+                f"the loop of {placeholders.listed(in_order)} is never left",
+                "give a step of it a `limit` with an `ok` way out, or a rule whose outcome leads out",
+                first,
+            )
+
+
+def _texts(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        if not step.title:
+            yield Raw(
+                "FR115",
+                ("steps", index),
+                f"step `{step.id}` has no title",
+                "give it one, a few words",
+                step.id,
+            )
+        if not callable(step.actions):
+            if not any(isinstance(each, str) and each.strip() for each in step.actions):
+                yield Raw(
+                    "FR115",
+                    ("steps", index),
+                    f"step `{step.id}` tells nothing",
+                    f"write `actions` or the file `steps/{step.id}.md`",
+                    step.id,
+                    "warning" if step.handler is not None else "error",
+                )
+            size = sum(len(str(each)) for each in step.actions)
+            if size > LARGEST_ACTIONS:
+                yield Raw(
+                    "FR115",
+                    ("steps", index),
+                    f"the text of step `{step.id}` has {size} characters; {LARGEST_ACTIONS} are the most",
+                    "part the step, or keep the long text in a file that the agent reads",
+                    step.id,
+                )
+
+
+def _ways_past(workflow: Definition) -> Iterator[Raw]:
+    settled: dict[str, bool] = {}
+    for index, step in enumerate(workflow.steps):
+        if step.when is None:
+            continue
+        if step.id == workflow.entry_point:
+            yield Raw(
+                "FR116",
+                ("steps", index, "when"),
+                f"step `{step.id}` is the first and may not apply",
+                "start with a step that always applies",
+                step.id,
+            )
+        if not graph.settles(workflow, step.id, settled):
+            yield Raw(
+                "FR116",
+                ("steps", index, "when"),
+                f"when step `{step.id}` does not apply, no step is found that does",
+                "give the steps with `when` a `skip` way to one without",
+                step.id,
+            )
+    yield from _too_many_ways_past(workflow)
+
+
+def _too_many_ways_past(workflow: Definition) -> Iterator[Raw]:
+    """Find the step at which a machine would have more transitions than can be made in a moment."""
+    lengths: dict[str | None, int] = {}
+    total = 0
+    for index, step in enumerate(workflow.steps):
+        total += sum(_length(workflow, target, lengths) for target in step.ways.values())
+        if total > MOST_TRANSITIONS:
+            yield Raw(
+                "FR116",
+                ("steps", index),
+                f"with step `{step.id}` there are more than {MOST_TRANSITIONS} ways, each step that may not apply "
+                "being tried for those before it",
+                "part the workflow, or lead `skip` past several steps at once",
+                step.id,
+            )
+            return
+
+
+def _length(workflow: Definition, target: str | None, lengths: dict[str | None, int]) -> int:
+    """Return how many steps in a row, from *target* on, may not apply."""
+    chain: list[str | None] = []
+    step = workflow.get(target)
+    while target not in lengths and step is not None and step.when is not None:
+        lengths[target] = 0  # the answer for a circle, should it come back here
+        chain.append(target)
+        over = graph.passing_over(step)
+        target = step.way(over) if over is not None else None
+        step = workflow.get(target)
+    length = lengths.get(target, 0)
+    for each in reversed(chain):
+        length += 1
+        lengths[each] = length
+    return lengths[chain[0]] if chain else length
+
+
+def _limits(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        if step.limit is None:
+            continue
+        path = ("steps", index, "limit")
+        if not isinstance(step.limit, int) or isinstance(step.limit, bool) or step.limit < 1:
+            yield Raw(
+                "FR117",
+                path,
+                f"the limit of step `{step.id}` is `{step.limit}`",
+                "use a whole number from 1",
+                step.id,
+            )
+        elif Outcome.ITERATE in step.ways and Outcome.OK not in step.ways:
+            yield Raw(
+                "FR117",
+                path,
+                f"at its limit step `{step.id}` has no `ok` way to go on by",
+                "add `ok`; the last `iterate` takes it",
+                step.id,
+            )
+
+
+def _forbids(workflow: Definition) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        count = Counter(step.forbids[: tool_rules.MOST])
+        wrong = {each: tool_rules.problem(each) for each in count}
+        told = [f"`{str(each)[:60]}` {what}" for each, what in wrong.items() if what]
+        told += [f"`{str(each)[:60]}` stands there twice" for each in wrong if count[each] > 1]
+        if len(step.forbids) > tool_rules.MOST:
+            told.append(f"{len(step.forbids)} rules are more than {tool_rules.MOST}")
+        for what in told:
+            yield Raw(
+                "FR156",
+                ("steps", index, "forbids"),
+                f"step `{step.id}` cannot forbid so: {what}",
+                "name a tool, or a tool and what it is called with: `Edit`, `Bash(git push*)`",
+                step.id,
+            )
+
+
+RULES = (
+    _names,
+    _entry,
+    _targets,
+    _shape,
+    _texts,
+    _ways_past,
+    _limits,
+    _forbids,
+    *VALUE_RULES,
+    *AGENT_RULES,
+)
+ADVICE = (*PATH_RULES, *ROUND_RULES, *TRIED_RULES, *WORD_RULES, *WORK_ADVICE)
+"""Rules of what works, and not as its author meant it; nobody waits for them where a workflow is to run."""

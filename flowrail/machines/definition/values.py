@@ -1,0 +1,268 @@
+"""Declared parameters and reported facts: what values they take, and domains small enough to try.
+
+An `Arg` describes one value, whether it is fixed when a workflow starts (a parameter) or arrives
+with the report of a step (a fact). It reads text from a command line, judges a value from JSON,
+and says which values are worth trying.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from flowrail.text.finite import is_finite, unkeepable
+from flowrail.text.safe_text import in_quotes
+
+if TYPE_CHECKING:
+    from flowrail.machines.definition.domains import Domain
+
+KINDS = ("string", "integer", "number", "boolean", "list")
+TRUE_WORDS = frozenset({"true", "yes", "1", "on"})
+FALSE_WORDS = frozenset({"false", "no", "0", "off"})
+LARGEST_DOMAIN = 1_000
+LONGEST_NUMBER = 40
+LARGEST_LEAST = 10_000
+"""No text or list need be longer than that: one that fits is made up for examples and trials."""
+MOST_NAMED = 40
+"""So many choices are named to whoever gives another value."""
+
+
+@dataclass(frozen=True)
+class Arg:
+    """What one parameter or fact is, and which values it takes.
+
+    Without a ``type`` it follows from the choices, the default or the bounds; failing these it
+    is text. ``min`` and ``max`` bound numbers, ``min_length`` and ``max_length`` texts and lists.
+    """
+
+    description: str = ""
+    default: Any = inspect.Parameter.empty
+    min: int | float | None = None
+    max: int | float | None = None
+    choices: tuple[Any, ...] | None = None
+    required: bool = False
+    type: str | None = None
+    example: Any = None
+    min_length: int | None = None
+    max_length: int | None = None
+    kind: str = field(init=False, repr=False, compare=False, default="string")
+
+    def __post_init__(self) -> None:
+        if self.choices is not None:
+            object.__setattr__(self, "choices", tuple(self.choices))
+        object.__setattr__(self, "kind", self.type or self._guess_kind())
+
+    def _guess_kind(self) -> str:
+        seen = [*(self.choices or ())]
+        if self.has_default and self.default is not None:
+            seen.append(self.default)
+        for value in seen:
+            return kind_of(value)
+        if self.min is not None or self.max is not None:
+            whole = all(isinstance(bound, int) for bound in (self.min, self.max) if bound is not None)
+            return "integer" if whole else "number"
+        return "string"
+
+    @property
+    def has_default(self) -> bool:
+        """Whether a value stands in where none is given."""
+        return self.default is not inspect.Parameter.empty
+
+    def read(self, text: str) -> Any:
+        """Return the value that *text* from a command line stands for.
+
+        Raises `ValueError` with what is wrong, in words that fit after the parameter's name.
+        """
+        value = _READERS[self.kind](text)
+        problem = self.problem(value)
+        if problem:
+            raise ValueError(problem)
+        return value
+
+    def problem(self, value: Any) -> str | None:
+        """Say what is wrong with *value*, or return `None`. Nothing is coerced."""
+        if self.choices is not None and _IS_KIND[self.kind](value) and not self._is_choice(value):
+            named = ", ".join(_short(choice) for choice in self.choices[:MOST_NAMED])
+            more = len(self.choices) - MOST_NAMED
+            return f"takes one of {named}{f' and {more} more' if more > 0 else ''}, not {_short(value)}"
+        return misfit(self, value)
+
+    def _is_choice(self, value: Any) -> bool:
+        if isinstance(value, _SCALAR):
+            return (isinstance(value, bool), value) in self._scalars
+        return any(_same(value, choice) for choice in self.choices or ())
+
+    @cached_property
+    def _scalars(self) -> frozenset[tuple[bool, Any]]:
+        return frozenset(
+            (isinstance(each, bool), each) for each in self.choices or () if isinstance(each, _SCALAR)
+        )
+
+    @property
+    def domain(self) -> Domain | None:
+        """Return the values to try, all of them, or `None` where they are too many to name."""
+        from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant
+
+        if self.choices is not None:
+            return ChoiceSet(self.choices)
+        if self.kind == "boolean":
+            return ChoiceSet((False, True))
+        if self.kind == "integer" and isinstance(self.min, int) and isinstance(self.max, int):
+            return BoundedInt(self.min, self.max) if self.max - self.min < LARGEST_DOMAIN else None
+        if self.example is not None:
+            return Constant(_hashable(self.example))
+        return Constant(_hashable(self.default)) if self.has_default else None
+
+    def sample(self) -> Any:
+        """Return one value that is taken: the example, the default, or the plainest there is."""
+        for value in (self.example, self.default if self.has_default else None, *(self.choices or ())):
+            if value is not None and self.problem(value) is None:
+                return value
+        if self.kind == "boolean":
+            return True
+        if self.kind in {"integer", "number"}:
+            return self.min if self.min is not None else (self.max if self.max is not None else 1)
+        return "x" * least_of(self) if self.kind == "string" else ["x"] * least_of(self)
+
+
+def misfit(arg: Arg, value: Any) -> str | None:
+    """Say what keeps *value* from being one of *arg*, its choices aside, or return `None`."""
+    if not _IS_KIND[arg.kind](value):
+        return f"takes {_A_KIND[arg.kind]}, not {_short(value)}"
+    odd = None if isinstance(value, str) else unkeepable(value)
+    if odd is not None:
+        return odd
+    if arg.kind in {"integer", "number"}:
+        if arg.min is not None and value < arg.min:
+            return f"is at least {arg.min}, not {_short(value)}"
+        if arg.max is not None and value > arg.max:
+            return f"is at most {arg.max}, not {_short(value)}"
+    if arg.kind in {"string", "list"}:
+        unit = "characters" if arg.kind == "string" else "items"
+        if arg.min_length is not None and len(value) < arg.min_length:
+            return f"has at least {arg.min_length} {unit}, not {len(value)}"
+        if arg.max_length is not None and len(value) > arg.max_length:
+            return f"has at most {arg.max_length} {unit}, not {len(value)}"
+    return None
+
+
+def least_of(arg: Arg) -> int:
+    """Return how long a text or list is that is made up for *arg*: as long as it must be, within reason."""
+    return min(max(1, arg.min_length or 1), LARGEST_LEAST) if arg.max_length != 0 else 0
+
+
+def kind_of(value: Any) -> str:
+    """Return the kind that *value* is of."""
+    for kind, is_kind in _IS_KIND.items():
+        if is_kind(value):
+            return kind
+    return "string"
+
+
+def arg_from(spec: Arg | Mapping[str, Any]) -> Arg:
+    """Return *spec* as an `Arg`, whether it is one or written as plain data."""
+    if isinstance(spec, Arg):
+        return spec
+    known = {key: value for key, value in spec.items() if key in Arg.__dataclass_fields__ and key != "kind"}
+    if isinstance(known.get("choices"), list):
+        known["choices"] = tuple(known["choices"])
+    return Arg(**known)
+
+
+def arg_to_plain(arg: Arg) -> dict[str, Any]:
+    """Return *arg* as plain data that `arg_from` takes back: what was said, nothing else."""
+    plain: dict[str, Any] = {"type": arg.kind}
+    if arg.has_default:
+        plain["default"] = arg.default
+    if arg.choices is not None:
+        plain["choices"] = list(arg.choices)
+    if arg.required:
+        plain["required"] = True
+    for name in ("description", "example", "min", "max", "min_length", "max_length"):
+        value = getattr(arg, name)
+        if value is not None and value != "":
+            plain[name] = value
+    return plain
+
+
+def _read_whole(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError("takes a whole number of a sensible length")
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"takes a whole number, not {_short(text)}") from None
+
+
+def _read_number(text: str) -> float | int:
+    try:
+        number: float | int = _read_whole(text)
+    except ValueError:
+        try:
+            number = float(text)
+        except ValueError:
+            raise ValueError(f"takes a number, not {_short(text)}") from None
+    if not is_finite(number):
+        raise ValueError(f"takes a number, not {_short(text)}")
+    return number
+
+
+def _read_boolean(text: str) -> bool:
+    word = text.lower()
+    if word in TRUE_WORDS:
+        return True
+    if word in FALSE_WORDS:
+        return False
+    raise ValueError(f"takes true or false, not {_short(text)}")
+
+
+def _read_list(text: str) -> list[Any]:
+    stripped = text.strip()
+    if not stripped.startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        value = json.loads(stripped)
+    except (ValueError, RecursionError):
+        raise ValueError(f'takes a list as JSON, such as \'["a", "b"]\', not {_short(text)}') from None
+    return list(value)
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "string": str,
+    "integer": _read_whole,
+    "number": _read_number,
+    "boolean": _read_boolean,
+    "list": _read_list,
+}
+_SCALAR = (str, int, float, bool, type(None))
+_A_KIND = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "list": "a list",
+}
+_IS_KIND: Mapping[str, Callable[[Any], bool]] = {
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "list": lambda value: isinstance(value, (list, tuple)),
+    "string": lambda value: isinstance(value, str),
+}
+
+
+def _same(left: Any, right: Any) -> bool:
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def _short(value: Any, longest: int = 60) -> str:
+    text = f"`{in_quotes(value)}`" if isinstance(value, str) else repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(_hashable(item) for item in value) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,379 @@
+"""Session and report in, next session out; the engine judges where it leads.
+
+Pure: no file, no clock, no output. An author's handler is called through ``call``, so that
+whoever runs a command can put a time limit around it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from flowrail.machines.definition.fingerprint import graph_print, step_print
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.step import (
+    DONE,
+    Definition,
+    Outcome,
+    StepDef,
+)
+from flowrail.machines.engine.errors import (
+    OutcomeNotOpenError,
+    SessionEndedError,
+    StepGoneError,
+    UnknownOutcomeError,
+)
+from flowrail.machines.engine.graph import landings, reviews
+from flowrail.machines.engine.outcome import (
+    Call,
+    call_plainly,
+    decide,
+    in_context,
+    name_of,
+    names_in,
+)
+from flowrail.machines.engine.reported_values import check_facts, check_params
+from flowrail.machines.engine.statechart import (
+    COMPLETED,
+    EVENTS,
+    FAILED,
+    STOP,
+    WorkflowMachine,
+    compile_workflow,
+)
+from flowrail.machines.engine.transitions import asks_user, is_capped
+from flowrail.machines.sessions.session import (
+    ACTIVE,
+    Move,
+    Report,
+    Session,
+)
+
+NOTHING: Frozen[str, Any] = Frozen()
+MOST_EXTRA_ROUNDS = 2
+"""How often the user is offered another round as it was."""
+WORDS = {str(outcome): outcome for outcome in EVENTS}
+ENDS = {COMPLETED: "completed", FAILED: "failed"}
+
+
+class _Judged(NamedTuple):
+    """What the engine made of an event."""
+
+    value: str
+    visits: dict[str, int]
+
+
+class _Chosen(NamedTuple):
+    """What a report came to before the engine was asked: an outcome, values to keep, or a stop."""
+
+    outcome: Outcome
+    values: Mapping[str, Any] = Frozen()
+    stop: bool = False
+    granted: bool = False
+
+
+def start(
+    workflow: Definition,
+    params: Mapping[str, Any] | None = None,
+    *,
+    session_id: str = "",
+    source: str = "library",
+    now: str = "",
+    parent: Mapping[str, Any] | None = None,
+) -> Session:
+    """Return a new session at the entry point; parameters are checked, defaults filled in."""
+    given = check_params(workflow, params or {})
+    _check_lists(workflow, given)
+    machine = compile_workflow(workflow)()
+    step = str(machine.current_state_value)
+    begun = Session(
+        id=session_id or workflow.name,
+        skill=workflow.name,
+        step=step,
+        source=source,
+        params=given,
+        visits=Frozen(machine.model.visits),
+        started_at=now,
+        moved_at=now,
+        graph=graph_print(workflow),
+        here=step_print(workflow, step),
+        parent=parent or Frozen(),
+    )
+    return entered(workflow, begun, now)
+
+
+def _check_lists(workflow: Definition, given: Mapping[str, Any]) -> None:
+    """Refuse a list that a later step could never hand out, since parameters stay as they are."""
+    for step in workflow.steps:
+        over = step.work.over if step.dispatch is not None and step.work is not None else None
+        if isinstance(over, str) and isinstance(given.get(over), (list, tuple)):
+            from flowrail.machines.engine.agents import check_number
+
+            check_number(step, given[over])
+
+
+def advance(
+    workflow: Definition, session: Session, report: Report, *, now: str = "", call: Call = call_plainly
+) -> Session:
+    """Return the session that follows *report* in the current step.
+
+    An outcome that the step does not name takes its ``DEFAULT`` way on. A `fail` that leads back once
+    too often moves nothing: the session that is returned waits for the user to answer. Nothing is
+    written, and *session* stays as it is whatever happens.
+    """
+    step = standing(workflow, session)
+    session = settled(session, now)
+    open_now(step, session, report.outcome)
+    at_limit = _limit_answer(session) is not None
+    facts = NOTHING if at_limit else check_facts(step, report.facts)  # they came before the question
+    chosen = _choose(step, session, report, facts, call)
+    state = Frozen({**session.state, **facts, **chosen.values}) if facts or chosen.values else session.state
+    if not (chosen.stop or chosen.granted) and asks_user(workflow, step, session, chosen.outcome):
+        return _ask_about_limit(step, session._replace(state=state))
+    if chosen.granted:
+        session = _grant_round(step, session)
+    capped = is_capped(step, session, chosen.outcome)
+    taken = Outcome.OK if capped else chosen.outcome
+    if session.dispatches and not at_limit:
+        _check_joined(step, session, taken)
+    judged = _judge(workflow, step, session, chosen, state)
+    ended = ENDS.get(judged.value)
+    to = None if ended else judged.value
+    move = Move(
+        step=step.id,
+        reported=str(report.outcome),
+        outcome="stop" if chosen.stop else chosen.outcome.value,
+        to=to,
+        facts=facts,
+        passed=() if chosen.stop else _passed(workflow, step.way(taken), to),
+        capped=capped,
+        at=now,
+        said=_said(session),
+    )
+    moved = Session(
+        id=session.id,
+        skill=session.skill,
+        step=to,
+        source=session.source,
+        status=ended or ACTIVE,
+        revision=session.revision + 1,
+        params=session.params,
+        state=state,
+        visits=Frozen(judged.visits),
+        started_at=session.started_at,
+        moved_at=now,
+        last=move,
+        graph=graph_print(workflow),
+        here=step_print(workflow, to),
+        entered=session.entered,
+        grants=session.grants,
+        findings=session.findings,
+        parent=session.parent,
+        decided=_decided(step, session),
+        received=session.received,
+        host=session.host,
+    )
+    return entered(workflow, moved, now) if to is not None else moved
+
+
+def entered(workflow: Definition, session: Session, now: str = "") -> Session:
+    """Return *session* with what entering its current step records: dispatches, questions, a review."""
+    step = workflow.step(str(session.step))
+    if step.work is None and not step.questions and step.id not in reviews(workflow):
+        return session
+    from flowrail.machines.engine import agents, questions
+
+    values = names_in(in_context(step, session.params, session.state, session.visit, session.id))
+    session = agents.with_states(session, agents.entering(step, values, session.revision))
+    session = questions.with_questions(session, questions.entering(step, values, now))
+    if step.id in reviews(workflow):
+        session = session._replace(entered=Frozen({**session.entered, step.id: session.revision}))
+    return session
+
+
+def standing(workflow: Definition, session: Session) -> StepDef:
+    """Return the step that *session* stands at; refuse where it has ended or the step is gone."""
+    if not session.is_open:
+        raise SessionEndedError(session=session.id, skill=session.skill, status=session.status)
+    step = workflow.get(session.step)
+    if step is None:
+        raise StepGoneError(session=session.id, step=session.step, steps=[each.id for each in workflow.steps])
+    return step
+
+
+def reportable(step: StepDef, session: Session | None = None) -> list[str]:
+    """Return what may be reported of a step; with a *session*, as its limit has left it."""
+    if step.decides or (session is not None and _limit_answer(session) is not None):
+        return [DONE]
+    return [str(outcome) for outcome in step.ways]
+
+
+def open_now(step: StepDef, session: Session, reported: str) -> None:
+    """Refuse what is not open where the session stands: by word, by question, by gate, by join."""
+    if reported != DONE and reported not in WORDS:
+        raise UnknownOutcomeError(reported)
+    if session.questions:
+        from flowrail.machines.engine.questions import check_answered
+
+        check_answered(session, step)
+    if step.gate is not None and reported in WORDS:
+        from flowrail.machines.engine.reviews import refuse_claim
+
+        raise refuse_claim(step, session, reported)
+    ways = reportable(step, session)
+    if reported not in ways:
+        raise OutcomeNotOpenError(step=step.id, outcome=reported, ways_on=ways)
+    if session.dispatches and _limit_answer(session) is None:
+        _check_joined(step, session, reported)
+
+
+def _check_joined(step: StepDef, session: Session, outcome: str) -> None:
+    from flowrail.machines.engine.agents import check_joined
+
+    check_joined(step, session, outcome)
+
+
+def settled(session: Session, now: str) -> Session:
+    """Return *session* with the default answers of questions whose deadline has passed."""
+    if not session.questions:
+        return session
+    from flowrail.machines.engine.questions import overdue
+
+    return overdue(session, now)
+
+
+def _said(session: Session) -> tuple[Mapping[str, Any], ...]:
+    """Return what the user answered in the step that is left."""
+    if not session.questions:
+        return ()
+    from flowrail.machines.engine.questions import said
+
+    return said(session)
+
+
+def _choose(step: StepDef, session: Session, report: Report, facts: Mapping[str, Any], call: Call) -> _Chosen:
+    answer = _limit_answer(session)
+    if answer is not None:
+        return _by_limit(answer)
+    if not step.decides:
+        return _Chosen(WORDS[report.outcome])
+    if step.gate is not None:
+        from flowrail.machines.engine.reviews import verdict
+
+        return _Chosen(verdict(step, session).outcome)
+    if step.questions:
+        from flowrail.machines.engine.questions import asked, decided_by_answers
+
+        chosen = _Chosen(WORDS[decided_by_answers(asked(session))])
+    else:
+        context = in_context(step, session.params, {**session.state, **facts}, session.visit, session.id)
+        chosen = _Chosen(*decide(step, context, call))
+    if chosen.outcome not in step.ways:
+        raise OutcomeNotOpenError(step=step.id, outcome=chosen.outcome.value, ways_on=list(step.ways))
+    return chosen
+
+
+def _decided(step: StepDef, session: Session) -> Mapping[str, int]:
+    """Return when each gate decided last; the review that it decides from has to be entered after that."""
+    if step.gate is None:
+        return session.decided
+    return Frozen({**session.decided, step.id: session.revision})
+
+
+def _limit_answer(session: Session) -> str | None:
+    """Return what the user answered to the limit's question, if it was put and answered."""
+    if not session.questions:
+        return None
+    from flowrail.machines.engine.questions import asked, the_limit
+
+    question = the_limit(asked(session))
+    return question.outcome if question is not None else None
+
+
+def _by_limit(answer: str) -> _Chosen:
+    from flowrail.machines.engine import questions
+
+    if answer == questions.STOP:
+        return _Chosen(Outcome.FAIL, stop=True)
+    if answer == questions.ACCEPT:
+        return _Chosen(Outcome.OK)
+    return _Chosen(Outcome.FAIL, granted=True)
+
+
+def _ask_about_limit(step: StepDef, session: Session) -> Session:
+    """Return *session*, which has not moved, with the question that its limit puts to the user."""
+    from flowrail.machines.engine import questions
+
+    grants = session.grants.get(step.id) or {}
+    name = name_of(step, in_context(step, session.params, session.state, session.visit, session.id))
+    must_only = not grants.get("must_only")
+    another = must_only and int(grants.get("another", 0)) < MOST_EXTRA_ROUNDS
+    question = questions.limit_question(
+        step, name, visits=session.visit, another=another, must_only=must_only
+    )
+    answered = [each for each in questions.asked(session) if not each.is_open]
+    return questions.with_questions(session, [*answered, question])
+
+
+def _grant_round(step: StepDef, session: Session) -> Session:
+    """Return *session* with the round that the user's answer allows.
+
+    Other steps may have led here beyond the limit already; the round is one more than those.
+    """
+    from flowrail.machines.engine import questions
+    from flowrail.machines.engine.reviews import grant
+
+    mine = session.grants.get(step.id) or {}
+    must_only = _limit_answer(session) == questions.MUST_ONLY
+    changed = grant(
+        session,
+        step.id,
+        rounds=max(int(mine.get("rounds", 0)), session.visit - (step.bound or 0)) + 1,
+        another=int(mine.get("another", 0)) + (not must_only),
+        must_only=must_only or bool(mine.get("must_only")),
+    )
+    return session._replace(grants=Frozen(changed))
+
+
+def _judge(
+    workflow: Definition, step: StepDef, session: Session, chosen: _Chosen, state: Mapping[str, Any]
+) -> _Judged:
+    """Put the engine where the session stands, send the event, and read where it went."""
+    spare: list[WorkflowMachine] = workflow.derived.setdefault("spare machines", [])
+    try:
+        machine = spare.pop()  # whoever takes it out has it alone, in whatever thread
+    except IndexError:
+        machine = compile_workflow(workflow)()
+    model = machine.model
+    model.params, model.facts, model.visits = session.params, state, dict(session.visits)
+    model.granted = _granted(session)
+    machine.current_state_value = step.id
+    machine.send(STOP if chosen.stop else EVENTS[chosen.outcome])
+    judged = _Judged(machine.current_state_value, model.visits)
+    if judged.value not in ENDS:
+        spare.append(machine)  # one that has ended takes no more events; from here on it is somebody else's
+    return judged
+
+
+def _granted(session: Session) -> Mapping[str, int]:
+    if not session.grants:
+        return NOTHING
+    return {step: int((grants or {}).get("rounds", 0)) for step, grants in session.grants.items()}
+
+
+def _passed(workflow: Definition, target: str | None, landed: str | None) -> tuple[str, ...]:
+    if target == landed:
+        return ()
+    return next(landing.passed for landing in landings(workflow, target) if landing.step == landed)
+
+
+class _Function(ModuleType):
+    """This module, which `from flowrail.machines import advance` gives: called, it is its function."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Session:
+        return advance(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Function

@@ -1,0 +1,354 @@
+"""Work that a step gives to agents: what is handed out, who holds it, and when enough has come back.
+
+A step's delegation is part of its definition. Entering the step records one dispatch for each item;
+each is claimed under a lease and ended by its holder alone, known by a token. The join decides when
+the step may be reported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.step import (
+    LEASE_SECONDS,
+    Delegation,
+    Outcome,
+    StepDef,
+)
+from flowrail.machines.engine.joins import MOST, Join, needed_by
+from flowrail.machines.sessions import attachments, limits
+from flowrail.machines.sessions.session import Session
+from flowrail.storage.records import from_plain, to_plain
+from flowrail.text import placeholders
+
+PENDING, CLAIMED, DONE, CANCELLED = "pending", "claimed", "done", "cancelled"
+RESULTS = 400_000
+"""How many bytes the results of a step's agents may have together; each has its even share."""
+_ID = re.compile(r"d(\d{1,9})-\d{1,9}\Z")
+_WHOLE = re.compile(r"\$([a-z][a-z0-9_]*)\Z")
+
+
+class JoinPendingError(ConflictError):
+    """The step waits for agents that have not come back."""
+
+    code = "JOIN_PENDING"
+
+
+class DispatchGoneError(ConflictError):
+    """The dispatch is not the caller's to end: handed to another, ended, or cancelled."""
+
+    code = "DISPATCH_GONE"
+
+
+class UnknownDispatchError(UsageError):
+    """The session's step has no such dispatch."""
+
+    code = "UNKNOWN_DISPATCH"
+
+
+class TooManyDispatchesError(UsageError):
+    """The list has more items than are handed out at once."""
+
+    code = "TOO_MANY_DISPATCHES"
+
+
+class Dispatched(NamedTuple):
+    """One piece of work as the session knows it.
+
+    ``token`` proves who holds it: the child session's id, or a word given with the prompt.
+    """
+
+    id: str
+    agent: str
+    workflow: str | None = None
+    vars: Mapping[str, Any] = Frozen()
+    item: Any = None
+    model: str | None = None
+    status: str = PENDING
+    holder: str | None = None
+    expires_at: str | None = None
+    child: str | None = None
+    token: str | None = None
+    outcome: str | None = None
+    result: Mapping[str, Any] = Frozen()
+    lease: float = float(LEASE_SECONDS)
+    ended_at: str | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it came back well."""
+        return self.status == DONE and self.outcome == Outcome.OK
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is to come of it."""
+        return self.status in {DONE, CANCELLED}
+
+
+class Handed(NamedTuple):
+    """A free-form piece of work as its agent gets it: what to do, how to end it, how to ask the user.
+
+    ``answered`` are questions and answers of agents that worked for the same step before.
+    """
+
+    session: str
+    dispatch: Dispatched
+    prompt: str
+    finish: tuple[str, ...]
+    ask: str = ""
+    answered: tuple[tuple[str, str], ...] = ()
+    resources: Mapping[str, str] = Frozen()
+    finding: str | None = None
+    """For a reviewer: the command that puts a finding on record, but for what was found."""
+    given: Mapping[str, Any] = Frozen()
+    """Variables, and the item, of which the prompt says nothing."""
+
+
+class Ended(NamedTuple):
+    """A piece of work that has come back, and the lines to answer with."""
+
+    session: str
+    dispatch: Dispatched
+    lines: tuple[str, ...]
+    replayed: bool = False
+
+
+def states(session: Session) -> tuple[Dispatched, ...]:
+    """Return the dispatches of the current step."""
+    return tuple(from_plain(dict(each), Dispatched) for each in session.dispatches)
+
+
+def with_states(session: Session, dispatches: Sequence[Dispatched]) -> Session:
+    """Return *session* with these dispatches."""
+    return session._replace(dispatches=tuple(to_plain(each) for each in dispatches))
+
+
+def replaced(session: Session, changed: Dispatched) -> Session:
+    """Return *session* with one dispatch as it is now."""
+    return with_states(session, [changed if each.id == changed.id else each for each in states(session)])
+
+
+def one(session: Session, dispatch_id: str) -> Dispatched:
+    """Return a dispatch of the current step by its id; one of a step that was left is gone."""
+    known = {each.id: each for each in states(session)}
+    if dispatch_id not in known:
+        written = _ID.match(dispatch_id)
+        if written and int(written.group(1)) < session.revision:
+            raise DispatchGoneError(
+                f"dispatch `{dispatch_id}` belongs to a step that session `{session.id}` has left",
+                hint="stop here and say so; nothing that is reported now would count",
+                dispatch=dispatch_id,
+                session=session.id,
+            )
+        raise UnknownDispatchError(
+            f"session `{session.id}` has no dispatch `{dispatch_id[:40]}` now",
+            hint=placeholders.did_you_mean(
+                dispatch_id[:40], known, f"`flow status {session.id}` shows what it waits for"
+            ),
+            dispatches=list(known),
+        )
+    return known[dispatch_id]
+
+
+def held_by(session: Session, token: str) -> Dispatched:
+    """Return the piece of work of the current step that *token* holds; refuse where it holds none."""
+    for each in states(session):
+        if each.token == token and each.status == CLAIMED:
+            return each
+    raise DispatchGoneError(
+        f"that token holds no piece of work of session `{session.id}` now",
+        hint="stop here and say so; nothing that is reported now would count",
+        session=session.id,
+    )
+
+
+def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[Dispatched, ...]:
+    """Return the dispatches that entering *step* records, one for each item."""
+    work = step.work
+    if work is None:
+        return ()
+    items = _items(work, values, step)
+    given = _Given()
+    return tuple(
+        Dispatched(
+            id=f"d{revision}-{number}",
+            agent=work.agent,
+            workflow=work.run,
+            vars={
+                name: given.kept(_filled(value, {**values, "item": item}))
+                for name, value in work.vars.items()
+            },
+            item=item,
+            model=work.model,
+            lease=float(work.lease),
+        )
+        for number, item in enumerate(items, start=1)
+    )
+
+
+class _Given:
+    """What agents are given at one moment: equal texts are one, and more than a session could keep is refused."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, tuple[str, bool]] = {}
+        self._sizes: dict[int, int] = {}
+        self._long = self._told = self._line = 0
+
+    def kept(self, value: Any) -> Any:
+        """Return *value*; a text as the one that was given before, where it was."""
+        if not isinstance(value, str):
+            self._in_line(self._size(value))
+            return value
+        if value not in self._texts:
+            self._texts[value] = value, attachments.is_short(value)
+            self._long += 0 if self._texts[value][1] else len(value)
+        text, is_short = self._texts[value]
+        if is_short:
+            self._in_line(len(text))
+            return text
+        self._told += len(text)
+        if self._long > limits.LARGEST_TEXTS:
+            raise limits.too_long_together(self._long)
+        if self._told > limits.LARGEST_WHOLE:
+            raise limits.too_often(self._told)
+        return text
+
+    def _in_line(self, size: int) -> None:
+        """Count what stands in the record itself."""
+        self._line += size
+        if self._line > limits.LARGEST_LINE:
+            raise limits.too_long_line(self._line)
+
+    def _size(self, value: Any) -> int:
+        """Return how much of the line a value takes at least; each is measured once, however many are given it."""
+        if not isinstance(value, (list, tuple, Mapping)):
+            return 1
+        if id(value) not in self._sizes:
+            inner = value.values() if isinstance(value, Mapping) else value
+            self._sizes[id(value)] = 2 + sum(
+                1 if isinstance(each, str) else 1 + self._size(each) for each in inner
+            )
+        return self._sizes[id(value)]
+
+
+def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, Any]) -> str:
+    """Return what a free-form agent is told."""
+    work = step.work
+    told = work.prompt if work is not None else ()
+    fill = placeholders.Filling({**values, **dispatch.vars, "item": dispatch.item}, quoting=True).fill
+    return "\n\n".join(map(fill, told))
+
+
+def untold(step: StepDef, dispatch: Dispatched) -> dict[str, Any]:
+    """Return the variables and the item of *dispatch* that its prompt has no placeholder for."""
+    work = step.work
+    if work is None:
+        return {}
+    named = {name for text in work.prompt for name in placeholders.placeholders(text)}
+    passed_on = {name for value in work.vars.values() for name in placeholders.placeholders(str(value))}
+    item = {} if "item" in named | passed_on else {"item": dispatch.item}
+    known = {**dispatch.vars, **item}
+    return {name: value for name, value in known.items() if name not in named and value is not None}
+
+
+def join_of(step: StepDef, dispatches: Sequence[Dispatched]) -> Join:
+    """Return how far the step's dispatches are."""
+    work = step.work
+    total = len(dispatches)
+    needed = total if work is None else min(total, needed_by(work.join, total))
+    return Join(
+        needed=needed,
+        succeeded=sum(each.succeeded for each in dispatches),
+        open=tuple(each.id for each in dispatches if not each.ended),
+        total=total,
+    )
+
+
+def open_outcomes(join: Join, outcomes: Sequence[str]) -> list[str]:
+    """Return which of *outcomes* may be reported: all once enough succeeded, all but `ok` once hopeless."""
+    if join.met:
+        return list(outcomes)
+    if join.hopeless and not join.open:
+        return [outcome for outcome in outcomes if outcome != Outcome.OK]
+    return []
+
+
+def check_joined(step: StepDef, session: Session, outcome: str) -> None:
+    """Refuse a report that comes before enough agents have."""
+    join = join_of(step, states(session))
+    if join.total == 0 or outcome in open_outcomes(join, [outcome]):
+        return
+    failed = join.total - join.succeeded - len(join.open)
+    ended = f"{failed} of {join.total} did not" if failed else f"{join.succeeded} of {join.needed} have"
+    raise JoinPendingError(
+        f"step `{step.id}` waits for its agents: {join.needed} must succeed, {ended}",
+        hint=f"`flow status {session.id}` prints the commands of what is left"
+        if join.open
+        else "report another outcome, or claim a failed one again",
+        step=step.id,
+        needed=join.needed,
+        succeeded=join.succeeded,
+        waits_for=list(join.open),
+    )
+
+
+def claimable(dispatch: Dispatched, now: str) -> bool:
+    """Return whether *dispatch* may be handed out: never yet, its lease over, it failed or was called off."""
+    if dispatch.status == PENDING:
+        return True
+    if dispatch.status == CLAIMED:
+        return dispatch.expires_at is not None and dispatch.expires_at <= now
+    return not dispatch.succeeded
+
+
+def share(total: int) -> int:
+    """Return how many bytes the result of one of *total* agents may have."""
+    return RESULTS // max(1, total)
+
+
+def cut(result: Mapping[str, Any], most: int, where: str) -> dict[str, Any]:
+    """Return *result* in *most* bytes or little more: what is too long is named with *where* it stands."""
+    sizes = {name: len(json.dumps(value, default=list)) for name, value in result.items()}
+    left = most - sum(len(name) + 4 for name in sizes)
+    kept = dict(result)
+    for name in sorted(sizes, key=lambda each: -sizes[each]):
+        if sum(sizes.values()) <= left:
+            break
+        kept[name] = f"({sizes[name]} bytes: {where})"
+        sizes[name] = len(str(kept[name]))
+    return kept
+
+
+def _items(work: Delegation, values: Mapping[str, Any], step: StepDef) -> list[Any]:
+    if work.over is None:
+        return [None]
+    items = values.get(work.over) if isinstance(work.over, str) else work.over
+    if items is None:
+        return []
+    if not isinstance(items, (list, tuple)):
+        items = [items]
+    check_number(step, items)
+    return list(items)
+
+
+def check_number(step: StepDef, items: Sequence[Any]) -> None:
+    """Refuse a list with more items than are handed out at once."""
+    if len(items) > MOST:
+        raise TooManyDispatchesError(
+            f"step `{step.id}` would hand out {len(items)} pieces of work; {MOST} are the most",
+            hint="give fewer items, several to a piece",
+            step=step.id,
+        )
+
+
+def _filled(value: Any, values: Mapping[str, Any]) -> Any:
+    """Return a variable's value: a placeholder alone keeps the kind of what it stands for."""
+    if not isinstance(value, str):
+        return value
+    whole = _WHOLE.match(value)
+    return values.get(whole.group(1)) if whole else placeholders.fill(value, values)

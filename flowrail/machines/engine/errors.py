@@ -1,0 +1,80 @@
+"""What a run refuses: reports that do not fit where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from shlex import quote
+
+from flowrail.errors import ChangedError, ConflictError, UsageError
+from flowrail.machines.definition.step import DONE, REPORTABLE
+from flowrail.text.placeholders import did_you_mean, listed
+
+
+class UnknownOutcomeError(UsageError):
+    """What was reported is no outcome at all."""
+
+    code = "UNKNOWN_OUTCOME"
+
+    def __init__(self, outcome: str) -> None:
+        words = [str(each) for each in REPORTABLE] + [DONE]
+        super().__init__(
+            f"`{outcome}` is no outcome",
+            hint=did_you_mean(outcome, words, f"report one of {listed(words)}"),
+            outcome=outcome,
+            outcomes=words,
+        )
+
+
+class OutcomeNotOpenError(ConflictError):
+    """The current step has no way on for the reported outcome."""
+
+    code = "OUTCOME_NOT_OPEN"
+
+    def __init__(self, *, step: str, outcome: str, ways_on: Iterable[str]) -> None:
+        ways = [str(way) for way in ways_on]
+        super().__init__(
+            f"step `{step}` has no way on for `{outcome}`",
+            hint=f"report {'one of ' if len(ways) > 1 else ''}{listed(ways)}",
+            step=step,
+            outcome=outcome,
+            open=ways,
+        )
+
+
+class SessionEndedError(ConflictError):
+    """The run is over; nothing more can be reported."""
+
+    code = "SESSION_ENDED"
+
+    def __init__(self, *, session: str, skill: str, status: str) -> None:
+        super().__init__(
+            f"session `{session}` is {status}",
+            hint=f"`flow history {quote(session)}` tells how it went; `flow start {quote(skill)}` starts a new one",
+            session=session,
+            status=status,
+        )
+
+
+class StepGoneError(ChangedError):
+    """The session stands at a step that the definition no longer has."""
+
+    def __init__(self, *, session: str, step: str | None, steps: Sequence[str]) -> None:
+        super().__init__(
+            f"session `{session}` stands at step `{step}`, which the workflow does not have",
+            hint=did_you_mean(
+                str(step), steps, f"`flow migrate {quote(session)} --plan` shows what can be done"
+            ),
+            session=session,
+            step=step,
+        )
+
+
+class ValuesError(UsageError):
+    """Parameters or facts that are missing, unknown or do not fit; all of them at once."""
+
+    code = "BAD_VALUES"
+
+    def __init__(self, what: str, problems: Sequence[str], *, hint: str, names: Sequence[str]) -> None:
+        super().__init__(
+            f"{what}: {'; '.join(problems)}", hint=hint, problems=list(problems), names=list(names)
+        )

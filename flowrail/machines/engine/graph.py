@@ -1,0 +1,228 @@
+"""Walks over a workflow: its edges, what reaches what, where a way on comes out.
+
+Everything here takes time in proportion to the size of the workflow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from flowrail.machines.definition.step import Definition, Outcome, StepDef
+
+Adjacency = Mapping[str, list[str]]
+_OF_THE_STEP = re.compile(r"\b(?:visit|limit)\b")
+"""What a condition may ask that is another thing for each step."""
+
+
+class Edge(NamedTuple):
+    """One way on: from a step, by an outcome, to a step or to the end."""
+
+    source: str
+    outcome: Outcome
+    target: str | None
+
+
+class Landing(NamedTuple):
+    """Where a way on comes out, and the steps passed over because they do not apply."""
+
+    step: str | None
+    passed: tuple[str, ...] = ()
+
+
+def edges(workflow: Definition) -> Iterator[Edge]:
+    """Yield every way on of every step, ``DEFAULT`` spelled out, in order."""
+    for step in workflow.steps:
+        for outcome, target in step.ways.items():
+            yield Edge(step.id, outcome, target)
+
+
+def possible_edges(workflow: Definition) -> Iterator[Edge]:
+    """Yield the ways on that can be taken: without those that a step's own rules never choose."""
+    for step in workflow.steps:
+        chosen = chosen_outcomes(step)
+        for outcome, target in step.ways.items():
+            if outcome in chosen:
+                yield Edge(step.id, outcome, target)
+
+
+def chosen_outcomes(step: StepDef) -> frozenset[str]:
+    """Return the outcomes that may come of a step, the one at its limit included."""
+    if step.gate is not None:
+        return frozenset({str(Outcome.OK), str(Outcome.FAIL)})
+    if not step.questions and not step.rules:
+        return frozenset(step.ways)
+    chosen = answered_outcomes(step) if step.questions else {rule.outcome for rule in step.rules}
+    if step.limit is not None and Outcome.ITERATE in chosen:
+        chosen.add(Outcome.OK)
+    return frozenset(chosen)
+
+
+def answered_outcomes(step: StepDef) -> set[str]:
+    """Return the outcomes that the answers to a step's questions may come to.
+
+    The first that is not `ok` counts, so `ok` comes of it where every question leaves that open.
+    """
+    said = [{option.outcome for option in each.options} | ({each.other} - {None}) for each in step.questions]
+    others = {str(outcome) for each in said for outcome in each if outcome not in {None, Outcome.OK}}
+    agreed = all({None, str(Outcome.OK)} & each or not each for each in said)
+    return others | ({str(Outcome.OK)} if agreed else set())
+
+
+def adjacency(ways: Iterable[Edge]) -> tuple[dict[str, list[str]], dict[str, list[str]], set[str]]:
+    """Return successors, predecessors, and the steps from which the run can end."""
+    after: dict[str, list[str]] = {}
+    before: dict[str, list[str]] = {}
+    ends: set[str] = set()
+    for source, _, target in ways:
+        if target is None:
+            ends.add(source)
+        else:
+            after.setdefault(source, []).append(target)
+            before.setdefault(target, []).append(source)
+    return after, before, ends
+
+
+def reach(starts: Iterable[str], neighbours: Adjacency, *, past: str | None = None) -> set[str]:
+    """Return every step that can be got to from *starts*, these included, without ever coming to *past*."""
+    seen = set(starts)
+    stack = list(seen)
+    while stack:
+        for step in neighbours.get(stack.pop(), ()):
+            if step not in seen and step != past:
+                seen.add(step)
+                stack.append(step)
+    return seen
+
+
+def reviews(workflow: Definition) -> frozenset[str]:
+    """Return the steps that a gate names as its review."""
+    known: frozenset[str] | None = workflow.derived.get("reviews")
+    if known is None:
+        names = (step.gate.review for step in workflow.steps if step.gate is not None)
+        known = workflow.derived["reviews"] = frozenset(names)
+    return known
+
+
+def leads_back(workflow: Definition, source: str, target: str | None) -> bool:
+    """Return whether *target*, where a way on of *source* leads, can bring a run to *source* again."""
+    circles: dict[str, int] | None = workflow.derived.get("circles")
+    if circles is None:
+        after, _, _ = adjacency(edges(workflow))
+        groups = enumerate(components([step.id for step in workflow.steps], after))
+        circles = {step: number for number, group in groups for step in group}
+        workflow.derived["circles"] = circles
+    return target is not None and source in circles and circles[source] == circles.get(target)
+
+
+def components(nodes: Iterable[str], after: Adjacency) -> Iterator[list[str]]:
+    """Yield the strongly connected components that hold a cycle (Tarjan, without recursion)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    for root in nodes:
+        if root in index:
+            continue
+        work = [(root, iter(after.get(root, ())))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, following = work[-1]
+            for step in following:
+                if step not in index:
+                    index[step] = low[step] = len(index)
+                    stack.append(step)
+                    on_stack.add(step)
+                    work.append((step, iter(after.get(step, ()))))
+                    break
+                if step in on_stack:
+                    low[node] = min(low[node], index[step])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    yield from _component(node, stack, on_stack, after)
+
+
+def _component(node: str, stack: list[str], on_stack: set[str], after: Adjacency) -> Iterator[list[str]]:
+    members: list[str] = []
+    while True:
+        step = stack.pop()
+        on_stack.discard(step)
+        members.append(step)
+        if step == node:
+            break
+    if len(members) > 1 or node in after.get(node, ()):
+        yield members[::-1]
+
+
+def passing_over(step: StepDef) -> Outcome | None:
+    """Return the way that leads past a step that does not apply, or `None` without one."""
+    if Outcome.SKIP in step.next:
+        return Outcome.SKIP
+    return Outcome.OK if Outcome.OK in step.ways else None
+
+
+def landings(workflow: Definition, target: str | None) -> list[Landing]:
+    """Return every place where a way on to *target* can come out, in the order in which it is tried.
+
+    The last is the one that takes everything; it is missing where the chain of steps that may
+    not apply runs in a circle or into one without a way past. A step whose condition is that of
+    one before it in the chain is no such place: where it applied, the run would be there already.
+    """
+    found: list[Landing] = []
+    passed: list[str] = []
+    failed: set[str] = set()
+    while True:
+        step = workflow.get(target)
+        when = step.when if step is not None else None
+        if not isinstance(when, str) or when not in failed:
+            found.append(Landing(target, tuple(passed)))
+        if step is None or when is None:
+            return found
+        over = passing_over(step)
+        if over is None or step.id in passed:
+            return found
+        if isinstance(when, str) and not _OF_THE_STEP.search(when):
+            failed.add(when)
+        passed.append(step.id)
+        target = step.way(over)
+
+
+def settles(workflow: Definition, step_id: str, known: dict[str, bool]) -> bool:
+    """Return whether passing over steps from *step_id* on comes to one that always applies, or to the end.
+
+    *known* holds earlier answers, so that asking for every step of a chain walks it once.
+    """
+    chain: list[str] = []
+    answer = False
+    step = workflow.get(step_id)
+    while step is not None and step.when is not None and step.id not in known:
+        known[step.id] = False  # the answer for a circle, should it come back here
+        chain.append(step.id)
+        over = passing_over(step)
+        if over is None:
+            break
+        step = workflow.get(step.way(over))
+    else:
+        answer = step is None or step.when is None or known[step.id]
+    known.update(dict.fromkeys(chain, answer))
+    return known.get(step_id, answer)
+
+
+def resolve(workflow: Definition, target: str | None, applies: Callable[[StepDef], bool]) -> Landing:
+    """Return where a way on to *target* comes out, given which steps apply."""
+    passed: list[str] = []
+    step = workflow.get(target)
+    while step is not None and step.when is not None and not applies(step):
+        over = passing_over(step)
+        if over is None or step.id in passed:
+            raise ValueError(f"no way past step {step.id!r}, which does not apply")
+        passed.append(step.id)
+        target = step.way(over)
+        step = workflow.get(target)
+    return Landing(target, tuple(passed))

@@ -1,0 +1,282 @@
+"""What a change of its workflow means for a session, and the session as it goes on under the new one.
+
+Pure. A plan says it first; what it cannot decide from the two versions, somebody has to: which step
+the session stands at now, that other ways on are meant, what a new parameter is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from flowrail.errors import UsageError
+from flowrail.machines.definition.diff import (
+    CHANGED,
+    COMPATIBLE,
+    GONE,
+    IDENTICAL,
+    NEW,
+    RENAMED,
+    TEXTS,
+    StepChange,
+    became,
+    compare,
+    recognised,
+    same_work,
+)
+from flowrail.machines.definition.fingerprint import graph_print, step_print
+from flowrail.machines.definition.frozen import Frozen, freeze_deep
+from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.engine import questions as engine_questions
+from flowrail.machines.engine.advance import entered
+from flowrail.machines.engine.errors import ValuesError
+from flowrail.machines.engine.reported_values import check_params
+from flowrail.machines.sessions.session import Session
+from flowrail.text.placeholders import did_you_mean, listed
+
+MAP, ACCEPT, PARAMS = "map", "accept", "params"
+ENDED = "(ended)"
+
+
+class BadMapError(UsageError):
+    """``--map`` names steps that are not there, or one that is there still."""
+
+    code = "BAD_MAP"
+
+
+class Plan(NamedTuple):
+    """What migrating a session would do, and what has to be said before it can be done.
+
+    ``verdict`` is the word for it all; ``at`` and ``to`` are where the session stands, before and after.
+    ``renamed`` holds the names as given and as recognised, ``guessed`` the latter. ``needs`` is what is
+    missing. ``moves`` says that the ways on become others, so that commands printed before conflict;
+    ``fresh`` that work and questions of the step begin anew.
+    """
+
+    session: str
+    skill: str
+    revision: int
+    verdict: str
+    at: str | None
+    to: str | None
+    steps: tuple[StepChange, ...]
+    renamed: Mapping[str, str]
+    guessed: tuple[str, ...]
+    needs: tuple[str, ...]
+    problems: tuple[str, ...]
+    params: Mapping[str, Any]
+    moves: bool
+    fresh: bool
+
+    def having(self, change: str) -> list[str]:
+        """Return the steps that became so."""
+        return [each.step for each in self.steps if each.change == change]
+
+
+def plan(
+    session: Session,
+    old: Definition | None,
+    new: Definition,
+    *,
+    given: Mapping[str, str] | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> Plan:
+    """Return what it means for *session* that its workflow was *old*, `None` where lost, and is *new*."""
+    given = dict(given or {})
+    known = {*session.visits, *([session.step] if session.step else []), *(step.id for step in _steps(old))}
+    _check_names(given, known, new)
+    found = recognised(old, new) if old is not None else {}
+    taken = set(given.values())
+    guessed = {name: to for name, to in found.items() if name not in given and to not in taken}
+    names = {**guessed, **given}
+    at = session.step if session.is_open else None
+    to = names.get(at, at) if at is not None else None
+    to = to if to is None or to in new else None
+    change = _here(session, old, new, at, to, names)
+    steps = compare(old, new, names) if old is not None else ()
+    values, problems = _params(session, new, params or {})
+    asked = [name for name in guessed if name in session.visits or name == at]
+    needs = [
+        *([MAP] if change == GONE else []),
+        *([ACCEPT] if asked or (change == CHANGED and at not in given) else []),
+        *([PARAMS] if problems else []),
+    ]
+    return Plan(
+        session=session.id,
+        skill=session.skill,
+        revision=session.revision,
+        verdict=_verdict(session, new, steps, change, [*given, *asked]),
+        at=at,
+        to=to,
+        steps=steps,
+        renamed=Frozen(names),
+        guessed=tuple(asked),
+        needs=tuple(needs),
+        problems=tuple(problems),
+        params=values,
+        moves=change == CHANGED,
+        fresh=change == CHANGED and not _same_work(old, new, at, to, names),
+    )
+
+
+def migrated(decided: Plan, session: Session, workflow: Definition, now: str) -> Session:
+    """Return *session* as it goes on under *workflow*, every step in it under its name of today."""
+    session = renamed(session, decided.renamed, workflow)
+    step = decided.to if session.is_open else session.step
+    session = session._replace(
+        step=step,
+        params=decided.params,
+        graph=graph_print(workflow),
+        here=step_print(workflow, step) if step is None or step in workflow else session.here,
+    )
+    if not decided.moves:
+        return session
+    questions = [each for each in engine_questions.asked(session) if each.source != engine_questions.BY_LIMIT]
+    session = session._replace(revision=session.revision + 1, last=None, moved_at=now)
+    if not decided.fresh:
+        return engine_questions.with_questions(session, questions)
+    own = [each for each in questions if each.source == engine_questions.BY_AGENT]
+    session = entered(workflow, engine_questions.with_questions(session._replace(dispatches=()), []), now)
+    return engine_questions.with_questions(session, [*engine_questions.asked(session), *own])
+
+
+def renamed(session: Session, names: Mapping[str, str], workflow: Definition) -> Session:
+    """Return *session* with its steps renamed; counts of steps that *workflow* no longer has are left out."""
+
+    def now(step: str) -> str:
+        return names.get(step, step)
+
+    def put(counts: Mapping[str, Any], both: Any) -> Frozen[str, Any]:
+        made: dict[str, Any] = {}
+        for step, value in counts.items():
+            if now(step) in workflow:
+                made[now(step)] = both(made[now(step)], value) if now(step) in made else value
+        return Frozen(made)
+
+    last = session.last
+    if last is not None:
+        to = now(last.to) if last.to is not None else None
+        last = last._replace(step=now(last.step), to=to, passed=tuple(map(now, last.passed)))
+    return session._replace(
+        step=now(session.step) if session.step is not None else None,
+        visits=put(session.visits, int.__add__),
+        entered=put(session.entered, max),
+        decided=put(session.decided, max),
+        grants=put(session.grants, lambda _, newer: newer),
+        findings=tuple(
+            {**each, "review": now(each["review"])} if each.get("review") else each
+            for each in session.findings
+        ),
+        last=last,
+    )
+
+
+def note_of(decided: Plan, before: Session, after: Session) -> dict[str, Any]:
+    """Return what the record of a migration says."""
+    return {
+        "verdict": decided.verdict,
+        "renamed": dict(decided.renamed),
+        **{
+            change.replace(" ", "_"): decided.having(change)
+            for change in (TEXTS, COMPATIBLE, CHANGED, GONE, NEW)
+        },
+        "from": before.graph,
+        "to": after.graph,
+    }
+
+
+def given_params(session: Session, workflow: Definition) -> dict[str, Any]:
+    """Return the parameters of *session* that *workflow* has and that are not its defaults, which need not fit."""
+    return {
+        name: value
+        for name, value in session.params.items()
+        if name in workflow.params
+        and not (
+            workflow.params[name].has_default
+            and freeze_deep(workflow.params[name].default) == freeze_deep(value)
+        )
+    }
+
+
+def _check_names(given: Mapping[str, str], known: Iterable[str], new: Definition) -> None:
+    for old, to in given.items():
+        if to not in new:
+            ids = [step.id for step in new.steps]
+            raise BadMapError(
+                f"the workflow has no step `{to[:80]}`",
+                hint=did_you_mean(to[:80], ids, f"it has {listed(ids)}"),
+                step=to[:80],
+                steps=ids,
+            )
+        if old not in known:
+            raise BadMapError(
+                f"the session knows no step `{old[:80]}`",
+                hint=did_you_mean(old[:80], known, f"it knows {listed(sorted(known))}"),
+                step=old[:80],
+                steps=sorted(known),
+            )
+        if old in new:
+            raise BadMapError(
+                f"step `{old}` is there still", hint="only a step that is gone goes by another name", step=old
+            )
+
+
+def _here(
+    session: Session,
+    old: Definition | None,
+    new: Definition,
+    at: str | None,
+    to: str | None,
+    names: Mapping[str, str],
+) -> str:
+    """Return what became of the step where the session stands."""
+    if at is None:
+        return ENDED
+    if to is None:
+        return GONE
+    if to == at and step_print(new, to) == session.here:
+        return IDENTICAL
+    before = _as_printed(old, at, session.here)
+    if before is None:
+        return CHANGED
+    return became(before, new, names).change
+
+
+def _steps(workflow: Definition | None) -> tuple[StepDef, ...]:
+    return workflow.steps if workflow is not None else ()
+
+
+def _as_printed(old: Definition | None, at: str, here: str) -> StepDef | None:
+    """Return the step as it was when the session's print of it was made, if that is what was kept."""
+    step = old.get(at) if old is not None else None
+    return step if step is not None and old is not None and step_print(old, at) == here else None
+
+
+def _same_work(
+    old: Definition | None, new: Definition, at: str | None, to: str | None, names: Mapping[str, str]
+) -> bool:
+    before, after = old.get(at) if old is not None else None, new.get(to)
+    return before is not None and after is not None and same_work(before, after, names)
+
+
+def _verdict(
+    session: Session, new: Definition, steps: Iterable[StepChange], here: str, names: Iterable[str]
+) -> str:
+    if here in {GONE, CHANGED}:
+        return here
+    if any(names):
+        return RENAMED
+    if graph_print(new) != session.graph:
+        return COMPATIBLE
+    return TEXTS if any(each.change == TEXTS for each in steps) else IDENTICAL
+
+
+def _params(
+    session: Session, new: Definition, given: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], list[str]]:
+    """Return the parameters under the new definition, and what is the matter with them."""
+    kept = given_params(session, new)
+    try:
+        return check_params(new, {**kept, **given}), []
+    except ValuesError as error:
+        return session.params, [str(each) for each in error.details["problems"]]  # type: ignore[attr-defined]

@@ -1,0 +1,242 @@
+"""What a step decides by itself: whether it applies, which text it tells, which outcome it has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from flowrail.errors import FlowError
+from flowrail.machines.definition import expressions
+from flowrail.machines.definition.step import (
+    REPORTABLE,
+    Condition,
+    Outcome,
+    StepContext,
+    StepDef,
+    handler_signature,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.text import placeholders
+from flowrail.text.finite import unkeepable
+from flowrail.text.markup import Markup
+
+NO_SESSION = "SESSION"
+"""How a text reads where no session was begun, as in a preview."""
+
+Call = Callable[[Callable[..., Any], StepContext, Mapping[str, Any]], Any]
+"""How an author's function is called; whoever runs a command may put a time limit around it."""
+
+
+class HandlerError(FlowError):
+    """An author's function or rule did not give an answer; nothing has moved."""
+
+    code = "HANDLER_FAILED"
+
+
+class Decision(NamedTuple):
+    """The outcome of a step, and values to keep."""
+
+    outcome: Outcome
+    values: Mapping[str, Any]
+
+
+def in_context(
+    step: StepDef, params: Mapping[str, Any], state: Mapping[str, Any], visit: int, session: str = ""
+) -> StepContext:
+    """Return the context of *step*: facts shadow parameters of the same name."""
+    shadowed = {name: state.get(name, value) for name, value in params.items()}
+    return StepContext(step.id, shadowed, state, visit, step.limit, session)
+
+
+def names_in(context: StepContext) -> dict[str, Any]:
+    """Return every value that an expression or a placeholder may name."""
+    return {
+        **context.workflow_params,
+        **context.step_state,
+        "visit": context.visit,
+        "limit": context.limit,
+        "session": context.session or NO_SESSION,
+    }
+
+
+def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
+    """Return whether a condition holds; a `HandlerError` names *where* it could not tell."""
+    if callable(condition):
+        return bool(caller.get()(_making(bool, condition), context, {}))
+    try:
+        return expressions.parse(condition).holds(names_in(context))
+    except expressions.RuleError as error:
+        raise HandlerError(
+            f"{where}: {error}", hint="report values of the kind that the expression compares", place=where
+        ) from None
+
+
+def applies(step: StepDef, context: StepContext) -> bool:
+    """Return whether *step* applies where things stand."""
+    return step.when is None or holds(step.when, context, where=f"`when` of step `{step.id}`")
+
+
+def title_of(step: StepDef, context: StepContext) -> str:
+    """Return the title as it reads now."""
+    if callable(step.title):
+        return str(caller.get()(_making(str, step.title), context, {}))
+    return placeholders.fill(step.title, names_in(context))
+
+
+def name_of(step: StepDef, context: StepContext) -> str:
+    """Return the title as it reads now, or the id where only a function could tell."""
+    return placeholders.fill(step.name, names_in(context))
+
+
+def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
+    """Return what the step tells now: the first variant that holds, else its own text."""
+    for variant in step.variants:
+        if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
+            return _filled(variant.actions, context)
+    if callable(step.actions):
+        told: tuple[str, ...] = caller.get()(_making(_paragraphs, step.actions), context, {})
+        return told
+    return _filled(step.actions, context)
+
+
+def _making(make: Callable[[Any], Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return *function* with *make* at its end: that may run more of an author's code, and for longer."""
+
+    def made(context: StepContext) -> Any:
+        return make(function(context))
+
+    made.__qualname__ = getattr(function, "__qualname__", type(function).__name__)
+    return made
+
+
+def _paragraphs(told: Any) -> tuple[str, ...]:
+    return (told,) if isinstance(told, str) else tuple(str(each) for each in told)
+
+
+def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
+    """Return texts with their values; a block is markup already and stays as it is."""
+    fill = placeholders.Filling(names_in(context), quoting=True).fill
+    return tuple(text if isinstance(text, Markup) else fill(str(text)) for text in texts)
+
+
+def by_rules(step: StepDef, values: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of the first rule that holds over *values*."""
+    for rule in step.rules:
+        try:
+            if rule.when is None or expressions.parse(rule.when).holds(values):
+                return Outcome(rule.outcome)
+        except expressions.RuleError as error:
+            raise HandlerError(
+                f"a rule of step `{step.id}`: {error}",
+                hint="report values of the kind that the rule compares",
+                step=step.id,
+            ) from None
+    raise HandlerError(
+        f"no rule of step `{step.id}` holds", hint="end the rules with one without `if`", step=step.id
+    )
+
+
+def decide(step: StepDef, context: StepContext, call: Call) -> Decision:
+    """Return what the step's own handler or rules make of the values in *context*."""
+    if step.rules:
+        return Decision(by_rules(step, names_in(context)), {})
+    answer = call(step.handler, context, _supplied(step, context))
+    outcome, values = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, {})  # noqa: PLR2004
+    if outcome not in REPORTABLE or not isinstance(values, Mapping):
+        raise HandlerError(
+            f"the handler of step `{step.id}` returned {str(answer)[:80]!r}",
+            hint="return an Outcome, or a pair of an Outcome and a dict",
+            step=step.id,
+        )
+    return Decision(Outcome(outcome), _kept(step, values))
+
+
+def _kept(step: StepDef, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a handler wants kept as it will be read again."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False)) if values else {}
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HandlerError(
+            f"the handler of step `{step.id}` returned values that cannot be kept: {_one_line(error)}",
+            hint="return texts, numbers, true or false, and lists and dicts of them",
+            step=step.id,
+        ) from None
+    if odd := unkeepable(plain):
+        raise HandlerError(
+            f"the handler of step `{step.id}` returned values of which one {odd}",
+            hint="return plainer values",
+            step=step.id,
+        )
+    return plain
+
+
+def _supplied(step: StepDef, context: StepContext) -> dict[str, Any]:
+    """Return the arguments that the handler declares, from facts, parameters and defaults."""
+    known = {**context.workflow_params, **context.step_state}
+    supplied: dict[str, Any] = {}
+    for name, declared in handler_signature(step.handler).items():
+        arg = declared if isinstance(declared, Arg) else None
+        if name in known:
+            value = known[name]
+            is_default = arg is not None and arg.has_default and value == arg.default
+            problem = arg.problem(value) if arg is not None and not is_default else None
+            if problem:
+                raise HandlerError(
+                    f"the handler of step `{step.id}` cannot be called: `{name}` {problem}",
+                    hint="report a value that fits",
+                    step=step.id,
+                )
+            supplied[name] = value
+        elif arg is not None and arg.has_default:
+            supplied[name] = arg.default
+        elif declared is not True:
+            raise HandlerError(
+                f"the handler of step `{step.id}` needs `{name}`, which has no value yet",
+                hint=f"give it at the start (-p {name}=…) or report it (-s {name}=…)",
+                step=step.id,
+            )
+    return supplied
+
+
+class StoppedFromOutside(BaseException):
+    """What ends an author's function that takes too long. No error, so that who catches every one does not catch it."""
+
+
+def call_plainly(function: Callable[..., Any], context: StepContext, arguments: Mapping[str, Any]) -> Any:
+    """Call an author's function; what it raises becomes one line with its file and line."""
+    try:
+        return function(context, **arguments)
+    except (FlowError, StoppedFromOutside, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # also what is no error, such as a cancellation or the end of the program
+        raise HandlerError(
+            f"{function_name(function)} raised {type(error).__name__}: {_one_line(error)} ({_place(error)})",
+            hint="nothing has moved; mend the function, then report again",
+            exception=type(error).__name__,
+        ) from error
+
+
+caller: ContextVar[Call] = ContextVar("caller", default=call_plainly)
+"""How functions of a title, a text or a condition are called: those that tell, and decide nothing."""
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """Return what to call an author's function."""
+    return f"`{getattr(function, '__qualname__', type(function).__name__)}`"
+
+
+def _one_line(error: BaseException, longest: int = 200) -> str:
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - of an author's class, which may do anything
+        text = "(what it says cannot be told)"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _place(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "unknown place"

@@ -1,0 +1,299 @@
+"""Questions read strictly, for strangers wrote them: the block of XML, or the same as JSON.
+
+Everything that is wrong is named at once. A document type is refused where its declaration starts,
+so that there are no entities but the five of XML itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NoReturn
+from xml.parsers import expat
+
+from flowrail.errors import DocumentError
+from flowrail.machines.definition.questions import (
+    Option,
+    Path,
+    Question,
+    problems_in,
+)
+from flowrail.text.json import lines_of, read_strictly
+from flowrail.text.safe_text import in_quotes
+
+LARGEST = 65_536
+MOST_NAMED = 20  # mistakes that one message names
+_HINT = "give the needs_user_input block alone, as its format shows it, or the same as JSON"
+_SHOWN = 40  # characters of the document's own that a message quotes
+
+
+class QuestionsError(DocumentError):
+    """What was to hold questions does not; ``details`` name what is wrong, each with its place."""
+
+    code = "BAD_QUESTIONS"
+
+    def __init__(self, source: str, problems: Sequence[tuple[str, str]], *, hint: str = _HINT) -> None:
+        lines = "".join(f"\n  {where}: {what}" for where, what in problems[:MOST_NAMED])
+        more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
+        one = len(problems) == 1
+        super().__init__(
+            problems[0][1] if one else f"{len(problems)} mistakes in the questions{lines}{more}",
+            hint=hint,
+            place=problems[0][0] if one else source,
+            problems=[{"place": where, "message": what} for where, what in problems[:MOST_NAMED]],
+            count=len(problems),
+        )
+
+
+def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
+    """Return the questions that *text* holds, as a ``needs_user_input`` block or as JSON.
+
+    White space may stand around them, nothing else; an ``answer`` on the block is passed over. JSON is
+    ``{"questions": […]}`` or the list, with the keys ``id header text options multi_select default
+    deadline`` and ``label description``.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > LARGEST:
+        raise _only(source, source, f"more than {LARGEST} bytes")
+    start = text.strip()
+    first = text[: len(text) - len(text.lstrip())].count("\n")
+    if start.startswith("<"):
+        return _read_block(_Tree(source, first).read(start), source)
+    if start.startswith(("{", "[")):
+        return _read_json("\n" * first + start, source)
+    raise _only(source, f"{source}:{first + 1}", "neither a needs_user_input block nor JSON")
+
+
+class _Found:
+    """Everything that is wrong with the questions of one text."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.lines: dict[Path, int] = {}
+        self.known: set[Path] = set()
+        self.problems: list[tuple[str, str]] = []
+
+    def wrong(self, path: Path, message: str, line: int | None = None) -> None:
+        """Keep a mistake in what stands at *path*."""
+        self.known.add(path)
+        self.problems.append((self._place(path, line), f"{_subject(path)}{message}"))
+
+    def finish(self, questions: Sequence[Question]) -> tuple[Question, ...]:
+        """Return *questions* where nothing is wrong; what only follows from a mistake is not named."""
+        known = frozenset(self.known)
+        for path, message in problems_in(questions):
+            if not any(path[:end] in known for end in range(len(path) + 1)):
+                self.wrong(path, message)
+        if self.problems:
+            raise QuestionsError(self.source, self.problems)
+        return tuple(questions)
+
+    def _place(self, path: Path, line: int | None) -> str:
+        near = (self.lines.get(path[:end]) for end in range(len(path), -1, -1))
+        line = line or next((each for each in near if each is not None), None)
+        return self.source if line is None else f"{self.source}:{line}"
+
+
+def _subject(path: Path) -> str:
+    """Return what a path stands for, in words before a message."""
+    words: list[str] = []
+    for before, part in pairwise(("question", *path)):
+        if isinstance(part, str):
+            words.append(part)
+        else:
+            words[-1:] = [f"{'option' if before == 'options' else before} {part + 1}"]
+    return f"{', '.join(words)} " if words else ""
+
+
+def _only(source: str, place: str, message: str) -> QuestionsError:
+    return QuestionsError(source, [(place, message)])
+
+
+def _shown(name: str) -> str:
+    """Return a name of the document's own for a message."""
+    return f"`{in_quotes(name[:_SHOWN] if name.isprintable() else ascii(name[:_SHOWN]))}`"
+
+
+# --- XML
+
+
+class _Node:
+    """One element: its attributes, what is in it, and the line that it starts in."""
+
+    __slots__ = ("attributes", "children", "line", "name", "pieces")
+
+    def __init__(self, name: str, attributes: dict[str, str], line: int) -> None:
+        self.name = name
+        self.attributes = attributes
+        self.line = line
+        self.children: list[_Node] = []
+        self.pieces: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """The characters that stand in the element itself."""
+        return "".join(self.pieces).strip()
+
+
+class _Tree:
+    """Elements and characters as expat reports them, without recursion; all else is refused."""
+
+    def __init__(self, source: str, first_line: int) -> None:
+        self.source = source
+        self.first_line = first_line
+        self.top = _Node("", {}, 1)
+        self.open = [self.top]
+        self.parser = parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = lambda _: self.open.pop()
+        parser.CharacterDataHandler = self._characters
+        parser.StartDoctypeDeclHandler = lambda *_: self._refuse("a document type")
+        parser.XmlDeclHandler = lambda *_: self._refuse("an XML declaration")
+        parser.ProcessingInstructionHandler = lambda *_: self._refuse("a processing instruction")
+        parser.CommentHandler = lambda _: self._refuse("a comment")
+
+    def read(self, text: str) -> _Node:
+        """Return the root element of *text*."""
+        try:
+            self.parser.Parse(text.encode("utf-8", "surrogatepass"), True)
+        except expat.ExpatError as error:
+            place = f"{self.source}:{error.lineno + self.first_line}"
+            raise _only(self.source, place, f"no well-formed XML: {expat.ErrorString(error.code)}") from None
+        return self.top.children[0]
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        node = _Node(name, attributes, self._line)
+        self.open[-1].children.append(node)
+        self.open.append(node)
+
+    def _characters(self, piece: str) -> None:
+        self.open[-1].pieces.append(piece)
+
+    @property
+    def _line(self) -> int:
+        return self.parser.CurrentLineNumber + self.first_line
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise _only(self.source, f"{self.source}:{self._line}", f"{what} is not taken here")
+
+
+def _read_block(root: _Node, source: str) -> tuple[Question, ...]:
+    if root.name != "needs_user_input":
+        raise _only(source, f"{source}:{root.line}", f"{_shown(root.name)} stands for needs_user_input")
+    found = _Found(source)
+    found.lines[()] = root.line
+    nodes = _within(root, ("question",), ("answer",), found, ())
+    return found.finish([_question(node, (index,), found) for index, node in enumerate(nodes)])
+
+
+def _question(node: _Node, path: Path, found: _Found) -> Question:
+    found.lines[path] = node.line
+    children = _within(
+        node, ("text", "option"), ("id", "header", "multi", "default", "deadline"), found, path
+    )
+    texts = [child for child in children if child.name == "text"]
+    for child in texts:
+        _within(child, (), (), found, (*path, "text"))
+        found.lines.setdefault((*path, "text"), child.line)
+    for child in texts[1:]:
+        found.wrong((*path, "text"), "stands twice", child.line)
+    options = [child for child in children if child.name == "option"]
+    given = node.attributes
+    multi = given.get("multi", "false")
+    if multi not in {"true", "false"}:
+        found.wrong((*path, "multi"), "is neither true nor false")
+    deadline = given.get("deadline")
+    if deadline is not None and not (deadline.isascii() and deadline.isdigit() and len(deadline) < 10):  # noqa: PLR2004
+        found.wrong((*path, "deadline"), "is no number of seconds")
+        deadline = None
+    return Question(
+        given.get("id", ""),
+        given.get("header", ""),
+        texts[0].text if texts else "",
+        [_option(child, (*path, "options", index), found) for index, child in enumerate(options)],
+        multi == "true",
+        given.get("default"),
+        None if deadline is None else int(deadline),
+    )
+
+
+def _option(node: _Node, path: Path, found: _Found) -> Option:
+    found.lines[path] = node.line
+    _within(node, (), ("label",), found, path)
+    return Option(node.attributes.get("label", ""), node.text)
+
+
+def _within(
+    node: _Node, names: Sequence[str], attributes: Sequence[str], found: _Found, path: Path
+) -> list[_Node]:
+    """Return the children that *node* may have; anything else in it is wrong."""
+    for name in node.attributes:
+        if name not in attributes:
+            found.wrong((*path, "attribute"), f"{_shown(name)} is not known", node.line)
+    for child in node.children:
+        if child.name not in names:
+            found.wrong((*path, "element"), f"{_shown(child.name)} has no place in {node.name}", child.line)
+    if names and node.text:
+        found.wrong((*path, "text between"), f"the elements of {node.name}", node.line)
+    return [child for child in node.children if child.name in names]
+
+
+# --- JSON
+
+_TEXTS = dict.fromkeys(("id", "header", "text", "default"), str)
+_QUESTION_KEYS = {**_TEXTS, "options": list, "multi_select": bool, "deadline": int}
+_OPTION_KEYS = {"label": str, "description": str}
+_KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number of seconds", dict: "an object"}
+
+
+def _read_json(text: str, source: str) -> tuple[Question, ...]:
+    try:
+        value = read_strictly(text, source=source)
+    except DocumentError as error:
+        raise QuestionsError(source, [(error.place, error.fact)], hint=error.hint) from None
+    found, lines = _Found(source), lines_of(text)
+    first = f"{source}:{lines[()]}"
+    if isinstance(value, dict):
+        if set(value) != {"questions"}:
+            raise _only(source, first, "the object has other keys than the one `questions`")
+        value = value["questions"]
+        lines = {path[1:]: line for path, line in lines.items() if path}
+    if not isinstance(value, list):
+        raise _only(source, f"{source}:{lines[()]}", "`questions` is no list")
+    found.lines = lines
+    return found.finish([_from_json(each, (index,), found) for index, each in enumerate(value)])
+
+
+def _from_json(value: Any, path: Path, found: _Found) -> Question:
+    given = _fitting(value, _QUESTION_KEYS, path, found)
+    options = enumerate(given.get("options", []))
+    return Question(
+        given.get("id", ""),
+        given.get("header", ""),
+        given.get("text", ""),
+        [_option_from_json(each, (*path, "options", index), found) for index, each in options],
+        given.get("multi_select", False),
+        given.get("default"),
+        given.get("deadline"),
+    )
+
+
+def _option_from_json(value: Any, path: Path, found: _Found) -> Option:
+    given = _fitting(value, _OPTION_KEYS, path, found)
+    return Option(given.get("label", ""), given.get("description", ""))
+
+
+def _fitting(value: Any, keys: Mapping[str, type], path: Path, found: _Found) -> dict[str, Any]:
+    """Return what of *value* is of the right kind; the rest is wrong."""
+    if not isinstance(value, dict):
+        found.wrong(path, "is no object")
+        return {}
+    fits: dict[str, Any] = {}
+    for name, item in value.items():
+        if name not in keys:
+            found.wrong((*path, "key"), f"{_shown(name)} is not known", found.lines[*path, name])
+        elif type(item) is not keys[name]:
+            found.wrong((*path, name), f"is not {_KINDS[keys[name]]}")
+        else:
+            fits[name] = item
+    return fits

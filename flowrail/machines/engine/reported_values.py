@@ -1,0 +1,120 @@
+"""Parameters and facts as given, against what is declared; all problems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from flowrail.errors import UsageError
+from flowrail.machines.definition.frozen import Frozen, freeze_deep
+from flowrail.machines.definition.step import Definition, StepDef, handler_args
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine.errors import ValuesError
+from flowrail.text.placeholders import MOST_LISTED, listed, near
+from flowrail.text.safe_text import in_quotes
+
+
+def fact_args(step: StepDef) -> Mapping[str, Arg]:
+    """Return the facts that may be reported of a step: declared ones, and what its handler takes."""
+    if callable(step.handler):
+        return {**handler_args(step), **step.reports}
+    return step.reports
+
+
+def check_params(workflow: Definition, given: Mapping[str, Any]) -> Frozen[str, Any]:
+    """Return every parameter with its value; `ValuesError` where one does not fit."""
+    problems = _problems(workflow.params, given, "-p")
+    if problems:
+        raise ValuesError(
+            f"cannot start `{workflow.name}`",
+            problems,
+            hint=f"`flow show {workflow.name}` lists its parameters",
+            names=list(workflow.params),
+        )
+    defaults = {name: arg.default for name, arg in workflow.params.items() if arg.has_default}
+    return Frozen({name: freeze_deep(value) for name, value in {**defaults, **given}.items()})
+
+
+def check_facts(step: StepDef, given: Mapping[str, Any]) -> Frozen[str, Any]:
+    """Return the reported facts; `ValuesError` where one is missing, unknown or does not fit."""
+    declared = fact_args(step)
+    if not given and not declared:
+        return Frozen()
+    problems = _problems(declared, given, "-s")
+    if problems:
+        hint = f"report {', '.join(how_to_give(name, arg) for name, arg in declared.items())}"
+        raise ValuesError(
+            f"step `{step.id}`",
+            problems,
+            hint=hint if declared else "leave the facts out; this step takes none",
+            names=list(declared),
+        )
+    return Frozen({name: freeze_deep(value) for name, value in given.items()})
+
+
+LEFT_OPEN = frozenset({"…", "..."})
+
+
+def read_assignments(texts: Iterable[str], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
+    """Return ``NAME=VALUE`` texts from a command line as values of the declared kinds.
+
+    A name that is not declared is kept as text, for the check that follows to refuse.
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(
+                f"`{option} {text}` is not NAME=VALUE", hint=f"write it as `{option} NAME=VALUE`"
+            )
+        refuse_left_open(name, value, option)
+        if name in values:
+            raise UsageError(f"`{name}` is given twice", hint="give it once")
+        arg = declared.get(name)
+        try:
+            values[name] = value if arg is None else arg.read(value)
+        except ValueError as error:
+            raise ValuesError(
+                f"`{option} {name}=…`",
+                [f"it {error}"],
+                hint=f"give {how_to_give(name, arg)}",
+                names=list(declared),
+            ) from None
+    return values
+
+
+def refuse_left_open(name: str, value: str, option: str) -> None:
+    """Refuse the `…` that a printed command has where whoever runs it is to say something."""
+    if value.strip() in LEFT_OPEN:
+        raise UsageError(
+            f"`{option} {name[:60]}={value.strip()}` gives no value",
+            hint=f"write what it is in place of `{value.strip()}`",
+        )
+
+
+def how_to_give(name: str, arg: Arg | None) -> str:
+    """Return a value's name with what it takes, for a hint."""
+    if arg is None:
+        return f"`{name}`"
+    takes = "|".join(str(choice) for choice in arg.choices) if arg.choices else arg.kind.upper()
+    return f"`{name}={in_quotes(takes)}`{'' if arg.required else ' (optional)'}"
+
+
+def _problems(declared: Mapping[str, Arg], given: Mapping[str, Any], option: str) -> list[str]:
+    problems: list[str] = []
+    for name, value in given.items():
+        arg = declared.get(name)
+        if arg is None:
+            close = near(name, declared) if len(problems) < MOST_LISTED else []
+            meant = f", did you mean {listed(close)}?" if close else ""
+            problems.append(f"`{in_quotes(name)}` is not known{meant}")
+        else:
+            problem = arg.problem(value)
+            if problem:
+                problems.append(f"`{name}` {problem}")
+    problems += [
+        f"`{name}` is missing ({option} {name}=…)"
+        for name, arg in declared.items()
+        if arg.required and name not in given
+    ]
+    return problems

@@ -1,0 +1,292 @@
+"""Review gates: findings on record, and what they let through in which round.
+
+A gate decides from the findings that its own round recorded, those since its review was last
+entered; earlier rounds are history. It never takes anybody's word for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.definition.gates import DEFAULT_POLICY, POLICIES, Severity
+from flowrail.machines.definition.step import (
+    Definition,
+    GateDef,
+    Outcome,
+    StepDef,
+)
+from flowrail.machines.sessions.session import Session
+from flowrail.storage.records import from_plain, to_plain
+from flowrail.text import placeholders
+
+MOST = 500
+MOST_NAMED = 12
+"""How many of the findings that block a refusal names, each with its beginning."""
+LONGEST = 4_000
+LONGEST_PLACE = 400
+
+
+class ReviewPendingError(ConflictError):
+    """The gate's review has not ended, so there is nothing to decide from."""
+
+    code = "REVIEW_PENDING"
+
+
+class GateDecidesError(ConflictError):
+    """A gate was told its outcome; it decides from the record."""
+
+    code = "GATE_DECIDES"
+
+
+class RoundClosedError(ConflictError):
+    """The review has ended, and its gate stands before the finding; nobody takes it away there."""
+
+    code = "ROUND_CLOSED"
+
+
+class UnknownFindingError(UsageError):
+    """The session has no such finding."""
+
+    code = "UNKNOWN_FINDING"
+
+
+class BadFindingError(UsageError):
+    """A finding that cannot be recorded."""
+
+    code = "BAD_FINDING"
+
+
+class Recorded(NamedTuple):
+    """One finding of a review: how much it matters, what, where, in which round, and its end."""
+
+    id: str
+    severity: str
+    text: str
+    review: str | None = None
+    round: int = 1
+    revision: int = 0
+    item: str | None = None
+    place: str | None = None
+    version: int = 1
+    at: str = ""
+    by: str = ""
+    resolved_at: str | None = None
+    resolution: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still stands."""
+        return self.resolved_at is None
+
+
+class Verdict(NamedTuple):
+    """What a gate makes of its round: the findings that block, and those that do not."""
+
+    round: int
+    severities: tuple[str, ...]
+    blocking: tuple[Recorded, ...]
+    others: tuple[Recorded, ...]
+    unreviewed: bool = False
+    """Whether the review failed and put nothing on record, so that nobody has seen that all is well."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The way that the findings leave open."""
+        return Outcome.FAIL if self.blocking or self.unreviewed else Outcome.OK
+
+
+def findings(session: Session) -> tuple[Recorded, ...]:
+    """Return every finding on record, in the order in which they came."""
+    return tuple(from_plain(dict(each), Recorded) for each in session.findings)
+
+
+def with_findings(session: Session, recorded: Sequence[Recorded]) -> Session:
+    """Return *session* with these findings."""
+    return session._replace(findings=tuple(to_plain(each) for each in recorded))
+
+
+def gates(workflow: Definition) -> dict[str, GateDef]:
+    """Return the gates of *workflow* by step."""
+    return {step.id: step.gate for step in workflow.steps if step.gate is not None}
+
+
+def record(
+    workflow: Definition,
+    session: Session,
+    *,
+    severity: str,
+    text: str,
+    place: str | None = None,
+    item: str | None = None,
+    at: str = "",
+    by: str = "",
+) -> tuple[Session, Recorded]:
+    """Return *session* with one more finding, which belongs to the review at hand."""
+    known = findings(session)
+    word = severity.upper()
+    if word not in Severity.__members__:
+        raise BadFindingError(
+            f"`{severity[:40]}` is no severity",
+            hint=placeholders.did_you_mean(
+                word[:40], Severity, f"use one of {placeholders.listed(Severity)}"
+            ),
+        )
+    if not text.strip():
+        raise BadFindingError("the finding says nothing", hint="say what is wrong: --text or --file")
+    if len(text) > LONGEST:
+        raise BadFindingError(
+            f"the finding has {len(text)} characters", hint=f"say what is wrong in 1 to {LONGEST} characters"
+        )
+    for named, what in ((place, "place"), (item, "item")):
+        if named is not None and len(named) > LONGEST_PLACE:
+            raise BadFindingError(
+                f"the {what} has {len(named)} characters", hint=f"name it in {LONGEST_PLACE} at most"
+            )
+    if len(known) >= MOST:
+        raise BadFindingError(f"{MOST} findings are on record", hint="resolve or sum up what is there")
+    review = _review_at_hand(workflow, session)
+    same = [each for each in known if item is not None and each.item == item]
+    finding = Recorded(
+        id=f"F{len(known) + 1}",
+        severity=word,
+        text=text.strip(),
+        review=review,
+        round=session.visits.get(review, 0) if review else 0,
+        revision=session.revision,
+        item=item,
+        place=place,
+        version=len(same) + 1,
+        at=at,
+        by=by,
+    )
+    return with_findings(session, [*known, finding]), finding
+
+
+def resolve(
+    workflow: Definition, session: Session, finding_id: str, *, note: str = "", at: str = "", by: str = ""
+) -> tuple[Session, Recorded]:
+    """Return *session* with one finding resolved.
+
+    Whoever found it may take it back while the review is at work, and once its gate has decided, whoever
+    mends it may say so. Between the two the round is closed, or any gate could be talked open.
+    """
+    known = findings(session)
+    found = next((each for each in known if each.id == finding_id), None)
+    if found is None:
+        ids = [each.id for each in known]
+        raise UnknownFindingError(
+            f"session `{session.id}` has no finding `{finding_id[:40]}`",
+            hint=placeholders.did_you_mean(
+                finding_id[:40], ids, f"`flow finding list {session.id}` shows them"
+            ),
+            findings=ids,
+        )
+    if len(note) > LONGEST:
+        raise BadFindingError(f"the note has {len(note)} characters", hint=f"say it in {LONGEST} at most")
+    for step_id, gate in gates(workflow).items():
+        if found in of_round(session, gate.review) and _is_undecided(session, step_id, gate):
+            _refuse_to_take_away(session, step_id, gate, found, by)
+    settled = found._replace(resolved_at=at or "resolved", resolution=note) if found.is_open else found
+    return with_findings(session, [settled if each.id == finding_id else each for each in known]), settled
+
+
+def _is_undecided(session: Session, step_id: str, gate: GateDef) -> bool:
+    return session.entered.get(gate.review, -1) > session.decided.get(step_id, -1)
+
+
+def _refuse_to_take_away(session: Session, step_id: str, gate: GateDef, found: Recorded, by: str) -> None:
+    """Refuse to take away what the gate has to decide from, but for its finder while the review is at work."""
+    at_work = session.step == gate.review
+    if at_work and by == found.by:
+        return
+    raise RoundClosedError(
+        f"finding `{found.id}` was recorded by `{found.by}`, which alone may take it back"
+        if at_work
+        else f"the review of `{step_id}` has ended with finding `{found.id}` on record",
+        hint=f"go on to gate `{step_id}`; what blocks there is mended and reviewed again"
+        if session.step != step_id
+        else "report `done`; what blocks is mended and reviewed again",
+        finding=found.id,
+        step=session.step,
+    )
+
+
+def verdict(step: StepDef, session: Session) -> Verdict:
+    """Return what the gate at *step* makes of its round; refuse while its review has not ended."""
+    gate = step.gate
+    assert gate is not None  # noqa: S101 - only gates are asked
+    if not _is_undecided(session, step.id, gate):
+        raise ReviewPendingError(
+            f"gate `{step.id}` has nothing to decide from: "
+            f"its review `{gate.review}` has not ended in this round",
+            hint=f"`flow history {session.id}` tells what was done",
+            step=step.id,
+            review=gate.review,
+        )
+    number = session.visits.get(step.id, 1)
+    severities = blocking_now(gate, session, step.id)
+    own = of_round(session, gate.review)
+    return Verdict(
+        round=number,
+        severities=tuple(severity for severity in Severity if severity in severities),
+        blocking=tuple(each for each in own if each.severity in severities),
+        others=tuple(each for each in own if each.severity not in severities),
+        unreviewed=failed_empty(session, gate.review),
+    )
+
+
+def failed_empty(session: Session, review: str) -> bool:
+    """Return whether *review* was left just now by `fail` with nothing on record in its round."""
+    last = session.last
+    if last is None or last.step != review or last.outcome != Outcome.FAIL:
+        return False
+    since = session.entered.get(review, 0)
+    return not any(each.review == review and each.revision >= since for each in findings(session))
+
+
+def of_round(session: Session, review: str) -> tuple[Recorded, ...]:
+    """Return the open findings of a review's newest round: those on record since it was entered last."""
+    if review not in session.entered:
+        return ()
+    since = session.entered[review]
+    return tuple(each for each in findings(session) if each.is_open and each.revision >= since)
+
+
+def blocking_now(gate: GateDef, session: Session, step_id: str) -> frozenset[str]:
+    """Return the severities that block in the round at hand."""
+    if (session.grants.get(step_id) or {}).get("must_only"):
+        return frozenset({Severity.MUST})
+    policy = POLICIES.get(gate.policy or "", DEFAULT_POLICY)
+    return frozenset(policy.blocking(max(1, session.visits.get(step_id, 1))))
+
+
+def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesError:
+    """Return the refusal of an outcome that somebody claims for a gate, with what is on record."""
+    judged = verdict(step, session)
+    named = judged.blocking[:MOST_NAMED]
+    lines = [f"{each.id} {each.severity} {placeholders.shortened(each.text)}" for each in named]
+    if left := len(judged.blocking) - len(named):
+        lines.append(f"and {left} more, which `flow finding list {session.id}` has")
+    against = f"; against it stand {'; '.join(lines)}" if lines else ""
+    return GateDecidesError(
+        f"gate `{step.id}` decides from the record and takes nobody's `{outcome}`{against}",
+        hint="report `done`",
+        step=step.id,
+        outcome=outcome,
+        blocking=[each.id for each in judged.blocking],
+    )
+
+
+def _review_at_hand(workflow: Definition, session: Session) -> str | None:
+    """Return the review that findings recorded now belong to: the one entered last."""
+    known = {gate.review for gate in gates(workflow).values()}
+    last = [name for name in session.entered if name in known]
+    return max(last, key=lambda name: session.entered[name]) if last else None
+
+
+def grant(session: Session, step_id: str, **changes: Any) -> Mapping[str, Any]:
+    """Return the session's grants with those of one step changed."""
+    mine = {**(session.grants.get(step_id) or {}), **changes}
+    return {**session.grants, step_id: mine}

@@ -1,0 +1,207 @@
+"""A workflow as a statechart class: the door to python-statemachine.
+
+Every outcome is an event and every step a state. Names are prefixed inside, so that a step may be
+called `send`, `class` or `model`: step `survey` is the state ``step_survey`` with the value
+``survey``, outcome `ok` the event ``report_ok``. Ends are the states ``end_completed`` and
+``end_failed``. Guards stand on two kinds of edges only, and are tried in a fixed order, the last
+one open to everything: where a step's target may not apply (`when`), and where a step has a limit.
+
+The class is public. Used by itself it keeps its own `Progress`::
+
+    machine = compile_workflow(workflow)()
+    machine.send("report_ok")
+    machine.current_state_value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from statemachine import State, StateChart
+from statemachine.factory import StateMachineMetaclass
+from statemachine.transition_list import TransitionList
+
+from flowrail.machines.definition.step import (
+    REPORTABLE,
+    Definition,
+    Outcome,
+    StepContext,
+    StepDef,
+)
+from flowrail.machines.engine import graph
+from flowrail.machines.engine.outcome import applies, in_context
+
+COMPLETED = ":completed"
+FAILED = ":failed"
+"""Values of the two ends; no step id can have a colon."""
+
+EVENTS = {outcome: f"report_{outcome.value}" for outcome in REPORTABLE}
+"""The event that stands for each outcome."""
+
+STOP = "report_stop"
+"""The event by which the user ends a run at a limit, as failed."""
+
+Guard = Callable[..., bool]
+
+
+class Progress:
+    """Where a run stands, and what guards read: the model of a compiled machine."""
+
+    def __init__(self, params: Mapping[str, Any] | None = None) -> None:
+        self.step: str | None = None
+        self.params: Mapping[str, Any] = params or {}
+        self.facts: Mapping[str, Any] = {}
+        self.visits: dict[str, int] = {}
+        self.granted: Mapping[str, int] = {}
+
+    def context(self, step: StepDef) -> StepContext:
+        """Return what a condition of *step* may look at."""
+        return in_context(step, self.params, self.facts, self.visits.get(step.id, 0))
+
+
+class WorkflowMachine(StateChart[Progress]):
+    """What every compiled workflow is: one state at a time, and no event without a transition."""
+
+    allow_event_without_transition = False
+    catch_errors_as_events = False
+    atomic_configuration_update = True
+    validate_final_reachability = False  # the engine's own check is quadratic; ours is linear
+    workflow: ClassVar[Definition]
+
+    def __init__(self, model: Progress | None = None, **options: Any) -> None:
+        if model is None:
+            given = {name: arg.default for name, arg in self.workflow.params.items() if arg.has_default}
+            model = Progress(given)
+        super().__init__(model, state_field="step", **options)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)  # the engine's own refuses names that are values of states
+
+    def on_enter_state(self, target: State) -> None:
+        """Count the visit."""
+        visits = self.model.visits
+        visits[target.value] = visits.get(target.value, 0) + 1
+
+
+def compile_workflow(workflow: Definition) -> type[WorkflowMachine]:
+    """Return the statechart class of *workflow*; the same class every time in one process.
+
+    A workflow that was built without checks is checked here first.
+    """
+    machine: type[WorkflowMachine] | None = workflow.derived.get("machine")
+    if machine is None:
+        if not workflow.derived.get("checked"):
+            from flowrail.machines.definition.validation import raise_errors
+
+            raise_errors(workflow)
+        machine = workflow.derived["machine"] = _build(workflow)
+    return machine
+
+
+def state_name(step_id: str) -> str:
+    """Return the name of the state that stands for a step."""
+    return f"step_{step_id}"
+
+
+def event_name(outcome: Outcome | str) -> str:
+    """Return the name of the event that stands for an outcome."""
+    return EVENTS[Outcome(outcome)]
+
+
+def position(machine: StateChart[Any]) -> str | None:
+    """Return the step that *machine* stands at, or `None` where the run has ended."""
+    value = machine.current_state_value
+    return None if value in {COMPLETED, FAILED} else str(value)
+
+
+def end_value(source: Outcome) -> str:
+    """Return the end that an edge of that outcome leads to."""
+    return FAILED if source is Outcome.FAIL else COMPLETED
+
+
+def _build(workflow: Definition) -> type[WorkflowMachine]:
+    states = {
+        step.id: State(step.name, value=step.id, initial=step.id == workflow.entry_point)
+        for step in workflow.steps
+    }
+    ends = {
+        COMPLETED: State("completed", value=COMPLETED, final=True),
+        FAILED: State("failed", value=FAILED, final=True),
+    }
+    events: dict[str, TransitionList] = {}
+    used: set[str] = set()
+    for step in workflow.steps:
+        for event, target, guard in _transitions(workflow, step):
+            used.add(target)
+            to = ends[target] if target in ends else states[target]
+            made = states[step.id].to(to, cond=guard)
+            events.setdefault(event, TransitionList()).add_transitions(made)
+    told = workflow.description.encode("utf-8", "replace").decode()  # Python refuses half a character there
+    body: dict[str, Any] = {"__module__": __name__, "__doc__": told, "workflow": workflow}
+    body.update({state_name(step_id): state for step_id, state in states.items()})
+    body.update({f"end_{value[1:]}": state for value, state in ends.items() if value in used})
+    body.update(events)
+    name = "".join(part.title() for part in workflow.name.replace("/", "-").split("-"))
+    machine: type[WorkflowMachine] = StateMachineMetaclass(name, (WorkflowMachine,), body)  # type: ignore[assignment]
+    return machine
+
+
+def _transitions(workflow: Definition, step: StepDef) -> Iterator[tuple[str, str, Guard | None]]:
+    """Yield the transitions of *step* as (event, target value, guard), in the order of trying."""
+    for outcome, target in step.ways.items():
+        below = at_limit = None
+        if step.bound is not None and _is_limited(workflow, step, outcome, target):
+            below, at_limit = _below(step, step.bound), _reached(step, step.bound)
+        for landing in _arrivals(workflow, outcome, target, below):
+            yield EVENTS[outcome], *landing
+        if at_limit is not None and outcome is Outcome.ITERATE:
+            for landing in _arrivals(workflow, Outcome.OK, step.way(Outcome.OK), at_limit):
+                yield EVENTS[outcome], *landing
+        if at_limit is not None and outcome is Outcome.FAIL:
+            yield STOP, FAILED, at_limit
+
+
+def _is_limited(workflow: Definition, step: StepDef, outcome: Outcome, target: str | None) -> bool:
+    if outcome is Outcome.ITERATE:
+        return True
+    return outcome is Outcome.FAIL and graph.leads_back(workflow, step.id, target)
+
+
+def _arrivals(
+    workflow: Definition, outcome: Outcome, target: str | None, first: Guard | None
+) -> Iterator[tuple[str, Guard | None]]:
+    for landing in graph.landings(workflow, target):
+        guard = _allow(workflow, landing, first)
+        ended = end_value(outcome) if not landing.passed else COMPLETED
+        yield landing.step if landing.step is not None else ended, guard
+
+
+def _allow(workflow: Definition, landing: graph.Landing, first: Guard | None) -> Guard | None:
+    """Return the guard of one landing: the limit allows it, and the step is one that applies.
+
+    Those tried before it in order did not apply, so that needs no asking again.
+    """
+    step = workflow.get(landing.step)
+    if step is None or step.when is None:
+        return first
+    conditional: StepDef = step
+
+    def allowed(model: Progress) -> bool:
+        return (first is None or first(model)) and applies(conditional, model.context(conditional))
+
+    return allowed
+
+
+def _below(step: StepDef, limit: int) -> Guard:
+    def below_limit(model: Progress) -> bool:
+        return model.visits.get(step.id, 0) < limit + model.granted.get(step.id, 0)
+
+    return below_limit
+
+
+def _reached(step: StepDef, limit: int) -> Guard:
+    def limit_reached(model: Progress) -> bool:
+        return model.visits.get(step.id, 0) >= limit + model.granted.get(step.id, 0)
+
+    return limit_reached

@@ -1,0 +1,1 @@
+"""Walk through a workflow with generated inputs."""

@@ -1,0 +1,238 @@
+"""What can be done where a session stands: work ended, findings recorded, questions answered, a report.
+
+An act is plain data, so that a walk of acts can be planned in memory and then run for real. Which values
+are worth trying follows from what the workflow's expressions compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+from flowrail.machines.definition.expressions import RuleError, parse
+from flowrail.machines.definition.frozen import Frozen, freeze_deep
+from flowrail.machines.definition.gates import Severity
+from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.values import Arg, kind_of, least_of
+from flowrail.machines.engine import agents, questions
+from flowrail.machines.engine import reviews as engine_reviews
+from flowrail.machines.engine.advance import advance, reportable, standing
+from flowrail.machines.engine.graph import reviews
+from flowrail.machines.engine.outcome import Call, call_plainly
+from flowrail.machines.engine.reported_values import fact_args
+from flowrail.machines.sessions.session import Report, Session
+
+MOST_VALUES = 12
+"""A value with more than so many is tried at its bounds and around what it is compared with."""
+MOST_COMBINED = 48
+"""Beyond so many combinations each value is tried once instead."""
+OTHER = "other:something else"
+FOUND = "a finding of a test"
+REASON = "a test wants to see what follows"
+"""What is recorded beside every answer: a limit takes some answers only with a reason."""
+
+Literals = Mapping[str, frozenset[Any]]
+
+
+class Act(NamedTuple):
+    """Everything that is done at one stop, in this order; ``ended`` has an outcome a dispatch."""
+
+    report: str
+    facts: Mapping[str, Any] = Frozen()
+    ended: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    answers: tuple[tuple[str, str], ...] = ()
+
+
+def acts(workflow: Definition, session: Session) -> Iterator[Act]:
+    """Yield what can be done where *session* stands, all of it or what stands for the rest."""
+    step = standing(workflow, session)
+    limit = questions.the_limit(questions.asked(session))
+    answers = list(_answers(session))
+    if limit is not None:
+        yield from (Act("done", answers=given) for given in answers)
+        return
+    found: list[tuple[str, ...]] = [(), (Severity.MUST.value,)] if step.id in reviews(workflow) else [()]
+    facts = list(_facts(workflow, step))
+    for ended, open_now in _endings(step, session):
+        for outcome in open_now:
+            for given, told, findings in product(answers, facts, found):
+                yield Act(outcome, told, ended, findings, given)
+
+
+def starts(workflow: Definition) -> Iterator[Frozen[str, Any]]:
+    """Yield the parameters to start with, as few as will do first."""
+    seen = read_in(workflow)
+    tried = {
+        name: sorted(_tried(arg, seen, name), key=lambda value: value is not _LEFT_OUT)
+        for name, arg in workflow.params.items()
+    }
+    for values in _combined(tried):
+        yield Frozen({name: value for name, value in values.items() if value is not _LEFT_OUT})
+
+
+def perform(workflow: Definition, session: Session, act: Act, *, call: Call = call_plainly) -> Session:
+    """Return the session that follows from *act*, in memory."""
+    for severity in act.findings:
+        session, _ = engine_reviews.record(workflow, session, severity=severity, text=FOUND)
+    if act.ended:
+        pairs = zip(agents.states(session), act.ended, strict=True)
+        session = agents.with_states(session, [_ended(each, outcome) for each, outcome in pairs])
+    if act.answers:
+        given = dict(act.answers)
+        answered = [
+            each.answered([given[each.id]], at="", by="", reason=REASON) if each.id in given else each
+            for each in questions.asked(session)
+        ]
+        session = questions.with_questions(session, answered)
+    return advance(workflow, session, Report(act.report, act.facts), call=call)
+
+
+def values_to_try(workflow: Definition, name: str, arg: Arg) -> list[Any]:
+    """Return the values of *name* that may make a difference, `None` for none being given."""
+    return [None if value is _LEFT_OUT else value for value in _tried(arg, read_in(workflow), name)]
+
+
+def read_in(workflow: Definition) -> Literals:
+    """Return every name that decides something, with the literals it is compared with."""
+    known: Literals | None = workflow.derived.get("literals")
+    if known is None:
+        found: dict[str, set[Any]] = {name: set() for name in _asked_for(workflow)}
+        for source in _expressions(workflow):
+            try:
+                expression = parse(source)
+            except RuleError:
+                continue
+            for name in expression.names:
+                found.setdefault(name, set())
+            for names, literals in _compared(expression.tree):
+                for name in names:
+                    found[name].update(literals)
+        known = {name: frozenset(literals) for name, literals in found.items()}
+        workflow.derived["literals"] = known
+    return known
+
+
+def _asked_for(workflow: Definition) -> Iterator[str]:
+    """Yield names that decide something without an expression: agents go over them, functions see them."""
+    for step in workflow.steps:
+        if step.work is not None and isinstance(step.work.over, str):
+            yield step.work.over
+        if callable(step.handler):
+            yield from fact_args(step)
+        if any(callable(part) for part in (step.when, step.title, step.actions)):
+            yield from workflow.params
+
+
+def _expressions(workflow: Definition) -> Iterator[str]:
+    for step in workflow.steps:
+        conditions = [step.when, *(rule.when for rule in step.rules), *(each.when for each in step.variants)]
+        yield from (each for each in conditions if isinstance(each, str))
+
+
+def _compared(node: Any) -> Iterator[tuple[Collection[str], Collection[Any]]]:
+    """Yield the names and the literals that stand beside each other in a comparison."""
+    if not isinstance(node, tuple) or node[0] in {"value", "name"}:
+        return
+    if node[0] in {"and", "or", "not"}:
+        for child in node[1:]:
+            yield from _compared(child)
+        return
+    leaves = list(_leaves(node))
+    names, values = (
+        dict.fromkeys(each for kind, each in leaves if kind == what) for what in ("name", "value")
+    )
+    yield names, values
+
+
+def _leaves(node: Any) -> Iterator[tuple[str, Any]]:
+    if node[0] in {"value", "name"}:
+        yield node
+        return
+    for child in node[1:]:
+        yield from _leaves(child)
+
+
+class _LeftOut:
+    """Stands for a value that is not given."""
+
+
+_LEFT_OUT = _LeftOut()
+
+
+def _facts(workflow: Definition, step: StepDef) -> Iterator[Frozen[str, Any]]:
+    seen = read_in(workflow)
+    tried = {name: _tried(arg, seen, name) for name, arg in fact_args(step).items()}
+    for values in _combined(tried):
+        yield Frozen({name: value for name, value in values.items() if value is not _LEFT_OUT})
+
+
+def _tried(arg: Arg, seen: Literals, name: str) -> list[Any]:
+    """Return the values to try, the plainest first; one alone where nothing depends on it."""
+    plain = freeze_deep(arg.sample())
+    if name not in seen:
+        return [plain if arg.required else _LEFT_OUT]
+    values = [plain, *_others(arg, seen[name])]
+    fitting = [value for value in dict.fromkeys(values) if arg.problem(value) is None]
+    return fitting if arg.required else [*fitting, _LEFT_OUT]
+
+
+def _others(arg: Arg, literals: Iterable[Any]) -> Iterator[Any]:
+    domain = arg.domain
+    if domain is not None and len(domain) <= MOST_VALUES:
+        yield from domain
+    yield from (bound for bound in (arg.min, arg.max) if bound is not None)
+    for literal in sorted(literals, key=repr):
+        if arg.kind == "list":
+            yield (literal,) * max(1, least_of(arg))
+        elif kind_of(literal) == "integer":
+            yield from (literal - 1, literal, literal + 1)
+        elif literal is not None:
+            yield literal
+    if arg.kind == "list":
+        yield ()
+
+
+def _combined(tried: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield combinations, the first values first; all of them only where they are few."""
+    count = 1
+    for values in tried.values():
+        count *= len(values)
+    if count <= MOST_COMBINED:
+        yield from (dict(zip(tried, values, strict=True)) for values in product(*tried.values()))
+        return
+    first = {name: values[0] for name, values in tried.items()}
+    yield first
+    for name, values in tried.items():
+        yield from ({**first, name: value} for value in values[1:])
+
+
+def _answers(session: Session) -> Iterator[tuple[tuple[str, str], ...]]:
+    waiting = [each for each in questions.asked(session) if each.is_open]
+    ways = [
+        [*(option.label for option in each.options), *([OTHER] if each.other else [])] for each in waiting
+    ]
+    for labels in product(*ways):
+        yield tuple((each.id, label) for each, label in zip(waiting, labels, strict=True))
+
+
+def _endings(step: StepDef, session: Session) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Yield how the step's agents may come back, each with the outcomes that are open then."""
+    outcomes = reportable(step, session)
+    dispatches = agents.states(session)
+    count = len(dispatches)
+    if not count:
+        yield (), outcomes
+        return
+    ok, fail = str(Outcome.OK), str(Outcome.FAIL)
+    needed = agents.join_of(step, dispatches).needed
+    tries = [(ok,) * count, (ok,) * needed + (fail,) * (count - needed), (fail,) * count]
+    for ended in dict.fromkeys(tries):
+        pairs = zip(dispatches, ended, strict=True)
+        join = agents.join_of(step, [_ended(each, outcome) for each, outcome in pairs])
+        yield ended, agents.open_outcomes(join, outcomes)
+
+
+def _ended(dispatch: agents.Dispatched, outcome: str) -> agents.Dispatched:
+    return dispatch._replace(status=agents.DONE, outcome=outcome)

@@ -1,0 +1,83 @@
+"""The way to an end from wherever a session stands, found in memory, near ends first."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from itertools import count
+
+from flowrail.errors import FlowError
+from flowrail.machines.definition.step import Definition
+from flowrail.machines.engine import graph
+from flowrail.machines.engine.outcome import Call, call_plainly
+from flowrail.machines.exploration.actions import Act, acts, perform
+from flowrail.machines.exploration.budget import Effort
+from flowrail.machines.sessions.session import Session
+
+MOST_LOOKED_AT = 600
+"""After so many sessions the search gives up."""
+
+
+def to_end(
+    workflow: Definition, session: Session, status: str | None = None, *, call: Call = call_plainly
+) -> tuple[Act, ...] | None:
+    """Return the acts that bring *session* to an end, to one of that *status*; `None` if none were found."""
+    found = way_out(workflow, session, status, call)
+    return None if found is None else tuple(act for act, _ in found)
+
+
+def way_out(
+    workflow: Definition,
+    session: Session,
+    status: str | None = None,
+    call: Call = call_plainly,
+    effort: Effort | None = None,
+) -> list[tuple[Act, Session]] | None:
+    """Return a short way to an end, found by going first where the end is nearest in the graph.
+
+    What is tried counts as *effort*, and none is found where that is used up.
+    """
+    far = _distances(workflow)
+    effort = Effort(workflow) if effort is None else effort
+    order = count()
+    seen: set[object] = set()
+    heap: list[tuple[int, int, Session, list[tuple[Act, Session]]]] = [(0, next(order), session, [])]
+    while heap and len(seen) < MOST_LOOKED_AT and not effort.is_used_up:
+        _, _, here, gone = heapq.heappop(heap)
+        if not here.is_open:
+            if status is None or here.status == status:
+                return gone
+            continue
+        for act in acts(workflow, here):
+            try:
+                after = perform(workflow, here, act, call=call)
+            except FlowError:
+                effort.move(here)
+                continue
+            effort.move(after)
+            mark = repr(
+                (after.step, after.status, after.visits, after.state, after.questions, after.findings)
+            )
+            if mark not in seen:
+                seen.add(mark)
+                left = far.get(after.step, len(workflow.steps)) if after.step is not None else 0
+                heapq.heappush(heap, (len(gone) + 1 + left, next(order), after, [*gone, (act, after)]))
+    return None
+
+
+def _distances(workflow: Definition) -> dict[str | None, int]:
+    """Return how many steps the nearest end is away from each step."""
+    known: dict[str | None, int] | None = workflow.derived.get("distances")
+    if known is not None:
+        return known
+    _, before, ends = graph.adjacency(graph.edges(workflow))
+    far: dict[str | None, int] = dict.fromkeys(ends, 1)
+    ahead = deque(ends)
+    while ahead:
+        step = ahead.popleft()
+        for each in before.get(step, ()):
+            if each not in far:
+                far[each] = far[step] + 1
+                ahead.append(each)
+    workflow.derived["distances"] = far
+    return far

@@ -1,0 +1,101 @@
+"""Every input worth trying at every step: domains of its values, and their combinations one by one.
+
+The domains are those of `domains`; what applies where follows from the definition. A session's path
+through the steps is another matter: see `walks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from flowrail.machines.definition.domains import BoundedInt, Constant, Domain
+from flowrail.machines.definition.expressions import RuleError, parse
+from flowrail.machines.definition.frozen import freeze_deep
+from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine.reported_values import fact_args
+
+STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
+RESERVED = frozenset({STEP, TOTAL, ITERATION})
+ROUNDS = 5
+"""Rounds that are tried of a step that iterates without a limit."""
+
+Schema = dict[str, dict[str, Domain]]
+
+
+def extract_schema(workflow: Definition) -> Schema:
+    """Return the domain of every value that plays a part in a step, by step and name.
+
+    ``step`` and ``total_steps`` are everywhere; parameters too; facts where they are reported, or where
+    the step's own condition asks for them; ``iteration`` where a step may be told again.
+    """
+    reported = {name: arg for step in workflow.steps for name, arg in fact_args(step).items()}
+    return {
+        step.id: {
+            STEP: Constant(number),
+            TOTAL: Constant(workflow.total_steps),
+            **_rounds(step),
+            **{name: domain_of(arg) for name, arg in _values(workflow, step, reported).items()},
+        }
+        for number, step in enumerate(workflow.steps, start=1)
+    }
+
+
+def generate_inputs(workflow: Definition) -> Iterator[dict[str, Any]]:
+    """Yield every combination of values at every step, in the order of the steps.
+
+    A step is left out where its condition does not hold over the values at hand.
+    """
+    for step_id, domains in extract_schema(workflow).items():
+        step = workflow.step(step_id)
+        for values in product(*domains.values()):
+            inputs = dict(zip(domains, values, strict=True))
+            if _applies(step, inputs):
+                yield inputs
+
+
+def input_id(workflow: Definition, inputs: Mapping[str, Any]) -> str:
+    """Return a name for *inputs* that no other inputs of the workflow have."""
+    step = workflow.steps[inputs[STEP] - 1]
+    said = [f"{name}={value}" for name, value in inputs.items() if name not in {STEP, TOTAL}]
+    return "-".join([workflow.name, step.id, *said])
+
+
+def domain_of(arg: Arg) -> Domain:
+    """Return the values to try of *arg*: all there are, or one that fits where they are too many."""
+    return arg.domain or Constant(freeze_deep(arg.sample()))
+
+
+def _values(workflow: Definition, step: StepDef, reported: Mapping[str, Arg]) -> dict[str, Arg]:
+    asked = {name: reported[name] for name in _names(step.when) if name in reported}
+    return {
+        name: arg
+        for name, arg in {**workflow.params, **asked, **fact_args(step)}.items()
+        if name not in RESERVED
+    }
+
+
+def _rounds(step: StepDef) -> dict[str, Domain]:
+    again = Outcome.ITERATE in step.ways or step.bound is not None
+    most = step.bound if isinstance(step.bound, int) and step.bound > 0 else ROUNDS
+    return {ITERATION: BoundedInt(1, most)} if again else {}
+
+
+def _names(when: object) -> frozenset[str]:
+    try:
+        return parse(when).names if isinstance(when, str) else frozenset()
+    except RuleError:
+        return frozenset()
+
+
+def _applies(step: StepDef, inputs: Mapping[str, Any]) -> bool:
+    """Return whether *step* applies; one that only its author's function could tell of does."""
+    if not isinstance(step.when, str):
+        return True
+    values = {**inputs, "visit": inputs.get(ITERATION, 1), "limit": step.bound}
+    try:
+        return parse(step.when).holds(values)
+    except RuleError:
+        return True

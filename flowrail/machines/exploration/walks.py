@@ -1,0 +1,378 @@
+"""Walks through a workflow, planned in memory with the real machine: every way, every pair of ways.
+
+A breadth-first search over what can be done, which goes on from a session only where it shows something
+new: a way or a pair of ways never taken, a visit never counted, a value never seen at a step. So its cost
+follows from the size of the workflow, not from the number of its runs, and what it finds first is shortest.
+Of a very large workflow so much is walked, and the plan says that there is more.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from flowrail.errors import FlowError
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.step import Definition, Outcome
+from flowrail.machines.engine import graph
+from flowrail.machines.engine.advance import start
+from flowrail.machines.engine.outcome import Call, call_plainly
+from flowrail.machines.exploration.actions import (
+    Act,
+    acts,
+    perform,
+    read_in,
+    starts,
+)
+from flowrail.machines.exploration.budget import Effort, held_by
+from flowrail.machines.exploration.endings import way_out
+from flowrail.machines.sessions.session import WAITING, Session
+
+ROUNDS = 3
+"""How often a step without a limit is entered before it counts as seen."""
+MOST_NODES = 4_000
+MOST_HELD = 1_500_000
+"""Values and visits that the sessions of all nodes have together, and what was new in them."""
+MOST_TURNS = 10_000
+"""Acts of all walks together."""
+LONGEST_WALK = 400
+
+Way = tuple[str, str]
+"""A step, and the outcome by which it was left: `stop` where the user ended it at its limit."""
+Atom = tuple[Any, ...]
+STOP = "stop"
+_MEANS = frozenset({"status", "value"})
+"""Kinds of atoms that lead to others; no walk is made to show one."""
+
+
+class Walk(NamedTuple):
+    """One run from start to end: its parameters, what is done at each stop, and what it is for.
+
+    ``error`` is the code of a refusal that its last act meets, ``loose`` says that no end was found.
+    """
+
+    name: str
+    params: Mapping[str, Any]
+    acts: tuple[Act, ...]
+    ways: tuple[Way, ...] = ()
+    error: str | None = None
+    loose: bool = False
+
+
+class Plan(NamedTuple):
+    """Walks, shortest first, and what no run was found to do: ways not taken, steps only passed over.
+
+    ``is_part`` says that the workflow is too large for all of it to be walked.
+    """
+
+    walks: tuple[Walk, ...]
+    ways: tuple[Way, ...]
+    missing: tuple[Way, ...]
+    unentered: tuple[str, ...] = ()
+    is_part: bool = False
+
+
+class _Node(NamedTuple):
+    session: Session | None
+    before: int | None
+    act: Act | None
+    ways: tuple[Way, ...]
+    atoms: tuple[Atom, ...]
+    """In an order that is the same in every process: walks are named after them."""
+    error: str | None = None
+    given: Mapping[str, Any] = Frozen()
+
+
+class _Tail(NamedTuple):
+    acts: tuple[Act, ...]
+    ways: tuple[Way, ...]
+
+
+def plan(workflow: Definition, *, call: Call = call_plainly) -> Plan:
+    """Return walks that take every way and every pair of ways that can be taken, and go round every loop."""
+    search = _Search(workflow, call)
+    search.run()
+    chosen = _covering(search)
+    search.effort = Effort(workflow)
+    for outcome in (Outcome.FAIL, Outcome.ITERATE):
+        walk = search.always(outcome)
+        if walk is not None:
+            chosen.append(walk)
+    chosen.sort(key=lambda walk: (len(walk.acts), walk.name))
+    known = tuple(dict.fromkeys(possible(workflow)))
+    taken = {way for walk in chosen for way in walk.ways}
+    entered = {atom[1] for atom in search.first if atom[0] == "visits"}
+    return Plan(
+        tuple(_named(chosen)),
+        known,
+        tuple(way for way in known if way not in taken),
+        tuple(step.id for step in workflow.steps if step.id not in entered),
+        search.is_part,
+    )
+
+
+def possible(workflow: Definition) -> Iterator[Way]:
+    """Yield every way on that is declared and may come of its step."""
+    for step in workflow.steps:
+        if graph.passing_over(step) is not None and step.when is not None:
+            yield step.id, str(graph.passing_over(step))
+    yield from ((edge.source, str(edge.outcome)) for edge in graph.possible_edges(workflow))
+
+
+def ways_of(before: Session, after: Session, workflow: Definition) -> tuple[Way, ...]:
+    """Return the ways that one report took, those past steps that do not apply included."""
+    move = after.last
+    if after.revision == before.revision or move is None:
+        return ()
+    taken = str(Outcome.OK) if move.capped else move.outcome
+    passed = ((each, str(graph.passing_over(workflow.step(each)))) for each in move.passed)
+    return ((move.step, taken), *passed)
+
+
+class _Search:
+    def __init__(self, workflow: Definition, call: Call) -> None:
+        self.workflow = workflow
+        self.call = call
+        self.nodes: list[_Node] = []
+        self.first: dict[Atom, int] = {}
+        self.tails: dict[bytes, _Tail | None] = {}
+        self.effort = Effort(workflow)
+        self.held = 0
+        self.is_part = False
+
+    def run(self) -> None:
+        waiting: deque[int] = deque()
+        for params in starts(self.workflow):
+            self._put(self._begin(params), waiting)
+            if self._is_full:
+                break
+        while waiting and not self._is_full:
+            here = waiting.popleft()
+            session = self.nodes[here].session
+            if session is not None and session.is_open:
+                for act in acts(self.workflow, session):
+                    self._put(self._next(here, session, act), waiting)
+        self.is_part = bool(waiting)
+        self.effort = Effort(self.workflow)
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self.nodes) >= MOST_NODES or self.held > MOST_HELD or self.effort.is_used_up
+
+    def wants(self, atom: Atom) -> bool:
+        """Return whether a walk is to show *atom*: of many equal rounds the first few and the last."""
+        if atom[0] not in {"answer", "found", "visits"}:
+            return atom[0] not in _MEANS
+        step = self.workflow.get(atom[1])
+        bound = step.bound if step is not None and step.bound else 0
+        visit = int(atom[-1])
+        return visit < ROUNDS or visit >= bound > 0
+
+    def path(self, number: int) -> list[_Node]:
+        found: list[_Node] = []
+        at: int | None = number
+        while at is not None:
+            found.append(self.nodes[at])
+            at = self.nodes[at].before
+        return found[::-1]
+
+    def walk(self, number: int, name: str) -> Walk | None:
+        """Return the walk to a node and from there to the nearest end; `None` where no effort is left for it."""
+        nodes = self.path(number)
+        last = nodes[-1]
+        acts_taken = [node.act for node in nodes if node.act is not None]
+        ways = [way for node in nodes for way in node.ways]
+        params = nodes[0].given
+        if last.error is not None or last.session is None:
+            return Walk(name, params, tuple(acts_taken), tuple(ways), error=last.error)
+        tail = self._tail(last.session)
+        if tail is None:
+            loose = Walk(name, params, tuple(acts_taken), tuple(ways), loose=True)
+            return None if self.effort.is_used_up else loose
+        return Walk(name, params, (*acts_taken, *tail.acts), (*ways, *tail.ways))
+
+    def _tail(self, session: Session) -> _Tail | None:
+        """Return the way from *session* to the nearest end, looked for once where sessions stand alike."""
+        mark = _mark(session)
+        if mark not in self.tails:
+            out = way_out(self.workflow, session, None, self.call, self.effort)
+            ways: list[Way] = []
+            before = session
+            for _, after in out or ():
+                ways += ways_of(before, after, self.workflow)
+                before = after
+            self.tails[mark] = None if out is None else _Tail(tuple(act for act, _ in out), tuple(ways))
+        return self.tails[mark]
+
+    def always(self, outcome: Outcome) -> Walk | None:
+        """Return the walk that has *outcome* wherever it can; once that is long, to the nearest end."""
+        session = self.nodes[0].session if self.nodes else None
+        taken: list[Act] = []
+        ways: list[Way] = []
+        met = False
+        patience = max(_most(each.bound) for each in self.workflow.steps)
+        while session is not None and session.is_open and len(taken) < LONGEST_WALK:
+            if self.effort.is_used_up:
+                self.is_part = True
+                return None
+            step = self.workflow.step(str(session.step))
+            rounds = session.visits.get(step.id, 0)
+            act, after = self._preferred(session, outcome if step.bound or rounds <= patience else None)
+            if after is None:
+                return None
+            met = met or (after.last is not None and after.last.outcome == outcome)
+            ways += ways_of(session, after, self.workflow)
+            taken.append(act)
+            session = after
+        if not met or session is None:
+            return None
+        tail = self._tail(session) if session.is_open else _Tail((), ())
+        if tail is None and self.effort.is_used_up:
+            self.is_part = True
+            return None
+        given = self.nodes[0].given
+        ended, gone = tail or _Tail((), ())
+        return Walk(f"always-{outcome}", given, (*taken, *ended), (*ways, *gone), loose=tail is None)
+
+    def _preferred(self, session: Session, outcome: Outcome | None) -> tuple[Act, Session | None]:
+        """Return the first act that has *outcome* or waits to have it again; without one, the nearest end."""
+        if outcome is None:
+            out = way_out(self.workflow, session, None, self.call, self.effort)
+            return out[0] if out else (Act("ok"), None)
+        first: tuple[Act, Session] | None = None
+        wanted = {str(outcome), STOP} if outcome is Outcome.FAIL else {str(outcome)}
+        for act in sorted(acts(self.workflow, session), key=lambda each: not each.findings):
+            after = self._performed(session, act)
+            if isinstance(after, Session):
+                first = first or (act, after)
+                again = after.status == WAITING and after.revision == session.revision
+                moved = after.revision > session.revision and after.last is not None
+                if again or (moved and after.last is not None and after.last.outcome in wanted):
+                    return act, after
+        return first or (Act("ok"), None)
+
+    def _begin(self, params: Mapping[str, Any]) -> _Node:
+        session = start(self.workflow, params)
+        self.effort.begin(session)
+        return _Node(session, None, None, (), tuple(self._atoms(session, ())), given=params)
+
+    def _next(self, here: int, session: Session, act: Act) -> _Node:
+        after = self._performed(session, act)
+        if not isinstance(after, Session):
+            return _Node(None, here, act, (), (("error", str(session.step), after),), after)
+        ways = ways_of(session, after, self.workflow)
+        before = self.nodes[here].ways
+        atoms = [*self._atoms(after, ways, session)]
+        if ways and before:
+            atoms.append(("pair", before[-1], ways[0]))
+        step = self.workflow.step(str(session.step))
+        visit = min(session.visit, _most(step.bound))
+        if not ways:
+            atoms.append(("asks", session.step, visit))
+        atoms += [("answer", session.step, *given, visit) for given in act.answers]
+        atoms += [("found", session.step, *act.findings, visit)] if act.findings else []
+        atoms += [("ended", session.step, tuple(sorted(set(act.ended))), act.report)] if act.ended else []
+        return _Node(after, here, act, ways or before, tuple(atoms))
+
+    def _performed(self, session: Session, act: Act) -> Session | str:
+        try:
+            after = perform(self.workflow, session, act, call=self.call)
+        except FlowError as error:
+            self.effort.move(session)
+            return error.code
+        self.effort.move(after)
+        return after
+
+    def _atoms(
+        self, session: Session, ways: tuple[Way, ...], before: Session | None = None
+    ) -> Iterator[Atom]:
+        """Yield what *session* shows, but for the visits that it has in common with the one *before*."""
+        yield from (("way", way) for way in ways)
+        yield "status", session.step, session.status
+        known = before.visits if before is not None else Frozen()
+        for step_id, visits in session.visits.items():
+            step = self.workflow.get(step_id)
+            if step is not None and known.get(step_id) != visits:
+                yield "visits", step_id, min(visits, _most(step.bound))
+        values = {**session.params, **session.state}
+        for name in sorted(read_in(self.workflow)):
+            if name in values:
+                yield "value", session.step, name, repr(values[name])
+
+    def _put(self, node: _Node, waiting: deque[int]) -> None:
+        new = [atom for atom in node.atoms if atom not in self.first]
+        if not new:
+            return
+        number = len(self.nodes)
+        self.nodes.append(node._replace(atoms=tuple(atom for atom in node.atoms if atom[0] not in _MEANS)))
+        self.first.update(dict.fromkeys(new, number))
+        self.held += len(new) + (held_by(node.session) if node.session is not None else 0)
+        waiting.append(number)
+
+
+def _mark(session: Session) -> bytes:
+    """Return what is equal where sessions have the same before them: how they came there makes no difference.
+
+    Where reviews, questions or agents are about, what happened at which revision does.
+    """
+    told = (session.entered, session.decided, session.dispatches, session.questions, session.findings)
+    alike = session._replace(last=None, revision=session.revision if any(told) else 0)
+    return sha256(repr(alike).encode("utf-8", "backslashreplace")).digest()
+
+
+def _most(bound: int | None) -> int:
+    """Return up to how many visits of a step are told apart: to its limit and every round beyond."""
+    return bound + 4 if bound else ROUNDS
+
+
+def _covering(search: _Search) -> list[Walk]:
+    """Return few walks that show every way, pair, round, answer and refusal that the search met."""
+    wanted = {atom: number for atom, number in search.first.items() if search.wants(atom)}
+    shown: set[Atom] = set()
+    walks: list[Walk] = []
+    turns = 0
+    for atom, number in sorted(wanted.items(), key=lambda each: -each[1]):
+        if atom in shown:
+            continue
+        walk = search.walk(number, _purpose(atom))
+        turns += 0 if walk is None else len(walk.acts)
+        if walk is None or (walks and turns > MOST_TURNS):
+            search.is_part = True
+            break
+        walks.append(walk)
+        for node in search.path(number):
+            shown.update(node.atoms)
+        ways = walk.ways
+        shown |= {("way", way) for way in ways}
+        shown |= {("pair", *pair) for pair in pairwise(ways)}
+    return walks
+
+
+def _purpose(atom: Atom) -> str:
+    kind, *parts = atom
+    if kind == "way":
+        return f"{parts[0][0]}.{parts[0][1]}"
+    if kind == "pair":
+        return f"{parts[0][0]}.{parts[0][1]}-then-{parts[1][0]}.{parts[1][1]}"
+    if kind == "visits" and parts[1] == 1:
+        return f"reaches-{parts[0]}"
+    if kind == "visits":
+        return f"{parts[0]}-entered-{parts[1]}-times"
+    if kind == "answer":
+        return f"{parts[0]}-answered-{'-'.join(parts[2].lower().split())}"
+    if kind == "found":
+        return f"{parts[0]}-finds-in-round-{parts[-1]}"
+    if kind == "ended":
+        return f"{parts[0]}-agents-{'-and-'.join(parts[1])}"
+    return f"{parts[0]}-{kind}"
+
+
+def _named(walks: list[Walk]) -> Iterator[Walk]:
+    """Yield *walks* with names of which no two are equal."""
+    seen: dict[str, int] = {}
+    for walk in walks:
+        number = seen[walk.name] = seen.get(walk.name, 0) + 1
+        yield walk if number == 1 else walk._replace(name=f"{walk.name}-{number}")

@@ -1,0 +1,1 @@
+"""What an agent reads at a step: instructions, next commands, progress."""

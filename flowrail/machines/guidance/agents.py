@@ -1,0 +1,218 @@
+"""What is told of a step's agents, questions and findings, beside the step itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from flowrail.machines.definition.gates import Severity
+from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.engine import agents, reviews
+from flowrail.machines.engine import questions as engine_questions
+from flowrail.machines.engine.agents import Dispatched
+from flowrail.machines.engine.outcome import in_context, name_of
+from flowrail.machines.engine.questions import Asked, Choice
+from flowrail.machines.guidance.guide import Guidance, command
+from flowrail.machines.guidance.views import DispatchView, LoopView, QuestionView
+from flowrail.machines.sessions.session import Session
+
+_ANSWER = (
+    "The work is done. Your whole answer is the lines below, word for word; in front of them stands only "
+    "what the last step told you to give:"
+)
+LONGEST_RESULT = 8_000
+FIX, REVERIFY = "fix", "re-verify"
+
+
+def with_others(
+    told: Guidance,
+    workflow: Definition,
+    step: StepDef,
+    session: Session,
+    from_agents: Sequence[Session],
+    *,
+    store: str | None,
+    place: str | None,
+    now: str,
+) -> Guidance:
+    """Return *told* with the dispatches, questions and findings of the step at hand."""
+    dispatches = agents.states(session)
+    questions = [_question(each, session, store) for each in engine_questions.asked(session)]
+    for agent in from_agents:
+        questions += [_question(each, agent, place) for each in engine_questions.asked(agent) if each.is_open]
+    loop = loop_at(workflow, step, session)
+    review = step.id if step.gate is None else step.gate.review
+    if loop is not None and loop.mode == FIX:
+        review = reviews.gates(workflow)[loop.gate].review
+    found = reviews.of_round(session, review)
+    goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
+    join = agents.join_of(step, dispatches) if dispatches or goes_over else None
+    needed = join is not None and not join.met
+    return told._replace(
+        dispatches=tuple(_dispatch(each, session, place, now, needed=needed) for each in dispatches),
+        join=join,
+        questions=tuple(questions),
+        findings=found,
+        findings_command=command("finding", "list", session.id, store=store) if found else None,
+        loop=loop,
+    )
+
+
+def loop_at(workflow: Definition, step: StepDef, session: Session) -> LoopView | None:
+    """Return where the review loop stands that *step* is the gate of, or that it was entered again in."""
+    gates = reviews.gates(workflow)
+    if step.gate is not None:
+        return _at_gate(workflow, step, session)
+    gate = next((name for name, each in gates.items() if each.review == step.id), None)
+    if gate is not None:
+        view = _view(workflow.step(gate), session, session.visit, REVERIFY)
+        return view._replace(severities=()) if session.visit > 1 else None
+    last = session.last
+    if last is not None and last.step in gates and last.outcome == Outcome.FAIL:
+        return _sent_back(workflow, workflow.step(last.step), session)
+    return None
+
+
+def _at_gate(workflow: Definition, step: StepDef, session: Session) -> LoopView:
+    view = _view(step, session, session.visit, "review")
+    try:
+        judged = reviews.verdict(step, session)
+    except reviews.ReviewPendingError:
+        return view
+    mended_in = _name(workflow, step.way(Outcome.FAIL), session, 1)
+    view = view._replace(
+        blocking=tuple(each.id for each in judged.blocking),
+        mended_in=mended_in,
+        unreviewed=judged.unreviewed,
+    )
+    if judged.outcome is Outcome.OK:
+        return view._replace(mode="passed")
+    return view._replace(mode="ask-user" if session.visit >= view.limit else REVERIFY)
+
+
+def _sent_back(workflow: Definition, gate: StepDef, session: Session) -> LoopView:
+    """Return the loop as the work sees it: the findings of the round that has failed."""
+    view = _view(gate, session, session.visits.get(gate.id, 1), FIX)
+    assert gate.gate is not None  # noqa: S101 - it is a gate that sent it back
+    blocking = [
+        each.id for each in reviews.of_round(session, gate.gate.review) if each.severity in view.severities
+    ]
+    since = session.entered.get(gate.gate.review, 0)
+    return view._replace(
+        blocking=tuple(blocking),
+        mended_in=_name(workflow, session.step, session),
+        unreviewed=bool(session.id)  # a preview has nothing on record
+        and not any(each.revision >= since for each in reviews.findings(session)),
+    )
+
+
+def _view(gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
+    assert gate.gate is not None  # noqa: S101 - only gates are asked
+    severities = reviews.blocking_now(gate.gate, session, gate.id)
+    return LoopView(
+        gate=gate.id,
+        name=gate.gate.name or _called(gate, session, session.visits.get(gate.id, 1)),
+        round=round_,
+        limit=session.allowed(gate.id, gate.bound or 1),
+        mode=mode,
+        severities=tuple(each for each in Severity if each in severities),
+    )
+
+
+def _name(workflow: Definition, step_id: str | None, session: Session, more: int = 0) -> str | None:
+    step = workflow.get(step_id)
+    return _called(step, session, session.visits.get(step.id, 0) + more) if step else None
+
+
+def _called(step: StepDef, session: Session, visit: int) -> str:
+    return name_of(step, in_context(step, session.params, session.state, visit, session.id))
+
+
+def handed_back(session: Session, place: str | None) -> tuple[str, ...]:
+    """Return what an agent is to answer, word for word, when its work for another session has ended."""
+    parent = session.parent
+    resume = command("resume", str(parent["session"]), store=place)
+    outcome = "ok" if session.status == "completed" else "fail"
+    return (
+        _ANSWER,
+        "\n".join(
+            (
+                f"RESULT {outcome} of {session.skill}, session {session.id}, dispatch {parent['dispatch']}",
+                f"FACTS {facts_line(session, place)}",
+                f"NEXT for whoever launched this agent: {resume}",
+            )
+        ),
+    )
+
+
+def facts_line(session: Session, place: str | None) -> str:
+    """Return the facts that an agent reported, on one line; for a long one, where it is to be had."""
+    where = command("status", session.id, "--json", store=place)
+    kept = agents.cut(session.state, LONGEST_RESULT, where)
+    return json.dumps(kept, ensure_ascii=False, default=list)
+
+
+def _dispatch(
+    each: Dispatched, session: Session, place: str | None, now: str, *, needed: bool
+) -> DispatchView:
+    over = each.status == agents.CLAIMED and agents.claimable(each, now)
+    return DispatchView(
+        id=each.id,
+        agent=each.agent,
+        workflow=each.workflow,
+        vars=each.vars,
+        model=each.model,
+        status=each.status,
+        holder=each.holder,
+        expires_at=each.expires_at,
+        child=each.child,
+        outcome=each.outcome,
+        command=command("claim", session.id, each.id, store=place),
+        item=each.item,
+        result=each.result,
+        again=needed and each.ended and not each.succeeded,
+        resume=_resume(each, session, place)
+        if each.status == agents.CLAIMED and (each.child or not over)
+        else None,
+        cancel=None if each.ended else command("finish", session.id, each.id, "--cancel", store=place),
+        lease_over=over,
+    )
+
+
+def _resume(each: Dispatched, session: Session, place: str | None) -> str:
+    """Return the command by which a fresh agent goes on with what another had claimed."""
+    if each.child:
+        return command("resume", each.child, store=place)
+    return command("claim", session.id, each.id, "--token", str(each.token), store=place)
+
+
+def _answer(question: Asked, option: Choice) -> list[str]:
+    """Return the words that answer with *option*; to accept what is open takes a reason."""
+    reason = ["--reason", engine_questions.ACCEPTED] if option.outcome == engine_questions.ACCEPT else []
+    return [f"{question.id}={option.label}", *reason]
+
+
+def _question(each: Asked, session: Session, store: str | None) -> QuestionView:
+    options: list[dict[str, Any]] = [
+        {
+            "label": option.label,
+            "description": option.description,
+            "outcome": option.outcome,
+            "command": command("answer", session.id, *_answer(each, option), store=store),
+        }
+        for option in each.options
+    ]
+    return QuestionView(
+        id=each.id,
+        header=each.header,
+        text=each.text,
+        options=tuple(options),
+        multi=each.multi,
+        answer=each.answer,
+        session=session.id,
+        source=each.source,
+        command=command("answer", session.id, f"{each.id}=OPTION", store=store),
+        default=each.default,
+        due=each.due,
+    )

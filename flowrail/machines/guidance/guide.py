@@ -1,0 +1,402 @@
+"""What to tell the agent now: the step, its text, and every way on with its complete command.
+
+Pure. Where a way on leads is told only where nothing that is still to be reported could change it.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flowrail.machines.definition.expressions import RuleError, parse
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.step import (
+    DONE,
+    WORKFLOW_NAME,
+    Definition,
+    Outcome,
+    StepDef,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine.graph import resolve, reviews
+from flowrail.machines.engine.outcome import (
+    HandlerError,
+    actions_of,
+    applies,
+    in_context,
+    names_in,
+    title_of,
+)
+from flowrail.machines.engine.reported_values import fact_args
+from flowrail.machines.engine.transitions import asks_user, is_capped
+from flowrail.machines.guidance.received_work import handed_over
+from flowrail.machines.sessions.session import Session
+from flowrail.text.placeholders import fill, in_words
+from flowrail.text.safe_text import can_be_typed, hides, is_shown
+
+if TYPE_CHECKING:
+    from flowrail.machines.engine.joins import Join
+    from flowrail.machines.engine.reviews import Recorded
+    from flowrail.machines.guidance.views import DispatchView, LoopView, QuestionView
+
+MOST_CASES = 12
+"""Facts with choices are spelled out into so many ways on; beyond that they are asked for."""
+
+
+class Want(NamedTuple):
+    """A value to append to a command: ``-s NAME=VALUE``, or in a file given by ``--facts``."""
+
+    name: str
+    type: str
+    example: Any
+    required: bool
+    description: str
+
+
+class Way(NamedTuple):
+    """One way on. ``to`` without ``ends`` is `None` where it is decided when reported."""
+
+    outcome: str
+    facts: Mapping[str, Any]
+    wants: tuple[Want, ...]
+    to: str | None
+    ends: bool
+    capped: bool
+    waits_for: tuple[str, ...]
+    command: str
+
+
+class StepView(NamedTuple):
+    """The current step as it reads now."""
+
+    id: str
+    title: str
+    number: int
+    total: int
+    phase: str | None
+    visit: int
+    limit: int | None
+
+
+class Guidance(NamedTuple):
+    """Everything that is told of a session at one moment."""
+
+    session: str
+    skill: str
+    source: str
+    status: str
+    revision: int
+    head: str
+    step: StepView | None
+    actions: tuple[str, ...]
+    next: tuple[Way, ...]
+    started_at: str
+    params: Mapping[str, Any]
+    replayed: bool = False
+    resumed: bool = False
+    start_command: str | None = None
+    dispatches: tuple[DispatchView, ...] = ()
+    join: Join | None = None
+    questions: tuple[QuestionView, ...] = ()
+    findings: tuple[Recorded, ...] = ()
+    parent: Mapping[str, Any] = Frozen()
+    then_command: str | None = None
+    resources: Mapping[str, str] = Frozen()
+    finding_command: str | None = None
+    """Where a review is at work: the command that puts a finding on record, but for what was found."""
+    loop: LoopView | None = None
+    ask_command: str | None = None
+    """For an agent that works for another: the command that puts its questions, ``-`` for what it writes."""
+    forbids: tuple[str, ...] = ()
+    """Tools that the current step does without."""
+    findings_command: str | None = None
+    """Where there are findings: the command that lists them all, whole."""
+    said: tuple[Mapping[str, Any], ...] = ()
+    """What the user answered in the step before this one."""
+    launcher_command: str | None = None
+    """For an agent that works for another: the command by which that one goes on."""
+
+
+def guide(
+    workflow: Definition,
+    session: Session,
+    *,
+    head: str = "",
+    store: str | None = None,
+    place: str | None = None,
+    replayed: bool = False,
+    resumed: bool = False,
+    from_agents: Sequence[Session] = (),
+    now: str = "",
+) -> Guidance:
+    """Return what to tell of *session*; *store* stands in the commands where one was given.
+
+    *place* is the store in any case: agents at work for others may stand in another folder, so their
+    commands always name it. *from_agents* are the sessions that do this step's work. *now* tells which
+    of them have had their time; without it none has.
+    """
+    store = place if session.parent else store
+    step = workflow.get(session.step)
+    folder = f"{place}/sessions/{session.id}" if place else ""
+    told = Guidance(
+        session=session.id,
+        skill=session.skill,
+        source=session.source,
+        status=session.status,
+        revision=session.revision,
+        head=head,
+        step=_view(workflow, session, step) if step else None,
+        actions=(*handed_over(session, folder), *actions_of(step, _context(session, step))) if step else (),
+        next=(),
+        started_at=session.started_at,
+        params=session.params,
+        replayed=replayed,
+        resumed=resumed,
+        start_command=command("start", session.skill, *_given_again(workflow, session), store=store)
+        if resumed and not session.parent  # one of an agent's own would be nobody's work
+        else None,
+        parent=session.parent,
+        ask_command=command("ask", session.id, "-", store=store) if session.parent else None,
+        launcher_command=command("resume", str(session.parent["session"]), store=store)
+        if session.parent
+        else None,
+        said=session.last.said if session.last and session.is_open else (),
+        resources=workflow.resources,
+        forbids=tuple(step.forbids) if step is not None and session.is_open else (),
+    )
+    if step is None or not session.is_open:
+        return farewell(told, workflow, session, store=store, place=place)
+    reviewed = step.gate is not None or step.id in reviews(workflow)
+    if session.dispatches or session.questions or reviewed or from_agents or session.decided or step.work:
+        from flowrail.machines.guidance.agents import with_others
+
+        told = with_others(told, workflow, step, session, from_agents, store=store, place=place, now=now)
+    if reviewed or session.parent.get("review"):
+        told = told._replace(finding_command=command("finding", "add", session.id, store=store))
+    return told._replace(next=tuple(_ways(workflow, session, step, store, _waits(told))))
+
+
+def _given_again(workflow: Definition, session: Session) -> list[str]:
+    """Return what a new run cannot do without, as this one was given it."""
+    needed = [name for name, arg in workflow.params.items() if arg.required and name in session.params]
+    given = {name: session.params[name] for name in needed}
+    values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
+    return [part for name, value in values.items() for part in ("-p", f"{name}={value}")]
+
+
+def farewell(
+    told: Guidance, workflow: Definition, session: Session, *, store: str | None, place: str | None
+) -> Guidance:
+    """Return what is told of a run that has ended: to its user, or to be handed back word for word."""
+    if session.parent:
+        from flowrail.machines.guidance.agents import handed_back
+
+        return told._replace(actions=handed_back(session, place))
+    then = workflow.then if session.status == "completed" else None
+    address = fill(then, {**session.params, **session.state}) if then else ""
+    if not WORKFLOW_NAME.match(address):  # a fact may say anything, and only names become part of a command
+        return told._replace(actions=_farewell(session))
+    line = command("start", address, store=store)
+    return told._replace(
+        actions=(*_farewell(session), f"It goes on with {address}: {line}"), then_command=line
+    )
+
+
+def _waits(told: Guidance) -> tuple[str, ...]:
+    """Return what has to happen before anything can be reported."""
+    asked = tuple(question.id for question in told.questions if question.answer is None)
+    if told.join is None or told.join.met:
+        return asked
+    return (*asked, *told.join.open)
+
+
+def command(verb: str, *words: str, store: str | None = None) -> str:
+    """Return one command line of ours, every word quoted for a shell where it needs it.
+
+    It is one line: of NAME=VALUE with more of them, or with a character that is shown as its code point, the value
+    is left open, for whoever runs it to give. The label of an answer is taken as it is shown. A store of which the
+    name could not be typed from it is a project's own, and left out.
+    """
+    parts = [
+        "flow",
+        verb,
+        *(_in_one_line(word, hiding=verb == "answer") for word in words),
+        *(("--store", store) if store and can_be_typed(store) else ()),
+    ]
+    return " ".join(shlex.quote(part) for part in parts)
+
+
+def _in_one_line(word: str, *, hiding: bool) -> str:
+    name, equals, value = word.partition("=")
+    left_open = "\n" in value or "\r" in value or (hides(value) and not hiding)
+    return f"{name}=…" if equals and left_open else word
+
+
+def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store: str | None) -> str:
+    """Return the command that reports *outcome* of the current step and nothing else."""
+    given = [part for name, value in facts.items() for part in ("-s", f"{name}={in_words(value)}")]
+    where = ["--session", session.id, "--expect", str(session.revision)]
+    return command("step", session.skill, outcome, *given, *where, store=store)
+
+
+def _context(session: Session, step: StepDef, facts: Mapping[str, Any] | None = None) -> Any:
+    state = {**session.state, **facts} if facts else session.state
+    return in_context(step, session.params, state, session.visits.get(step.id, 0), session.id)
+
+
+def _view(workflow: Definition, session: Session, step: StepDef) -> StepView:
+    return StepView(
+        id=step.id,
+        title=title_of(step, _context(session, step)),
+        number=workflow.number(step.id),
+        total=workflow.total_steps,
+        phase=step.phase,
+        visit=session.visit,
+        limit=None if step.bound is None else session.allowed(step.id, step.bound),
+    )
+
+
+def _farewell(session: Session) -> tuple[str, ...]:
+    what = f"The procedure {session.skill}"
+    steps = f"after {session.revision} step{'s' if session.revision != 1 else ''}"
+    ends = {
+        "completed": f"{what} is complete {steps}. Nothing more is to be reported.",
+        "failed": f"{what} has ended as failed {steps}. Tell the user what failed.",
+    }
+    return (ends.get(session.status, f"Session {session.id} is {session.status}."),)
+
+
+def _ways(
+    workflow: Definition, session: Session, step: StepDef, store: str | None, waits: tuple[str, ...]
+) -> Iterator[Way]:
+    at_limit = any(question["source"] == "limit" for question in session.questions)
+    declared = {} if at_limit else fact_args(step)
+    named, wanted = _parted(declared)
+    wants = tuple(
+        Want(
+            name,
+            arg.kind,
+            arg.sample() if arg.example is None else arg.example,
+            arg.required,
+            arg.description,
+        )
+        for name, arg in wanted.items()
+    )
+    for outcome in _outcomes(step, session, at_limit=at_limit):
+        for values in product(*(arg.choices or () for arg in named.values())):
+            facts = dict(zip(named, values, strict=True))
+            decided = None if at_limit else _decided(session, step, facts, wanted, outcome)
+            to, ends, capped = _where(workflow, session, step, decided, facts, wanted)
+            line = step_command(session, outcome, facts, store)
+            yield Way(outcome, facts, wants, to, ends, capped, waits, line)
+
+
+def _outcomes(step: StepDef, session: Session, *, at_limit: bool) -> list[str]:
+    if step.decides or at_limit:
+        return [DONE]
+    outcomes = [str(outcome) for outcome in step.ways]
+    if not session.dispatches:
+        return outcomes
+    from flowrail.machines.engine.agents import join_of, open_outcomes, states
+
+    join = join_of(step, states(session))
+    return open_outcomes(join, outcomes) if not join.total or join.met or not join.open else outcomes
+
+
+def _parted(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]:
+    """Part facts into those spelled out by choice and those asked for."""
+    named: dict[str, Arg] = {}
+    cases = 1
+    for name, arg in declared.items():
+        if arg.required and _sayable(arg) and cases * len(arg.choices or ()) <= MOST_CASES:
+            named[name] = arg
+            cases *= len(arg.choices or ())
+    return named, {name: arg for name, arg in declared.items() if name not in named}
+
+
+def _sayable(arg: Arg) -> bool:
+    """Return whether there are choices, each of which a command can hold on its one line."""
+    try:
+        said = {choice: in_words(choice) for choice in arg.choices or ()}
+        return bool(said) and all(
+            is_shown(text) and arg.read(text) == choice for choice, text in said.items()
+        )
+    except (TypeError, ValueError):
+        return False
+
+
+def _where(
+    workflow: Definition,
+    session: Session,
+    step: StepDef,
+    outcome: Outcome | None,
+    facts: Mapping[str, Any],
+    wanted: Mapping[str, Arg],
+) -> tuple[str | None, bool, bool]:
+    """Return where a report leads, whether it ends the run, and whether the limit turns it."""
+    if outcome is None or asks_user(workflow, step, session, outcome):
+        return None, False, False
+    capped = is_capped(step, session, outcome)
+    target = step.way(Outcome.OK if capped else outcome)
+
+    def judge(other: StepDef) -> bool:
+        source = other.when
+        if wanted and (callable(source) or parse(str(source)).names & wanted.keys()):
+            raise _UndecidedError
+        return applies(other, _context(session, other, facts))
+
+    try:
+        landed = resolve(workflow, target, judge).step
+    except (_UndecidedError, HandlerError):  # what cannot be judged is refused when it is reported
+        return None, False, capped
+    return landed, landed is None, capped
+
+
+def _decided(
+    session: Session, step: StepDef, facts: Mapping[str, Any], wanted: Mapping[str, Arg], reported: str
+) -> Outcome | None:
+    """Return the outcome that a report comes to, or `None` where that is open."""
+    if reported != DONE:
+        return Outcome(reported)
+    if step.gate is not None or step.questions:
+        return _on_record(step, session)
+    values = names_in(_context(session, step, facts))
+    for rule in step.rules:
+        if rule.when is not None and parse(rule.when).names & wanted.keys():
+            return None
+        try:
+            if rule.when is None or parse(rule.when).holds(values):
+                return Outcome(rule.outcome)
+        except RuleError:
+            return None
+    return None
+
+
+def _on_record(step: StepDef, session: Session) -> Outcome | None:
+    """Return the outcome that follows from findings or answers, if they are all there."""
+    from flowrail.machines.engine import questions as engine_questions
+    from flowrail.machines.engine import reviews as engine_reviews
+
+    if step.gate is not None:
+        try:
+            return engine_reviews.verdict(step, session).outcome
+        except engine_reviews.ReviewPendingError:
+            return None
+    questions = engine_questions.asked(session)
+    return (
+        None
+        if any(each.is_open for each in questions)
+        else Outcome(engine_questions.decided_by_answers(questions))
+    )
+
+
+class _UndecidedError(Exception):
+    """Where a way leads depends on something that is still to be reported."""
+
+
+def wants_of(ways: Sequence[Way]) -> tuple[Want, ...]:
+    """Return the wants of all ways, each once."""
+    return tuple({want.name: want for way in ways for want in way.wants}.values())

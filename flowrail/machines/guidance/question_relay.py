@@ -1,0 +1,120 @@
+"""How an agent's questions reach the user: what agents are told, and the block that they write.
+
+An agent that was launched by another one cannot ask the user itself. It returns one block of XML,
+and nothing else, so that nobody has to guess from prose whether it asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.engine.question_input import QuestionsError, parse_questions
+from flowrail.text.markup import Markup
+from flowrail.text.safe_text import HIDDEN
+
+__all__ = [
+    "QUESTION_RELAY_HANDLER",
+    "QUESTION_RELAY_UPWARDS",
+    "SUB_AGENT_QUESTION_FORMAT",
+    "Option",
+    "Question",
+    "QuestionsError",
+    "as_host_questions",
+    "as_xml",
+    "parse_questions",
+]
+
+SUB_AGENT_QUESTION_FORMAT = Markup("""\
+<question_format>
+You cannot ask the user yourself. Where a decision is theirs and changes what you do next, return the question instead of an answer. What you can look up, or what has an obvious default, you do not ask.
+1. Save what you have done and found where your task says; a flow session keeps what was reported to it. You will be launched again and remember nothing of this turn.
+2. Put all that is open into one block like the one below: 1 to 3 questions, 2 or 3 options each, every option something that could be done. multi="true" where several may be chosen. An id is lower-case letters, digits and underscores; a header has at most 12 characters. Own words are always open to the user; that needs no option.
+3. Where your work is a flow session, give the block to `flow ask SESSION -` and return what it prints. Elsewhere return the block.
+The block is your whole answer: no word before or after it, no code fence around it.
+<needs_user_input>
+<question id="cache" header="Cache" multi="false">
+<text>Where should the cache be kept?</text>
+<option label="In memory">Nothing to run; empty after a restart</option>
+<option label="Redis">Shared by all hosts; one more service to run</option>
+</question>
+</needs_user_input>
+</question_format>""")  # noqa: E501 - a paragraph is one line to the agent that reads it
+"""Told to an agent that another one launches: how to return questions."""
+
+QUESTION_RELAY_HANDLER = Markup("""\
+<question_relay>
+An agent whose whole answer is a needs_user_input block has questions, and is not finished. Report no outcome for it and do not use its work.
+1. Let the other agents that you launched return first, then ask the questions of all of them together, in as few calls of your question tool (AskUserQuestion in Claude Code) as it takes.
+2. Put header, text and options to the user word for word. Answer nothing yourself, and leave no option out.
+3. Where the block has an answer attribute, run that command with the answers put in: ID=LABEL, own words as ID=other:TEXT. What it prints is how to go on.
+4. Where it has none, launch the agent afresh, never resumed: the prompt it had, the place of its saved work, and each answer as id: label.
+Prose with a block in it is no such answer: launch the agent afresh and ask for the block alone.
+</question_relay>""")  # noqa: E501 - the same
+"""Told to the agent that launches others: how to recognise their questions and bring back answers."""
+
+QUESTION_RELAY_UPWARDS = Markup("""\
+<question_relay>
+An agent whose whole answer is a needs_user_input block has questions, and is not finished. Report no outcome for it and do not use its work.
+You work for another agent and cannot ask the user either. Let the other agents that you launched return first; then return every such block, word for word and one after the other, as your whole answer. Answer nothing yourself.
+Where a block has an answer attribute its questions are on record: do not ask them again. Give one without to the command in ask_command, and return what that prints.
+Whoever launched you takes it from there: the agents that asked go on with their answers, and your work is taken up again after them.
+Prose with a block in it is no such answer: launch the agent afresh and ask for the block alone.
+</question_relay>""")  # noqa: E501 - the same
+"""Told to an agent that launches others and works for another itself: it passes their questions on."""
+
+
+def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Markup:
+    """Return *questions* as the block that an agent returns; outcomes are no part of it.
+
+    *answer* is the command that records the answers. It stands in the block, because whoever
+    launched the agent acts on what it returns and on nothing that was printed before.
+    """
+    lines = ["<needs_user_input>" if answer is None else f'<needs_user_input answer="{_escaped(answer)}">']
+    for question in questions:
+        more = "" if question.default is None else f' default="{_escaped(question.default)}"'
+        more += "" if question.deadline is None else f' deadline="{question.deadline}"'
+        multi = "true" if question.multi_select else "false"
+        head = f'id="{_escaped(question.id)}" header="{_escaped(question.header)}" multi="{multi}"{more}'
+        lines += [f"<question {head}>", f"<text>{_escaped(question.text)}</text>"]
+        for option in question.options:
+            about = _escaped(option.description)
+            lines.append(f'<option label="{_escaped(option.label)}">{about}</option>')
+        lines.append("</question>")
+    return Markup("\n".join([*lines, "</needs_user_input>"]))
+
+
+def as_host_questions(questions: Sequence[Question]) -> dict[str, list[dict[str, Any]]]:
+    """Return *questions* as the arguments of Claude Code's ``AskUserQuestion``."""
+    return {
+        "questions": [
+            {
+                "question": question.text,
+                "header": question.header,
+                "options": [
+                    {"label": option.label, "description": option.description} for option in question.options
+                ],
+                "multiSelect": question.multi_select,
+            }
+            for question in questions
+        ]
+    }
+
+
+_NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_UNUSUAL = rf'[^\n\t -~\u00a1-\uffff\U00010000-\U0010ffff]|[&<>"]|{HIDDEN}'
+_NO_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
+
+
+def _escaped(text: str) -> str:
+    """Return *text* for content or an attribute; unlike `escape`, what is hidden comes back from it."""
+
+    def put(found: re.Match[str]) -> str:
+        sign = found.group()
+        if re.match(_NO_XML, sign):
+            return f"⟨U+{ord(sign):04X}⟩"
+        return _NAMED.get(sign) or f"&#x{ord(sign):X};"
+
+    return re.sub(_UNUSUAL, put, text)  # compiled when first used, which few commands do

@@ -1,0 +1,1 @@
+"""Load a workflow from a skill folder, in YAML or Python."""

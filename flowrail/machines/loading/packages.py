@@ -1,0 +1,176 @@
+"""A package's workflows by name: listed without importing, each imported when it is asked for."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from flowrail.errors import DocumentError, FlowError, UsageError
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.loading.python_source import (
+    UNREADABLE,
+    parsed,
+    read_python,
+    why_not,
+)
+from flowrail.storage.files import read_bounded
+from flowrail.text.placeholders import did_you_mean
+
+LARGEST = 131_072
+MOST_FILES = 5_000
+
+_registered: dict[str, Workflow] = {}
+
+
+class BrokenModuleError(FlowError):
+    """A module that holds a workflow could not be imported, or holds another than it said."""
+
+    code = "BROKEN_MODULE"
+
+
+class Place(NamedTuple):
+    """Where a workflow is defined: the module to import, its file, and the line of ``WORKFLOW``."""
+
+    module: str
+    path: str
+
+
+class Workflows(Mapping[str, Workflow]):
+    """Workflows by name. Looking at names imports nothing; taking one imports its module, and no other.
+
+    ``skipped`` names the files that look like one and cannot be read, with the reason.
+    """
+
+    def __init__(self, places: Mapping[str, Place], skipped: Mapping[str, str]) -> None:
+        self._places = dict(places)
+        self.skipped = dict(skipped)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._places, *_registered]))
+
+    def __len__(self) -> int:
+        return len(self._places.keys() | _registered.keys())
+
+    def __getitem__(self, name: str) -> Workflow:
+        place = self._places.get(name)
+        if place is None:
+            return _registered[name]
+        return _imported(name, place)
+
+    def place(self, name: str) -> Place:
+        """Return where a workflow is defined, without importing it."""
+        return self._places[name]
+
+
+def discover_workflows(package: str) -> Workflows:
+    """Return the workflows that modules of *package* define as ``WORKFLOW``.
+
+    *package* is the name of one that can be imported; only its parents are, for a dotted name.
+    """
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError, AttributeError):
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
+        raise UsageError(f"there is no package `{package}`", hint="name one that Python can import")
+    places: dict[str, Place] = {}
+    skipped: dict[str, str] = {}
+    for folder in spec.submodule_search_locations:
+        for module, path in _modules(package, folder):
+            _look_into(module, path, places, skipped)
+    return Workflows(places, skipped)
+
+
+def register_workflow(workflow: Workflow) -> Workflow:
+    """Make *workflow* known by its name in this process, and return it.
+
+    Nothing needs it where workflows are discovered; the same one twice is fine, another of the same
+    name is refused.
+    """
+    known = _registered.setdefault(workflow.name, workflow)
+    if known is not workflow:
+        raise UsageError(
+            f"another workflow `{workflow.name}` is registered", hint="give one of them another name"
+        )
+    return workflow
+
+
+def registered(name: str) -> Workflow:
+    """Return a workflow that was registered in this process."""
+    if name not in _registered:
+        raise UsageError(
+            f"no workflow `{name}` is registered", hint=did_you_mean(name, _registered, "register it")
+        )
+    return _registered[name]
+
+
+def _modules(package: str, folder: str) -> Iterator[tuple[str, str]]:
+    count = 0
+    for here, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if each.isidentifier() and each != "__pycache__")
+        inside = os.path.relpath(here, folder)
+        stem = package if inside == "." else ".".join([package, *inside.split(os.sep)])
+        for name in sorted(files):
+            if name.endswith(".py"):
+                count += 1
+                if count > MOST_FILES:
+                    return
+                module = stem if name == "__init__.py" else f"{stem}.{name.removesuffix('.py')}"
+                yield module, os.path.join(here, name)
+
+
+def _look_into(module: str, path: str, places: dict[str, Place], skipped: dict[str, str]) -> None:
+    try:
+        data = read_bounded(path, limit=LARGEST, what="the module")
+    except DocumentError as error:
+        skipped[path] = error.fact
+        return
+    if b"WORKFLOW" not in data:
+        return
+    try:
+        tree = parsed(data)
+    except UNREADABLE as error:
+        skipped[path] = why_not(error)[0]
+        return
+    if not any(_assigns(node) for node in tree.body):
+        return
+    name = read_python(data, module.rpartition(".")[2], path)[0].name
+    if name in places:
+        skipped[path] = f"defines `{name}`, which {places[name].path} defines already"
+    else:
+        places[name] = Place(module, path)
+
+
+def _assigns(node: ast.stmt) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return any(isinstance(target, ast.Name) and target.id == "WORKFLOW" for target in targets)
+
+
+def _imported(name: str, place: Place) -> Workflow:
+    try:
+        workflow = getattr(import_module(place.module), "WORKFLOW", None)
+    except FlowError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise BrokenModuleError(
+            f"{place.path} raised {type(error).__name__}: {' '.join(str(error).split())[:200]}",
+            hint="mend the module; others are not affected",
+            path=place.path,
+        ) from error
+    if not isinstance(workflow, Workflow):
+        raise BrokenModuleError(
+            f"`WORKFLOW` of {place.path} is no Workflow",
+            hint=f"assign the workflow `{name}` to it",
+            path=place.path,
+        )
+    if workflow.name != name:
+        raise BrokenModuleError(
+            f"{place.path} defines `{workflow.name}`, not `{name}`",
+            hint="write the name as a plain text, so that it can be read without importing",
+            path=place.path,
+        )
+    return workflow

@@ -1,0 +1,123 @@
+"""How a step quotes what lies beside it: conventions, files, resources, other workflows, other steps."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+from flowrail.errors import UsageError
+from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.storage.files import decode, read_bounded
+from flowrail.text.placeholders import did_you_mean
+
+LARGEST = 262_144
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.md)?\Z")
+
+
+class UnknownResourceError(UsageError):
+    """There is nothing of that name to quote."""
+
+    code = "UNKNOWN_RESOURCE"
+
+
+@runtime_checkable
+class ResourceProvider(Protocol):
+    """The five ways in which a step reaches what it does not hold itself."""
+
+    def get_convention(self, name: str) -> str:
+        """Return the text of a convention that holds for every skill."""
+        ...
+
+    def read_file(self, path: str) -> str:
+        """Return the text of a file below the project."""
+        ...
+
+    def get_resource(self, name: str) -> str:
+        """Return the text of a resource of the skill."""
+        ...
+
+    def get_workflow(self, address: str) -> Definition:
+        """Return another workflow by its address."""
+        ...
+
+    def get_step(self, address: str, step_id: str) -> StepDef:
+        """Return a step of another workflow."""
+        ...
+
+
+class FolderResources:
+    """Resources from folders: the nearer one wins. Nothing outside of them is read, and no link."""
+
+    def __init__(
+        self,
+        *,
+        project: str,
+        resources: Sequence[str] = (),
+        conventions: Sequence[str] = (),
+        workflow: Callable[[str], Definition] | None = None,
+    ) -> None:
+        self.project = project
+        self.resources = tuple(resources)
+        self.conventions = tuple(conventions)
+        self._workflow = workflow
+
+    def get_convention(self, name: str) -> str:
+        """Return the text of a convention, from the nearest folder that has it."""
+        return _named(name, self.conventions, "convention")
+
+    def get_resource(self, name: str) -> str:
+        """Return the text of a resource, from the nearest folder that has it."""
+        return _named(name, self.resources, "resource")
+
+    def read_file(self, path: str) -> str:
+        """Return the text of a file below the project, links looked through."""
+        root = os.path.realpath(self.project)
+        full = os.path.realpath(os.path.join(root, path)) if "\0" not in path else ""
+        if not full.startswith(root + os.sep):
+            raise UsageError(f"`{path}` lies outside the project", hint="name a file below it", path=path)
+        return decode(read_bounded(full, limit=LARGEST, what=f"`{path}`"), source=path)
+
+    def get_workflow(self, address: str) -> Definition:
+        """Return another workflow by its address."""
+        if self._workflow is None:
+            raise UnknownResourceError(
+                f"no workflow `{address}` is in reach", hint="give a way to look it up"
+            )
+        return self._workflow(address)
+
+    def get_step(self, address: str, step_id: str) -> StepDef:
+        """Return a step of another workflow."""
+        workflow = self.get_workflow(address)
+        step = workflow.get(step_id)
+        if step is None:
+            ids = [each.id for each in workflow.steps]
+            raise UnknownResourceError(
+                f"`{address}` has no step `{step_id}`",
+                hint=did_you_mean(step_id, ids, "name one of its steps"),
+                steps=ids,
+            )
+        return step
+
+
+def _named(name: str, folders: Sequence[str], kind: str) -> str:
+    if _NAME.match(name):
+        file = name if name.endswith(".md") else f"{name}.md"
+        for folder in folders:
+            path = os.path.join(folder, file)
+            if os.path.isfile(path):
+                return decode(read_bounded(path, limit=LARGEST, what=f"the {kind}"), source=file)
+    known = sorted({entry.removesuffix(".md") for folder in folders for entry in _entries(folder)})
+    raise UnknownResourceError(
+        f"there is no {kind} `{name[:80]}`",
+        hint=did_you_mean(name[:80], known, f"there are: {', '.join(known) or 'none'}"),
+        known=known,
+    )
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return [entry for entry in os.listdir(folder) if entry.endswith(".md")]
+    except OSError:
+        return []

@@ -1,0 +1,72 @@
+"""A workflow written in Python, run: compiled from the bytes that were looked at, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from flowrail.errors import FlowError
+from flowrail.machines.definition.step import StepContext
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.outcome import caller
+
+
+class NotLoadedError(FlowError):
+    """The file ran into an error, or did not leave a workflow behind."""
+
+    code = "NOT_LOADED"
+
+
+def run_python(data: bytes, address: str, path: str) -> Workflow:
+    """Return the ``WORKFLOW`` that running *data* gives; *path* is its name in tracebacks.
+
+    The module is known to Python under a name of ours, so that nothing imports it by accident, and
+    no bytecode is written.
+    """
+    name = f"flowrail_skill_{address.replace('-', '_').replace('/', '__')}"
+    module = ModuleType(name)
+    module.__file__ = path
+    sys.modules[name] = module
+
+    def load(_: StepContext) -> None:
+        try:
+            execute(data, path, module.__dict__)
+        except FlowError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise NotLoadedError(
+                f"{path} raised {type(error).__name__}: "
+                f"{' '.join(str(error).split())[:200]}{_line(error, path)}",
+                hint="mend the file; `flow check` reads it without running it",
+                path=path,
+            ) from error
+
+    load.__qualname__ = path  # what a time limit calls it
+    caller.get()(load, StepContext(""), {})
+    workflow = getattr(module, "WORKFLOW", None)
+    if not isinstance(workflow, Workflow):
+        raise NotLoadedError(
+            f"{path} has no `WORKFLOW` that is a Workflow", hint="assign one at the top level", path=path
+        )
+    if workflow.name != address:
+        raise NotLoadedError(
+            f"{path} defines `{workflow.name}` but stands for `{address}`",
+            hint=f"name the workflow `{address}`, or rename the folder",
+            path=path,
+        )
+    return workflow
+
+
+def execute(data: bytes, path: str, namespace: dict[str, Any]) -> None:
+    """Run the Python in *data*, called *path* in tracebacks, in *namespace*."""
+    exec(compile(data, path, "exec", dont_inherit=True), namespace)  # noqa: S102 - allowed code
+
+
+def _line(error: BaseException, path: str) -> str:
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f" ({path}:{line})" if line else ""

@@ -1,0 +1,287 @@
+"""A skill's folder: which workflows it holds, and each of them read, files and digests together.
+
+    SKILL.md                 the card
+    workflow.yaml            the entry workflow, or workflow.py with a WORKFLOW
+    steps/STEP.md            what its steps tell
+    workflows/NAME.yaml      workflows that its agents run, addressed as SKILL/NAME
+    steps/NAME/STEP.md       what their steps tell
+
+Reading YAML runs nothing. Python is read as text (`literal`) until something has to run, and then
+only the very bytes that were hashed are compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from flowrail.errors import DocumentError
+from flowrail.machines.definition.findings import MOST_FOUND, Finding, Locate
+from flowrail.machines.definition.findings import raise_errors as raise_findings
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.step import LARGEST_TOGETHER, Definition
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.storage.files import decode, read_bounded
+from flowrail.storage.hashing import hex_digest
+
+if TYPE_CHECKING:
+    from flowrail.machines.definition.suppressions import Excepted
+
+LARGEST_WORKFLOW = 1_000_000
+LARGEST_PYTHON = 131_072  # reading it as a tree takes some 700 bytes of memory for each byte
+LARGEST_TEXT = 65_536
+MOST_READ = 64_000_000  # to tell whether a folder changed: no definition comes from as much
+ENTRY_FILES = ("workflow.yaml", "workflow.py")
+_QUOTES = re.compile(
+    r"^ {0,3}(?:`{3,}|~{3,})[ \t]*flow:resource[ \t]*\n(.*?)^ {0,3}(?:`{3,}|~{3,})", re.DOTALL | re.MULTILINE
+)
+_INSIDE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\Z")
+
+
+class WorkflowFile(NamedTuple):
+    """Where one workflow of a folder stands; ``path`` is relative to the folder."""
+
+    address: str
+    folder: str
+    path: str
+    text_folder: str
+
+    @property
+    def is_python(self) -> bool:
+        """Whether running it means running its author's code."""
+        return self.path.endswith(".py")
+
+
+class Loaded(NamedTuple):
+    """A definition, what was found in it, and the digests of every file it came from."""
+
+    definition: Definition
+    findings: tuple[Finding, ...]
+    files: Mapping[str, str]
+    resources: Mapping[str, str] = Frozen()
+    exceptions: tuple[Excepted, ...] = ()
+    locate: Locate | None = None
+
+    def advice(self) -> list[Finding]:
+        """Return what works and not as its author meant it, where there is no mistake."""
+        if any(finding.severity == "error" or finding.code == "FR190" for finding in self.findings):
+            return []
+        from flowrail.machines.definition.validation import advise, origin_of
+
+        return advise(self.definition, self.locate or origin_of(self.definition))
+
+    def workflow(self) -> Workflow:
+        """Return the checked workflow; `WorkflowError` with every error where there are any."""
+        raise_findings(self.definition.name, self.findings)
+        definition = self.definition
+        if isinstance(definition, Workflow):
+            return definition
+        workflow = Workflow(
+            definition.name,
+            *definition.steps,
+            entry_point=definition.entry_point,
+            description=definition.description,
+            params=definition.params,
+            validate=False,
+            origin=definition.origin,
+            then=definition.then,
+            resources=self.resources,
+        )
+        workflow.derived["checked"] = True
+        return workflow
+
+
+def entry_file(folder: str, name: str) -> WorkflowFile | None:
+    """Return the entry workflow of *folder*, or `None` where it has none."""
+    for path in ENTRY_FILES:
+        if os.path.lexists(os.path.join(folder, path)):
+            return WorkflowFile(name, folder, path, "steps")
+    return None
+
+
+def named_files(folder: str, name: str) -> list[WorkflowFile]:
+    """Return the workflows beside the entry one, by name."""
+    try:
+        entries = sorted(os.listdir(os.path.join(folder, "workflows")))
+    except OSError:
+        return []
+    return [_named(folder, name, entry.removesuffix(".yaml")) for entry in entries if entry.endswith(".yaml")]
+
+
+def find_file(folder: str, address: str) -> WorkflowFile | None:
+    """Return the workflow of *folder* at *address*, ``SKILL`` or ``SKILL/NAME``."""
+    name, slash, inner = address.partition("/")
+    if not slash:
+        return entry_file(folder, name)
+    file = _named(folder, name, inner)
+    return file if "/" not in inner and os.path.lexists(os.path.join(folder, file.path)) else None
+
+
+def file_at(folder: str, address: str, path: str) -> WorkflowFile | None:
+    """Return the workflow of *folder* at *address*, where *path* is one at which it may stand; `None` otherwise."""
+    name, slash, inner = address.partition("/")
+    if slash:
+        file = _named(folder, name, inner)
+        return file if path == file.path else None
+    standing = entry_file(folder, name) or WorkflowFile(name, folder, path, "steps")
+    return standing if path in ENTRY_FILES else None
+
+
+def _named(folder: str, name: str, inner: str) -> WorkflowFile:
+    return WorkflowFile(f"{name}/{inner}", folder, f"workflows/{inner}.yaml", f"steps/{inner}")
+
+
+def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:
+    """Return the digest of each of *paths* as it is now; empty for one that cannot be read, and past `MOST_READ`."""
+    now: dict[str, str] = {}
+    real = cache(os.path.realpath)
+    left = MOST_READ
+    for path in paths:
+        now[path] = ""
+        if left >= 0:
+            with suppress(DocumentError):
+                data = _bytes(folder, path, real)
+                now[path] = digest(data)
+                left -= len(data)
+    return now
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of *data*."""
+    return hex_digest(data)
+
+
+def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loaded:
+    """Return the workflow in *file* with its findings; nothing of it is run.
+
+    With *contents*, a snapshot of the folder, nothing is read from the disk again.
+    """
+    if file.is_python:
+        from flowrail.machines.loading.python_source import read_python
+
+        data = _taken(file, file.path, contents)
+        definition, findings = read_python(data, file.address, file.path)
+        from flowrail.machines.definition.suppressions import commented
+
+        passed = commented(data, file.path)
+        places = definition.derived.get("places")
+        files = {file.path: digest(data)}
+        return Loaded(definition, tuple(findings), files, exceptions=passed, locate=places)
+    return _read_yaml(file, contents)
+
+
+def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loaded:
+    """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
+    if not file.is_python:
+        return read(file, contents)
+    from flowrail.machines.loading import neighbours
+    from flowrail.machines.loading.run_python import run_python
+
+    data = _taken(file, file.path, contents)
+    neighbours.keep(file.folder, contents)
+    workflow = run_python(data, file.address, os.path.join(file.folder, file.path))
+    return Loaded(workflow, (), {file.path: digest(data)})
+
+
+def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Loaded:
+    from flowrail.machines.definition.schema import read as read_document
+    from flowrail.text import yaml as yaml_text
+
+    files: dict[str, str] = {}
+
+    def read_text(path: str) -> str:
+        data = _taken(file, path, contents)
+        files[path] = digest(data)
+        return decode(data, source=path)
+
+    data = _taken(file, file.path, contents)
+    files[file.path] = digest(data)
+    try:
+        document = yaml_text.load(data, source=file.path)
+    except DocumentError as error:
+        finding = Finding("FR100", "error", error.fact, error.hint, error.place)
+        return Loaded(Definition(file.address, ()), (finding,), files)
+    parsed = read_document(
+        document.value,
+        name=file.address,
+        place=document.place,
+        read_text=read_text,
+        text_folder=file.text_folder,
+    )
+    resources, missing = _resources(parsed.definition, read_text, parsed.locate)
+    found = (*parsed.findings, *missing)
+    return Loaded(parsed.definition, found, files, resources, parsed.exceptions, parsed.locate)
+
+
+def _resources(
+    definition: Definition, read_text: Callable[[str], str], locate: Locate
+) -> tuple[dict[str, str], list[Finding]]:
+    """Return the texts that the steps quote with a ``flow:resource`` fence, and those not to be had."""
+    resources: dict[str, str] = {}
+    findings: list[Finding] = []
+    size = 0
+    for index, step in enumerate(definition.steps):
+        actions = () if callable(step.actions) else step.actions
+        told = [*actions, *(text for variant in step.variants for text in variant.actions)]
+        told += step.work.prompt if step.work is not None else ()
+        for body in _QUOTES.findall("\n".join(str(each) for each in told)):
+            for name in filter(None, (line.strip().removeprefix("- ") for line in body.splitlines())):
+                if name in resources:
+                    continue
+                try:
+                    text = read_text(f"resources/{name}.md").strip("\n")
+                except DocumentError as error:
+                    what = f"step `{step.id}` quotes the resource `{name[:60]}`: {error.fact}"
+                    place = locate(("steps", index, "actions", name))
+                    findings.append(
+                        Finding("FR127", "error", what, "write it, or mend the name", place, step.id)
+                    )
+                    if len(findings) == MOST_FOUND:
+                        return resources, findings
+                    continue
+                size += len(text)
+                if size > LARGEST_TOGETHER:
+                    what = f"the resources have more than {LARGEST_TOGETHER} characters together"
+                    place = locate(("steps", index, "actions", name))
+                    findings.append(Finding("FR127", "error", what, "quote fewer of them", place, step.id))
+                    return resources, findings
+                resources[name] = text
+    return resources, findings
+
+
+def _largest(path: str) -> int:
+    if path.endswith(".md"):
+        return LARGEST_TEXT
+    return LARGEST_PYTHON if path.endswith(".py") else LARGEST_WORKFLOW
+
+
+def _taken(file: WorkflowFile, path: str, contents: Mapping[str, bytes] | None) -> bytes:
+    """Return a file of the folder, out of *contents* where they are given."""
+    if contents is None:
+        return _bytes(file.folder, path)
+    if path not in contents:
+        raise DocumentError("does not exist", hint="write it", place=path)
+    return contents[path]
+
+
+def _bytes(folder: str, path: str, real_path: Callable[[str], str] = os.path.realpath) -> bytes:
+    """Return a file of the folder, which must lie inside it, links looked through."""
+    if not _INSIDE.match(path) or ".." in path.split("/"):
+        raise DocumentError(
+            f"`{path[:80]}` is no path inside the skill's folder",
+            hint="name a file below the folder, such as steps/look.md",
+            place=path[:80],
+        )
+    full = os.path.join(folder, path)
+    real, root = real_path(os.path.dirname(full)), real_path(folder)
+    if real != root and not real.startswith(root + os.sep):
+        raise DocumentError(
+            "lies outside the skill's folder, behind a link",
+            hint="put the file itself into the folder",
+            place=path,
+        )
+    return read_bounded(full, limit=_largest(path), what=f"`{path}`")

@@ -1,0 +1,1 @@
+"""Session, everything in it, and how it is stored."""

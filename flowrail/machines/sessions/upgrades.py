@@ -1,0 +1,53 @@
+"""Sessions and definitions of earlier formats, made into those of today: one pure function a step.
+
+A format is only ever added to, so most changes need none of this. Where one does, the function that
+turns format *n* into *n* + 1 stands in the table, and stays there for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flowrail.errors import StorageError
+from flowrail.machines.sessions.session import FORMAT
+
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+
+DEFINITION_FORMAT = 1
+SESSIONS: dict[int, Upgrade] = {}
+"""From each earlier format of a session to the one after it."""
+DEFINITIONS: dict[int, Upgrade] = {}
+"""The same for what a session keeps of its workflow."""
+
+
+class NewerFormatError(StorageError):
+    """It was written by a later flowrail, which this one cannot read."""
+
+    code = "NEWER_FORMAT"
+
+
+def session_of_today(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a session as it was written, in the form of today."""
+    return upgraded(data, SESSIONS, FORMAT, "session")
+
+
+def definition_of_today(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what a session keeps of its workflow, in the form of today."""
+    return upgraded(data, DEFINITIONS, DEFINITION_FORMAT, "definition")
+
+
+def upgraded(data: dict[str, Any], table: Mapping[int, Upgrade], newest: int, what: str) -> dict[str, Any]:
+    """Return *data* in format *newest*; what says nothing of its format is of the first."""
+    number = data.get("format", 1)
+    if type(number) is not int or not 1 <= number <= newest:
+        told = str(number)[:20] if isinstance(number, (int, float, str)) else type(number).__name__
+        raise NewerFormatError(
+            f"the {what} is of format {told}; {newest} is the newest known here",
+            hint="use the version of flowrail that wrote it, or a later one",
+            format=number if type(number) is int else told,
+        )
+    while number < newest:
+        data = table[number](data)
+        number += 1
+    return data

@@ -1,0 +1,320 @@
+"""What each tool does: the functions that the commands call, with arguments instead of words.
+
+Every call looks at the disk as a fresh process would; nothing of a session or a skill is kept between two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from flowrail.discovery.ranking.menu import Asked as Wanted
+from flowrail.discovery.ranking.menu import offer
+from flowrail.discovery.ranking.scores import Query
+from flowrail.errors import UsageError
+from flowrail.formatters.guidance.as_data import broken_item, render, session_item
+from flowrail.formatters.guidance.as_text import standing, table
+from flowrail.formatters.guidance.as_xml import render as as_xml
+from flowrail.formatters.guidance.work import (
+    ended_data,
+    finding_data,
+    handed_data,
+    handed_xml,
+    put_data,
+    put_text,
+)
+from flowrail.formatters.reports import handoff as handoff_page
+from flowrail.formatters.reports import menu as as_menu
+from flowrail.handoff.arriving import Asked as Receiving
+from flowrail.handoff.context import Desk
+from flowrail.handoff.history import chain_of, succeeded
+from flowrail.handoff.receiving import receive
+from flowrail.handoff.requesting import Asked as Sending
+from flowrail.handoff.sending import cancel as cancel_handoff
+from flowrail.handoff.sending import retry, send
+from flowrail.handoff.telling import item
+from flowrail.machines.engine.question_input import parse_questions
+from flowrail.mcp.calls import in_calls, with_calls
+from flowrail.operations.handoffs.handoff_menu import synthesis
+from flowrail.operations.handoffs.source_session import to_hand_over
+from flowrail.operations.running import (
+    agents,
+    findings,
+    steps,
+)
+from flowrail.operations.running import (
+    questions as running_questions,
+)
+from flowrail.operations.running.steps import Answer, World
+from flowrail.operations.sessions.session_list import summaries
+from flowrail.skills import summary
+from flowrail.text.escape import visible
+
+Given = Mapping[str, Any]
+
+
+class Told(NamedTuple):
+    """The answer of a tool: a text to read, and the same as plain data."""
+
+    text: str
+    data: dict[str, Any]
+
+
+class Place(NamedTuple):
+    """Where a call is made: the world as each verb wants it, looked up when it is asked for."""
+
+    world: Callable[[], World]
+    desk: Callable[[], Desk]
+    take_over: Callable[[World, list[str]], Callable[..., Any]]
+
+
+def step(place: Place, given: Given) -> Told:
+    """Show the current step, or report how it went and show the next."""
+    world = place.world()
+    session, skill, outcome = given.get("session"), given.get("skill"), given.get("outcome")
+    if outcome is None:
+        if given.get("facts") or given.get("expect") is not None:
+            raise UsageError("facts and `expect` belong to a report", hint="name the outcome too")
+        if session is not None and given.get("params"):
+            raise UsageError("params belong to a new session", hint="leave out `params`, or `session`")
+        if session is not None or skill is None:
+            return _told(world, steps.look(world, session, skill) if session else steps.resume(world, None))
+        return _told(world, steps.step_again(world, skill, _texts(given.get("params"))))
+    if given.get("params"):
+        raise UsageError("params belong to a new session", hint="give facts of a report as `facts`")
+    if skill is None:
+        if session is None:
+            raise UsageError("whose step is reported is missing", hint="give `session`, or `skill`")
+        skill = world.store.read(session).session.skill
+    facts = given.get("facts") or {}
+    answer = steps.report(
+        world,
+        skill,
+        outcome,
+        assignments=[f"{name}={value}" for name, value in facts.items() if isinstance(value, str)],
+        facts={name: value for name, value in facts.items() if not isinstance(value, str)},
+        session_id=session,
+        expect=given.get("expect"),
+    )
+    return _told(world, answer)
+
+
+def start(place: Place, given: Given) -> Told:
+    """Start a new session and show its first step."""
+    world = place.world()
+    return _told(world, steps.begin(world, given["skill"], _texts(given.get("params"))))
+
+
+def status(place: Place, given: Given) -> Told:
+    """Tell where a session stands, or which ones are open."""
+    world = place.world()
+    if given.get("session"):
+        answer = steps.resume(world, given["session"])
+        text = in_calls(standing(answer.guidance), world.store.path, markup=False)
+        return Told(text, with_calls(render(answer.guidance), world.store.path))
+    items = [
+        session_item(each.kept, store=world.shown_store) if each.kept else broken_item(each.id, each.problem)
+        for each in summaries(world.store)
+    ]
+    rows = [
+        [str(each.get(key) or "") for key in ("session", "status", "step", "moved_at", "error")]
+        for each in items
+    ]
+    text = (
+        table(["session", "status", "step", "moved", "problem"], rows) if items else "no session is open here"
+    )
+    return Told(text, with_calls({"sessions": items}, world.store.path))
+
+
+def ask(place: Place, given: Given) -> Told:
+    """Put an agent's questions to the user."""
+    world = place.world()
+    questions = parse_questions(json.dumps(given["questions"]), source="questions")
+    put = running_questions.ask(world, given["session"], questions, token=given.get("token"))
+    return _plain(world, put_text(put), put_data(put), markup=True)
+
+
+def answer(place: Place, given: Given) -> Told:
+    """Record the user's answers and show how to go on."""
+    world = place.world()
+    pairs = [
+        f"{name}={label}"
+        for name, labels in given["answers"].items()
+        for label in (labels if isinstance(labels, list) else [labels])
+    ]
+    return _told(world, running_questions.answer(world, given["session"], pairs, given.get("reason", "")))
+
+
+def claim(place: Place, given: Given) -> Told:
+    """Take a piece of work that a step hands out."""
+    world = place.world()
+    taken = agents.claim(
+        world, given["session"], given["dispatch"], given.get("holder"), token=given.get("token")
+    )
+    if isinstance(taken, Answer):
+        return _told(world, taken)
+    return _plain(world, handed_xml(taken), handed_data(taken), markup=True)
+
+
+def finish(place: Place, given: Given) -> Told:
+    """End a piece of work that was given with a prompt."""
+    world = place.world()
+    if given.get("cancel"):
+        ended = agents.cancel(world, given["session"], given["dispatch"])
+    elif "outcome" not in given or "token" not in given:
+        raise UsageError(
+            "the outcome and its token are missing", hint="give `outcome` and `token`, or `cancel`"
+        )
+    else:
+        ended = agents.finish(
+            world,
+            given["session"],
+            given["dispatch"],
+            given["outcome"],
+            token=given["token"],
+            facts=given.get("facts"),
+        )
+    return _plain(world, visible("\n".join(ended.lines)), ended_data(ended))
+
+
+def finding(place: Place, given: Given) -> Told:
+    """Record, list or resolve findings of a review."""
+    world = place.world()
+    action = given.get("action", "add")
+    if action == "list":
+        home, found = findings.list_findings(world, given["session"])
+        rows = [[each.id, each.severity, "open" if each.is_open else "resolved", each.text] for each in found]
+        text = (
+            table(["id", "severity", "state", "what"], rows) if rows else f"no finding is on record in {home}"
+        )
+        return Told(text, {"findings": [finding_data(home, each) for each in found]})
+    if action == "resolve":
+        home, one = findings.resolve_finding(
+            world,
+            given["session"],
+            _needed(given, "finding", action),
+            given.get("note", ""),
+            token=given.get("token"),
+        )
+        return Told(f"{one.id} is resolved", finding_data(home, one))
+    home, one = findings.add_finding(
+        world,
+        given["session"],
+        severity=_needed(given, "severity", action),
+        text=_needed(given, "text", action),
+        place=given.get("place"),
+        item=given.get("item"),
+        token=given.get("token"),
+    )
+    return Told(f"{one.id} {one.severity} is on record in {home}", finding_data(home, one))
+
+
+def discover(place: Place, given: Given) -> Told:
+    """List the skills that can be started, or those that can take over a piece of work."""
+    world = place.world()
+    if given.get("what", "skills") == "skills":
+        items = summary.items(world.roots)
+        rows = [
+            [each["name"], str(each["total_steps"]), _takes(each["params"]), _first(each["description"])]
+            for each in items
+        ]
+        return Told(table(["skill", "steps", "params", "what for"], rows), {"skills": items})
+    at = place.desk()
+    found = at.discover()
+    session = world.store.read(given["session"]).session if given.get("session") else None
+    by = synthesis(session, given.get("problem_type"))
+    query = Query(
+        tuple(given.get("categories", ())),
+        given.get("source", ""),
+        "",
+        tuple(given.get("inputs", ())),
+        given.get("text", ""),
+        history=succeeded(at.handoffs),
+        chain=chain_of(session) if session else (),
+    )
+    menu = offer(found, Wanted(query, by), top=None)
+    return Told(as_menu.render(menu, found), as_menu.data(menu, found))
+
+
+def handoff(place: Place, given: Given) -> Told:
+    """Hand work from one skill to another."""
+    world, at = place.world(), place.desk()
+    action = given["action"]
+    how = {
+        "reason": given.get("reason", ""),
+        "yes": given.get("yes", False),
+        "approved": given.get("approved", False),
+        "facts": given.get("facts") or {},
+    }
+    if action == "status":
+        if given.get("handoff"):
+            kept = at.handoffs.read(given["handoff"])
+            return _handoff(world, item(at, kept.handoff, theirs=kept.foreign))
+        open_ones = (each for each in at.handoffs.all() if each.handoff.is_open)
+        items = [item(at, each.handoff, theirs=each.foreign) for each in open_ones]
+        return _plain(world, handoff_page.render_list(items), {"handoffs": items})
+    if action == "receive":
+        return _received(place, world, at, given)
+    if action == "cancel":
+        return _handoff(world, item(at, cancel_handoff(at, _needed(given, "handoff", action), how["reason"])))
+    if action == "retry":
+        sent = retry(at, _needed(given, "handoff", action), Sending("", "", **how))
+    else:
+        target = _needed(given, "target", action)
+        session = given.get("session") or to_hand_over(
+            world, lambda each: at.command("handoff", "send", target, "--session", each)
+        )
+        sent = send(at, Sending(target, session, **how))
+    return _handoff(world, item(at, sent.handoff, replayed=sent.replayed, notes=sent.notes))
+
+
+def _received(place: Place, world: World, at: Desk, given: Given) -> Told:
+    asked = Receiving(_needed(given, "file", "receive"), given.get("sha256", ""), given.get("force", False))
+    received = receive(at, asked, place.take_over(world, _texts(given.get("params"))))
+    told = item(at, received.handoff)
+    if not received.session:
+        return _handoff(world, {**told, "handoff_payload": received.payload.handoff})
+    begun = _told(world, steps.look(world, received.session))
+    return Told(begun.text, {**begun.data, "handoff": told})
+
+
+def _handoff(world: World, told: dict[str, Any]) -> Told:
+    return _plain(world, handoff_page.render(told), told)
+
+
+def _told(world: World, answer: Answer) -> Told:
+    """Return a step as its agent is told it, its commands as calls."""
+    text = in_calls(as_xml(answer.guidance), world.store.path, markup=True)
+    notes = [visible(each) for each in answer.notes]
+    data = {**with_calls(render(answer.guidance), world.store.path), "notes": notes}
+    return Told("\n".join([text, *(f"note: {each}" for each in notes)]), data)
+
+
+def _plain(world: World, text: str, data: dict[str, Any], *, markup: bool = False) -> Told:
+    return Told(in_calls(text, world.store.path, markup=markup), with_calls(data, world.store.path))
+
+
+def _texts(params: Mapping[str, Any] | None) -> list[str]:
+    """Return parameters as a command line would give them, so that both are read alike; `null` gives none."""
+    return [
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in (params or {}).items()
+        if value is not None
+    ]
+
+
+def _needed(given: Given, name: str, action: str) -> str:
+    value = given.get(name)
+    if value is None:
+        raise UsageError(f"`{action}` needs `{name}`", hint=f"give `{name}` too", argument=name)
+    return str(value)
+
+
+def _takes(params: list[dict[str, Any]]) -> str:
+    """Return the names of parameters, those that have to be given without brackets."""
+    return " ".join(each["name"] if each.get("required") else f"[{each['name']}]" for each in params)
+
+
+def _first(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0]

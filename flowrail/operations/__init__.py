@@ -1,0 +1,1 @@
+"""What users can do, as functions on values. Every interface calls these."""

@@ -1,0 +1,1 @@
+"""Examine an installation, its skills, hooks and sessions."""

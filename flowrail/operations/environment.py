@@ -1,0 +1,104 @@
+"""Where and when a command runs: the only place that looks up cwd, home, environment and clock."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from flowrail.cli import output
+from flowrail.discovery.locations import Root, find_project_root, skill_roots
+from flowrail.errors import UsageError
+from flowrail.machines.sessions.user_key import Owner, state_folder
+from flowrail.text.safe_text import can_be_typed
+
+if TYPE_CHECKING:
+    from flowrail.machines.sessions.store import Store
+
+LONGEST_ACTOR = 200
+
+
+class Here:
+    """What a command may know of the world, looked up once and late."""
+
+    def __init__(self, *, store: str | None = None, roots: Sequence[str] = ()) -> None:
+        self._store = store
+        self.extra = roots
+        self.environ: Mapping[str, str] = os.environ
+
+    @cached_property
+    def cwd(self) -> str:
+        """The folder the command was called in."""
+        try:
+            return os.getcwd()
+        except OSError:
+            raise UsageError("the current folder is gone", hint="change to one that exists") from None
+
+    @cached_property
+    def home(self) -> str:
+        """The user's home folder."""
+        return os.path.expanduser("~")
+
+    @cached_property
+    def state(self) -> str:
+        """The folder of the user's own state."""
+        return state_folder(self.environ, self.home)
+
+    @cached_property
+    def roots(self) -> tuple[Root, ...]:
+        """Every folder that holds skills, nearest first."""
+        return skill_roots(self.cwd, self.home, self.environ, self.extra)
+
+    def ask_git(self, inner: str, outer: str) -> tuple[bool, str]:
+        """Ask git whether *inner* is a submodule of *outer*; see `discovery.git`."""
+        from flowrail.discovery.git import AskGit  # brings subprocess, which is nearly never needed
+
+        return AskGit(self.environ)(inner, outer)
+
+    @cached_property
+    def shown_store(self) -> str | None:
+        """The store as printed commands name it; `None` where it is the project's own."""
+        named = self._store or self.environ.get("FLOW_STORE") or None
+        path = os.path.abspath(os.path.join(self.cwd, named)) if named else None
+        if path and not can_be_typed(path):
+            raise UsageError(
+                f"the store's path holds a character that nobody sees: {path}",
+                hint="name a folder, with --store or FLOW_STORE, that commands can name as it is",
+            )
+        return path
+
+    @cached_property
+    def store_path(self) -> str:
+        """The folder of the sessions that are meant."""
+        return self.shown_store or os.path.join(find_project_root(self.cwd), ".flow")
+
+    @cached_property
+    def store(self) -> Store:
+        """The sessions that are meant."""
+        from flowrail.machines.sessions.store import (
+            Store,
+        )  # brings cattrs, which looking at skills does not need
+
+        return Store(
+            self.store_path,
+            Owner(self.state),
+            named=self.shown_store,
+            tell=lambda line: output.notes([line]),
+        )
+
+    @property
+    def now(self) -> str:
+        """This moment, to the millisecond."""
+        seconds = time.time()
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03d}Z"
+
+    now_ns = staticmethod(time.time_ns)
+
+    @property
+    def by(self) -> str:
+        """Who is at work, as far as the environment says; every record holds it."""
+        environ = self.environ
+        named = environ.get("FLOW_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
+        return named[:LONGEST_ACTOR] if named else f"uid {os.geteuid()}"

@@ -1,0 +1,1 @@
+"""Offer, send and receive handoffs."""

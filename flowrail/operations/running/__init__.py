@@ -1,0 +1,1 @@
+"""Start, show and advance sessions."""

@@ -1,0 +1,323 @@
+"""Work that a session hands out: claimed, ended, called off.
+
+None of these moves the session: each adds a record of its own and leaves the revision alone, so that
+commands printed before stay good. The same holds for questions (`relaying`) and findings (`recording`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.definition.step import (
+    LONGEST_NAME,
+    Definition,
+    Outcome,
+    StepDef,
+)
+from flowrail.machines.engine import agents, questions
+from flowrail.machines.engine.advance import settled, standing, start
+from flowrail.machines.engine.agents import (
+    CANCELLED,
+    CLAIMED,
+    DONE,
+    Dispatched,
+    DispatchGoneError,
+    Ended,
+    Handed,
+)
+from flowrail.machines.engine.errors import SessionEndedError, ValuesError
+from flowrail.machines.engine.graph import reviews
+from flowrail.machines.engine.outcome import in_context, names_in
+from flowrail.machines.guidance.agents import LONGEST_RESULT
+from flowrail.machines.guidance.guide import command, guide
+from flowrail.machines.sessions.host_binding import bound
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.stored_session import Change, Kept
+from flowrail.operations.running.child_sessions import finished, reconciled
+from flowrail.operations.running.open_workflow import Opened, open_beside, open_session
+from flowrail.operations.running.steps import (
+    Answer,
+    World,
+    answer_of,
+    look,
+)
+from flowrail.text.placeholders import shortened
+
+MOST_GENERATIONS = 12
+"""How deep agents may give work on to agents."""
+LONGEST_HOLDER = 120
+_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+
+
+class TooDeepError(ConflictError):
+    """Agents gave work to agents that gave work to agents, and on without end."""
+
+    code = "TOO_DEEP"
+
+
+class ResultTooLongError(UsageError):
+    """The result of a piece of work is longer than its session keeps."""
+
+    code = "RESULT_TOO_LONG"
+
+
+def claim(
+    world: World, session_id: str, dispatch_id: str, holder: str | None = None, *, token: str | None = None
+) -> Answer | Handed:
+    """Take a piece of work: the first step of a session of one's own, or a prompt.
+
+    With the *token* of whoever holds it, the same is handed to an agent that stands in for that one.
+    """
+    if holder and len(holder) > LONGEST_HOLDER:
+        raise UsageError(
+            f"the name after --as has {len(holder)} characters", hint=f"use {LONGEST_HOLDER} at most"
+        )
+    with world.store.change(session_id, wait=world.wait) as change:
+        opened, session, step = _at_work(world, change)
+        dispatch = agents.one(session, dispatch_id)
+        now = world.now()
+        if token is not None:
+            _held_by(dispatch, token)
+        elif not agents.claimable(dispatch, now):
+            raise DispatchGoneError(
+                f"dispatch `{dispatch.id}` is {_held(dispatch)}",
+                hint=f"take another; `flow status {session_id}` lists what is left",
+                dispatch=dispatch.id,
+                status=dispatch.status,
+                holder=dispatch.holder,
+                expires_at=dispatch.expires_at,
+            )
+        taken, child = _taken(world, opened, session, step, dispatch, holder or world.by, now, token)
+        note = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
+        change.commit(agents.replaced(session, taken), kind="claim", at=now, by=world.by, note=note)
+    if child is not None:
+        return answer_of(world, *child)
+    if taken.child is not None:
+        return look(world, taken.child)
+    return _handed(world, opened, session, step, taken)
+
+
+def _taken(
+    world: World,
+    opened: Opened,
+    session: Session,
+    step: StepDef,
+    dispatch: Dispatched,
+    holder: str,
+    now: str,
+    token: str | None,
+) -> tuple[Dispatched, tuple[Kept, Opened] | None]:
+    """Return *dispatch* as it is held from *now* on, and the session that was begun for it, if one was."""
+    until = questions.later(now, dispatch.lease)
+    if token is not None:
+        return dispatch._replace(holder=holder, expires_at=until), None
+    taken = dispatch._replace(
+        status=CLAIMED,
+        holder=holder,
+        expires_at=until,
+        child=None,
+        outcome=None,
+        result={},
+        ended_at=None,
+        token=_token(),
+    )
+    if not taken.workflow:
+        return taken, None
+    child = _begin_child(world, opened, session, taken, now, _review_at(opened.workflow, session, step))
+    child_id = child[0].session.id
+    return taken._replace(child=child_id, token=child_id), child
+
+
+def _held_by(dispatch: Dispatched, token: str) -> None:
+    """Refuse a token that is not that of whoever holds *dispatch*."""
+    if dispatch.token != token or dispatch.status != CLAIMED:
+        by_that = "" if dispatch.token == token or dispatch.token is None else ", and not by that token"
+        raise DispatchGoneError(
+            f"dispatch `{dispatch.id}` is {_held(dispatch)}{by_that}",
+            hint="stop here and say so; the result of another holder counts",
+            dispatch=dispatch.id,
+        )
+
+
+def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken: Dispatched) -> Handed:
+    values = names_in(in_context(step, session.params, session.state, session.visit, session.id))
+    prompt = agents.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
+    where = ("--token", str(taken.token))
+    ways = tuple(
+        command("finish", session.id, taken.id, word, *where, store=world.store.path)
+        for word in (Outcome.OK, Outcome.FAIL)
+    )
+    said = [each for each in questions.asked(session) if each.source == questions.BY_AGENT and each.answer]
+    return Handed(
+        session=session.id,
+        dispatch=taken,
+        prompt=prompt,
+        finish=ways,
+        ask=command("ask", session.id, "-", *where, store=world.store.path),
+        answered=tuple((each.text, "; ".join(each.answer or ())) for each in said),
+        resources=opened.workflow.resources,
+        given=agents.untold(step, taken),
+        finding=command("finding", "add", session.id, *where, store=world.store.path)
+        if _review_at(opened.workflow, session, step)
+        else None,
+    )
+
+
+def finish(
+    world: World,
+    session_id: str,
+    dispatch_id: str,
+    outcome: str,
+    *,
+    token: str,
+    facts: Mapping[str, Any] | None = None,
+) -> Ended:
+    """End a free-form piece of work with its result; the same end again is answered again."""
+    if outcome not in {Outcome.OK, Outcome.FAIL}:
+        raise UsageError(f"`{outcome[:40]}` does not end a piece of work", hint="report ok or fail")
+    with world.store.change(session_id, wait=world.wait) as change:
+        _, session, _ = _at_work(world, change)
+        dispatch = agents.one(session, dispatch_id)
+        if dispatch.token != token:
+            _held_by(dispatch, token)
+        result = _fitting(dict(facts or {}), agents.share(len(session.dispatches)))
+        if dispatch.status == DONE:
+            if dispatch.outcome == outcome and dict(dispatch.result) == result:
+                return _ended(world, session, dispatch, replayed=True)
+            raise DispatchGoneError(
+                f"dispatch `{dispatch.id}` has ended with `{dispatch.outcome}` already",
+                hint="nothing more is to be reported of it",
+                dispatch=dispatch.id,
+            )
+        if dispatch.status != CLAIMED or dispatch.child is not None:
+            raise DispatchGoneError(
+                f"dispatch `{dispatch.id}` is {_held(dispatch)}",
+                hint=f"its own session ends it: {dispatch.child}"
+                if dispatch.child
+                else "stop here and say so; nothing that is reported now would count",
+                dispatch=dispatch.id,
+            )
+        now = world.now()
+        done = finished(dispatch, outcome=outcome, result=result, at=now)
+        after = agents.replaced(session, done)
+        note = {"dispatch": done.id, "outcome": outcome}
+        change.commit(after, kind="finish", at=now, by=world.by, note=note)
+    return _ended(world, after, done)
+
+
+def _fitting(result: dict[str, Any], most: int) -> dict[str, Any]:
+    for name in result:
+        if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
+            raise UsageError(
+                f"`{shortened(name, LONGEST_NAME)}` is no name for a fact",
+                hint=f"use 1 to {LONGEST_NAME} characters that can be seen",
+            )
+    size = len(_json(result))
+    if size > most:
+        raise ResultTooLongError(
+            f"the result would have {size} bytes; {most} are the most for each of these agents",
+            hint="put long texts into a file and report its path",
+            bytes=size,
+        )
+    return result
+
+
+def cancel(world: World, session_id: str, dispatch_id: str) -> Ended:
+    """Call off a piece of work that has not ended; whoever holds it is refused from then on."""
+    with world.store.change(session_id, wait=world.wait) as change:
+        _, session, _ = _at_work(world, change)
+        dispatch = agents.one(session, dispatch_id)
+        if dispatch.ended:
+            return _ended(world, session, dispatch, replayed=dispatch.status == CANCELLED)
+        off = dispatch._replace(status=CANCELLED)
+        after = agents.replaced(session, off)
+        change.commit(after, kind="cancel", at=world.now(), by=world.by, note={"dispatch": off.id})
+    return _ended(world, after, off)
+
+
+def _at_work(world: World, change: Change) -> tuple[Opened, Session, StepDef]:
+    session = settled(change.kept.session, world.now())
+    definition = world.store.definition(session.id)
+    opened = open_session(session, definition, world.roots, world.state)
+    try:
+        step = standing(opened.workflow, session)
+    except SessionEndedError as error:  # an agent that comes late is not to begin the whole procedure anew
+        error.hint = f"stop here and say so; `flow history {session.id}` tells how it went"
+        raise
+    return opened, reconciled(world.store, session), step
+
+
+def _review_at(workflow: Definition, session: Session, step: StepDef) -> str | None:
+    """Return the review that work of *step* is part of, be it that of a session further up."""
+    return step.id if step.id in reviews(workflow) else session.parent.get("review")
+
+
+def _begin_child(
+    world: World, above: Opened, parent: Session, dispatch: Dispatched, now: str, review: str | None
+) -> tuple[Kept, Opened]:
+    address = str(dispatch.workflow)
+    depth = int(parent.parent.get("depth", 0)) + 1
+    if depth > MOST_GENERATIONS:
+        raise TooDeepError(
+            f"session `{parent.id}` works for others {MOST_GENERATIONS} deep; it hands out nothing more",
+            hint="mend the workflow that gives its work to itself",
+            session=parent.id,
+            workflow=address,
+        )
+    opened = open_beside(address, parent, above.kept, world.roots, world.state)
+    params = {name: value for name, value in dispatch.vars.items() if value is not None}
+    above_it = {"session": parent.id, "dispatch": dispatch.id, "depth": depth}
+    try:
+        child = start(
+            opened.workflow,
+            params,
+            session_id=world.store.new_id(address),
+            source=opened.source,
+            now=now,
+            parent={**above_it, "review": review} if review else above_it,
+        )
+    except ValuesError as error:  # an agent cannot mend what it was given
+        off = command("finish", parent.id, dispatch.id, "--cancel", store=world.store.path)
+        error.hint = f"stop here and say so; whoever launched this agent calls the work off with `{off}`"
+        raise
+    guide(opened.workflow, child, place=world.store.path)
+    child = bound(child, world.host)
+    return world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id}), opened
+
+
+def _told(opened: Opened, session: Session) -> tuple[str, ...]:
+    return guide(opened.workflow, session).actions
+
+
+def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bool = False) -> Ended:
+    resume = command("resume", session.id, store=world.store.path)
+    what = dispatch.outcome if dispatch.status == DONE else dispatch.status
+    where = command("status", session.id, "--json", store=world.store.path)
+    facts = f"FACTS {_json(agents.cut(dispatch.result, LONGEST_RESULT, where))}"
+    lines = (
+        f"RESULT {what} of dispatch {dispatch.id}",
+        facts,
+        f"NEXT for whoever launched this agent: {resume}",
+    )
+    return Ended(session.id, dispatch, lines, replayed)
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    import json
+
+    return json.dumps(dict(value), ensure_ascii=False, default=list)
+
+
+def _held(dispatch: Dispatched) -> str:
+    if dispatch.status == CLAIMED:
+        return f"held by {dispatch.holder or 'somebody'} until {dispatch.expires_at}"
+    if dispatch.status == DONE:
+        return f"done, with `{dispatch.outcome}`"
+    return "called off" if dispatch.status == CANCELLED else "not claimed"
+
+
+def _token(random: Callable[[int], bytes] = os.urandom) -> str:
+    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in random(12))

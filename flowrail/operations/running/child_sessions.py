@@ -1,0 +1,205 @@
+"""Sessions that work for others: whose they are, what became of them, what they wait for.
+
+A child belongs to its parent's dispatch as long as that names it. What a child's end means for the
+parent follows from the child's own journal, so a crash between the two records loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from flowrail.errors import FlowError, alone
+from flowrail.machines.definition.step import Outcome
+from flowrail.machines.engine import agents
+from flowrail.machines.engine import questions as engine_questions
+from flowrail.machines.engine.agents import (
+    CLAIMED,
+    DONE,
+    Dispatched,
+    DispatchGoneError,
+)
+from flowrail.machines.engine.errors import SessionEndedError
+from flowrail.machines.guidance.guide import command
+from flowrail.machines.sessions.journal import UnknownSessionError
+from flowrail.machines.sessions.session import COMPLETED, Session
+from flowrail.machines.sessions.store import Store
+
+MOST_DEEP = 64
+"""So many agents that work for one another are followed down; ours go a few levels deep."""
+
+
+class _Work(NamedTuple):
+    """What a session says of a piece of work that it gave out, as far as its child asks."""
+
+    child: str | None
+    status: str
+    holder: str | None
+
+
+class Givers:
+    """Sessions that gave out work, each read once however many say that they work for it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, Mapping[str, _Work] | FlowError] = {}
+
+    def work_of(self, session: Session) -> _Work | None:
+        """Return the work that *session* does as its parent knows it; `None` where that knows of none."""
+        giver = str(session.parent["session"])
+        if giver not in self._known:
+            self._known[giver] = self._given_by(giver)
+        known = self._known[giver]
+        if isinstance(known, FlowError):
+            raise known
+        return known.get(str(session.parent["dispatch"]))
+
+    def _given_by(self, session_id: str) -> Mapping[str, _Work] | FlowError:
+        try:
+            parent = self._store.read(session_id).session
+        except UnknownSessionError:
+            return {}
+        except FlowError as error:
+            return alone(error)
+        every = reversed(agents.states(parent)) if parent.is_open else ()
+        return {each.id: _Work(each.child, each.status, each.holder) for each in every}
+
+
+def still_theirs(store: Store, session: Session, givers: Givers | None = None) -> None:
+    """Refuse to go on with a child whose dispatch names another, has ended, or was called off."""
+    if session.parent:
+        _hold_to(givers or Givers(store), session, {CLAIMED})
+
+
+def is_lost(store: Store, session: Session, givers: Givers | None = None) -> bool:
+    """Return whether *session* is open and works for nobody any more, so that nothing of it will ever count.
+
+    With *givers* the parents of many are read once each.
+    """
+    return loss_of(store, session, givers) is not None
+
+
+def loss_of(store: Store, session: Session, givers: Givers | None = None) -> DispatchGoneError | None:
+    """Return why nothing of *session*, which is open, will ever count, if that is so."""
+    if not session.is_open or not session.parent:
+        return None
+    try:
+        still_theirs(store, session, givers)
+    except DispatchGoneError as error:
+        return error
+    except FlowError:
+        return None  # what cannot be read may say otherwise once it can
+    return None
+
+
+def still_at_work(store: Store, session: Session) -> None:
+    """Refuse anything more from a child that has ended, or that lost its dispatch."""
+    if not session.is_open:
+        raise SessionEndedError(session=session.id, skill=session.skill, status=session.status)
+    still_theirs(store, session)
+
+
+def came_back(store: Store, session: Session) -> None:
+    """Refuse the end of a child that was recorded while its dispatch was called off or given to another."""
+    _hold_to(Givers(store), session, {CLAIMED, DONE})
+
+
+def _hold_to(givers: Givers, session: Session, statuses: set[str]) -> None:
+    parent, mine = session.parent, givers.work_of(session)
+    if mine is None or mine.child != session.id or mine.status not in statuses:
+        raise DispatchGoneError(
+            f"session `{session.id}` lost its dispatch `{parent['dispatch']}` of `{parent['session']}`: "
+            f"{_what_became(mine)}",
+            hint="stop here and say so; nothing that is reported now would count",
+            session=session.id,
+            parent=parent["session"],
+            dispatch=parent["dispatch"],
+        )
+
+
+def reconciled(store: Store, session: Session, above: tuple[str, ...] = ()) -> Session:
+    """Return *session* with the dispatches whose child has ended marked as done, leases as renewed.
+
+    *above* are the sessions that it works for, the nearest last, as far as they are asked about too.
+    """
+    if not session.dispatches:
+        return session
+    known, above = agents.states(session), (*above, session.id)
+    now = tuple(_as_it_stands(store, each, len(known), above) for each in known)
+    return session if now == known else agents.with_states(session, now)
+
+
+def agents_at_work(store: Store, session: Session, above: tuple[str, ...] = ()) -> tuple[Session, ...]:
+    """Return the open sessions that do the current step's work, and those that work for them."""
+    found: list[Session] = []
+    above = (*above, session.id)
+    for each in agents.states(session) if session.dispatches else ():
+        child = _child(store, each, above) if each.status == CLAIMED else None
+        if child is not None and child.is_open:
+            found += [child, *agents_at_work(store, child, above)]
+    return tuple(found)
+
+
+def finished(dispatch: Dispatched, *, outcome: str, result: Mapping[str, Any], at: str) -> Dispatched:
+    """Return *dispatch* with its end."""
+    return dispatch._replace(status=DONE, outcome=outcome, result=result, ended_at=at)
+
+
+def ended_by(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
+    """Return *dispatch* as the end of *child*'s run leaves it; long facts stay where they are."""
+    where = command("status", child.id, "--json", store=store.path)
+    result = agents.cut(child.state, agents.share(total), where)
+    return finished(dispatch, outcome=end_of(child), result=result, at=child.moved_at)
+
+
+def end_of(session: Session) -> str:
+    """Return the outcome that the end of a child's run stands for."""
+    return str(Outcome.OK if session.status == COMPLETED else Outcome.FAIL)
+
+
+def _as_it_stands(store: Store, dispatch: Dispatched, total: int, above: tuple[str, ...]) -> Dispatched:
+    child = _child(store, dispatch, above) if dispatch.status == CLAIMED else None
+    if child is None:
+        return dispatch
+    if not child.is_open:
+        return ended_by(store, dispatch, child, total)
+    return dispatch._replace(expires_at=_held_until(store, dispatch, child, above))
+
+
+def _held_until(store: Store, dispatch: Dispatched, child: Session, above: tuple[str, ...]) -> str | None:
+    """Return when the lease of *child* ends: after its last sign of life, or that of its own agents.
+
+    While it waits for the user or for an agent that does, it has no end.
+    """
+    questions = engine_questions.asked(child)
+    if any(each.is_open for each in questions):
+        return None
+    signs = [child.moved_at, *(each.answered_at or "" for each in questions)]
+    ends = [dispatch.expires_at or ""]
+    for each in agents.states(reconciled(store, child, above)):
+        signs.append(each.ended_at or "")
+        if each.status == CLAIMED:
+            if each.expires_at is None:
+                return None
+            ends.append(each.expires_at)
+    return max(*ends, engine_questions.later(max(signs), dispatch.lease))
+
+
+def _child(store: Store, dispatch: Dispatched, above: tuple[str, ...]) -> Session | None:
+    """Return who does the work that the last of *above* gave out: it says so too, and is none of *above*."""
+    if dispatch.child is None or dispatch.child in above or len(above) > MOST_DEEP:
+        return None
+    try:
+        child = store.read(dispatch.child).session
+    except FlowError:
+        return None
+    theirs = child.parent.get("session") == above[-1] and child.parent.get("dispatch") == dispatch.id
+    return child if theirs else None
+
+
+def _what_became(dispatch: _Work | None) -> str:
+    if dispatch is None:
+        return "the step it belongs to has been left"
+    if dispatch.status == CLAIMED:
+        return f"its lease ended and {dispatch.holder or 'another agent'} has it now"
+    return f"it is {dispatch.status}"

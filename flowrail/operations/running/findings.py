@@ -1,0 +1,110 @@
+"""Findings on record, in the session where they count. None of them moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flowrail.machines.engine import agents as engine_agents
+from flowrail.machines.engine import reviews
+from flowrail.machines.engine.advance import standing
+from flowrail.machines.engine.reviews import Recorded
+from flowrail.machines.sessions.session import Session
+from flowrail.operations.running.child_sessions import still_at_work
+from flowrail.operations.running.open_workflow import open_session
+from flowrail.operations.running.steps import World
+
+
+def add_finding(
+    world: World,
+    session_id: str,
+    *,
+    severity: str,
+    text: str,
+    place: str | None = None,
+    item: str | None = None,
+    token: str | None = None,
+) -> tuple[str, Recorded]:
+    """Record a finding where it counts: in the nearest session above that has a gate, or in this one.
+
+    With the *token* of a piece of work of *session_id*, only as long as that holds it.
+    """
+    home, agents = _home_of_findings(world, session_id)
+    for agent in agents:
+        still_at_work(world.store, agent)
+    with world.store.change(home, wait=world.wait) as change:
+        session = change.kept.session
+        finder = _finder(world, agents[0] if agents else session, home, token)
+        opened = open_session(session, world.store.definition(home), world.roots, world.state)
+        standing(opened.workflow, session)
+        now = world.now()
+        after, finding = reviews.record(
+            opened.workflow,
+            session,
+            severity=severity,
+            text=text,
+            place=place,
+            item=item,
+            at=now,
+            by=finder,
+        )
+        change.commit(after, kind="finding", at=now, by=world.by, note={"finding": finding.id})
+    return home, finding
+
+
+def resolve_finding(
+    world: World, session_id: str, finding_id: str, note: str = "", *, token: str | None = None
+) -> tuple[str, Recorded]:
+    """Record that a finding is settled."""
+    home, agents = _home_of_findings(world, session_id)
+    for agent in agents:
+        still_at_work(world.store, agent)
+    with world.store.change(home, wait=world.wait) as change:
+        session = change.kept.session
+        opened = open_session(session, world.store.definition(home), world.roots, world.state)
+        standing(opened.workflow, session)
+        now = world.now()
+        by = _finder(world, agents[0] if agents else session, home, token)
+        after, finding = reviews.resolve(opened.workflow, session, finding_id, note=note, at=now, by=by)
+        if after != session:
+            change.commit(after, kind="resolve", at=now, by=world.by, note={"finding": finding.id})
+    return home, finding
+
+
+def _finder(world: World, session: Session, home: str, token: str | None) -> str:
+    """Return who finds: the agent's session, the piece of work that *token* holds, or whoever runs this."""
+    held = engine_agents.held_by(session, token) if token is not None else None
+    if session.id != home:
+        return session.id
+    return held.id if held else world.by
+
+
+def list_findings(world: World, session_id: str) -> tuple[str, tuple[Recorded, ...]]:
+    """Return every finding on record where those of *session_id* are kept."""
+    home, _ = _home_of_findings(world, session_id)
+    return home, reviews.findings(world.store.read(home).session)
+
+
+def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]]:
+    """Return the nearest session from here upwards whose workflow has a gate, and the agents' on the way there.
+
+    Without any gate it is this one. An agent's session stands for itself, too.
+    """
+    here, way = session_id, list[Session]()
+    while True:
+        session = world.store.read(here).session  # first: it knows whether there is such a session
+        if session.parent:
+            way.append(session)
+        if _has_gate(world.store.definition(here)):
+            return here, way
+        if not session.parent:
+            return session_id, way[:1]
+        here = str(session.parent["session"])
+
+
+def _has_gate(kept: Mapping[str, Any]) -> bool:
+    """Return whether the workflow that a session keeps has a gate; its code is not needed for that."""
+    workflow = kept.get("workflow")
+    steps = workflow.get("steps") if isinstance(workflow, dict) else None
+    known = steps if isinstance(steps, list) else []
+    return any(isinstance(step, dict) and step.get("gate") for step in known)

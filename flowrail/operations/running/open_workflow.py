@@ -1,0 +1,314 @@
+"""A workflow made ready to run: found, allowed, loaded; and that of a session that goes on.
+
+A session works from the definition it keeps. Only when the skill's files have other bytes than
+then is anything loaded again, and the two are compared: other texts go on; another graph goes on
+where it leaves the current step and its ways on alone, which is told; anything else stops.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flowrail import approval
+from flowrail.discovery.locations import Root, Scope
+from flowrail.errors import ChangedError, DocumentError, FlowError, StorageError, TrustError
+from flowrail.machines.definition.findings import WorkflowError
+from flowrail.machines.definition.fingerprint import graph_print, step_print
+from flowrail.machines.definition.serialization import from_plain, has_functions, to_plain
+from flowrail.machines.definition.step import WORKFLOW_NAME
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.loading import skill_folder
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.upgrades import DEFINITION_FORMAT
+from flowrail.skills import bundled_copies
+from flowrail.skills.catalog import (
+    BUNDLED,
+    OWN_SCOPES,
+    Found,
+    UnknownSkillError,
+    bundled_folder,
+    find,
+    is_tried,
+    named_root,
+    places,
+    workflow_file,
+)
+from flowrail.text.placeholders import listed
+
+_SCOPES = frozenset(scope.value for scope in Scope)
+_SHAPE = {
+    "source": str,
+    "folder": str,
+    "file": str,
+    "texts": str,
+    "files": dict,
+    "functions": bool,
+    "workflow": dict,
+}
+
+
+class Opened(NamedTuple):
+    """A workflow that may run, what a session keeps of it, and what is worth telling.
+
+    ``changed`` says that ``kept`` is not what the session keeps so far.
+    """
+
+    workflow: Workflow
+    kept: Mapping[str, Any]
+    source: str
+    notes: tuple[str, ...] = ()
+    changed: bool = False
+
+    @property
+    def named_root(self) -> str:
+        """The place of a skill that nobody finds without being told it, else nothing."""
+        return os.path.dirname(_folder_of(self.kept)) if self.source == Scope.EXTRA.value else ""
+
+
+def open_skill(address: str, roots: Sequence[Root], state: str) -> Opened:
+    """Return the workflow at *address*, loaded; refused where its code may not run."""
+    found = find(address, roots)
+    return _opened(found, workflow_file(address, found), roots, state)
+
+
+def _opened(found: Found, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str) -> Opened:
+    loaded = skill_folder.run(file, _allowed(found, file, roots, state))
+    workflow = loaded.workflow()
+    return Opened(workflow, _kept(workflow, loaded, file, found), found.source)
+
+
+def open_beside(
+    address: str, session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str
+) -> Opened:
+    """Return the workflow that an agent of *session* is to run, wherever that agent stands.
+
+    One of the same skill is that of the folder which the session runs; any other one is looked for
+    beside that folder first.
+    """
+    name = address.partition("/")[0]
+    source, place = _believed(str(kept["source"]), session.skill, _folder_of(kept), roots)
+    if name == session.skill.partition("/")[0]:
+        found = Found(name, place, source, _hidden(session.skill, place, roots))
+    else:
+        found = find(address, [*_beside(place, source), *roots])
+    try:
+        file = workflow_file(address, found)
+    except UnknownSkillError as error:  # it was there when the work was handed out
+        error.hint = f"put the workflow back into {found.folder}, then run the same command again"
+        raise
+    return _opened(found, file, roots, state)
+
+
+def open_session(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str) -> Opened:
+    """Return the workflow of a session as it is to go on; `ChangedError` where it cannot."""
+    opened = as_it_is(session, kept, roots, state)
+    return _compared(session, opened) if opened.changed or not kept["functions"] else opened
+
+
+def is_there(kept: Mapping[str, Any]) -> bool:
+    """Return whether the workflow's file is still where a session found it."""
+    if any(type(kept.get(key)) is not str for key in ("source", "folder", "file")):
+        return False
+    return os.path.lexists(os.path.join(_folder_of(kept), str(kept["file"])))
+
+
+def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str) -> Opened:
+    """Return the workflow of a session as its files are now, whatever became of the step it stands at."""
+    if any(type(kept.get(key)) is not kind for key, kind in _SHAPE.items()) or "\0" in kept["folder"]:
+        raise _spoilt(session)
+    place = _folder_of(kept)
+    path, files = str(kept["file"]), dict(kept["files"])
+    now = skill_folder.digests(place, files)
+    functions = bool(kept["functions"])
+    if not functions and (now == files or not any(now.values())):
+        notes = (
+            ()
+            if now == files
+            else (f"the skill's folder {place} is gone; the session goes on from its copy",)
+        )
+        return Opened(_from_copy(session, kept), kept, session.source, notes)
+    if not os.path.lexists(place):
+        what = f"the skill's folder {place} is gone, and session `{session.id}` runs code of it"
+        hint = f"put the folder back, or end the session: flow abandon {session.id}"
+        raise ChangedError(what, hint=hint, session=session.id)
+    source, place = _believed(str(kept["source"]), session.skill, place, roots)
+    found = Found(session.skill.partition("/")[0], place, source, _hidden(session.skill, place, roots))
+    file = skill_folder.file_at(place, session.skill, path)
+    if file is None:  # any other file of a folder that may run would be run too
+        raise _spoilt(session)
+    try:
+        loaded = skill_folder.run(file, _allowed(found, file, roots, state))
+        workflow = loaded.workflow()
+    except TrustError as error:
+        error.hint = _of_that_folder(error.hint, session.skill, place, roots)
+        raise
+    except (DocumentError, WorkflowError) as error:
+        raise ChangedError(
+            f"the workflow of session `{session.id}` can no longer be read: {error.message}",
+            hint="put the file right, then repeat the command",
+            session=session.id,
+        ) from None
+    if now == files and file.path == path:
+        return Opened(workflow, kept, session.source)
+    return Opened(workflow, _kept(workflow, loaded, file, found), found.source, (), changed=True)
+
+
+def _from_copy(session: Session, kept: Mapping[str, Any]) -> Workflow:
+    try:
+        return from_plain(kept["workflow"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _spoilt(session) from None
+
+
+def _spoilt(session: Session) -> StorageError:
+    return StorageError(
+        f"what session `{session.id}` keeps of its workflow is damaged",
+        hint=f"`flow migrate {session.id}` writes it anew",
+        session=session.id,
+    )
+
+
+def _compared(session: Session, opened: Opened) -> Opened:
+    workflow = opened.workflow
+    if graph_print(workflow) == session.graph:
+        return opened
+    if session.step is None or (
+        session.step in workflow and step_print(workflow, session.step) == session.here
+    ):
+        note = f"the workflow `{session.skill}` changed elsewhere; this step and its ways on are as they were"
+        return opened._replace(notes=(*opened.notes, note))
+    raise changed_under(session, workflow)
+
+
+def changed_under(session: Session, workflow: Workflow) -> ChangedError:
+    """Return the refusal that says what became of the step that *session* stands at."""
+    if session.step not in workflow:
+        gone = [step for step in session.visits if step not in workflow]
+        what = f"step `{session.step}`, where session `{session.id}` stands, is gone from the workflow"
+        hint = (
+            f"say which step it is now: flow migrate {session.id} --map {shlex.quote(str(session.step))}=STEP"
+        )
+    else:
+        gone = []
+        what = f"the ways on from step `{session.step}`, where session `{session.id}` stands, are others now"
+        hint = f"look at what changed: flow migrate {session.id} --plan"
+    others = f" (also gone: {listed(each for each in gone if each != session.step)})" if len(gone) > 1 else ""
+    return ChangedError(
+        what + others,
+        hint=hint,
+        session=session.id,
+        step=session.step,
+        gone=gone,
+        steps=[step.id for step in workflow.steps],
+    )
+
+
+def _kept(
+    workflow: Workflow, loaded: skill_folder.Loaded, file: skill_folder.WorkflowFile, found: Found
+) -> dict[str, Any]:
+    bundled = found.source == BUNDLED
+    return {
+        "format": DEFINITION_FORMAT,
+        "skill": file.address,
+        "source": found.source,
+        "folder": found.name if bundled else os.path.abspath(found.folder),
+        "file": file.path,
+        "texts": file.text_folder,
+        "files": dict(loaded.files),
+        "functions": has_functions(workflow),
+        "workflow": to_plain(workflow),
+    }
+
+
+def _folder_of(kept: Mapping[str, Any]) -> str:
+    name = str(kept["folder"])
+    return os.path.join(bundled_folder(), os.path.basename(name)) if kept["source"] == BUNDLED else name
+
+
+def _allowed(
+    found: Found, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
+) -> Mapping[str, bytes] | None:
+    """Return the folder's content where running it has to be allowed, `None` where it need not."""
+    tried = file.is_python and is_tried(found.folder, roots)  # it held none when it was looked at
+    if found.source in OWN_SCOPES and not tried:
+        return None
+    root = os.path.dirname(found.folder) if tried else named_root(found)
+    if file.is_python:
+        why = "is Python code of this project"
+        return approval.require(found.folder, state, skill=found.name, why=why, root=root).contents
+    if not found.hides_own:
+        return None
+    copy = bundled_copies.of_bundled(found)
+    if copy is not None and copy.same:
+        return copy.content.contents
+    why, instead = _why_not(found, copy)
+    now = None if copy is None else copy.content
+    return approval.require(
+        found.folder, state, skill=found.name, why=why, instead=instead, root=root, now=now
+    ).contents
+
+
+def _why_not(found: Found, copy: bundled_copies.Copy | None) -> tuple[str, str]:
+    """Return why a project's skill may not simply run, and what to do instead of allowing it."""
+    if copy is None:
+        return f"of this project stands in front of your own at {found.hides[-1][1]}", ""
+    again = shlex.join(
+        ["flow", "install", found.name, "--to", os.path.realpath(os.path.dirname(found.folder))]
+    )
+    what = "of this project stands in front of the bundled one and differs from it"
+    changes = bundled_copies.in_few_words(copy.changes)
+    if copy.installed is not None:
+        said = f"{what}, installed by flowrail {copy.installed} as its list says: {changes}"
+        return said, f"bring it up to date: {again}"
+    return f"{what}: {changes}", f"or take that back: {again} --force"
+
+
+def _of_that_folder(hint: str, address: str, place: str, roots: Sequence[Root]) -> str:
+    """Return *hint*, and where another folder of the name lies nearer, which `flow trust` would mean, that first."""
+    try:
+        nearest = find(address, roots).folder
+    except FlowError:
+        return hint
+    if os.path.realpath(nearest) == os.path.realpath(place):
+        return hint
+    return f"the session runs {place}, and {nearest} lies nearer: move that away, then {hint}"
+
+
+def _beside(place: str, source: str) -> list[Root]:
+    """Return the folder in which the skill at *place* stands, where others are looked for first."""
+    return [] if source == BUNDLED else [Root(os.path.dirname(place), Scope(source), place)]
+
+
+def _believed(source: str, address: str, place: str, roots: Sequence[Root]) -> tuple[str, str]:
+    """Return where a skill is from and its folder: what a session says of its own place counts only where it is so.
+
+    A definition may have come with a clone, and code of one's own places runs without asking. So where it says
+    to be from one, the folder is the one there, and no link that leads to it now.
+    """
+    if source not in _SCOPES:
+        return Scope.PROJECT.value, place
+    if source not in OWN_SCOPES or source == BUNDLED:
+        return source, place
+    name, real = address.partition("/")[0], os.path.realpath(place)
+    own = [os.path.join(path, name) for scope, path in places(roots) if scope in OWN_SCOPES]
+    mine = next((each for each in own if os.path.realpath(each) == real), None)
+    return (Scope.PROJECT.value, place) if mine is None else (source, mine)
+
+
+def _hidden(address: str, place: str, roots: Sequence[Root]) -> tuple[tuple[str, str], ...]:
+    """Return the user's own skills and the bundled one of that name which *place* stands in for.
+
+    Every one counts, whatever else lies nearer by now: the session goes on with this folder.
+    """
+    name, real = address.partition("/")[0], os.path.realpath(place)
+    if not WORKFLOW_NAME.match(name):
+        return ()
+    own = [(source, os.path.join(path, name)) for source, path in places(roots) if source in OWN_SCOPES]
+    return tuple(
+        (source, path)
+        for source, path in own
+        if os.path.realpath(path) != real and skill_folder.entry_file(path, name) is not None
+    )

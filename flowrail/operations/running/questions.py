@@ -1,0 +1,155 @@
+"""Questions of agents brought to the user, and the answers brought back. Neither moves the session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.definition.questions import Question
+from flowrail.machines.engine import questions as engine_questions
+from flowrail.machines.engine.advance import settled, standing
+from flowrail.machines.engine.agents import held_by
+from flowrail.machines.engine.questions import Asked, Choice, Put
+from flowrail.machines.guidance.guide import command
+from flowrail.machines.sessions.session import Session
+from flowrail.operations.running.child_sessions import still_theirs
+from flowrail.operations.running.open_workflow import open_session
+from flowrail.operations.running.steps import Answer, World, look
+from flowrail.text.placeholders import listed
+
+
+class NotWaitingError(ConflictError):
+    """There is no question to answer."""
+
+    code = "NOT_WAITING"
+
+
+class TooManyQuestionsError(UsageError):
+    """A step takes no more questions."""
+
+    code = "TOO_MANY_QUESTIONS"
+
+
+def ask(world: World, session_id: str, questions: Sequence[Question], *, token: str | None = None) -> Put:
+    """Put an agent's questions to the user; its session waits until they are answered.
+
+    With the *token* of a piece of work, only as long as that holds it.
+    """
+    with world.store.change(session_id, wait=world.wait) as change:
+        now = world.now()
+        session = settled(change.kept.session, now)
+        opened = open_session(session, world.store.definition(session_id), world.roots, world.state)
+        standing(opened.workflow, session)
+        still_theirs(world.store, session)
+        if token is not None:
+            held_by(session, token)
+        known = engine_questions.asked(session)
+        put = tuple(_from_agent(each, now) for each in questions)
+        taken = {each.id for each in known if each.is_open} & {each.id for each in put}
+        same = [each for each in known if each.id in {one.id for one in put} and each.is_open]
+        if taken and [(each.text, each.options) for each in same] == [
+            (each.text, each.options) for each in put
+        ]:
+            return _put(world, session, put, questions)
+        if taken:
+            raise ConflictError(
+                f"question {listed(sorted(taken))} of session `{session_id}` is open already",
+                hint="give the new one another id",
+                questions=sorted(taken),
+            )
+        kept = [each for each in known if each.id not in {one.id for one in put}]
+        if len(kept) + len(put) > engine_questions.MOST_ASKED:
+            raise TooManyQuestionsError(
+                f"{len(kept)} questions were put in this step, and {engine_questions.MOST_ASKED} are the most",
+                hint="go on with what is answered",
+                session=session_id,
+            )
+        after = engine_questions.with_questions(session, [*kept, *put])
+        change.commit(after, kind="ask", at=now, by=world.by, note={"questions": [each.id for each in put]})
+    return _put(world, session, put, questions)
+
+
+def answer(world: World, session_id: str, pairs: Sequence[str], reason: str = "") -> Answer:
+    """Record the user's answers, ``Q=OPTION`` each, and show how to go on."""
+    given = _pairs(pairs)
+    with world.store.change(session_id, wait=world.wait) as change:
+        now = world.now()
+        session = settled(change.kept.session, now)  # a default that stands was told as the answer
+        still_theirs(world.store, session)
+        known = {each.id: each for each in engine_questions.asked(session)}
+        if not known or not session.is_open:
+            raise NotWaitingError(
+                f"session `{session_id}` waits for no answer",
+                hint=f"see where it stands: flow status {session_id}",
+            )
+        answered = dict(known)
+        for name, words in given.items():
+            answered[name] = _answered(known, name, words, now, world.by, reason)
+        if answered != known:
+            after = engine_questions.with_questions(session, list(answered.values()))
+            note = {"answers": given, **({"reason": reason} if reason else {})}
+            change.commit(after, kind="answer", at=now, by=world.by, note=note)
+    return look(world, session_id)
+
+
+def _from_agent(question: Question, now: str) -> Asked:
+    return Asked(
+        id=question.id,
+        header=question.header,
+        text=question.text,
+        options=tuple(Choice(option.label, None, option.description) for option in question.options),
+        multi=question.multi_select,
+        source=engine_questions.BY_AGENT,
+        default=question.default,
+        due=engine_questions.later(now, question.deadline)
+        if question.deadline and question.default
+        else None,
+    )
+
+
+def _put(world: World, session: Session, questions: Sequence[Asked], written: Sequence[Question]) -> Put:
+    words = [f"{each.id}=OPTION" for each in questions]
+    return Put(
+        session=session.id,
+        questions=tuple(questions),
+        written=tuple(written),
+        answer=command("answer", session.id, *words, store=world.store.path),
+        resume=command("resume", session.id, store=world.store.path),
+    )
+
+
+def _pairs(pairs: Sequence[str]) -> dict[str, list[str]]:
+    given: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, equals, word = pair.partition("=")
+        if not equals or not word.strip():
+            raise UsageError(
+                f"`{pair[:60]}` is not QUESTION=OPTION", hint="write it as go=Yes, or go=other:TEXT"
+            )
+        given.setdefault(name, []).append(word.strip())
+    return given
+
+
+def _answered(
+    known: Mapping[str, Asked], name: str, words: list[str], now: str, by: str, reason: str
+) -> Asked:
+    question = known.get(name)
+    if question is None:
+        raise engine_questions.BadAnswerError(
+            f"there is no question `{name[:40]}`", hint=f"there is {listed(known)}", questions=list(known)
+        )
+    if len(words) > 1 and not question.multi:
+        raise engine_questions.BadAnswerError(
+            f"question `{name}` takes one answer", hint="give one", question=name
+        )
+    answered = question.answered(words, at=now, by=by, reason=reason)
+    if question.answer is None:
+        return answered
+    if set(answered.answer or ()) == set(question.answer):
+        return question
+    raise ConflictError(
+        f"question `{name}` was answered `{', '.join(question.answer)}` by {question.answered_by}, "
+        f"at {question.answered_at}",
+        hint="an answer on record stays; go on from it",
+        question=name,
+    )

@@ -1,0 +1,453 @@
+"""A run on disk, one verb at a time: begin, look, report, abandon. What the commands do.
+
+Each verb takes the world as arguments and returns an answer; the commit of the store is the only
+point where anything has happened.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from typing import Any, NamedTuple
+
+from flowrail.discovery.locations import Root
+from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
+from flowrail.machines.definition.step import (
+    DONE,
+    Definition,
+    Outcome,
+    StepDef,
+)
+from flowrail.machines.engine.advance import (
+    WORDS,
+    advance,
+    open_now,
+    settled,
+    standing,
+    start,
+)
+from flowrail.machines.engine.errors import UnknownOutcomeError
+from flowrail.machines.engine.outcome import Call, call_plainly
+from flowrail.machines.engine.reported_values import fact_args, read_assignments
+from flowrail.machines.guidance.guide import Guidance, command, guide
+from flowrail.machines.sessions.host_binding import bound
+from flowrail.machines.sessions.journal import UnknownSessionError
+from flowrail.machines.sessions.session import ABANDONED, Report, Session
+from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.stored_session import Change, Kept
+from flowrail.operations.running.open_workflow import Opened, open_session, open_skill
+from flowrail.skills.catalog import find
+from flowrail.storage.files import LockTimeoutError
+
+
+class RevisionConflictError(ConflictError):
+    """Somebody moved the session since the revision that was expected."""
+
+    code = "REVISION_CONFLICT"
+
+
+class NoOpenSessionError(ConflictError):
+    """A report needs a session, and none of that skill is open."""
+
+    code = "NO_OPEN_SESSION"
+
+
+class SeveralOpenError(ConflictError):
+    """More than one session is open, and which one is meant was not said."""
+
+    code = "SEVERAL_OPEN"
+
+
+MOST_NAMED = 5
+"""So many open sessions a refusal names one by one."""
+_LOOKED_BACK = 2_000
+"""So many records are looked through for the one that got there first."""
+_MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
+
+
+class World(NamedTuple):
+    """What the verbs need of the world. *shown_store* is named in every printed command.
+
+    *host* is the conversation of the agent's host that the command was called in, where there is one.
+    """
+
+    store: Store
+    roots: Sequence[Root]
+    state: str
+    now: Callable[[], str]
+    by: str
+    shown_store: str | None = None
+    wait: float = 10.0
+    host: str | None = None
+
+
+class Answer(NamedTuple):
+    """What to tell, and what to tell beside it."""
+
+    guidance: Guidance
+    notes: tuple[str, ...] = ()
+
+
+def begin(world: World, address: str, params: Sequence[str] | Mapping[str, Any] = ()) -> Answer:
+    """Start a session of the workflow at *address* and return its first step."""
+    opened = open_skill(address, world.roots, world.state)
+    given = _values(opened.workflow, params)
+    now = world.now()
+    session_id = world.store.new_id(address)
+    session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now)
+    guide(opened.workflow, session)  # a text that cannot be told must not leave a session behind
+    kept = world.store.create(bound(session, world.host), opened.kept, at=now, by=world.by)
+    return answer_of(world, kept, opened)
+
+
+def step_again(world: World, address: str, params: Sequence[str] = ()) -> Answer:
+    """Show the current step of the one open session of that skill, or begin one where none is open."""
+    kept = _the_open_one(world, address)
+    if kept is None:
+        return begin(world, address, params)
+    if params:
+        given = (part for each in params for part in ("-p", each))
+        raise UsageError(
+            f"session `{kept.session.id}` of `{address}` is open, and its parameters are fixed",
+            hint=f"leave -p out, or begin another: {command('start', address, *given, store=world.shown_store)}",
+            session=kept.session.id,
+        )
+    return _look(world, kept)
+
+
+def look(world: World, session_id: str, address: str | None = None) -> Answer:
+    """Show the current step of a session again; nothing changes. With *address* it is one of that skill."""
+    kept = world.store.read(session_id)
+    _one_of(world, kept.session, kept.session.skill if address is None else address)
+    return _look(world, kept)
+
+
+def resume(world: World, session_id: str | None) -> Answer:
+    """Show a session's current step again; the one that is open where none is named."""
+    if session_id is not None:
+        return look(world, session_id)
+    kept = the_open_session(world)
+    return _look(world, kept)
+
+
+def report(
+    world: World,
+    address: str,
+    outcome: str,
+    *,
+    assignments: Sequence[str] = (),
+    facts: Mapping[str, Any] | None = None,
+    session_id: str | None = None,
+    expect: int | None = None,
+    call: Call = call_plainly,
+) -> Answer:
+    """Report how the current step went, and return the step that follows."""
+    if outcome != DONE and outcome not in WORDS:
+        raise UnknownOutcomeError(outcome)
+    if session_id is None:
+        kept = _the_open_one(world, address)
+        if kept is None:
+            find(address, world.roots)
+            raise NoOpenSessionError(
+                f"no session of `{address}` is open",
+                hint=f"begin one: {_beginning(world, address)}",
+                skill=address,
+            )
+        session_id = kept.session.id
+    with world.store.change(session_id, wait=world.wait) as change:
+        kept = change.kept
+        session = kept.session
+        _one_of(world, session, address, outcome)
+        opened = open_session(session, world.store.definition(session_id), world.roots, world.state)
+        if expect is not None and expect != session.revision:
+            return _replayed(world, kept, opened, outcome, assignments, facts, expect)
+        session = _among_others(world, session)
+        step = standing(opened.workflow, session)
+        now = world.now()
+        if expect is not None and _asked_already(step, session, outcome, assignments, facts):
+            return answer_of(world, kept, opened, replayed=True)
+        open_now(step, settled(session, now), outcome)
+        given = Report(outcome, _facts(step, assignments, facts))
+        after = advance(opened.workflow, session, given, now=now, call=call)
+        guide(opened.workflow, after)  # a text that cannot be told must not move the session
+        if opened.changed:
+            world.store.keep_definition(session_id, opened.kept)
+        kept = _commit(world, change, session, bound(after, world.host), now)
+    return answer_of(world, kept, opened)
+
+
+def _among_others(world: World, session: Session) -> Session:
+    """Return *session* with what became of its agents; refuse where it is itself one that lost its work."""
+    if not session.parent and not session.dispatches:
+        return session
+    from flowrail.operations.running.child_sessions import reconciled, still_theirs
+
+    if session.is_open:
+        still_theirs(world.store, session)
+    return reconciled(world.store, session)
+
+
+def _commit(world: World, change: Change, before: Session, after: Session, now: str) -> Kept:
+    """Keep *after*; the end of a child's run is its dispatch's end, both under the parent's lock.
+
+    No session waits for another: a parent that somebody holds reads the end from the child's journal.
+    """
+    if after.revision == before.revision:
+        return change.commit(after, kind="limit", at=now, by=world.by)
+    note = {"dispatches": [dict(each) for each in before.dispatches]} if before.dispatches else None
+    if after.is_open or not after.parent:
+        return change.commit(after, kind="move", at=now, by=world.by, note=note)
+    from flowrail.machines.engine import agents as engine_agents
+    from flowrail.operations.running.child_sessions import came_back, ended_by, still_theirs
+
+    with ExitStack() as held:
+        above = None
+        with suppress(LockTimeoutError):
+            above = held.enter_context(world.store.change(str(after.parent["session"]), wait=0))
+        still_theirs(world.store, before)
+        kept = change.commit(after, kind="move", at=now, by=world.by, note=note)
+        if above is None:
+            came_back(world.store, after)
+            return kept
+        parent = above.kept.session
+        mine = engine_agents.one(parent, str(after.parent["dispatch"]))
+        done = ended_by(world.store, mine, after, len(parent.dispatches))
+        with suppress(StorageError):  # the child's end stands, and says all that this record would
+            above.commit(
+                engine_agents.replaced(parent, done),
+                kind="finish",
+                at=now,
+                by=world.by,
+                note={"dispatch": done.id, "outcome": done.outcome, "child": after.id},
+            )
+    return kept
+
+
+def abandon(world: World, session_id: str, reason: str = "") -> Kept:
+    """End a session that will not be finished; what was done stays on record."""
+    with world.store.change(session_id, wait=world.wait) as change:
+        session = change.kept.session
+        if not session.is_open:
+            return change.kept
+        ended = session._replace(status=ABANDONED)
+        return change.commit(
+            ended, kind="abandon", at=world.now(), by=world.by, note={"reason": reason} if reason else {}
+        )
+
+
+def the_open_session(world: World) -> Kept:
+    """Return the one open session of the store; refuse where there is none, or several."""
+    from flowrail.operations.sessions.session_list import (
+        summaries,
+    )  # a report that names its session lists none
+
+    standing_open = [each.kept for each in summaries(world.store) if each.kept and not each.kept.foreign]
+    kept = _only(world, [each for each in standing_open if not each.session.parent], "")
+    if kept is None:
+        raise NoOpenSessionError("no session is open here", hint="`flow list` shows what can be started")
+    return kept
+
+
+def _the_open_one(world: World, address: str) -> Kept | None:
+    stem = address.replace("/", "-") + "-"
+    candidates: list[Kept] = []
+    for session_id in world.store.ids():
+        if session_id.startswith(stem) and len(session_id) == len(stem) + 6:
+            try:
+                kept = world.store.read(session_id, adopt=True)
+            except UnknownSessionError:
+                continue  # its start was interrupted: it never began
+            except StorageError as error:
+                if world.store.had_ended(session_id):
+                    continue  # damaged, and nothing that anybody goes on with
+                raise _in_the_way(world, session_id, address, error) from None
+            mine = kept.session.is_open and not kept.foreign and not kept.session.parent
+            if mine and kept.session.skill == address:
+                candidates.append(kept)
+    return _only(world, candidates, address)
+
+
+def _in_the_way(world: World, session_id: str, address: str, error: StorageError) -> StorageError:
+    """Return the refusal of a damaged session that may be the open one, with the ways around it."""
+    begin = _beginning(world, address)
+    history = command("history", session_id, store=world.shown_store)
+    error.hint = f"{error.hint}; `{history}` tells what can be read of it, `{begin}` begins another beside it"
+    error.details["session"] = session_id
+    return error
+
+
+def _beginning(world: World, address: str) -> str:
+    from flowrail.skills.summary import left_to_give  # reads YAML, which only a refusal does here
+
+    return command("start", address, store=world.shown_store) + left_to_give(address, world.roots)
+
+
+def _one_of(world: World, session: Session, address: str, *outcome: str) -> None:
+    if session.skill != address:
+        named = command("step", session.skill, *outcome, "--session", session.id, store=world.shown_store)
+        raise UsageError(
+            f"session `{session.id}` is one of `{session.skill}`, not of `{address}`",
+            hint=f"name it so: {named}",
+            session=session.id,
+        )
+
+
+def _only(world: World, candidates: Sequence[Kept], address: str) -> Kept | None:
+    if len(candidates) > 1:
+        candidates = sorted(candidates, key=lambda each: each.session.moved_at, reverse=True)
+        lines = [command("resume", each.session.id, store=world.shown_store) for each in candidates]
+        of = f" of `{address}`" if address else ""
+        raise SeveralOpenError(
+            f"{len(candidates)} sessions{of} are open",
+            hint=name_one(world, lines),
+            sessions=[each.session.id for each in candidates],
+            commands=lines,
+        )
+    return candidates[0] if candidates else None
+
+
+def name_one(world: World, lines: Sequence[str]) -> str:
+    """Return the hint to run one of *lines*, each of which names a session, the newest first."""
+    rest = f"; {command('sessions', store=world.shown_store)} lists all {len(lines)}"
+    return f"name one: {' or '.join(lines[:MOST_NAMED])}{rest if len(lines) > MOST_NAMED else ''}"
+
+
+def _look(world: World, kept: Kept) -> Answer:
+    definition = world.store.definition(kept.session.id)
+    opened = open_session(kept.session, definition, world.roots, world.state)
+    answer = answer_of(world, kept, opened, resumed=kept.session.is_open)
+    return _told_of_its_loss(world, kept.session, answer) if kept.session.parent else answer
+
+
+def _told_of_its_loss(world: World, session: Session, answer: Answer) -> Answer:
+    """Return *answer*, without work or a way on where nothing that its agent reports would count."""
+    from flowrail.operations.running.child_sessions import loss_of
+
+    lost = loss_of(world.store, session)
+    if lost is None:
+        return answer
+    told = f"{lost.message[0].upper()}{lost.message[1:]}. {lost.hint[0].upper()}{lost.hint[1:]}."
+    bare = answer.guidance._replace(actions=(told,), next=(), dispatches=(), join=None, questions=())
+    bare = bare._replace(findings=(), findings_command=None, finding_command=None, loop=None, said=())
+    return answer._replace(guidance=bare._replace(ask_command=None, launcher_command=None, forbids=()))
+
+
+def _replayed(
+    world: World,
+    kept: Kept,
+    opened: Opened,
+    outcome: str,
+    assignments: Sequence[str],
+    facts: Mapping[str, Any] | None,
+    expect: int,
+) -> Answer:
+    """Answer a report again that has been taken already; refuse any other at an old revision."""
+    session, last = kept.session, kept.session.last
+    if last is not None and expect == session.revision - 1 and outcome == last.reported:
+        step = opened.workflow.get(last.step)
+        try:
+            same = step is not None and _plain(_facts(step, assignments, facts)) == _plain(last.facts)
+        except FlowError:
+            same = False
+        if same:
+            return answer_of(world, kept, opened, replayed=True)
+    raise _conflict(world, session, expect)
+
+
+def check_expected(world: World, session: Session, expect: int | None) -> None:
+    """Refuse what was meant for another revision than *session* is at."""
+    if expect is not None and expect != session.revision:
+        raise _conflict(world, session, expect)
+
+
+def _asked_already(
+    step: StepDef,
+    session: Session,
+    outcome: str,
+    assignments: Sequence[str],
+    facts: Mapping[str, Any] | None,
+) -> bool:
+    """Return whether the same report has raised the question of the step's limit, which is still open."""
+    if not session.questions or outcome != (DONE if step.decides else Outcome.FAIL):
+        return False
+    from flowrail.machines.engine.questions import asked, the_limit
+
+    question = the_limit(asked(session))
+    if question is None or not question.is_open:
+        return False
+    given = _facts(step, assignments, facts)
+    return all(_plain(session.state.get(name)) == _plain(value) for name, value in given.items())
+
+
+def _conflict(world: World, session: Session, expect: int) -> RevisionConflictError:
+    after = world.store.arrival(session.id, min(expect + 1, session.revision), most=_LOOKED_BACK)
+    last = after.session.last if after else None
+    moved = f"; `{last.reported}` was reported of step `{last.step}` at {last.at}" if last else ""
+    if after and after.kind in _MOVED:
+        moved = f"; {_MOVED[after.kind]} at {after.at}"
+    return RevisionConflictError(
+        f"session `{session.id}` is at revision {session.revision}, not {expect}{moved}",
+        hint=f"see where it stands: {command('resume', session.id, store=world.shown_store)}",
+        session=session.id,
+        revision=session.revision,
+        expected=expect,
+        outcome=last.reported if last else None,
+        step=session.step,
+        at=after.at if after else session.moved_at,
+    )
+
+
+def answer_of(
+    world: World,
+    kept: Kept,
+    opened: Opened,
+    notes: tuple[str, ...] = (),
+    *,
+    replayed: bool = False,
+    resumed: bool = False,
+) -> Answer:
+    """Return what to tell of a session as it is kept."""
+    now = world.now()
+    session = settled(kept.session, now)
+    agents: tuple[Session, ...] = ()
+    if session.dispatches:
+        from flowrail.operations.running.child_sessions import agents_at_work, reconciled
+
+        session = reconciled(world.store, session)
+        agents = tuple(settled(each, now) for each in agents_at_work(world.store, session))
+    told = guide(
+        opened.workflow,
+        session,
+        head=kept.head,
+        store=world.shown_store,
+        place=world.store.path,
+        replayed=replayed,
+        resumed=resumed,
+        from_agents=agents,
+        now=now,
+    )
+    if told.start_command and opened.named_root:
+        begin = shlex.join(("--root", opened.named_root))
+        told = told._replace(start_command=f"{told.start_command} {begin}")
+    return Answer(told, (*opened.notes, *notes))
+
+
+def _values(workflow: Definition, given: Sequence[str] | Mapping[str, Any]) -> Mapping[str, Any]:
+    return given if isinstance(given, Mapping) else read_assignments(given, workflow.params, "-p")
+
+
+def _facts(step: StepDef, assignments: Sequence[str], facts: Mapping[str, Any] | None) -> dict[str, Any]:
+    named = read_assignments(assignments, fact_args(step), "-s")
+    twice = sorted(named.keys() & (facts or {}).keys())
+    if twice:
+        raise UsageError(f"`{twice[0]}` is given twice, by -s and in the file", hint="give it once")
+    return {**(facts or {}), **named}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return (type(value).__name__, value) if isinstance(value, bool) else value

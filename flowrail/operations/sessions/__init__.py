@@ -1,0 +1,1 @@
+"""List, verify, rewind, migrate and delete sessions."""

@@ -1,0 +1,216 @@
+"""A session taken over to the workflow as it is now: shown first, then done, and on record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
+from flowrail.machines.definition.fingerprint import graph_print
+from flowrail.machines.definition.serialization import from_plain
+from flowrail.machines.definition.step import Definition
+from flowrail.machines.engine.migration import (
+    ACCEPT,
+    MAP,
+    PARAMS,
+    Plan,
+    migrated,
+    note_of,
+    plan,
+)
+from flowrail.machines.engine.reported_values import read_assignments
+from flowrail.machines.guidance.guide import command, guide
+from flowrail.machines.sessions import definition_snapshot
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.stored_session import Kept
+from flowrail.operations.running.open_workflow import (
+    Opened,
+    as_it_is,
+    is_there,
+    open_skill,
+)
+from flowrail.operations.running.steps import Answer, World, answer_of
+from flowrail.text.placeholders import listed, near
+
+
+class MigrationNeedsError(ChangedError):
+    """Something has to be said before the session can go on under the changed workflow."""
+
+    code = "MIGRATION_NEEDS"
+
+
+class Outlook(NamedTuple):
+    """What a migration would do. ``new`` says that the session does not go by this definition yet.
+
+    ``mends`` says that what it keeps of its workflow can be read.
+    """
+
+    plan: Plan
+    opened: Opened
+    new: bool
+    mends: bool
+
+
+class Done(NamedTuple):
+    """A migration that was done, or had nothing to do, and what to tell of the session afterwards."""
+
+    plan: Plan
+    answer: Answer
+    changed: bool
+
+
+def outlook(world: World, session_id: str, maps: Sequence[str] = (), params: Sequence[str] = ()) -> Outlook:
+    """Return what migrating the session would do; nothing changes."""
+    return _outlook(world, world.store.read(session_id).session, maps, params)
+
+
+def migrate(
+    world: World,
+    session_id: str,
+    maps: Sequence[str] = (),
+    params: Sequence[str] = (),
+    *,
+    accept: bool = False,
+) -> Done:
+    """Take the session over to its workflow as it is now; refused where something has to be said first."""
+    with world.store.change(session_id, wait=world.wait) as change:
+        session = change.kept.session
+        done = _on_record(world, change.kept)
+        if done is not None:
+            return done
+        seen = _outlook(world, session, maps, params)
+        decided, workflow = seen.plan, seen.opened.workflow
+        missing = [each for each in decided.needs if each != ACCEPT or not accept]
+        if missing:
+            raise _needs(world, decided, missing, workflow)
+        if not seen.new and not decided.renamed:
+            return Done(decided, answer_of(world, change.kept, seen.opened), changed=False)
+        now = world.now()
+        after = migrated(decided, session, workflow, now)
+        guide(workflow, after)  # a text that cannot be told must not become a record
+        definition_snapshot.to_bytes(seen.opened.kept)  # nor a workflow that cannot be kept
+        note = {
+            **note_of(decided, session, after),
+            "definition": _digest(seen.opened.kept),
+            **({"accepted": True} if accept else {}),
+        }
+        kept = change.commit(after, kind="migrate", at=now, by=world.by, note=note)
+        _keep(world, session_id, seen)
+    return Done(decided, answer_of(world, kept, seen.opened), changed=True)
+
+
+def _on_record(world: World, kept: Kept) -> Done | None:
+    """Finish a migration that is the newest record and whose definition was never kept: its writer died."""
+    session_id = kept.session.id
+    newest = next(world.store.newest_first(session_id))
+    if newest.kind != "migrate":
+        return None
+    opened = _as_it_is(world, kept.session, _kept(world, session_id))
+    if not opened.changed or newest.note.get("definition") != _digest(opened.kept):
+        return None
+    world.store.keep_definition(session_id, opened.kept)
+    decided = plan(kept.session, opened.workflow, opened.workflow, given={}, params={})
+    return Done(decided, answer_of(world, kept, opened), changed=False)
+
+
+def _digest(kept: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(kept, sort_keys=True).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _keep(world: World, session_id: str, seen: Outlook) -> None:
+    """Keep the definition, after the record: the next move writes it again where it is an earlier one."""
+    try:
+        world.store.keep_definition(session_id, seen.opened.kept)
+    except StorageError:
+        if not seen.mends:
+            raise
+
+
+def _outlook(world: World, session: Session, maps: Sequence[str], params: Sequence[str]) -> Outlook:
+    kept = _kept(world, session.id)
+    opened = _as_it_is(world, session, kept)
+    given = read_assignments(params, opened.workflow.params, "-p")
+    old = _workflow(kept)
+    decided = plan(session, old, opened.workflow, given=_names(maps), params=given)
+    other = graph_print(opened.workflow) != session.graph
+    new = opened.changed or other or old is None or bool(given)
+    return Outlook(decided, opened, new, mends=old is not None)
+
+
+def _kept(world: World, session_id: str) -> Mapping[str, Any] | None:
+    """Return what the session keeps of its workflow, `None` where that is damaged."""
+    try:
+        return world.store.definition(session_id)
+    except StorageError:
+        return None
+
+
+def _as_it_is(world: World, session: Session, kept: Mapping[str, Any] | None) -> Opened:
+    """Return the workflow as it is now: in the folder that it was in, else wherever it is found."""
+    if kept is not None and is_there(kept):
+        try:
+            return as_it_is(session, kept, world.roots, world.state)
+        except StorageError:
+            pass  # it is kept in a damaged form
+    try:
+        opened = open_skill(session.skill, world.roots, world.state)
+    except UsageError as error:
+        raise ChangedError(
+            f"there is nothing to migrate session `{session.id}` to: {error.message}",
+            hint="put the skill's folder back, or go on without it from what the session keeps",
+            session=session.id,
+        ) from None
+    return opened._replace(changed=True)
+
+
+def _workflow(kept: Mapping[str, Any] | None) -> Definition | None:
+    try:
+        return from_plain(kept["workflow"]) if kept is not None else None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _names(maps: Sequence[str]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for text in maps:
+        old, equals, new = text.partition("=")
+        if not equals or not old or not new or old in names:
+            twice = old in names
+            raise UsageError(
+                f"step `{old[:80]}` is mapped twice" if twice else f"`--map {text[:80]}` is not OLD=NEW",
+                hint="give it once" if twice else "write it as --map old=new",
+            )
+        names[old] = new
+    return names
+
+
+def _needs(world: World, decided: Plan, missing: Sequence[str], workflow: Definition) -> FlowError:
+    ids = [step.id for step in workflow.steps]
+    facts: list[str] = []
+    words: list[str] = []
+    if MAP in missing:
+        facts.append(f"step `{decided.at}`, where it stands, is gone")
+        words += ["--map", f"{decided.at}={(near(str(decided.at), ids) or ['STEP'])[0]}"]
+    if ACCEPT in missing:
+        facts.append(
+            f"{listed(decided.guessed)} seem{'s' if len(decided.guessed) == 1 else ''} to go by another name"
+            if decided.guessed
+            else f"the ways on from step `{decided.at}` are others now"
+        )
+        names = [word for old in decided.guessed for word in ("--map", f"{old}={decided.renamed[old]}")]
+        words += names or ["--accept"]
+    if PARAMS in missing:
+        facts.append("; ".join(decided.problems))
+        words += ["-p", "NAME=VALUE"]
+    return MigrationNeedsError(
+        f"session `{decided.session}` needs a decision: {'; '.join(facts)}",
+        hint=command("migrate", decided.session, *words, store=world.shown_store),
+        session=decided.session,
+        needs=list(missing),
+        verdict=decided.verdict,
+        step=decided.at,
+        renamed=dict(decided.renamed),
+        steps=ids,
+    )

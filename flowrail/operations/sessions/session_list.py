@@ -1,0 +1,89 @@
+"""The sessions of a store as a list, newest first; of those that others began only what lists tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from flowrail.errors import FlowError, alone
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.sessions.journal import UnknownSessionError
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.stored_session import Kept
+from flowrail.text.placeholders import in_words, shortened
+
+if TYPE_CHECKING:
+    from flowrail.operations.running.child_sessions import Givers
+
+MOST_OF_OTHERS, LONGEST_OF_OTHERS = 20, 200
+"""So many parameters of a session that somebody else began are told, each cut at so many characters."""
+
+
+class Summary(NamedTuple):
+    """One session of a list; ``problem`` says why there is nothing more to tell."""
+
+    id: str
+    kept: Kept | None
+    problem: FlowError | None = None
+    lost: bool = False
+    """Whether it is an agent's whose work was given to another, called off or left behind."""
+
+
+def summaries(store: Store, *, every: bool = False) -> list[Summary]:
+    """Return the open sessions of a store, or *every* one, newest first; broken ones with the reason."""
+    found: list[Summary] = []
+    is_lost = _lost_ones(store)
+    for session_id in store.ids():
+        try:
+            kept = store.read(session_id, adopt=True)
+        except UnknownSessionError:
+            continue  # its start was interrupted: it never began
+        except FlowError as error:
+            found.append(Summary(session_id, None, alone(error)))
+            continue
+        if every or kept.session.is_open:
+            lost = is_lost(kept.session)
+            found.append(Summary(session_id, _in_short(kept) if kept.foreign else kept, lost=lost))
+    found.sort(key=lambda each: each.kept.session.moved_at if each.kept else "", reverse=True)
+    return found
+
+
+def _in_short(kept: Kept) -> Kept:
+    """Return a session that somebody else began as far as lists tell of it, which may be many and large."""
+    session = kept.session
+    params = {
+        name: shortened(in_words(value), LONGEST_OF_OTHERS)
+        for name, value in islice(session.params.items(), MOST_OF_OTHERS)
+    }
+    return kept._replace(
+        session=Session(
+            id=session.id,
+            skill=session.skill,
+            step=session.step,
+            source=session.source,
+            status=session.status,
+            revision=session.revision,
+            params=Frozen(params),
+            started_at=session.started_at,
+            moved_at=session.moved_at,
+            parent=Frozen({name: each for name, each in session.parent.items() if name == "session"}),
+        )
+    )
+
+
+def _lost_ones(store: Store) -> Callable[[Session], bool]:
+    """Return what answers whether a session is lost, reading each parent once."""
+    givers: Givers | None = None
+
+    def is_lost(session: Session) -> bool:
+        nonlocal givers
+        if not session.parent:
+            return False
+        from flowrail.operations.running import child_sessions  # brings what only agents need
+
+        givers = givers or child_sessions.Givers(store)
+        return child_sessions.is_lost(store, session, givers)
+
+    return is_lost

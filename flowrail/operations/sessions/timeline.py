@@ -1,0 +1,240 @@
+"""Back to an earlier revision: in the same session, or in a new one that goes on from there.
+
+Nothing is deleted. What is gone back to is the session as it was when it came to that revision, under
+the names that its steps have today; its work and its questions begin anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import islice
+from typing import Any, NamedTuple
+
+from flowrail.errors import ChangedError, ConflictError, DocumentError, StorageError, UsageError
+from flowrail.machines.definition.fingerprint import graph_print, step_print
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.engine.advance import entered
+from flowrail.machines.engine.migration import renamed
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.guidance.received_work import COPY
+from flowrail.machines.sessions.host_binding import bound
+from flowrail.machines.sessions.journal import JOURNAL
+from flowrail.machines.sessions.limits import LARGEST_PAYLOAD
+from flowrail.machines.sessions.session import ABANDONED, ACTIVE, Session
+from flowrail.machines.sessions.snapshot import LinesLostError
+from flowrail.machines.sessions.store import ForeignSessionError
+from flowrail.machines.sessions.strangers import StrangeError, check_session
+from flowrail.operations.running.open_workflow import Opened, as_it_is
+from flowrail.operations.running.steps import (
+    Answer,
+    World,
+    answer_of,
+    check_expected,
+)
+from flowrail.storage.files import LockTimeoutError, read_bounded, write_atomic
+from flowrail.storage.journal import DamagedError, Record
+from flowrail.text.placeholders import did_you_mean, placeholders
+
+
+class UnknownRevisionError(UsageError):
+    """The session never was at that revision."""
+
+    code = "UNKNOWN_REVISION"
+
+
+class EndedThereError(ConflictError):
+    """At that revision the run had ended, so nothing goes on from there."""
+
+    code = "ENDED_THERE"
+
+
+class Then(NamedTuple):
+    """A session as it was, and the names that its steps were given since."""
+
+    record: Record
+    names: tuple[Mapping[str, str], ...]
+
+
+def rewind(
+    world: World, session_id: str, revision: int, *, expect: int | None = None, reason: str = ""
+) -> Answer:
+    """Take a session back to an earlier revision, by a new record; the revision itself counts on."""
+    with world.store.change(session_id, wait=world.wait) as change:
+        session = change.kept.session
+        check_expected(world, session, expect)
+        if session.parent:
+            from flowrail.operations.running.child_sessions import still_theirs
+
+            still_theirs(world.store, session)
+        then = _then(world, session_id, revision, at=session.revision)
+        opened = as_it_is(session, world.store.definition(session_id), world.roots, world.state)
+        now = world.now()
+        after = _from(
+            then, opened, now, session_id=session.id, revision=session.revision + 1, parent=session.parent
+        )
+        after = bound(after._replace(host=session.host), world.host)
+        note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
+        kept = change.commit(after, kind="rewind", at=now, by=world.by, note=note)
+        if opened.changed:
+            with suppress(StorageError):  # the next move keeps it
+                world.store.keep_definition(session_id, opened.kept)
+    return answer_of(world, kept, opened)
+
+
+def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> Answer:
+    """Begin a new session from where another was; that one goes on beside it, unless its journal is full."""
+    trusted = world.store.trusted(session_id)
+    if not trusted:
+        raise world.store.foreign(session_id)
+    then = _then(world, session_id, revision, most=trusted)
+    source = then.record.session
+    opened = as_it_is(source, world.store.definition(session_id), world.roots, world.state)
+    now = world.now()
+    new_id = world.store.new_id(source.skill)
+    after = _from(then, opened, now, session_id=new_id, revision=revision, parent=Frozen())
+    payload, data = _payload_of(world, session_id, after)
+    if data:
+        payload = os.path.join(world.store.folder(new_id), os.path.basename(payload))
+        after = after._replace(received=Frozen({**after.received, "payload": payload}))
+    record = {"session": session_id, "revision": revision, "hash": then.record.hash}
+    note = {"from": record, **({"reason": reason} if reason else {})}
+    kept = world.store.create(
+        bound(after._replace(started_at=now, host=Frozen()), world.host),
+        opened.kept,
+        at=now,
+        by=world.by,
+        note=note,
+        kind="fork",
+    )
+    notes = (*_noted(world, session_id, new_id, revision, now), *_files_of(opened, session_id, new_id))
+    if data:
+        try:
+            write_atomic(payload, data)
+        except StorageError as error:
+            notes += (f"the payload of `{session_id}` was not taken along: {error.message}",)
+    return answer_of(world, kept, opened, notes)
+
+
+def _then(
+    world: World, session_id: str, revision: int, *, at: int | None = None, most: int | None = None
+) -> Then:
+    """Return the session as it came to *revision*; every record up to there is checked, and after it.
+
+    Without *at*, the revision that it is at now, damage after *revision* does not matter: what was
+    before it is as it was written. No more than *most* records are looked at: the rest is somebody else's.
+    """
+    found: Record | None = None
+    newest = -1
+    names: list[Mapping[str, str]] = []
+    try:
+        for record in islice(world.store.records(session_id), most):
+            newest = record.session.revision
+            if found is None:
+                found = record if newest == revision else None
+            elif record.kind == "migrate" and record.note.get("renamed"):
+                names.append(record.note["renamed"])
+    except (DamagedError, LinesLostError):
+        if found is None or at is not None:
+            raise
+    if found is None:
+        raise UnknownRevisionError(
+            f"session `{session_id}` never was at revision {revision}; it is at {newest}",
+            hint=f"`flow history {session_id}` lists them",
+            session=session_id,
+            revision=newest,
+        )
+    whole = world.store.whole(session_id, found)
+    try:
+        check_session(whole.session)  # where the session stands now is looked at when it is read, this is not
+    except StrangeError as error:
+        path = os.path.join(world.store.folder(session_id), JOURNAL)
+        raise DamagedError(path, found.seq + 1, f"the record is of another form: {error}") from None
+    return Then(whole, tuple(names))
+
+
+def _from(
+    then: Then,
+    opened: Opened,
+    now: str,
+    *,
+    session_id: str,
+    revision: int,
+    parent: Mapping[str, Any],
+) -> Session:
+    """Return the session that goes on from *then*, its current step entered afresh."""
+    was, workflow = then.record.session, opened.workflow
+    for names in then.names:
+        was = renamed(was, names, workflow)
+    if was.step is None:
+        raise EndedThereError(
+            f"at revision {was.revision} session `{was.id}` had ended",
+            hint=f"name an earlier one, such as {was.revision - 1}",
+            session=was.id,
+            revision=was.revision,
+        )
+    if was.step not in workflow:
+        ids = [step.id for step in workflow.steps]
+        raise ChangedError(
+            f"step `{was.step}`, where session `{was.id}` stood at revision {was.revision}, "
+            "is gone from the workflow",
+            hint=did_you_mean(
+                was.step, ids, "name a revision at which it stood at a step that is still there"
+            ),
+            session=was.id,
+            step=was.step,
+            steps=ids,
+        )
+    again = was._replace(
+        id=session_id,
+        status=ACTIVE,
+        revision=revision,
+        moved_at=now,
+        last=None,
+        graph=graph_print(workflow),
+        here=step_print(workflow, was.step),
+        dispatches=(),
+        questions=(),
+        parent=parent,
+    )
+    again = entered(workflow, again, now)
+    guide(workflow, again)  # a text that cannot be told must not become a record
+    return again
+
+
+def _payload_of(world: World, session_id: str, session: Session) -> tuple[str, bytes]:
+    """Return where the work lies that a session took over, and what it is: nothing where it cannot be read."""
+    path = os.path.join(
+        world.store.folder(session_id), os.path.basename(str(session.received.get("payload", "")))
+    )
+    if os.path.splitext(os.path.basename(path))[0] == COPY:
+        with suppress(DocumentError):
+            return path, read_bounded(path, limit=LARGEST_PAYLOAD, what="the payload")
+    return path, b""
+
+
+def _files_of(opened: Opened, source: str, into: str) -> tuple[str, ...]:
+    """Say whose files the texts name from now on, where they name any by the session."""
+    told = [
+        each for step in opened.workflow.steps for each in (step.actions, *(v.actions for v in step.variants))
+    ]
+    texts = [str(each) for actions in told if not callable(actions) for each in actions]
+    if not any("session" in placeholders(text) for text in texts):
+        return ()
+    return (f"texts name the files of `{into}` now: copy what is needed of {source}-… to {into}-…",)
+
+
+def _noted(world: World, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:
+    """Tell the source of its fork, and close it where its journal takes nothing more."""
+    note = {"into": into, "at": revision}
+    try:
+        with world.store.change(session_id, wait=world.wait) as change:
+            session = change.kept.session
+            closes = change.is_full and session.is_open
+            if closes:
+                session = session._replace(status=ABANDONED)
+            change.commit(session, kind="fork", at=now, by=world.by, note=note, last=True)
+    except (StorageError, LockTimeoutError, ForeignSessionError) as error:
+        return (f"the journal of `{session_id}` does not tell of it: {error.message}",)
+    return (f"`{session_id}` takes nothing more and is abandoned",) if closes else ()

@@ -1,0 +1,1 @@
+"""Check, preview, draw, trust and measure skills."""

@@ -1,0 +1,95 @@
+"""What is drawn of a skill or a session: its workflow, those that its agents run, its records. Nothing is run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from flowrail.discovery.locations import Root
+from flowrail.errors import StorageError, UsageError
+from flowrail.machines.definition.findings import Finding, WorkflowError, raise_errors
+from flowrail.machines.definition.serialization import from_plain
+from flowrail.machines.definition.step import Definition
+from flowrail.machines.sessions.store import Store
+from flowrail.skills.summary import definition_of
+from flowrail.storage.journal import Record
+
+MOST = 60
+"""How many workflows are drawn together."""
+
+
+class Subject(NamedTuple):
+    """A workflow to draw; ``records``, read once, where it is that of a session; ``computed`` where code was left out.
+
+    ``mistakes`` says how many were found in it: what they are about may be missing in the drawing. ``address``
+    is what it was read by, since a mistaken workflow may say to be called anything.
+    """
+
+    workflow: Definition
+    records: Iterable[Record] = ()
+    computed: bool = False
+    mistakes: int = 0
+    address: str = ""
+
+
+class OtherSkillError(UsageError):
+    """The session runs another workflow than the one that was named."""
+
+    code = "OTHER_SKILL"
+
+
+def of_skill(address: str, roots: Sequence[Root]) -> Subject:
+    """Return the workflow at *address* as far as it can be read."""
+    definition, findings = drawable(*definition_of(address, roots))
+    return Subject(
+        definition,
+        computed=any(finding.code == "FR190" for finding in findings),
+        mistakes=sum(finding.severity == "error" for finding in findings),
+        address=address,
+    )
+
+
+def drawable(definition: Definition, findings: Sequence[Finding]) -> tuple[Definition, Sequence[Finding]]:
+    """Return both; raise what is wrong where so much is that there is no step to be drawn."""
+    if not definition.steps:
+        raise_errors(definition.name, findings)
+    return definition, findings
+
+
+def of_session(session_id: str, address: str | None, store: Store) -> Subject:
+    """Return the workflow that a session keeps, and its records; *address* must be its, where it is given."""
+    skill = store.origin(session_id)[0].session.skill
+    if address is not None and address != skill:
+        raise OtherSkillError(
+            f"session `{session_id}` runs `{skill}`, not `{address[:80]}`",
+            hint=f"flow diagram {shlex.quote(skill)} --session {session_id}",
+            session=session_id,
+            skill=skill,
+        )
+    try:
+        workflow = from_plain(store.definition(session_id)["workflow"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise StorageError(
+            f"what session `{session_id}` keeps of its workflow is damaged",
+            hint=f"`flow migrate {session_id}` writes it anew",
+            session=session_id,
+        ) from None
+    return Subject(workflow, store.records(session_id))
+
+
+def with_agents(first: Subject, roots: Sequence[Root]) -> list[Subject]:
+    """Return *first* and every workflow that its agents run, and theirs; those that cannot be read are left out."""
+    found = {first.workflow.name: first}
+    waiting = [first.workflow]
+    while waiting:
+        for step in waiting.pop(0).steps:
+            run = step.work.run if step.work is not None else None
+            if run is None or run in found or len(found) >= MOST:
+                continue
+            try:
+                found[run] = of_skill(run, roots)
+            except (UsageError, WorkflowError):
+                continue
+            waiting.append(found[run].workflow)
+    return list(found.values())

@@ -1,0 +1,119 @@
+"""A Claude Code plugin out of what is bundled: cards, hooks, and the market that lists it.
+
+The steps stay with the package, so an upgrade of flowrail needs no other plugin; the same sources give the
+same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, NamedTuple
+
+from flowrail import __version__
+from flowrail.errors import ConflictError, DocumentError
+from flowrail.hosts.settings import hooks
+from flowrail.skills.bundled_copies import shipped
+from flowrail.skills.install import CARD, bundled
+from flowrail.storage.files import (
+    MissingFileError,
+    make_dir,
+    read_bounded,
+    write_atomic,
+)
+
+NAME = "flowrail"
+MARKET = ".claude-plugin/marketplace.json"
+_ROOT = f"plugins/{NAME}"
+_ABOUT = "Keeps an agent at a procedure: skills as workflows, and hooks that tell where it stands"
+_LARGEST = 1_000_000
+
+
+class NotOurFolderError(ConflictError):
+    """There is something else where a plugin is to be written."""
+
+    code = "NOT_OUR_FOLDER"
+
+
+class Built(NamedTuple):
+    """A plugin that was written: its folder, and its files by their paths."""
+
+    folder: str
+    files: tuple[str, ...]
+
+
+def contents() -> dict[str, bytes]:
+    """Return every file of the plugin and of its market, by path."""
+    author = {"name": NAME}
+    manifest = {
+        "name": NAME,
+        "version": __version__,
+        "description": _ABOUT,
+        "author": author,
+        "license": "MIT",
+        "keywords": ["workflow", "state-machine", "procedure", "hooks"],
+    }
+    market = {
+        "name": NAME,
+        "owner": author,
+        "metadata": {"description": _ABOUT, "version": __version__},
+        "plugins": [
+            {
+                "name": NAME,
+                "source": f"./{_ROOT}",
+                "description": _ABOUT,
+                "version": __version__,
+                "license": "MIT",
+            }
+        ],
+    }
+    files = {
+        MARKET: _json(market),
+        f"{_ROOT}/.claude-plugin/plugin.json": _json(manifest),
+        f"{_ROOT}/hooks/hooks.json": _json({"description": _ABOUT, "hooks": hooks()}),
+    }
+    cards = {f"{_ROOT}/skills/{name}/{CARD}": shipped(name).contents[CARD] for name in bundled()}
+    return files | cards
+
+
+def build(folder: str) -> Built:
+    """Write the plugin into *folder*, which is new, empty, or holds one that was written before."""
+    _refuse_others(folder)
+    files = contents()
+    real = os.path.realpath(folder)
+    for path in files:
+        inside = os.path.realpath(os.path.join(folder, os.path.dirname(path)))
+        if os.path.commonpath([real, inside]) != real:
+            raise NotOurFolderError(
+                f"{folder}/{os.path.dirname(path)} leads out of it, to {inside}, so nothing was written",
+                hint="take the link away, or name a new folder",
+                folder=folder,
+            )
+    for path, data in files.items():
+        full = os.path.join(folder, path)
+        make_dir(os.path.dirname(full))
+        write_atomic(full, data, mode=0o644, durable=False)
+    return Built(folder, tuple(files))
+
+
+def _refuse_others(folder: str) -> None:
+    try:
+        is_empty = not os.listdir(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise NotOurFolderError(
+            f"{folder} is no folder that can be read ({error.strerror})", hint="name another"
+        ) from None
+    try:
+        market = json.loads(read_bounded(os.path.join(folder, MARKET), limit=_LARGEST, what="the market"))
+    except (MissingFileError, DocumentError, ValueError, RecursionError):
+        market = None
+    if not is_empty and not (isinstance(market, dict) and market.get("name") == NAME):
+        raise NotOurFolderError(
+            f"{folder} holds something else than a plugin of ours", hint="name a new folder", folder=folder
+        )
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n"

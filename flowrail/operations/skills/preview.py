@@ -1,0 +1,145 @@
+"""One step as an agent would be told it, without a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flowrail.discovery.locations import Root
+from flowrail.errors import UsageError
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.gates import QRState, QRStatus, Severity
+from flowrail.machines.definition.step import (
+    DONE,
+    Definition,
+    Outcome,
+    StepDef,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.engine import reviews
+from flowrail.machines.engine.advance import entered
+from flowrail.machines.engine.errors import ValuesError
+from flowrail.machines.engine.reported_values import fact_args, read_assignments
+from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.sessions.session import Move, Session
+from flowrail.operations.running.open_workflow import open_skill
+from flowrail.text.placeholders import did_you_mean
+
+
+class WrongTotalError(UsageError):
+    """The caller counts steps that the workflow does not have."""
+
+    code = "WRONG_TOTAL"
+
+
+class UnknownStepError(UsageError):
+    """The workflow has no step of that id."""
+
+    code = "UNKNOWN_STEP"
+
+
+def preview(
+    address: str,
+    step_id: str,
+    roots: Sequence[Root],
+    state: str,
+    *,
+    params: Sequence[str] = (),
+    facts: Sequence[str] = (),
+    visit: int = 1,
+    total: int | None = None,
+    qr: QRState | None = None,
+) -> Guidance:
+    """Return the guidance of one step, given by its id or its number, as if a session stood there.
+
+    *total* is how many steps the caller thinks there are, *qr* where its review loop stands.
+    """
+    opened = open_skill(address, roots, state)
+    workflow = opened.workflow
+    if total is not None and total != workflow.total_steps:
+        raise WrongTotalError(
+            f"`{address}` has {workflow.total_steps} steps, not {total}",
+            hint="leave --total-steps out; it follows from the workflow",
+            total=workflow.total_steps,
+        )
+    step = workflow.get(step_id) or _by_number(workflow, step_id)
+    if step is None:
+        ids = [each.id for each in workflow.steps]
+        raise UnknownStepError(
+            f"`{address}` has no step `{step_id[:80]}`",
+            hint=did_you_mean(step_id[:80], ids, f"`flow show {address}` lists its steps"),
+            step=step_id[:80],
+            steps=ids,
+        )
+    known: dict[str, Arg] = {name: arg for each in workflow.steps for name, arg in fact_args(each).items()}
+    defaults = {name: arg.default for name, arg in workflow.params.items() if arg.has_default}
+    session = Session(
+        id="",
+        skill=address,
+        step=step.id,
+        source=opened.source,
+        params=Frozen({**defaults, **_given(params, workflow.params, "-p")}),
+        state=Frozen(
+            read_assignments(facts, known, "-s")
+            if any(callable(each.handler) for each in workflow.steps)  # which may return anything
+            else _given(facts, known, "-s")
+        ),
+        visits=Frozen({step.id: visit}),
+    )
+    session = entered(workflow, _in_loop(workflow, step, session, qr) if qr else session)
+    return _without_commands(guide(workflow, session, place=""))
+
+
+def _in_loop(workflow: Definition, step: StepDef, session: Session, qr: QRState) -> Session:
+    """Return *session* as it would stand in a review loop; where *step* is in none, as it is."""
+    if step.gate is not None:
+        found = [reviews.Recorded("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
+        ended = Frozen({step.gate.review: 0}) if qr.status is not None else session.entered
+        return reviews.with_findings(session, found)._replace(entered=ended)
+    gates = reviews.gates(workflow)
+    gate = next((name for name in gates if workflow.step(name).way(Outcome.FAIL) == step.id), None)
+    if gate is None or not qr.failed:
+        return session
+    failed = max(1, session.visit - 1)
+    visits = Frozen({**session.visits, gate: failed})
+    return session._replace(
+        visits=visits, last=Move(gate, DONE, Outcome.FAIL, step.id), decided=Frozen({gate: 0})
+    )
+
+
+def _without_commands(told: Guidance) -> Guidance:
+    """Return *told* without anything to report to, or to claim, or to answer."""
+    loop = told.loop
+    if loop is not None and loop.severities and loop.mode in {"fix", "re-verify", "ask-user"}:
+        loop = loop._replace(blocking=("those on record",))
+    return told._replace(
+        next=tuple(way._replace(command="") for way in told.next),
+        dispatches=tuple(each._replace(command="", cancel=None) for each in told.dispatches),
+        questions=tuple(
+            each._replace(command="", options=tuple({**option, "command": ""} for option in each.options))
+            for each in told.questions
+        ),
+        findings=(),
+        findings_command=None,
+        finding_command=None,
+        loop=loop,
+    )
+
+
+def _given(texts: Sequence[str], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
+    values = read_assignments(texts, declared, option)
+    for name in values:
+        if name not in declared:
+            raise ValuesError(
+                f"`{option} {name}=…`",
+                ["no step or parameter has that name"],
+                hint=did_you_mean(name, declared, f"there are: {', '.join(declared) or 'none'}"),
+                names=list(declared),
+            )
+    return values
+
+
+def _by_number(workflow: Definition, text: str) -> StepDef | None:
+    if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= workflow.total_steps:
+        return workflow.steps[int(text[:6]) - 1]
+    return None

@@ -1,0 +1,153 @@
+"""Copies of bundled skills: what was shipped, what a folder holds beside it, and where the two differ.
+
+A project's skill that stands in front of a bundled one of its name needs a person's leave to run. A
+copy that is the bundled one, file for file, is that one, wherever it lies; `.flowrail-install.json`,
+which says what `flow install` wrote, is no part of the skill and vouches for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeVar
+
+from flowrail import approval
+from flowrail.errors import DocumentError, FlowError
+from flowrail.skills.catalog import BUNDLED, Found, bundled_folder
+from flowrail.storage.files import read_bounded
+
+MANIFEST = ".flowrail-install.json"
+FORMAT = 1
+LARGEST_MANIFEST = 1_000_000
+_NAMED = 5
+_About = TypeVar("_About")
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+){0,3}\Z")
+
+
+class Copy(NamedTuple):
+    """A folder that stands in front of a bundled skill: its files, and where they are not as shipped."""
+
+    content: approval.Snapshot
+    changes: tuple[str, ...]
+    installed: str | None
+    """The version of flowrail that wrote it, where it is still as the list in it says; anybody can write one."""
+
+    @property
+    def same(self) -> bool:
+        """Whether it is the bundled skill, file for file."""
+        return not self.changes
+
+
+class Manifest(NamedTuple):
+    """What `flow install` wrote: the digest of each file; ``before``, what it was about to replace."""
+
+    version: str
+    files: Mapping[str, str]
+    before: Mapping[str, str]
+
+    def ours(self, path: str, digest: str) -> bool:
+        """Return whether a file is as we wrote it."""
+        return digest in {self.files.get(path), self.before.get(path)}
+
+
+def shipped(name: str) -> approval.Snapshot:
+    """Return the bundled skill of that name as it was shipped."""
+    return approval.snapshot(_shipped_in(name))
+
+
+def _shipped_in(name: str) -> str:
+    return os.path.join(bundled_folder(), name)
+
+
+def of_bundled(found: Found) -> Copy | None:
+    """Return how a skill compares with the bundled one that it hides, or `None` where it hides none."""
+    if not _hides_bundled(found):
+        return None
+    mine = approval.snapshot(found.folder)
+    now, theirs = digests(mine), digests(shipped(found.name))
+    manifest = read_manifest(found.folder)
+    untouched = manifest is not None and manifest.files == now
+    return Copy(
+        mine,
+        tuple(_changes(theirs, now)),
+        (manifest.version or None) if manifest and untouched else None,
+    )
+
+
+def as_bundled(found: Found) -> bool | None:
+    """Return whether a skill is a copy of the bundled one that it hides; `None` where it hides none.
+
+    Whoever looks asks this of every skill, so only files that are as many and as large are read.
+    """
+    if not _hides_bundled(found):
+        return None
+    mine, theirs = found.folder, _shipped_in(found.name)
+    try:
+        if _seen(approval.sizes(mine)) != _seen(approval.sizes(theirs)):
+            return False
+        return digests(approval.snapshot(mine, keep=False)) == digests(approval.snapshot(theirs, keep=False))
+    except FlowError:  # a link or a device in it: no copy of ours
+        return False
+
+
+def _hides_bundled(found: Found) -> bool:
+    return any(source == BUNDLED for source, _ in found.hides)
+
+
+def digests(snapshot: approval.Snapshot) -> dict[str, str]:
+    """Return the digest of every file of the skill, hidden ones and the right to execute left out.
+
+    No workflow can reach a hidden file: what a file manager or an editor leaves behind changes nothing.
+    """
+    return {path: mark[1:] for path, mark in _seen(snapshot.files).items()}
+
+
+def _seen(files: Mapping[str, _About]) -> dict[str, _About]:
+    return {
+        path: about
+        for path, about in files.items()
+        if not any(part.startswith(".") for part in path.split("/"))
+    }
+
+
+def read_manifest(folder: str) -> Manifest | None:
+    """Return what was installed in *folder*, or `None` where nothing readable says so."""
+    try:
+        data = json.loads(
+            read_bounded(os.path.join(folder, MANIFEST), limit=LARGEST_MANIFEST, what="the list of files")
+        )
+        kept = {key: _texts(data.get(key, {})) for key in ("files", "before")}
+        version = str(data["version"])[:40]
+        return Manifest(version if _VERSION.match(version) else "", kept["files"], kept["before"])
+    except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def in_few_words(changes: Iterable[str]) -> str:
+    """Return the first few of *changes* and how many more there are."""
+    every = list(changes)
+    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    return ", ".join(every[:_NAMED]) + more
+
+
+def _texts(value: Mapping[str, object]) -> dict[str, str]:
+    """Return the digests of files by their paths; what no installation of ours writes is left out."""
+    return {
+        path: digest
+        for path, digest in value.items()
+        if isinstance(digest, str) and _DIGEST.match(digest) and _is_below(path)
+    }
+
+
+def _is_below(path: str) -> bool:
+    return not {"", os.curdir, os.pardir} & set(path.split("/"))
+
+
+def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    words = {path: "changed" for path in before.keys() & now.keys() if before[path] != now[path]}
+    words |= dict.fromkeys(before.keys() - now.keys(), "gone")
+    words |= dict.fromkeys(now.keys() - before.keys(), "new")
+    return [f"{path} ({words[path]})" for path in sorted(words)]

@@ -1,0 +1,258 @@
+"""A skill's card against the open specification and against its workflow; and texts that nothing tells.
+
+The card is SKILL.md: what an agent reads before anything runs. Where it gives another command than the
+workflow takes, the first thing that an agent does goes wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+
+from flowrail.discovery.scan.eligibility import strictly
+from flowrail.discovery.scan.frontmatter import read_frontmatter
+from flowrail.discovery.scan.metadata import read_metadata
+from flowrail.discovery.scan.spec import check as spec_notes
+from flowrail.errors import DocumentError
+from flowrail.machines.definition.findings import Finding, first
+from flowrail.machines.definition.step import (
+    WORKFLOW_NAME,
+    Definition,
+    Outcome,
+    StepDef,
+)
+from flowrail.machines.loading.skill_folder import LARGEST_TEXT, Loaded, WorkflowFile
+from flowrail.skills.beside import Beside, Shelf
+from flowrail.skills.catalog import Found, workflows
+from flowrail.storage.files import decode, read_bounded
+from flowrail.text.placeholders import Guesses, listed
+from flowrail.text.placeholders import near as near_names
+
+CARD = "SKILL.md"
+PLACE = "skills"
+"""What the folders are called in which hosts look for skills, such as `.claude/skills`."""
+_CODE = re.compile(r"^ {0,3}```[^\n]*\n(.*?)^ {0,3}```|`([^`\n]+)`", re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"^[ \t$]*(flow (?:step|start) .*)$", re.MULTILINE)
+_TABLE = ("<!-- flow:steps -->\n", "<!-- /flow:steps -->")
+_WAY = re.compile(r"\b(ok|fail|skip|iterate|any other) → ([\w-]+)")
+_OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
+"""What stands for a value in a card: it is not judged."""
+
+
+def findings(file: WorkflowFile, loaded: Loaded, shelf: Shelf) -> list[Finding]:
+    """Return what is wrong around the workflow in *file*; of the card only for the entry workflow.
+
+    Where nothing of the workflow could be read, no text and no card is held against it.
+    """
+    known = bool(loaded.definition.steps)
+    found: list[Iterable[Finding]] = [_leftover(file, loaded, shelf)] if known else []
+    if "/" in file.address:
+        return [*first(found)]
+    found.append(_unread(file))
+    try:
+        data = read_bounded(os.path.join(file.folder, CARD), limit=LARGEST_TEXT, what="it")
+        text = decode(data, source=CARD)
+    except DocumentError as error:
+        if not os.path.lexists(os.path.join(file.folder, CARD)):
+            return [*first((*found, _no_card(file)))]
+        what = f"the card cannot be read: {error.fact}"
+        place = error.place if error.place.startswith(CARD) else f"{CARD}:1"
+        return [*first(found), Finding("FR168", "warning", what, f"mend {CARD}", place)]
+    found += [_spec(file.folder, data), _handoff(data)]
+    if known:
+        found += [_commands(file, loaded.definition, text, shelf), _table(loaded.definition, text)]
+    return [*first(found)]
+
+
+def _no_card(file: WorkflowFile) -> Iterator[Finding]:
+    """Yield that no host finds the skill, where hosts look; elsewhere a procedure needs no card."""
+    if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == PLACE:
+        what = f"there is no {CARD}, so no agent's host finds `{file.address}`"
+        hint = f"write one with `name`, `description` and `{_beginning(file)}`"
+        yield Finding("FR182", "warning", what, hint, f"{file.path}:1")
+
+
+def _beginning(file: WorkflowFile) -> str:
+    """Return the command that begins a workflow; a folder may be called anything, and then is not quoted in it."""
+    return f"flow step {file.address if WORKFLOW_NAME.match(file.address) else 'NAME'}"
+
+
+def _spec(path: str, data: bytes) -> Iterator[Finding]:
+    for note in spec_notes(read_frontmatter(data, CARD), folder=os.path.basename(path), file=CARD):
+        what = f"{note.reason} [{note.code}]"
+        yield Finding("FR168", "warning", what, note.hint, f"{CARD}:{note.line or 1}")
+
+
+def of_card(path: str) -> list[Finding]:
+    """Return what is wrong with the card of a skill that has no workflow: its fields, and its handoff block."""
+    try:
+        data = read_bounded(os.path.join(path, CARD), limit=LARGEST_TEXT, what="it")
+    except DocumentError as error:
+        what = f"the card cannot be read: {error.fact}"
+        return [Finding("FR168", "warning", what, f"mend {CARD}", f"{CARD}:1")]
+    return [*_spec(path, data), *_handoff(data)]
+
+
+def _handoff(data: bytes) -> Iterator[Finding]:
+    front = read_frontmatter(data, CARD)
+    reading = read_metadata(front, CARD)
+    odd = [note for note in reading.notes if note not in front.notes]
+    for note in (*odd, *strictly(reading, CARD)):
+        what = f"{note.reason} [{note.code}]"
+        yield Finding("FR183", "warning", what, note.hint, f"{CARD}:{note.line or 1}")
+
+
+def _commands(file: WorkflowFile, definition: Definition, text: str, shelf: Shelf) -> Iterator[Finding]:
+    own = {each.address: each for each in workflows(Found(file.address, file.folder, "path"))}
+    own.setdefault(file.address, file)
+    lines = list(_shown(text))
+    guesses = Guesses()
+    starting = [words for _, words in lines if words[2] == file.address]
+    if not starting:
+        near = next((line for line, words in lines if near_names(words[2], [file.address])), 1)
+        hint = f"show how it starts: `{_beginning(file)}`"
+        yield Finding("FR169", "warning", f"the card never says `{_beginning(file)}`", hint, f"{CARD}:{near}")
+    elif not any(_complete(words, definition) for words in starting):
+        must = listed(name for name, arg in definition.params.items() if arg.required)
+        what = f"no command of the card gives {must}, without which `{file.address}` does not start"
+        yield Finding("FR169", "warning", what, "show one with it: `-p NAME=VALUE`", f"{CARD}:1")
+    for line, words in lines:
+        address = words[2]
+        if address.partition("/")[0] == file.address and address not in own:
+            hint = guesses.did_you_mean(address, own, f"it has {listed(own)}")
+            yield Finding("FR169", "warning", f"there is no workflow `{address}`", hint, f"{CARD}:{line}")
+        elif address in own and (beside := shelf.by(own[address])) is not None:
+            for what, hint in _wrong(words, beside, guesses):
+                yield Finding("FR169", "warning", what, hint, f"{CARD}:{line}")
+
+
+def _shown(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each command that starts a workflow, as its words with the line it stands in."""
+    for found in _CODE.finditer(text):
+        group = 1 if found.group(1) is not None else 2
+        for command in _COMMAND.finditer(found.group(group)):
+            line = text.count("\n", 0, found.start(group) + command.start(1)) + 1
+            try:
+                words = shlex.split(command.group(1))
+            except ValueError:
+                continue
+            if len(words) > 2:  # noqa: PLR2004 - flow, the verb, the skill
+                yield line, words
+
+
+def _given(words: list[str]) -> dict[str, str]:
+    pairs = [words[at + 1] for at, word in enumerate(words[:-1]) if word in {"-p", "--param"}]
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def _complete(words: list[str], definition: Definition) -> bool:
+    given = _given(words)
+    return all(not arg.required or name in given for name, arg in definition.params.items())
+
+
+def _wrong(words: list[str], beside: Beside, guesses: Guesses) -> Iterator[tuple[str, str]]:
+    for name, value in _given(words).items():
+        arg = beside.params.get(name)
+        if arg is None:
+            hint = guesses.did_you_mean(name, beside.params, beside.takes)
+            yield f"`{beside.address}` takes no parameter `{name}`", hint
+        elif not _OPEN_VALUE.search(value):
+            try:
+                arg.read(value)
+            except ValueError as error:
+                yield f"the parameter `{name}` that the card gives {error}", "show one that fits"
+
+
+def _table(definition: Definition, text: str) -> Iterator[Finding]:
+    """Judge the table between the marks ``flow:steps``, row by row, where there is one."""
+    above, _, rest = text.partition(_TABLE[0])
+    table, closed, _ = rest.partition(_TABLE[1])
+    if not closed:
+        return
+    first = above.count("\n") + 2
+    written = enumerate(table.splitlines(), start=first)
+    rows = [(number, _cells(line)) for number, line in written if line.startswith("|")]
+    at = f"{CARD}:{first - 1}"
+    head, rows = rows[0][1] if rows else [], rows[2:]
+    columns = {name.lower(): place for place, name in enumerate(head)}
+    if "step" not in columns or len(rows) != definition.total_steps:
+        what = f"the table of steps has {len(rows)} rows, the workflow {definition.total_steps} steps"
+        yield Finding("FR170", "warning", what, "write it anew", at)
+        return
+    numbers = {str(place): each.id for place, each in enumerate(definition.steps, start=1)}
+    for (number, row), step in zip(rows, definition.steps, strict=True):
+        problem = _row_problem(row, step, columns, numbers)
+        if problem:
+            what = f"the table of steps says of step `{step.id}` {problem}"
+            yield Finding("FR170", "warning", what, "write it anew", f"{CARD}:{number}", step.id)
+
+
+def _row_problem(
+    row: list[str], step: StepDef, columns: Mapping[str, int], numbers: Mapping[str, str]
+) -> str:
+    title = row[columns["step"]] if columns["step"] < len(row) else ""
+    if "$" not in step.name and _letters(step.name) not in _letters(title):
+        return f"that it is `{title}`, not `{step.name}`"
+    ways = row[columns["ways on"]] if columns.get("ways on", len(row)) < len(row) else None
+    if ways is None or "→" not in ways:
+        return ""
+    said = {(outcome, numbers.get(target, target)) for outcome, target in _WAY.findall(ways)}
+    meant = {
+        ("any other" if outcome is Outcome.DEFAULT else str(outcome), "end" if target is None else target)
+        for outcome, target in step.next.items()
+    }
+    if said != meant:
+        wrong = sorted(said ^ meant)
+        return f"other ways on: {', '.join(f'{outcome} → {target}' for outcome, target in wrong)}"
+    return ""
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.lower() if char.isalnum())
+
+
+def _unread(file: WorkflowFile) -> Iterator[Finding]:
+    """Judge files that look like workflows of the skill, and are none."""
+    for name in ("workflow.py", "workflow.yml", "workflow.json"):
+        if name != file.path and os.path.lexists(os.path.join(file.folder, name)):
+            what = f"nothing reads `{name}`: `{file.path}` stands beside it and is the workflow"
+            yield Finding("FR174", "warning", what, "keep one of them", f"{name}:1")
+    try:
+        names = sorted(os.listdir(os.path.join(file.folder, "workflows")))
+    except OSError:
+        return
+    for name in names:
+        if name.endswith((".yml", ".json", ".py")) and not name.startswith("_"):
+            hint = f"name it `{name.rpartition('.')[0]}.yaml`, in YAML"
+            what = f"nothing reads `workflows/{name}`"
+            yield Finding("FR174", "warning", what, hint, f"workflows/{name}:1")
+
+
+def _leftover(file: WorkflowFile, loaded: Loaded, shelf: Shelf) -> Iterator[Finding]:
+    """Judge the texts in the workflow's own folder that none of the skill's workflows tells."""
+    if file.is_python:
+        return
+    place = os.path.join(file.folder, *file.text_folder.split("/"))
+    try:
+        names = sorted(os.listdir(place))
+    except OSError:
+        return
+    paths = (f"{file.text_folder}/{name}" for name in names if name.endswith(".md"))
+    left = dict.fromkeys(path for path in paths if path not in loaded.files)
+    for each in workflows(Found(file.address.partition("/")[0], file.folder, "path")) if left else ():
+        if each.address != file.address and not each.is_python:
+            others = shelf.by(each)
+            if others is None:
+                return
+            left = dict.fromkeys(path for path in left if path not in others.files)
+    silent = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions}
+    guesses = Guesses()
+    for path in left:
+        hint = guesses.did_you_mean(path, silent, "name it after its step, or take it away")
+        yield Finding("FR171", "warning", "no step tells this text", hint, f"{path}:1")

@@ -1,0 +1,329 @@
+"""Bundled skills put where hosts look for them, and taken away again; nobody's own work is touched.
+
+A manifest inside each folder says what was written. What has changed since, or was there before, is
+left as it is. The manifest is written before the files and names what they replace, so that an
+installation that was cut short is finished by doing it again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from flowrail import __version__, approval
+from flowrail.errors import ConflictError, DocumentError, StorageError, UsageError
+from flowrail.machines.definition.step import WORKFLOW_NAME
+from flowrail.skills.bundled_copies import (
+    FORMAT,
+    MANIFEST,
+    Manifest,
+    digests,
+    read_manifest,
+    shipped,
+)
+from flowrail.skills.catalog import UnknownSkillError, listing
+from flowrail.storage.files import read_bounded, sweep, write_atomic
+from flowrail.text.placeholders import did_you_mean
+
+NEW, SAME, UPDATED, LEFT, REMOVED, GONE = "new", "same", "updated", "left", "removed", "gone"
+"""What became of a file: written, as it was, replaced, kept since it is not ours, taken away, not there."""
+CARD = "SKILL.md"
+ENTRY_FILES = ("workflow.yaml", "workflow.py")
+ODD = "odd"
+"""In place of a digest: no plain file, or one behind a link."""
+
+
+class NotInstalledError(UsageError):
+    """There is no skill that `flow install` put there."""
+
+    code = "NOT_INSTALLED"
+
+
+class NotAFolderError(ConflictError):
+    """A link or a file stands where a skill's folder should."""
+
+    code = "NOT_A_FOLDER"
+
+
+class NotOursError(ConflictError):
+    """A skill of that name was there before, made by somebody else."""
+
+    code = "NOT_OURS"
+
+
+class Handled(NamedTuple):
+    """What became of one file."""
+
+    path: str
+    state: str
+
+
+class Placed(NamedTuple):
+    """What became of one skill: its folder, and each file of it."""
+
+    skill: str
+    folder: str
+    files: tuple[Handled, ...]
+
+    def only(self, *states: str) -> list[str]:
+        """Return the paths of the files that became one of *states*."""
+        return [each.path for each in self.files if each.state in states]
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**self._asdict(), "files": [each._asdict() for each in self.files]}
+
+
+def bundled() -> list[str]:
+    """Return the names of the skills that can be installed."""
+    return [found.name for found in listing(())]
+
+
+def install(
+    names: Iterable[str], root: str, *, card: bool = False, force: bool = False, dry_run: bool = False
+) -> list[Placed]:
+    """Put bundled skills into the folder *root*, each file that is there and not ours left alone.
+
+    With *card* only SKILL.md is put there, which is what a host reads; the steps stay with the package.
+    With *force* files that are not ours are replaced, where the skill has one of that name. With
+    *dry_run* nothing is written.
+    """
+    wanted = [_bundled_name(name) for name in dict.fromkeys(names)]
+    planned = [_plan(name, root, card=card, force=force) for name in wanted]
+    if not dry_run:
+        for each in planned:
+            _carry_out(each)
+    return [Placed(each.skill, each.folder, each.files) for each in planned]
+
+
+def uninstall(names: Iterable[str], root: str, *, dry_run: bool = False) -> list[Placed]:
+    """Take away what `install` wrote into *root* and nobody changed since."""
+    known = {name: os.path.join(root, name) for name in dict.fromkeys(names)}
+    found = {name: (folder, _installed(name, folder)) for name, folder in known.items()}
+    done = [_removal(name, folder, manifest) for name, (folder, manifest) in found.items()]
+    if not dry_run:
+        for each in done:
+            _take_away(each)
+    return done
+
+
+def installed(root: str) -> list[str]:
+    """Return the names of the skills that were installed in *root*."""
+    try:
+        names = sorted(os.listdir(root))
+    except OSError:
+        return []
+    named = (name for name in names if WORKFLOW_NAME.match(name))
+    return [name for name in named if read_manifest(os.path.join(root, name)) is not None]
+
+
+class _Planned(NamedTuple):
+    skill: str
+    folder: str
+    files: tuple[Handled, ...]
+    contents: Mapping[str, bytes]
+    manifest: Manifest
+
+
+def _bundled_name(name: str) -> str:
+    if name not in (known := bundled()):
+        raise UnknownSkillError(
+            f"there is no bundled skill `{name[:80]}`",
+            hint=did_you_mean(name[:80], known, "`flow list` shows all there are"),
+            skill=name[:80],
+            known=known,
+        )
+    return name
+
+
+def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
+    folder = os.path.join(root, name)
+    _refuse_odd(folder)
+    original = shipped(name)
+    wanted = {path: digest for path, digest in digests(original).items() if path == CARD or not card}
+    known = read_manifest(folder)
+    was = known or Manifest("", {}, {})
+    if known is None and not force:
+        _refuse_foreign(folder, name, wanted)
+    files: list[Handled] = []
+    ours: dict[str, str] = {}
+    before: dict[str, str] = {}
+    for path, digest in wanted.items():
+        now = _digest(folder, path)
+        state = _state(path, now, digest, was, force=force)
+        files.append(Handled(path, state))
+        if state in {NEW, UPDATED} or (state == SAME and path in was.files):
+            ours[path] = digest
+        elif state == LEFT and path in was.files:
+            ours[path] = was.files[path]
+        if state == UPDATED and now:
+            before[path] = now
+    for path in sorted((was.files.keys() | was.before.keys()) - wanted.keys()):
+        now = _digest(folder, path)
+        if now is not None:
+            files.append(Handled(path, REMOVED if was.ours(path, now) else LEFT))
+        if now is not None and was.ours(path, now):
+            before[path] = now
+    manifest = Manifest(__version__, ours, before)
+    return _Planned(name, folder, tuple(files), original.contents, manifest)
+
+
+def _refuse_foreign(folder: str, name: str, wanted: Mapping[str, str]) -> None:
+    """Refuse to mix our files into a skill that somebody else made: it would become neither of the two."""
+    theirs = [path for path in (CARD, *ENTRY_FILES) if _digest(folder, path) not in {None, wanted.get(path)}]
+    if theirs:
+        raise NotOursError(
+            f"{folder} holds another skill (`{theirs[0]}` is not that of the bundled {name}); nothing was written",
+            hint="install it elsewhere with --to DIR, or replace what stands there with --force",
+            path=folder,
+            files=theirs,
+        )
+
+
+def _state(path: str, now: str | None, wanted: str, was: Manifest, *, force: bool) -> str:
+    if now is None:
+        return NEW
+    if now == wanted:
+        return SAME
+    return UPDATED if was.ours(path, now) or (force and now != ODD) else LEFT
+
+
+def _carry_out(planned: _Planned) -> None:
+    folder, manifest = planned.folder, planned.manifest
+    if not manifest.files and not manifest.before and not os.path.lexists(os.path.join(folder, MANIFEST)):
+        return  # all of it was there before, so nothing is ours
+    _make_folders(folder, [path for path, state in planned.files if state in {NEW, UPDATED}])
+    _write_manifest(folder, planned.skill, manifest)
+    for path, state in planned.files:
+        if state in {NEW, UPDATED}:
+            write_atomic(os.path.join(folder, path), planned.contents[path], mode=0o644, durable=False)
+        elif state == REMOVED:
+            _remove(folder, path)
+    if manifest.before:
+        _write_manifest(folder, planned.skill, manifest._replace(before={}))
+
+
+def _write_manifest(folder: str, skill: str, manifest: Manifest) -> None:
+    kept = {
+        "format": FORMAT,
+        "skill": skill,
+        "version": manifest.version,
+        "files": dict(sorted(manifest.files.items())),
+        **({"before": dict(sorted(manifest.before.items()))} if manifest.before else {}),
+    }
+    text = json.dumps(kept, indent=1) + "\n"
+    write_atomic(os.path.join(folder, MANIFEST), text.encode(), mode=0o644)
+
+
+def _installed(name: str, folder: str) -> Manifest:
+    if not WORKFLOW_NAME.match(name) or "/" in name or (manifest := read_manifest(folder)) is None:
+        known = installed(os.path.dirname(folder))
+        raise NotInstalledError(
+            f"no skill `{name[:80]}` was installed in {os.path.dirname(folder)}",
+            hint=did_you_mean(name[:80], known, f"installed there: {', '.join(known) or 'none'}"),
+            skill=name[:80],
+            installed=known,
+        )
+    _refuse_odd(folder)
+    return manifest
+
+
+def _removal(name: str, folder: str, manifest: Manifest) -> Placed:
+    files: list[Handled] = []
+    for path in sorted({*manifest.files, *manifest.before}):
+        now = _digest(folder, path)
+        state = GONE if now is None else (REMOVED if manifest.ours(path, now) else LEFT)
+        files.append(Handled(path, state))
+    return Placed(name, folder, tuple(files))
+
+
+def _take_away(each: Placed) -> None:
+    taken = each.only(REMOVED)
+    for above in dict.fromkeys([*(above for path in taken for above in _above(path)), "."]):
+        sweep(
+            os.path.join(each.folder, above), age=0.0
+        )  # what an installation that was killed left half written
+    for path in taken:
+        _remove(each.folder, path)
+    _remove(each.folder, MANIFEST)
+
+
+def _digest(folder: str, path: str) -> str | None:
+    """Return the digest of a file, ``ODD`` for anything else in its place, `None` where nothing is.
+
+    A path that leads out of the folder, by its words or through a link, is somebody's trick: odd.
+    """
+    parts = path.split("/")
+    if os.path.isabs(path) or ".." in parts or "" in parts:
+        return ODD
+    for above in _above(path):
+        try:
+            if not stat.S_ISDIR(os.lstat(os.path.join(folder, above)).st_mode):
+                return ODD
+        except OSError:
+            return None
+    full = os.path.join(folder, path)
+    if not os.path.lexists(full):
+        return None
+    try:
+        return sha256(read_bounded(full, limit=approval.LARGEST_FILE, what=f"`{path}`")).hexdigest()
+    except DocumentError:
+        return ODD
+
+
+def _above(path: str) -> Iterator[str]:
+    parts = path.split("/")
+    for number in range(1, len(parts)):
+        yield "/".join(parts[:number])
+
+
+def _make_folders(folder: str, paths: Sequence[str]) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+        for above in dict.fromkeys(above for path in paths for above in _above(path)):
+            with suppress(FileExistsError):
+                os.mkdir(os.path.join(folder, above))
+    except OSError as error:
+        in_the_way = isinstance(error, NotADirectoryError)
+        hint = (
+            "a file stands in the way: name another place with --to"
+            if in_the_way
+            else "make that place writable"
+        )
+        raise StorageError(f"{folder} could not be made ({error.strerror})", hint=hint, path=folder) from None
+
+
+def _remove(folder: str, path: str) -> None:
+    """Remove a file, and the folders that it leaves empty."""
+    try:
+        os.unlink(os.path.join(folder, path))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise StorageError(
+            f"{folder}/{path} could not be removed ({error.strerror})",
+            hint="make that place writable, then repeat the command",
+            path=path,
+        ) from None
+    for above in (*reversed(list(_above(path))), "."):
+        try:
+            os.rmdir(os.path.normpath(os.path.join(folder, above)))
+        except OSError:
+            return
+
+
+def _refuse_odd(folder: str) -> None:
+    try:
+        mode = os.lstat(folder).st_mode
+    except OSError:
+        return
+    if not stat.S_ISDIR(mode):
+        what = "a link" if stat.S_ISLNK(mode) else "no folder"
+        raise NotAFolderError(
+            f"{folder} is {what}, so nothing was written there", hint="take it away first", path=folder
+        )

@@ -1,0 +1,123 @@
+"""What is on the shelf: skills in sight and what each holds, as plain data. Nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from flowrail.discovery.locations import Root
+from flowrail.errors import DocumentError, FlowError
+from flowrail.machines.definition.findings import Finding
+from flowrail.machines.definition.step import Definition, QuestionDef, StepDef
+from flowrail.machines.definition.values import Arg, arg_to_plain
+from flowrail.machines.engine.reported_values import fact_args
+from flowrail.machines.loading import skill_folder
+from flowrail.skills.bundled_copies import as_bundled
+from flowrail.skills.catalog import Found, find, listing, workflow_file, workflows
+
+
+def items(roots: Sequence[Root]) -> list[dict[str, Any]]:
+    """Return one item a skill, with the number of its mistakes instead of a refusal."""
+    return [_item(found) for found in listing(roots)]
+
+
+def show(address: str, roots: Sequence[Root]) -> dict[str, Any]:
+    """Return everything about one workflow but its steps' texts."""
+    found = find(address, roots)
+    loaded = skill_folder.read(workflow_file(address, found))
+    definition = loaded.definition
+    return {
+        **_head(found, address, loaded),
+        "entry": definition.entry_point,
+        "then": definition.then,
+        "steps": [_step(definition, step) for step in definition.steps],
+        "findings": [finding._asdict() for finding in loaded.findings],
+    }
+
+
+def addresses(found: Found) -> Iterator[str]:
+    """Yield the address of every workflow of a skill, the entry one first."""
+    yield from (file.address for file in workflows(found))
+
+
+def definition_of(address: str, roots: Sequence[Root]) -> tuple[Definition, tuple[Finding, ...]]:
+    """Return a workflow as far as it can be read without running anything, and what was found."""
+    loaded = skill_folder.read(workflow_file(address, find(address, roots)))
+    return loaded.definition, loaded.findings
+
+
+def left_to_give(address: str, roots: Sequence[Root]) -> str:
+    """Return the options that a start of that workflow cannot do without, their values left open."""
+    try:
+        definition, _ = definition_of(address, roots)
+    except FlowError:
+        return ""
+    return "".join(f" -p {name}=…" for name, arg in definition.params.items() if arg.required)
+
+
+def _item(found: Found) -> dict[str, Any]:
+    file = workflow_file(found.name, found)
+    try:
+        loaded = skill_folder.read(file)
+    except DocumentError as error:
+        finding = Finding("FR100", "error", error.fact, error.hint, error.place)
+        loaded = skill_folder.Loaded(Definition(found.name, ()), (finding,), {})
+    return _head(found, found.name, loaded)
+
+
+def _head(found: Found, address: str, loaded: skill_folder.Loaded) -> dict[str, Any]:
+    definition = loaded.definition
+    return {
+        "name": address,
+        "description": definition.description,
+        "source": found.source,
+        "path": found.folder,
+        "hides": [{"source": source, "path": path} for source, path in found.hides],
+        "as_bundled": as_bundled(found),
+        "total_steps": definition.total_steps,
+        "params": [_value(name, arg) for name, arg in definition.params.items()],
+        "gates": [step.id for step in definition.steps if step.gate is not None],
+        "workflows": [each for each in addresses(found) if each != found.name],
+        "errors": sum(finding.severity == "error" for finding in loaded.findings),
+    }
+
+
+def _step(definition: Definition, step: StepDef) -> dict[str, Any]:
+    return {
+        "id": step.id,
+        "title": step.name,
+        "number": definition.number(step.id),
+        "phase": step.phase,
+        "when": "computed" if callable(step.when) else step.when,
+        "limit": step.limit,
+        "decides": step.decides,
+        "reports": [_value(name, arg) for name, arg in fact_args(step).items()],
+        "rules": [{"if": rule.when, "outcome": rule.outcome} for rule in step.rules],
+        "dispatch": _dispatch(step),
+        "questions": [_question(question) for question in step.questions],
+        "gate": step.gate._asdict() if step.gate is not None else None,
+        "forbids": list(step.forbids),
+        "next": {str(outcome): target for outcome, target in step.next.items()},
+    }
+
+
+def _dispatch(step: StepDef) -> dict[str, Any] | None:
+    work = step.work
+    if work is None:
+        return None
+    return {
+        "agent": work.agent,
+        "run": work.run,
+        "over": list(work.over) if isinstance(work.over, tuple) else work.over,
+        "vars": dict(work.vars),
+        "join": work.join,
+        "model": work.model,
+    }
+
+
+def _question(question: QuestionDef) -> dict[str, Any]:
+    return {**question._asdict(), "options": [option._asdict() for option in question.options]}
+
+
+def _value(name: str, arg: Arg) -> dict[str, Any]:
+    return {"name": name, **arg_to_plain(arg)}

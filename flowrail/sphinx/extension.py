@@ -1,0 +1,189 @@
+"""Workflows in Sphinx: pictures and tables made from skills when the pages are built.
+
+    extensions = ["flowrail.sphinx.extension"]        # pip install 'flowrail[docs]'
+    flow_roots = ["../skills"]                  # where skills lie beside the usual places, seen from the pages
+
+Directives, in reStructuredText or MyST: ``flow-diagram``, ``flow-steps``, ``flow-outcomes`` and
+``flow-params`` take the name of a skill or workflow, ``flow-skills`` none or `bundled`. A picture stands in
+HTML as SVG, light or dark with the page; other formats get the table of steps. A page is read again when its
+skill has changed. Nothing of a skill is run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from flowrail import __version__
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.renderers import mermaid, svg
+from flowrail.diagrams.renderers.markdown import STEPS, Drawn, parts
+from flowrail.diagrams.renderers.markdown_tables import (
+    OUTCOMES,
+    PARAMS,
+    outcome_rows,
+    param_rows,
+)
+from flowrail.diagrams.words import line
+from flowrail.discovery.locations import Root, Scope, skill_roots
+from flowrail.errors import FlowError
+from flowrail.machines.definition.step import Definition
+from flowrail.machines.loading import skill_folder
+from flowrail.operations.skills.draw import drawable
+from flowrail.skills.catalog import BUNDLED, find, workflow_file
+from flowrail.skills.summary import items
+
+WIDEST = 40
+"""How wide a column gets, in letters, where a format counts them."""
+LONGEST_CELL = 1_000
+"""How much of one foreign text a table shows; the rest is an ellipsis."""
+
+
+class _Directive(SphinxDirective):
+    """Something that is made of a workflow."""
+
+    required_arguments = 1
+    final_argument_whitespace = False
+    has_content = False
+
+    def run(self) -> list[nodes.Node]:
+        """Return the nodes; a skill that is not there is an error of the page."""
+        try:
+            return list(self.made())
+        except FlowError as error:
+            raise self.error(f"{error.message} ({error.hint})") from None
+
+    def made(self) -> Iterator[nodes.Node]:
+        """Yield the nodes."""
+        raise NotImplementedError
+
+    def workflow(self) -> Definition:
+        """Return the workflow that is named, and have the page read again when its files change."""
+        address = self.arguments[0]
+        file = workflow_file(address, find(address, self.roots()))
+        loaded = skill_folder.read(file)
+        for path in (file.path, *loaded.files):
+            self.env.note_dependency(os.path.join(file.folder, path))
+        return drawable(loaded.definition, loaded.findings)[0]
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return where skills are looked for: what is configured, the project, the user's home."""
+        home = os.path.expanduser("~")
+        here = str(self.env.srcdir)
+        own = [os.path.join(here, each) for each in self.config.flow_roots]
+        named = tuple(Root(os.path.normpath(each), Scope.EXTRA, "flow_roots") for each in own)
+        return (*named, *skill_roots(here, home, os.environ))
+
+
+class FlowDiagram(_Directive):
+    """A workflow as a picture."""
+
+    option_spec: ClassVar[dict[str, Any]] = {
+        "format": lambda given: directives.choice(given, ("svg", "mermaid")),
+        "caption": directives.unchanged,
+        "name": directives.unchanged,
+        "class": directives.class_option,
+    }
+
+    def made(self) -> Iterator[nodes.Node]:
+        """Yield the picture, and the table of steps for what is no HTML."""
+        drawn = Drawn(self.workflow(), picture(self.workflow()))
+        if self.options.get("format") == "mermaid":
+            text = mermaid.render(drawn.picture)
+            yield nodes.literal_block(text, text, language="mermaid")
+            return
+        name = nodes.make_id(f"flow-{self.env.docname}-{self.env.new_serialno('flow-diagram')}")
+        made = svg.render(drawn.picture, name=name, scheme="page")
+        fitting = made.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+        shown = nodes.figure("", nodes.raw("", fitting, format="html"), classes=["flow-diagram"])
+        shown["classes"] += self.options.get("class", [])
+        if "caption" in self.options:
+            shown += nodes.caption("", self.options["caption"])
+        self.add_name(shown)
+        yield addnodes.only("", shown, expr="html")
+        steps = next(part for part in parts(drawn) if part.title == "Steps")
+        yield addnodes.only("", _table(steps.head, steps.rows), expr="not html")
+
+
+class FlowSteps(_Directive):
+    """The steps of a workflow."""
+
+    def made(self) -> Iterator[nodes.Node]:
+        """Yield the table."""
+        workflow = self.workflow()
+        rows = next(part.rows for part in parts(Drawn(workflow, picture(workflow))) if part.title == "Steps")
+        yield _table(STEPS, rows)
+
+
+class FlowOutcomes(_Directive):
+    """Every outcome of a workflow's steps, and where it leads."""
+
+    def made(self) -> Iterator[nodes.Node]:
+        """Yield the table."""
+        yield _table(OUTCOMES, list(outcome_rows(self.workflow())))
+
+
+class FlowParams(_Directive):
+    """The parameters of a workflow."""
+
+    def made(self) -> Iterator[nodes.Node]:
+        """Yield the table."""
+        yield _table(PARAMS, list(param_rows(self.workflow())))
+
+
+class FlowSkills(_Directive):
+    """The skills of the project, or the bundled ones."""
+
+    required_arguments = 0
+    optional_arguments = 1
+
+    def made(self) -> Iterator[nodes.Node]:
+        """Yield the table."""
+        bundled = self.arguments == [BUNDLED]
+        found = items(() if bundled else self.roots())
+        for item in found:
+            self.env.note_dependency(os.path.join(item["path"], "SKILL.md"))
+        rows = [
+            [item["name"], str(item["total_steps"]), item["description"]]
+            for item in found
+            if bundled or item["source"] not in {BUNDLED, str(Scope.GLOBAL.value)}
+        ]
+        yield _table(("Skill", "Steps", "What it does"), rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
+    group = nodes.tgroup("", cols=len(head))
+    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
+    group += [nodes.colspec("", colwidth=min(WIDEST, wide + 2)) for wide in widths]
+    group += nodes.thead("", _row(head))
+    group += nodes.tbody("", *(_row(row) for row in rows))
+    return nodes.table("", group)
+
+
+def _row(cells: Sequence[str]) -> nodes.row:
+    shown = (line(each, LONGEST_CELL) for each in cells)
+    return nodes.row("", *(nodes.entry("", nodes.paragraph(each, each)) for each in shown))
+
+
+DIRECTIVES = {
+    "flow-diagram": FlowDiagram,
+    "flow-steps": FlowSteps,
+    "flow-outcomes": FlowOutcomes,
+    "flow-params": FlowParams,
+    "flow-skills": FlowSkills,
+}
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Add the directives to Sphinx."""
+    app.add_config_value("flow_roots", [], "env", [list, tuple])
+    for name, directive in DIRECTIVES.items():
+        app.add_directive(name, directive)
+    return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}

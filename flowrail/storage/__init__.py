@@ -1,0 +1,1 @@
+"""Files, locks and the journal."""

@@ -1,0 +1,34 @@
+"""Run one step of a workflow with generated input, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from flowrail.machines.definition.step import Definition
+from flowrail.machines.engine.reported_values import fact_args
+from flowrail.machines.exploration.inputs import ITERATION, STEP, TOTAL
+from flowrail.testing.walks.subprocess_stage import exit_status
+
+
+def run_skill_invocation(workflow: Definition, params: Mapping[str, Any]) -> int:
+    """Return the exit status of telling one step with *params*, one of `generate_inputs`.
+
+    The workflow is found by its name, as `flow preview` finds it, in a process of its own.
+    """
+    step = workflow.steps[params[STEP] - 1]
+    words = ["preview", workflow.name, step.id]
+    for name, value in params.items():
+        if name in {STEP, TOTAL}:
+            continue
+        if name == ITERATION:
+            words += ["--visit", str(value)]
+        else:
+            is_fact = name in fact_args(step) or name not in workflow.params
+            words += ["-s" if is_fact else "-p", f"{name}={_said(value)}"]
+    return exit_status(words)
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=list)

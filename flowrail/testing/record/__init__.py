@@ -1,0 +1,1 @@
+"""Turn a session into a test, and replay it."""

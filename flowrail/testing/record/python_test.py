@@ -1,0 +1,82 @@
+"""A recorded session as a test in Python: readable, to be run by pytest or by itself, and to be changed."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flowrail.formatters.guidance.as_data import plain
+from flowrail.testing.record.script import Script, Turn
+from flowrail.text.safe_text import HIDDEN
+
+LONGEST = 100
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_HIDDEN = re.compile(HIDDEN)
+
+
+def source(script: Script) -> str:
+    """Return the test that *script* is."""
+    name = f"test_{script.session.replace('-', '_')}"
+    day = _DAY.match(script.started_at)
+    lines = [
+        f'"""Session `{script.session}` of {day[0] if day else "some day"}, written down by `flow record`.',
+        "",
+        "It steps the workflow in memory and holds where each report led: run it with pytest, or by itself.",
+        '"""',
+        "",
+        "from flowrail.testing import Run, load",
+        "",
+        "",
+        f"def {name}():",
+        *_call("run = Run", [f"load({_literal(script.skill)})"], script.params),
+        f"    assert run.step == {_literal(script.entry)}",
+    ]
+    for turn in script.turns:
+        lines += ["", *_turn(turn)]
+    lines += ["", "", 'if __name__ == "__main__":', f"    {name}()", f'    print("passed: {name}")', ""]
+    return "\n".join(lines)
+
+
+def _turn(turn: Turn) -> Iterator[str]:
+    for severity, text in turn.findings:
+        yield from _call("run.finding", [_literal(severity), _literal(text)])
+    for finding in turn.resolved:
+        yield from _call("run.resolve", [_literal(finding)])
+    if turn.agents:
+        yield from _call("run.agents", [_literal(word) for word in turn.agents])
+    if turn.answers:
+        given = {name: words[0] if len(words) == 1 else list(words) for name, words in turn.answers}
+        yield from _call("run.answer", [], given)
+    yield from _call("run.report", [_literal(turn.report)], turn.facts)
+    if not turn.moved:
+        there = _literal((turn.to, turn.status))
+        yield f"    assert (run.step, run.status) == {there}  # its limit asks the user"
+    elif turn.to is None:
+        yield f"    assert run.status == {_literal(turn.status)}"
+    else:
+        yield f"    assert run.step == {_literal(turn.to)}"
+
+
+def _call(what: str, given: Sequence[str], named: Mapping[str, Any] | None = None) -> list[str]:
+    """Return a call on one line, or one argument a line; names that Python does not take come as a mapping."""
+    values = plain(named or {})
+    parts = list(given)
+    parts += [f"{name}={_literal(value)}" for name, value in values.items() if _is_name(name)]
+    others = {name: value for name, value in values.items() if not _is_name(name)}
+    parts += [f"**{_literal(others)}"] if others else []
+    line = f"    {what}({', '.join(parts)})"
+    if len(line) <= LONGEST:
+        return [line]
+    return [f"    {what}(", *(f"        {part}," for part in parts), "    )"]
+
+
+def _literal(value: Any) -> str:
+    """Return *value* as Python reads it, what hides in its texts as escapes."""
+    return _HIDDEN.sub(lambda found: f"\\U{ord(found[0]):08x}", repr(value))
+
+
+def _is_name(name: str) -> bool:
+    is_word = name.isascii() and name.isidentifier()  # Python takes some letters for others
+    return is_word and not keyword.iskeyword(name) and name not in {"self", "__debug__"}

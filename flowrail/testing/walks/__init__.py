@@ -1,0 +1,1 @@
+"""Run every walk through a workflow and check what is printed."""
