@@ -8,6 +8,7 @@ folder's real path; nothing in a project can grant it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -19,7 +20,6 @@ from typing import NamedTuple
 
 from flowrail.errors import DocumentError, StorageError, TrustError
 from flowrail.storage import files as storage_files
-from flowrail.storage.hashing import hex_digest
 
 MOST_FILES = 2_000
 LARGEST_FILE = 4 * 1024 * 1024
@@ -61,9 +61,9 @@ def snapshot(folder: str, *, keep: bool = True) -> Snapshot:
             raise _refused(root, f"holds more than {LARGEST_FOLDER} bytes")
         if keep:
             contents[path] = data
-        files[path] = f"{'x' if executable else '-'}{hex_digest(data)}"
+        files[path] = f"{'x' if executable else '-'}{hashlib.sha256(data).hexdigest()}"
     whole = json.dumps(sorted(files.items()), ensure_ascii=True).encode()
-    return Snapshot(root, hex_digest(whole), files, contents)
+    return Snapshot(root, hashlib.sha256(whole).hexdigest(), files, contents)
 
 
 def file_called(now: Snapshot, name: str) -> str:
@@ -165,7 +165,7 @@ def forget(folder: str, state: str) -> bool:
 
 
 def _place(folder: str, state: str) -> str:
-    name = hex_digest(os.fsencode(os.path.realpath(folder)))
+    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
     return os.path.join(state, "trust", f"{name}.json")
 
 

@@ -8,6 +8,8 @@ beside it (`texts`), and what an earlier version wrote is read in the form of to
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import os
 import re
@@ -18,7 +20,6 @@ from flowrail.errors import StorageError, UsageError
 from flowrail.machines.sessions import attachments, limits
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.upgrades import NewerFormatError, session_of_today
-from flowrail.storage.hashing import hex_digest, mark, same
 from flowrail.storage.records import RecordError, from_plain, to_plain
 from flowrail.text import finite
 from flowrail.text.json import nested
@@ -111,7 +112,7 @@ def write(record: Record, key: bytes | None = None) -> Written:
         record = record._replace(mac=sign(key, EACH + text))
         text = text[:-1] + _MAC + record.mac.encode() + b'"}'
     text = text[:-1]
-    digest = hex_digest(text)
+    digest = hashlib.sha256(text).hexdigest()
     line = text + _MARK + digest.encode() + b'"}\n'
     held = nested(line, limits.MOST_NESTED)
     if held > limits.MOST_NESTED:
@@ -132,7 +133,7 @@ def read(line: bytes, path: str, number: int, load: attachments.Load | None = No
     """
     text = line.removesuffix(b"\n")
     body, digest = text[:-TAIL], text[-(64 + 2) : -2]
-    if text != body + _MARK + digest + b'"}' or hex_digest(body).encode() != digest:
+    if text != body + _MARK + digest + b'"}' or hashlib.sha256(body).hexdigest().encode() != digest:
         raise DamagedError(path, number, "the line is not as it was written")
     try:
         held = nested(body, limits.MOST_NESTED)
@@ -204,18 +205,18 @@ def signed_by(line: bytes, key: bytes, before: bytes = b"") -> bool:
     text, mac = body[:-_MAC_TAIL], body[-65:-1]
     if not key or body != text + _MAC + mac + b'"':
         return False
-    return same(mac, sign(key, before + text + b"}").encode())
+    return hmac.compare_digest(mac, sign(key, before + text + b"}").encode())
 
 
 def sign(key: bytes, body: bytes) -> str:
     """Return the mark of *key* on *body*."""
-    return mark(key, body)
+    return hmac.digest(key, body, "sha256").hex()
 
 
 def hash_of(line: bytes, path: str, number: int) -> str:
     """Return the hash of a line, which is that of its text, or `DamagedError`."""
     text = line.removesuffix(b"\n")
-    digest = hex_digest(text[:-TAIL])
+    digest = hashlib.sha256(text[:-TAIL]).hexdigest()
     if text[-TAIL:] != _MARK + digest.encode() + b'"}':
         raise DamagedError(path, number, "the line is not as it was written")
     return digest

@@ -18,7 +18,6 @@ ALLOWED = {
         "cli/lazy_group.py",
         "cli/lazy_imports.py",
         "discovery/__init__.py",
-        "storage/hashing.py",
         "machines/loading/packages.py",
     },
     "find_spec": {"machines/loading/packages.py", "machines/loading/neighbours.py"},

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.sandbox import ENTRY, SMALL, clean_environment, home_skills, process, put_python, put_skill, told
 
-HEAVY = {"asyncio", "ssl", "_hashlib", "cattrs", "pydantic", "statemachine", "yaml", "importlib.metadata"}
+HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "importlib.metadata"}
 STOOD_IN = {"attr.validators", "gettext", "ipaddress", "logging", "platform", "tokenize"}
 NOT_FOR_A_STEP = HEAVY - {"cattrs", "statemachine"} | STOOD_IN
 

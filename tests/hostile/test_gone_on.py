@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,6 @@ from support.forged import folder_of, forged_behind, sealed
 from support.golden_sessions import KEPT
 from support.judge import judged
 from support.sandbox import flow, put_skill, refused, told
-
-from flowrail.storage.hashing import mark
 
 ACTS = (
     ["step", "plain", "ok", "--session", "ID"],
@@ -125,7 +124,7 @@ def earlier(session: str) -> str:
     first, second = map(json.loads, journal(session).read_bytes().splitlines())
     del first["hash"], second["hash"]
     text = json.dumps(first, separators=(",", ":")).encode()
-    line = sealed({**first, "mac": mark(key, text)})
+    line = sealed({**first, "mac": hmac.digest(key, text, "sha256").hex()})
     journal(session).write_bytes(line + sealed({**second, "prev": json.loads(line)["hash"]}))
     return session
 
@@ -158,7 +157,7 @@ def test_whoever_has_no_key_is_not_believed_for_a_mark_of_no_key(session: str) -
     record = json.loads(journal(session).read_bytes())
     del record["hash"], record["mac"]
     text = json.dumps(record, separators=(",", ":")).encode()
-    journal(session).write_bytes(sealed({**record, "mac": mark(b"", text)}))
+    journal(session).write_bytes(sealed({**record, "mac": hmac.digest(b"", text, "sha256").hex()}))
     (folder_of(session) / "session.json").unlink()
 
     assert "1 foreign" in flow("doctor").out

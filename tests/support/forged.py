@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -10,7 +11,6 @@ from typing import Any
 
 from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.user_key import user_key
-from flowrail.storage.hashing import mark
 from flowrail.storage.journal import EACH
 
 
@@ -30,7 +30,7 @@ def signed(record: Mapping[str, Any]) -> bytes:
     key = user_key(str(Path.home() / ".local" / "state" / "flowrail"))
     body = {name: value for name, value in record.items() if name not in {"mac", "hash"}}
     text = json.dumps(body, separators=(",", ":")).encode()
-    return sealed({**body, "mac": mark(key, EACH + text)})
+    return sealed({**body, "mac": hmac.digest(key, EACH + text, "sha256").hex()})
 
 
 def redefined(session: str, change: Callable[[dict[str, Any]], object]) -> None:

@@ -6,12 +6,12 @@ that of the current step with its ways on. Titles, texts and phases do not count
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
 from flowrail.machines.definition.step import Definition, StepDef
 from flowrail.machines.definition.values import Arg, arg_to_plain
-from flowrail.storage.hashing import hex_digest
 
 LENGTH = 16
 
@@ -76,4 +76,4 @@ def _source(value: Any) -> Any:
 
 def _digest(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=repr)
-    return hex_digest(text.encode())[:LENGTH]
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]

@@ -12,6 +12,7 @@ only the very bytes that were hashed are compiled.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -26,7 +27,6 @@ from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import LARGEST_TOGETHER, Definition
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import decode, read_bounded
-from flowrail.storage.hashing import hex_digest
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.suppressions import Excepted
@@ -152,7 +152,7 @@ def digests(folder: str, paths: Mapping[str, str]) -> dict[str, str]:
 
 def digest(data: bytes) -> str:
     """Return the SHA-256 of *data*."""
-    return hex_digest(data)
+    return hashlib.sha256(data).hexdigest()
 
 
 def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loaded:

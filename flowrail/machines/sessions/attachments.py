@@ -7,6 +7,7 @@ changed; so each record stays small however often it repeats the text.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +17,6 @@ from typing import Any
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines.sessions import limits
 from flowrail.storage import files as storage_files
-from flowrail.storage.hashing import hex_digest
 
 FOLDER = "texts"
 MARK = "$file"
@@ -140,7 +140,7 @@ def _read(folder: str, name: str, size: int) -> str:
         )
     except DocumentError as error:
         raise _damaged(path, error.fact) from None
-    if found is None or len(data) != size or hex_digest(data) != found.group(1):
+    if found is None or len(data) != size or hashlib.sha256(data).hexdigest() != found.group(1):
         raise _damaged(path, "is not as it was written" if found else "is no text of a session")
     return data.decode("utf-8", "surrogatepass")
 
@@ -154,7 +154,7 @@ def is_short(text: str) -> bool:
 
 def _apart(text: str, beside: dict[str, bytes]) -> dict[str, Any]:
     data = text.encode("utf-8", "surrogatepass")
-    name = f"{FOLDER}/{hex_digest(data)}.txt"
+    name = f"{FOLDER}/{hashlib.sha256(data).hexdigest()}.txt"
     beside[name] = data
     return {MARK: name, "bytes": len(data)}
 

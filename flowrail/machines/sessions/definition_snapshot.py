@@ -6,6 +6,8 @@ else has to be one with which a session could have begun, and small enough to be
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -15,7 +17,6 @@ from flowrail.machines.sessions import limits
 from flowrail.machines.sessions.upgrades import definition_of_today
 from flowrail.machines.sessions.user_key import Taken
 from flowrail.storage import files
-from flowrail.storage.hashing import hex_digest, mark, same
 from flowrail.text import finite
 from flowrail.text.json import nested
 
@@ -54,7 +55,7 @@ def read(
     data = _bytes(path)
     listed = None if vouched.taken is None else vouched.taken.definitions
     if listed is not None:
-        known = hex_digest(data) in listed
+        known = hashlib.sha256(data).hexdigest() in listed
     else:
         known = _is_marked(data, session_id, key) if vouched.marked else vouched.own
     value = _parsed(data) if known or _is_small(data) else None
@@ -83,7 +84,7 @@ def read(
 
 def digest(path: str) -> str:
     """Return the digest of what is at *path* now."""
-    return hex_digest(_bytes(path))
+    return hashlib.sha256(_bytes(path)).hexdigest()
 
 
 def usable(path: str) -> str:
@@ -94,16 +95,18 @@ def usable(path: str) -> str:
         _check_strange(definition_of_today(value or {}), path, "")
     except StorageError:
         return ""
-    return hex_digest(data)
+    return hashlib.sha256(data).hexdigest()
 
 
 def _marked(body: bytes, session_id: str, key: bytes) -> bytes:
-    return mark(key, b"definition of " + session_id.encode() + b": " + body).encode()
+    return hmac.digest(key, b"definition of " + session_id.encode() + b": " + body, "sha256").hex().encode()
 
 
 def _is_marked(data: bytes, session_id: str, key: bytes) -> bool:
     body, digest = data[:-_TAIL], data[-(64 + 2) : -2]
-    return data == body + _MAC + digest + b'"}' and same(digest, _marked(body, session_id, key))
+    return data == body + _MAC + digest + b'"}' and hmac.compare_digest(
+        digest, _marked(body, session_id, key)
+    )
 
 
 def _bytes(path: str) -> bytes:

@@ -7,6 +7,7 @@ less, that a writer died in between; one that is half written tells nothing.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -16,7 +17,6 @@ from typing import Any, NamedTuple
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines.sessions import limits
 from flowrail.storage import files
-from flowrail.storage.hashing import hex_digest
 from flowrail.text import finite
 from flowrail.text.json import holds_more
 
@@ -59,7 +59,7 @@ def copy_of(seq: int, digest: str, session: Mapping[str, Any]) -> bytes:
 
 
 def _whole(body: bytes) -> bytes:
-    return body + _CHECK + hex_digest(body)[:16].encode() + b'"\n}\n'
+    return body + _CHECK + hashlib.sha256(body).hexdigest()[:16].encode() + b'"\n}\n'
 
 
 def is_whole(data: bytes) -> bool:

@@ -13,6 +13,7 @@ that a writer died in between, so the last line is flushed again before anybody 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -37,7 +38,6 @@ from flowrail.machines.sessions.stored_session import Change, Kept, said
 from flowrail.machines.sessions.user_key import Owner
 from flowrail.storage import files
 from flowrail.storage import journal as storage_journal
-from flowrail.storage.hashing import hex_digest
 from flowrail.storage.journal import DamagedError, Record
 
 SESSION_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
@@ -299,7 +299,9 @@ class Store:
         path = os.path.join(self.folder(session_id), DEFINITION)
         if taken is not None and taken.definitions is not None:  # both hold until the file is replaced
             now = definition_snapshot.digest(path)
-            self.owner.adopt(first, taken.head, (*({now} & {*taken.definitions}), hex_digest(data)))
+            self.owner.adopt(
+                first, taken.head, (*({now} & {*taken.definitions}), hashlib.sha256(data).hexdigest())
+            )
         files.write_atomic(path, data)
 
     def take_over(self, session_id: str, first_hash: str, head: str) -> None:
