@@ -31,7 +31,8 @@ def imports(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The reference is as the code says, and the site builds without a warning."""
+    """Check the words, compare the reference with the code, and build the site without warnings."""
+    session.run("python", "docs/words.py")
     session.run("python", "docs/pages.py", "--check", silent=True)
     session.run("sphinx-build", "-W", "-n", "-q", "-E", "-b", "html", "docs", os.path.join("docs", "_build"))
 
