@@ -12,7 +12,7 @@ import time
 
 from timing import report
 
-from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.statechart import compile_workflow
@@ -56,7 +56,7 @@ def once(what: str, size: int) -> float:
     gc.disable()
     start = time.perf_counter()
     if what == "check":
-        assert not check_workflow(Definition("line", steps))
+        assert not check_workflow(Workflow("line", *steps, validate=False))
     else:
         compile_workflow(Workflow("line", *steps, validate=False))
     return time.perf_counter() - start

@@ -7,20 +7,15 @@ from support.workflows import linear, step, workflow
 
 import flowrail.testing
 from flowrail.errors import FlowError
-from flowrail.machines.definition.step import (
-    Definition,
-    Delegation,
-    GateDef,
-    OptionDef,
-    QuestionDef,
-)
+from flowrail.machines.definition.step import Delegation, GateDef, OptionDef, QuestionDef
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.skills.catalog import find, workflow_file
 from flowrail.testing import Run, generate_inputs, run_skill_invocation
 
 
-def bundled(address: str) -> Definition:
+def bundled(address: str) -> Workflow:
     return skill_folder.read(workflow_file(address, find(address, ()))).definition
 
 

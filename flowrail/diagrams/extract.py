@@ -13,12 +13,8 @@ from typing import Any, NamedTuple
 
 from flowrail.diagrams.model import Arrow, Kind, Node, Picture
 from flowrail.diagrams.words import line, times
-from flowrail.machines.definition.step import (
-    Definition,
-    Delegation,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import Delegation, Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.graph import leads_back
 
 START = ":start"
@@ -37,7 +33,7 @@ class Way(NamedTuple):
     limit: int | None = None
 
 
-def picture(workflow: Definition) -> Picture:
+def picture(workflow: Workflow) -> Picture:
     """Return the picture of *workflow*; ways to steps that do not exist are left out."""
     ways = list(ways_of(workflow))
     ends = {way.source: set[Kind]() for way in ways}
@@ -90,7 +86,7 @@ def machine_picture(
     return Picture(name, description, tuple(nodes), tuple(arrows))
 
 
-def ways_of(workflow: Definition) -> Iterator[Way]:
+def ways_of(workflow: Workflow) -> Iterator[Way]:
     """Yield every way on in the order of the definition, from the machine where there can be one."""
     from flowrail.machines.definition.findings import WorkflowError
     from flowrail.machines.engine.statechart import compile_workflow
@@ -112,7 +108,7 @@ def ways_of_machine(machine: type[Any]) -> Iterator[Way]:
     """
     from statemachine.contrib.diagram.extract import extract
 
-    workflow: Definition = machine.workflow
+    workflow: Workflow = machine.workflow
     found: dict[tuple[str, str], Way] = {}
     for each in extract(machine).transitions:
         source = each.source.removeprefix("step_")
@@ -130,7 +126,7 @@ def ways_of_machine(machine: type[Any]) -> Iterator[Way]:
     yield from found.values()
 
 
-def ways_as_written(workflow: Definition) -> Iterator[Way]:
+def ways_as_written(workflow: Workflow) -> Iterator[Way]:
     """Yield the ways on as the definition has them, those to steps that are not there left out."""
     seen: set[str] = set()
     for step in workflow.steps:
@@ -157,7 +153,7 @@ def end_id(source: str, kind: Kind) -> str:
     return f"{source}:{kind}"
 
 
-def _merged(workflow: Definition, ways: list[Way]) -> Iterator[Arrow]:
+def _merged(workflow: Workflow, ways: list[Way]) -> Iterator[Arrow]:
     """Yield one arrow for each pair of nodes, with all outcomes that lead along it."""
     joined: dict[tuple[str, str], list[Way]] = {}
     for way in ways:
@@ -171,7 +167,7 @@ def _merged(workflow: Definition, ways: list[Way]) -> Iterator[Arrow]:
         yield Arrow(source, target, (*named, "any other") if rest else named, limit, every=every)
 
 
-def _is_named(workflow: Definition, way: Way) -> bool:
+def _is_named(workflow: Workflow, way: Way) -> bool:
     step = workflow.step(way.source)
     return Outcome(way.outcome) in step.next
 

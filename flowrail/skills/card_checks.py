@@ -17,12 +17,8 @@ from flowrail.discovery.scan.metadata import read_metadata
 from flowrail.discovery.scan.spec import check as spec_notes
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Finding, first
-from flowrail.machines.definition.step import (
-    WORKFLOW_NAME,
-    Definition,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import WORKFLOW_NAME, Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import LARGEST_TEXT, Loaded, WorkflowFile
 from flowrail.skills.beside import Beside, Shelf
 from flowrail.skills.catalog import Found, workflows
@@ -104,7 +100,7 @@ def _handoff(data: bytes) -> Iterator[Finding]:
         yield Finding("FR183", "warning", what, note.hint, f"{CARD}:{note.line or 1}")
 
 
-def _commands(file: WorkflowFile, definition: Definition, text: str, shelf: Shelf) -> Iterator[Finding]:
+def _commands(file: WorkflowFile, definition: Workflow, text: str, shelf: Shelf) -> Iterator[Finding]:
     own = {each.address: each for each in workflows(Found(file.address, file.folder, "path"))}
     own.setdefault(file.address, file)
     lines = list(_shown(text))
@@ -147,7 +143,7 @@ def _given(words: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
 
 
-def _complete(words: list[str], definition: Definition) -> bool:
+def _complete(words: list[str], definition: Workflow) -> bool:
     given = _given(words)
     return all(not arg.required or name in given for name, arg in definition.params.items())
 
@@ -165,7 +161,7 @@ def _wrong(words: list[str], beside: Beside, guesses: Guesses) -> Iterator[tuple
                 yield f"the parameter `{name}` that the card gives {error}", "show one that fits"
 
 
-def _table(definition: Definition, text: str) -> Iterator[Finding]:
+def _table(definition: Workflow, text: str) -> Iterator[Finding]:
     """Judge the table between the marks ``flow:steps``, row by row, where there is one."""
     above, _, rest = text.partition(_TABLE[0])
     table, closed, _ = rest.partition(_TABLE[1])

@@ -11,14 +11,10 @@ from typing import Any
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding, Path, first
-from flowrail.machines.definition.step import (
-    WORKFLOW_NAME,
-    Definition,
-    Delegation,
-    StepDef,
-)
+from flowrail.machines.definition.step import WORKFLOW_NAME, Delegation, StepDef
 from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
 from flowrail.skills.beside import Beside, Shelf
@@ -149,7 +145,7 @@ def _then(loaded: Loaded, look: _Look) -> Iterator[Finding]:
             yield Finding("FR151", "error", what, hint, place)
 
 
-def _addresses(then: str, definition: Definition) -> Iterator[str]:
+def _addresses(then: str, definition: Workflow) -> Iterator[str]:
     """Yield what *then* may come to; nothing where that cannot be known."""
     names = sorted(placeholders.placeholders(then))
     known = _declared(definition)
@@ -158,7 +154,7 @@ def _addresses(then: str, definition: Definition) -> Iterator[str]:
         yield placeholders.fill(then, dict(zip(names, values, strict=True)))
 
 
-def _declared(definition: Definition) -> dict[str, Arg]:
+def _declared(definition: Workflow) -> dict[str, Arg]:
     reported = {name: arg for step in definition.steps for name, arg in step.reports.items()}
     return {**definition.params, **reported}
 

@@ -8,8 +8,9 @@ from typing import Any
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding
-from flowrail.machines.definition.step import Definition, QuestionDef, StepDef
+from flowrail.machines.definition.step import QuestionDef, StepDef
 from flowrail.machines.definition.values import Arg, arg_to_plain
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.loading import skill_folder
 from flowrail.skills.bundled_copies import as_bundled
@@ -40,7 +41,7 @@ def addresses(found: Found) -> Iterator[str]:
     yield from (file.address for file in workflows(found))
 
 
-def definition_of(address: str, roots: Sequence[Root]) -> tuple[Definition, tuple[Finding, ...]]:
+def definition_of(address: str, roots: Sequence[Root]) -> tuple[Workflow, tuple[Finding, ...]]:
     """Return a workflow as far as it can be read without running anything, and what was found."""
     loaded = skill_folder.read(workflow_file(address, find(address, roots)))
     return loaded.definition, loaded.findings
@@ -61,7 +62,7 @@ def _item(found: Found) -> dict[str, Any]:
         loaded = skill_folder.read(file)
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, error.hint, error.place)
-        loaded = skill_folder.Loaded(Definition(found.name, ()), (finding,), {})
+        loaded = skill_folder.Loaded(Workflow(found.name, validate=False), (finding,), {})
     return _head(found, found.name, loaded)
 
 
@@ -82,7 +83,7 @@ def _head(found: Found, address: str, loaded: skill_folder.Loaded) -> dict[str, 
     }
 
 
-def _step(definition: Definition, step: StepDef) -> dict[str, Any]:
+def _step(definition: Workflow, step: StepDef) -> dict[str, Any]:
     return {
         "id": step.id,
         "title": step.name,

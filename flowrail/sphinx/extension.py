@@ -34,7 +34,7 @@ from flowrail.diagrams.renderers.markdown_tables import (
 from flowrail.diagrams.words import line
 from flowrail.discovery.locations import Root, Scope, skill_roots
 from flowrail.errors import FlowError
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.operations.skills.draw import drawable
 from flowrail.skills.catalog import BUNDLED, find, workflow_file
@@ -64,7 +64,7 @@ class _Directive(SphinxDirective):
         """Yield the nodes."""
         raise NotImplementedError
 
-    def workflow(self) -> Definition:
+    def workflow(self) -> Workflow:
         """Return the workflow that is named, and have the page read again when its files change."""
         address = self.arguments[0]
         file = workflow_file(address, find(address, self.roots()))

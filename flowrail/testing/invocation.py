@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.exploration.inputs import ITERATION, STEP, TOTAL
 from flowrail.testing.walks.subprocess_stage import exit_status
 
 
-def run_skill_invocation(workflow: Definition, params: Mapping[str, Any]) -> int:
+def run_skill_invocation(workflow: Workflow, params: Mapping[str, Any]) -> int:
     """Return the exit status of telling one step with *params*, one of `generate_inputs`.
 
     The workflow is found by its name, as `flow preview` finds it, in a process of its own.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from flowrail.machines.definition.step import Definition
+    from flowrail.machines.definition.workflow import Workflow
     from flowrail.testing.run import Run
     from flowrail.testing.walks.stage import Inside
 
@@ -68,7 +68,7 @@ def flow_run(request: pytest.FixtureRequest) -> Callable[..., Run]:
     """
     from flowrail.testing.run import Run, load
 
-    def begin(workflow: str | Definition, /, **params: Any) -> Run:
+    def begin(workflow: str | Workflow, /, **params: Any) -> Run:
         found = load(workflow, start=str(request.config.rootpath)) if isinstance(workflow, str) else workflow
         return Run(found, **params)
 

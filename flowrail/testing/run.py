@@ -9,7 +9,6 @@ from typing import Any
 
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.definition.frozen import freeze_deep
-from flowrail.machines.definition.step import Definition
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import questions, reviews
@@ -63,7 +62,7 @@ class Run:
     Every call returns the run itself. Nothing is written; what a command would refuse is raised.
     """
 
-    def __init__(self, workflow: Definition, /, **params: Any) -> None:
+    def __init__(self, workflow: Workflow, /, **params: Any) -> None:
         self.workflow = workflow
         self.session: Session = start(workflow, params)
 

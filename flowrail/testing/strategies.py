@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.step import (
-    Definition,
     Delegation,
     GateDef,
     OptionDef,
@@ -60,7 +59,7 @@ def workflows(draw: st.DrawFn, *, most: int = 6, agents: bool = True, name: str 
     return Workflow(name, *steps, params=PARAMS)
 
 
-def sessions(workflow: Definition, *, most: int = 12) -> st.SearchStrategy[Session]:
+def sessions(workflow: Workflow, *, most: int = 12) -> st.SearchStrategy[Session]:
     """Return sessions of *workflow* as they come about: begun, moved on, waiting, ended."""
 
     @st.composite
@@ -75,17 +74,17 @@ def sessions(workflow: Definition, *, most: int = 12) -> st.SearchStrategy[Sessi
     return walked()
 
 
-def parameters(workflow: Definition) -> st.SearchStrategy[Mapping[str, Any]]:
+def parameters(workflow: Workflow) -> st.SearchStrategy[Mapping[str, Any]]:
     """Return parameters to start *workflow* with."""
     return st.sampled_from(list(starts(workflow)))
 
 
-def actions(workflow: Definition, session: Session) -> st.SearchStrategy[Act]:
+def actions(workflow: Workflow, session: Session) -> st.SearchStrategy[Act]:
     """Return what can be done where an open *session* stands; `machines.acts.perform` does it."""
     return st.sampled_from(list(acts(workflow, session)))
 
 
-def _moved(workflow: Definition, session: Session, act: Act) -> Session:
+def _moved(workflow: Workflow, session: Session, act: Act) -> Session:
     try:
         return perform(workflow, session, act)
     except FlowError:  # an author's function, or a report that does not fit after all

@@ -13,12 +13,13 @@ from flowrail.diagrams.renderers.markdown import Drawn, as_markdown, as_restruct
 from flowrail.diagrams.renderers.markdown_tables import outcomes_table, paragraph, params_table
 from flowrail.diagrams.renderers.restructured import said
 from flowrail.diagrams.words import took
-from flowrail.machines.definition.step import Definition, Delegation
+from flowrail.machines.definition.step import Delegation
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.safe_text import blanked
 
 
-def drawn(made: Definition) -> Drawn:
+def drawn(made: Workflow) -> Drawn:
     return Drawn(made, picture(made))
 
 
@@ -62,7 +63,7 @@ def test_workflows_that_agents_run_follow_and_are_linked() -> None:
 
 @FEW
 @given(ODD)
-def test_markdown_keeps_its_tables_and_fences(made: Definition) -> None:
+def test_markdown_keeps_its_tables_and_fences(made: Workflow) -> None:
     text = as_markdown([drawn(made)])
     fences = [line for line in text.split("\n") if line.startswith("```")]
 
@@ -102,7 +103,7 @@ def test_a_document_goes_on_after_a_description_that_would_begin_something() -> 
 
 @FEW
 @given(ODD)
-def test_docutils_itself_reads_every_document_without_a_word(made: Definition) -> None:
+def test_docutils_itself_reads_every_document_without_a_word(made: Workflow) -> None:
     core = pytest.importorskip("docutils.core", reason="no docutils here: pip install 'flowrail[docs]'")
     text = as_restructured([drawn(made)])
     told: list[str] = []

@@ -14,7 +14,7 @@ from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.dot import quoted, render
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 
 
 def graphviz(text: str, form: str = "dot_json") -> str:
@@ -35,7 +35,7 @@ def test_quotes_and_backslashes_are_quoted() -> None:
 
 @FEW
 @given(ODD)
-def test_every_text_stands_in_quotes_on_one_line(made: Definition) -> None:
+def test_every_text_stands_in_quotes_on_one_line(made: Workflow) -> None:
     text = render(picture(made), links={"w/look": 'look".svg'})
     bare = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text)
 
@@ -46,7 +46,7 @@ def test_every_text_stands_in_quotes_on_one_line(made: Definition) -> None:
 
 @FEW
 @given(ODD)
-def test_graphviz_itself_reads_every_picture(made: Definition) -> None:
+def test_graphviz_itself_reads_every_picture(made: Workflow) -> None:
     drawn = picture(made)
 
     read = json.loads(graphviz(render(drawn)))
@@ -59,7 +59,7 @@ def test_graphviz_itself_reads_every_picture(made: Definition) -> None:
 @pytest.mark.long
 @settings(max_examples=600, deadline=None)
 @given(ODD)
-def test_graphviz_itself_reads_six_hundred_pictures(made: Definition) -> None:
+def test_graphviz_itself_reads_six_hundred_pictures(made: Workflow) -> None:
     assert json.loads(graphviz(render(picture(made))))["name"] == "workflow"
 
 

@@ -11,7 +11,6 @@ from flowrail.diagrams.model import Arrow, Kind, Node, Picture
 from flowrail.handoff.handoff import PHASES
 from flowrail.handoff.lifecycle.machine import HandoffMachine
 from flowrail.machines.definition.step import (
-    Definition,
     Delegation,
     GateDef,
     OptionDef,
@@ -36,12 +35,12 @@ def test_the_machine_and_what_is_written_agree_on_every_way_on(made: Workflow) -
 
 @FEW
 @given(ODD)
-def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(made: Definition) -> None:
+def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(made: Workflow) -> None:
     drawn = picture(made)
     ids = [node.id for node in drawn.nodes]
 
     assert len(set(ids)) == len(ids) == len(set(drawn.names.values()))
-    assert drawn == picture(Definition(made.name, made.steps, description=made.description))
+    assert drawn == picture(Workflow(made.name, *made.steps, validate=False, description=made.description))
     assert {end for arrow in drawn.arrows for end in (arrow.source, arrow.target)} <= set(ids)
     pairs = [(arrow.source, arrow.target) for arrow in drawn.arrows]
     assert len(set(pairs)) == len(pairs)
@@ -49,7 +48,7 @@ def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(made: Defini
 
 @FEW
 @given(ODD)
-def test_every_way_on_to_a_step_that_exists_is_drawn_once(made: Definition) -> None:
+def test_every_way_on_to_a_step_that_exists_is_drawn_once(made: Workflow) -> None:
     drawn = picture(made)
 
     assert sum(len(arrow.every) for arrow in drawn.arrows) == len(list(ways_of(made)))
@@ -115,8 +114,12 @@ def test_a_loop_has_its_limit_on_the_arrow_and_else_on_the_step() -> None:
 
 
 def test_steps_without_a_way_to_them_and_ways_to_nowhere_do_no_harm() -> None:
-    broken = Definition(
-        "w", [StepDef("one", next={"ok": "nowhere", "fail": None}), StepDef("one"), StepDef("two")]
+    broken = Workflow(
+        "w",
+        StepDef("one", next={"ok": "nowhere", "fail": None}),
+        StepDef("one"),
+        StepDef("two"),
+        validate=False,
     )
 
     drawn = picture(broken)
@@ -126,15 +129,13 @@ def test_steps_without_a_way_to_them_and_ways_to_nowhere_do_no_harm() -> None:
 
 
 def test_functions_are_drawn_by_the_id_of_their_step() -> None:
-    made = Definition(
-        "w", [StepDef("first", lambda _: "x", ["Do."], lambda _: Outcome.OK, next={"ok": None})]
-    )
+    made = Workflow("w", StepDef("first", lambda _: "x", ["Do."], lambda _: Outcome.OK, next={"ok": None}))
 
     assert picture(made).nodes[1] == Node("first", Kind.DECIDE, "first", 1)
 
 
 def test_a_workflow_without_steps_is_an_empty_picture() -> None:
-    assert picture(Definition("w", ())) == Picture("w", "", (), ())
+    assert picture(Workflow("w", validate=False)) == Picture("w", "", (), ())
 
 
 def test_phases_are_runs_of_steps() -> None:

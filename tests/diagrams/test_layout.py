@@ -20,7 +20,6 @@ from flowrail.diagrams.layout.lanes import lanes, ports
 from flowrail.diagrams.layout.layout import layout
 from flowrail.diagrams.layout.text_width import balanced, width, wrapped
 from flowrail.diagrams.model import Picture
-from flowrail.machines.definition.step import Definition
 from flowrail.machines.definition.workflow import Workflow
 
 
@@ -80,7 +79,7 @@ def check(drawn: Picture) -> None:
 
 @FEW
 @given(ODD)
-def test_nothing_lies_over_anything_else_and_all_is_inside(made: Definition) -> None:
+def test_nothing_lies_over_anything_else_and_all_is_inside(made: Workflow) -> None:
     check(picture(made))
 
 
@@ -93,7 +92,7 @@ def test_nor_in_workflows_that_run(made: Workflow) -> None:
 @pytest.mark.long
 @settings(max_examples=3_000, deadline=None)
 @given(ODD | workflows(most=15))
-def test_nothing_lies_over_anything_else_in_thousands(made: Definition) -> None:
+def test_nothing_lies_over_anything_else_in_thousands(made: Workflow) -> None:
     check(picture(made))
 
 

@@ -16,7 +16,8 @@ from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.mermaid import quoted, render
-from flowrail.machines.definition.step import Definition, GateDef
+from flowrail.machines.definition.step import GateDef
+from flowrail.machines.definition.workflow import Workflow
 
 ROOT = Path(__file__).parents[2]
 LABEL = r'"(?:[^"#\\<>|\[\]{}&;`*:\x00-\x1f\x7f-\x9f]|#\d+;|<br/>)+"'
@@ -88,7 +89,7 @@ def test_a_workflow_is_drawn_in_the_order_of_its_steps() -> None:
 
 @FEW
 @given(ODD)
-def test_every_workflow_has_a_well_formed_picture(made: Definition) -> None:
+def test_every_workflow_has_a_well_formed_picture(made: Workflow) -> None:
     text = render(picture(made), links={"w/look": 'look".svg'})
 
     assert well_formed(text), text
@@ -151,7 +152,7 @@ def drawn_by(mermaid: Tab, text: str) -> list[str]:
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(made=ODD)
-def test_mermaid_itself_draws_every_picture(mermaid: Tab, made: Definition) -> None:
+def test_mermaid_itself_draws_every_picture(mermaid: Tab, made: Workflow) -> None:
     drawn = picture(made)
 
     assert len(drawn_by(mermaid, render(drawn))) == len(drawn.nodes)
@@ -160,7 +161,7 @@ def test_mermaid_itself_draws_every_picture(mermaid: Tab, made: Definition) -> N
 @pytest.mark.long
 @settings(max_examples=1_000, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(made=ODD)
-def test_mermaid_itself_draws_a_thousand_pictures(mermaid: Tab, made: Definition) -> None:
+def test_mermaid_itself_draws_a_thousand_pictures(mermaid: Tab, made: Workflow) -> None:
     drawn = picture(made)
 
     assert len(drawn_by(mermaid, render(drawn))) == len(drawn.nodes)

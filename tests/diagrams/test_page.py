@@ -20,14 +20,9 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.html import render
 from flowrail.diagrams.renderers.markdown import Drawn
 from flowrail.diagrams.session_trace import with_trace
-from flowrail.machines.definition.step import (
-    Definition,
-    Delegation,
-    OptionDef,
-    QuestionDef,
-    Variant,
-)
+from flowrail.machines.definition.step import Delegation, OptionDef, QuestionDef, Variant
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import Report, Session
 from flowrail.storage.journal import Record
 
@@ -35,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 HOSTILE = '"><script>document.hacked = 1</script><img src=x onerror="document.hacked=2">'
 
 
-def drawn(made: Definition) -> Drawn:
+def drawn(made: Workflow) -> Drawn:
     return Drawn(made, picture(made))
 
 
@@ -62,7 +57,7 @@ def of(page: str) -> Tags:
 
 @FEW
 @given(ODD)
-def test_nothing_foreign_becomes_a_part_of_the_page(made: Definition) -> None:
+def test_nothing_foreign_becomes_a_part_of_the_page(made: Workflow) -> None:
     page = render([drawn(made)])
     found = of(page)
 

@@ -21,7 +21,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import png
 from flowrail.diagrams.renderers.style import DARK, LIGHT, style
 from flowrail.diagrams.renderers.svg import described, render
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -32,7 +32,7 @@ def texts(svg: str) -> list[str]:
 
 @FEW
 @given(ODD)
-def test_every_workflow_is_well_formed_and_draws_all_of_it(made: Definition) -> None:
+def test_every_workflow_is_well_formed_and_draws_all_of_it(made: Workflow) -> None:
     drawn = picture(made)
 
     svg = render(drawn, links={"w/look": "javascript:alert(1)"})
@@ -48,7 +48,7 @@ def test_every_workflow_is_well_formed_and_draws_all_of_it(made: Definition) -> 
 
 @FEW
 @given(ODD)
-def test_nothing_foreign_becomes_an_element(made: Definition) -> None:
+def test_nothing_foreign_becomes_an_element(made: Workflow) -> None:
     tags = {each.tag.removeprefix(SVG) for each in ET.fromstring(render(picture(made))).iter()}  # noqa: S314 - our own
 
     assert tags <= {

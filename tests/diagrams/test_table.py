@@ -13,14 +13,9 @@ from support.workflows import step, unchecked, workflow
 
 from flowrail.diagrams.embedded import NoMarkersError, block, replaced
 from flowrail.diagrams.renderers.markdown_tables import cell, skills_table, steps_table
-from flowrail.machines.definition.step import (
-    Definition,
-    Delegation,
-    GateDef,
-    OptionDef,
-    QuestionDef,
-)
+from flowrail.machines.definition.step import Delegation, GateDef, OptionDef, QuestionDef
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.skills.summary import items
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +57,9 @@ def test_a_column_for_phases_stands_there_only_where_there_are_some() -> None:
 
 
 def test_what_is_wrong_in_a_workflow_is_shown_and_not_hidden() -> None:
-    drawn = steps_table(Definition("broken", [step("one", next={"ok": "nowhere"}, when=lambda _: True)]))
+    drawn = steps_table(
+        Workflow("broken", step("one", next={"ok": "nowhere"}, when=lambda _: True), validate=False)
+    )
 
     assert drawn.endswith("| 1 | One (when computed) | ok → nowhere? |")
 

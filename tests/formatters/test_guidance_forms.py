@@ -20,8 +20,8 @@ from flowrail.errors import FlowError
 from flowrail.formatters.guidance import as_data, as_text, as_xml
 from flowrail.formatters.reports import history
 from flowrail.formatters.reports import workflow as table
-from flowrail.machines.definition.step import Definition
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import Move, Report, Session
@@ -95,7 +95,7 @@ def test_guidance_looks_as_in_its_golden_file(name: str, form: str) -> None:
 @given(workflows(), MODE, st.data())
 @settings(max_examples=40)
 def test_all_forms_hold_the_same_ways_on(
-    definition: Definition, params: dict[str, Any], drawn: st.DataObject
+    definition: Workflow, params: dict[str, Any], drawn: st.DataObject
 ) -> None:
     session = start(definition, params)
     for _ in range(3):

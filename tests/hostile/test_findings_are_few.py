@@ -21,7 +21,8 @@ from flowrail.machines.definition.findings import (
     Raw,
     first,
 )
-from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration import actions
 from flowrail.machines.loading.python_source import read_python
 from flowrail.operations.skills import check
@@ -156,7 +157,9 @@ class Walked(tuple[StepDef, ...]):
 
 
 def test_a_table_of_steps_is_judged_without_going_through_the_steps_for_each_row() -> None:
-    made = Definition("evil", [StepDef(f"s{n}", "-", ["x"], next={"ok": None}) for n in range(20)])
+    made = Workflow(
+        "evil", *[StepDef(f"s{n}", "-", ["x"], next={"ok": None}) for n in range(20)], validate=False
+    )
     object.__setattr__(made, "steps", Walked(made.steps))
     rows = "|step|ways on|\n|-|-|\n" + "|-|ok → end|\n" * 19 + "|-|ok → s3|\n"
 

@@ -25,8 +25,9 @@ from support.workflows import (
 
 from flowrail.errors import ConflictError, FlowError, UsageError
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
-from flowrail.machines.definition.step import Definition, Outcome, StepContext
+from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.errors import (
     OutcomeNotOpenError,
@@ -63,7 +64,7 @@ def moved(session: Session) -> Standing:
     )
 
 
-def run(definition: Definition, *outcomes: str, **params: Any) -> Session:
+def run(definition: Workflow, *outcomes: str, **params: Any) -> Session:
     session = start(definition, params)
     for outcome in outcomes:
         session = advance(definition, session, Report(outcome))
@@ -76,7 +77,7 @@ def run(definition: Definition, *outcomes: str, **params: Any) -> Session:
 @given(workflows(), MODE, st.data())
 @settings(max_examples=120)
 def test_a_session_goes_where_the_table_says(
-    definition: Definition, params: dict[str, Any], data: st.DataObject
+    definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:
     table = Table(definition, params)
     session, standing = start(definition, params), table.start()
@@ -120,7 +121,7 @@ def freeze_standing(standing: Standing) -> Standing:
 @given(workflows(), MODE, st.data())
 @settings(max_examples=120)
 def test_a_machine_used_by_itself_goes_where_the_table_says(
-    definition: Definition, params: dict[str, Any], data: st.DataObject
+    definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:
     table = Table(definition, params)
     machine, standing = compile_workflow(definition)(), table.start()
@@ -329,7 +330,7 @@ def test_a_rule_that_leads_back_at_the_limit_asks_as_well() -> None:
 # --- steps that do not apply
 
 
-def mode_branching(**more: Any) -> Definition:
+def mode_branching(**more: Any) -> Workflow:
     return workflow(
         step("plan", next={"ok": "design"}),
         step("design", when="mode == 'full'", next={"ok": "gate"}),

@@ -8,26 +8,21 @@ import pytest
 from support.workflows import linear, loop, step, unchecked, workflow
 
 from flowrail.machines.checks import data_flow
-from flowrail.machines.definition.step import (
-    Definition,
-    Delegation,
-    OptionDef,
-    Outcome,
-    QuestionDef,
-)
+from flowrail.machines.definition.step import Delegation, OptionDef, Outcome, QuestionDef
 from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.testing import Run
 
 NOTE = {"note": Arg(required=True)}
 MODE = {"mode": Arg(choices=("quick", "full"), default="full")}
 
 
-def advice(made: Definition) -> list[tuple[str, str | None]]:
+def advice(made: Workflow) -> list[tuple[str, str | None]]:
     return [(each.code, each.step) for each in check_workflow(made, advice=True)]
 
 
-def reading(**parts: Any) -> Definition:
+def reading(**parts: Any) -> Workflow:
     """Return a workflow whose last step reads `note`, which the first of two branches reports."""
     return workflow(
         step("a", next={"ok": "b", "skip": "c"}),
@@ -118,7 +113,7 @@ def test_another_step_on_the_way_round_reports_it_too() -> None:
 
 
 def test_steps_under_one_condition_see_what_steps_under_it_reported() -> None:
-    def made(when: str) -> Definition:
+    def made(when: str) -> Workflow:
         return workflow(
             step("a", next={"ok": "b"}),
             step("b", when="mode == 'full'", reports=NOTE, next={"ok": "c"}),

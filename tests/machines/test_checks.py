@@ -11,14 +11,7 @@ from support.workflows import linear, loop, step, unchecked, workflow, workflows
 
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.findings import CODES, Finding, WorkflowError
-from flowrail.machines.definition.step import (
-    Definition,
-    Outcome,
-    Rule,
-    StepContext,
-    StepDef,
-    Variant,
-)
+from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
 from flowrail.machines.definition.validation import (
     LARGEST_ACTIONS,
     MOST_TRANSITIONS,
@@ -41,18 +34,18 @@ def only_fails(ctx: StepContext) -> Literal["fail"]:
     return "fail"
 
 
-def _of(*steps: Any, **parts: Any) -> Callable[[], Definition]:
+def _of(*steps: Any, **parts: Any) -> Callable[[], Workflow]:
     return lambda: unchecked(*steps, **parts)
 
 
-def _one(**parts: Any) -> Callable[[], Definition]:
+def _one(**parts: Any) -> Callable[[], Workflow]:
     return lambda: unchecked(step("a", **parts))
 
 
 MODE = {"mode": Arg(choices=("quick", "full"), default="full")}
 GOOD = step("b")
 
-BROKEN: Mapping[str, Mapping[str, Callable[[], Definition]]] = {
+BROKEN: Mapping[str, Mapping[str, Callable[[], Workflow]]] = {
     "FR101": {"no such step": _of(step("a"), entry_point="b")},
     "FR102": {
         "no such step": _one(next={"ok": None, "fail": "c"}),
@@ -177,7 +170,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("code", "make"), CASES)
-def test_a_mistake_is_found_and_nothing_else(code: str, make: Callable[[], Definition]) -> None:
+def test_a_mistake_is_found_and_nothing_else(code: str, make: Callable[[], Workflow]) -> None:
     found = check_workflow(make())
 
     assert [each.code for each in found] == [code]
@@ -187,7 +180,7 @@ def test_a_mistake_is_found_and_nothing_else(code: str, make: Callable[[], Defin
 
 
 @pytest.mark.parametrize(("code", "make"), CASES)
-def test_a_workflow_with_a_mistake_is_not_made(code: str, make: Callable[[], Definition]) -> None:
+def test_a_workflow_with_a_mistake_is_not_made(code: str, make: Callable[[], Workflow]) -> None:
     broken = make()
 
     with pytest.raises(WorkflowError) as caught:
@@ -297,7 +290,7 @@ def test_a_step_with_a_handler_may_tell_nothing_but_is_warned_about() -> None:
 
 @given(workflows())
 @settings(max_examples=60)
-def test_a_workflow_that_was_made_has_no_errors(definition: Definition) -> None:
+def test_a_workflow_that_was_made_has_no_errors(definition: Workflow) -> None:
     assert [each for each in check_workflow(definition) if each.severity == "error"] == []
 
 
@@ -355,7 +348,7 @@ def test_a_workflow_that_was_made_has_no_errors(definition: Definition) -> None:
         ),
     ],
 )
-def test_what_is_in_order_has_no_findings(make: Callable[[], Definition]) -> None:
+def test_what_is_in_order_has_no_findings(make: Callable[[], Workflow]) -> None:
     assert check_workflow(make()) == []
 
 

@@ -13,23 +13,16 @@ from flowrail.machines.definition.delegation import AgentRole, Dispatch
 from flowrail.machines.definition.findings import CODES, Finding, WorkflowError
 from flowrail.machines.definition.gates import POLICIES
 from flowrail.machines.definition.questions import LATEST_DEADLINE
-from flowrail.machines.definition.step import (
-    Definition,
-    Delegation,
-    GateDef,
-    OptionDef,
-    Outcome,
-    QuestionDef,
-)
+from flowrail.machines.definition.step import Delegation, GateDef, OptionDef, Outcome, QuestionDef
 from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.joins import MOST
 
-Make = Callable[[], Definition]
+Make = Callable[[], Workflow]
 
 
-def mistakes(workflow_: Definition) -> list[Finding]:
+def mistakes(workflow_: Workflow) -> list[Finding]:
     """Return what is wrong; advice is another's business."""
     return [each for each in check_workflow(workflow_) if each.severity == "error"]
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from support.workflows import step, unchecked, workflow
 
-from flowrail.machines.definition.step import Definition, GateDef
+from flowrail.machines.definition.step import GateDef
 from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.walks import plan
 from flowrail.testing import workflows
 
@@ -18,13 +19,13 @@ LEFT = {"left": Arg(type="integer", min=0, max=20, required=True)}
 SURE = {"sure": Arg(choices=("low", "high"), required=True)}
 
 
-def told(made: Definition, code: str) -> list[tuple[str, str]]:
+def told(made: Workflow, code: str) -> list[tuple[str, str]]:
     found = check_workflow(made, advice=True)
     assert not [each for each in found if each.severity == "error"], found
     return [(str(each.step), each.message) for each in found if each.code == code]
 
 
-def deciding(*rules: tuple[str, str | None], **parts: Any) -> Definition:
+def deciding(*rules: tuple[str, str | None], **parts: Any) -> Workflow:
     ways = parts.pop("ways", {"ok": "b", "iterate": "a", "skip": None})
     first = step("a", next=ways, rules=[(outcome, when) for outcome, when in rules], **{"limit": 3, **parts})
     return unchecked(first, step("b"), params={"mode": Arg(choices=("quick", "full"), default="full")})
@@ -59,7 +60,7 @@ def test_rules_that_are_never_the_first_to_hold_are_found(
 
 
 def test_visits_beyond_the_limit_come_where_another_step_leads_back() -> None:
-    def made(back: str | None) -> Definition:
+    def made(back: str | None) -> Workflow:
         first = step(
             "a", next={"ok": "b", "iterate": "a"}, limit=2, reports=SURE, variants=[("visit == 4", "Again.")]
         )
@@ -120,7 +121,7 @@ def test_a_way_past_the_review_from_the_start_is_found() -> None:
 
 @settings(max_examples=40)
 @given(workflows(most=4, agents=False))
-def test_what_is_said_never_to_hold_is_never_seen_in_a_walk(made: Definition) -> None:
+def test_what_is_said_never_to_hold_is_never_seen_in_a_walk(made: Workflow) -> None:
     found = check_workflow(made, advice=True)
 
     never = {each.step for each in found if each.code == "FR177" and each.message.startswith("`when`")}

@@ -17,21 +17,22 @@ from flowrail.machines.definition.diff import (
     recognised,
     same_work,
 )
-from flowrail.machines.definition.step import Definition, OptionDef, QuestionDef
+from flowrail.machines.definition.step import OptionDef, QuestionDef
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 
 
-def pair(**parts: Any) -> Definition:
+def pair(**parts: Any) -> Workflow:
     """Return a workflow of two steps, the first with *parts*."""
     return unchecked(step("a", **{"next": {"ok": "b", "fail": "a"}, **parts}), step("b"))
 
 
-def first(old: Definition, new: Definition, **names: str) -> StepChange:
+def first(old: Workflow, new: Workflow, **names: str) -> StepChange:
     return compare(old, new, names)[0]
 
 
 @given(workflows())
-def test_a_workflow_is_identical_with_itself(definition: Definition) -> None:
+def test_a_workflow_is_identical_with_itself(definition: Workflow) -> None:
     changes = compare(definition, definition, {})
 
     assert {each.change for each in changes} == {"identical"}
@@ -126,7 +127,7 @@ def test_a_renamed_step_that_changed_too_is_told_with_what_changed() -> None:
     )
 
 
-def renamed(definition: Definition, names: dict[str, str]) -> Definition:
+def renamed(definition: Workflow, names: dict[str, str]) -> Workflow:
     def now(target: str | None) -> str | None:
         return names.get(target, target) if target else target
 

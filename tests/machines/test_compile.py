@@ -17,9 +17,10 @@ from support.counting import calls_of
 from support.workflows import NAMES, linear, long, loop, step, unchecked, workflow
 
 from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.definition.step import Definition, Outcome, StepContext
+from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import graph
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.errors import StepGoneError
@@ -180,12 +181,12 @@ def test_a_description_with_half_a_character_is_no_hindrance() -> None:
 def test_an_unchecked_workflow_is_checked_before_it_is_compiled() -> None:
     for broken in (
         unchecked(step(next={"ok": "nowhere"})),
-        Definition("dull", [step(next={"ok": "nowhere"})]),
+        Workflow("dull", step(next={"ok": "nowhere"}), validate=False),
     ):
         with pytest.raises(WorkflowError):
             compile_workflow(broken)
 
-    assert compile_workflow(Definition("dull", [step()]))().current_state_value == "only"
+    assert compile_workflow(Workflow("dull", step(), validate=False))().current_state_value == "only"
 
 
 # --- names
@@ -461,7 +462,7 @@ def test_the_engines_own_check_of_final_states_is_off_and_ours_is_in_its_place()
     assert [each.code for each in found] == ["FR108"]
 
 
-def _all_limited(count: int) -> Definition:
+def _all_limited(count: int) -> Workflow:
     last = count - 1
     return workflow(
         *(
@@ -486,7 +487,7 @@ def _all_limited(count: int) -> Definition:
         pytest.param(_all_limited, id="limited"),
     ],
 )
-def test_checking_and_compiling_is_linear(make: Callable[[int], Definition]) -> None:
+def test_checking_and_compiling_is_linear(make: Callable[[int], Workflow]) -> None:
     small, large = make(200), make(2000)
     compile_workflow(make(2))  # what happens once has happened
 
@@ -498,7 +499,7 @@ def test_checking_and_compiling_is_linear(make: Callable[[int], Definition]) -> 
 
 
 def test_a_long_chain_of_steps_that_may_not_apply_is_checked_in_linear_time() -> None:
-    def chain(count: int) -> Definition:
+    def chain(count: int) -> Workflow:
         ids = [f"s{each}" for each in range(count)]
         conditional = (
             step(here, when="visit > 5", next={"ok": after})

@@ -12,12 +12,7 @@ from support.documents import PLAIN_DATA
 
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.schema import Parsed, json_schema, parse
-from flowrail.machines.definition.step import (
-    Definition,
-    Outcome,
-    Rule,
-    Variant,
-)
+from flowrail.machines.definition.step import Outcome, Rule, Variant
 from flowrail.machines.definition.values import Arg
 from flowrail.text import yaml as yaml_text
 
@@ -320,7 +315,6 @@ def test_places_are_those_of_the_steps_as_written_even_where_one_is_left_out() -
 def test_whatever_a_file_holds_is_read_or_told(data: object) -> None:
     result = parse(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
 
-    assert isinstance(result.definition, Definition)
     assert all(each.severity == "error" for each in result.findings)
     assert result.findings
 
@@ -351,9 +345,7 @@ STEPS = st.lists(st.dictionaries(st.sampled_from(KEYS), PARTS), max_size=3)
 def test_whatever_steps_hold_is_read_or_told(steps: list[Any], head: dict[str, Any]) -> None:
     data = {"name": "dull", **head, "steps": steps}
 
-    result = parse(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
-
-    assert isinstance(result.definition, Definition)
+    parse(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
 
 
 # --- the schema

@@ -9,8 +9,8 @@ import pytest
 from support.sandbox import BUNDLED
 from support.workflows import linear, loop, step, unchecked, workflow
 
-from flowrail.machines.definition.step import Definition
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.skills.catalog import find, workflows
 from flowrail.testing import BoundedInt, ChoiceSet, Constant, extract_schema, generate_inputs, input_id
@@ -18,13 +18,13 @@ from flowrail.testing import BoundedInt, ChoiceSet, Constant, extract_schema, ge
 MODES = Arg(choices=("quick", "full"), default="full")
 
 
-def each_bundled() -> Iterator[Definition]:
+def each_bundled() -> Iterator[Workflow]:
     for name in BUNDLED:
         for file in workflows(find(name, ())):
             yield skill_folder.read(file).definition
 
 
-def bundled() -> list[Definition]:
+def bundled() -> list[Workflow]:
     return list(each_bundled())
 
 
@@ -117,7 +117,7 @@ def test_deepthink_skips_six_steps_in_quick_mode() -> None:
 
 
 @pytest.mark.parametrize("made", bundled(), ids=lambda each: each.name)
-def test_inputs_of_the_bundled_skills_keep_the_promises_of_the_documents(made: Definition) -> None:
+def test_inputs_of_the_bundled_skills_keep_the_promises_of_the_documents(made: Workflow) -> None:
     inputs = list(generate_inputs(made))
 
     assert inputs

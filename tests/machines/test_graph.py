@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from support.workflows import linear, loop, step, unchecked, workflow, workflows
 
 from flowrail.machines.definition.expressions import parse
-from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.graph import (
     Edge,
     Landing,
@@ -66,7 +67,7 @@ def test_reach_is_where_walking_comes_to(graph: dict[str, list[str]], starts: se
 
 
 @given(workflows())
-def test_a_way_leads_back_where_walking_comes_back(definition: Definition) -> None:
+def test_a_way_leads_back_where_walking_comes_back(definition: Workflow) -> None:
     after, before, ends = adjacency(edges(definition))
 
     for source, _, target in edges(definition):
@@ -124,7 +125,7 @@ def test_a_step_is_passed_over_by_skip_or_else_by_ok(
     assert passing_over(step(next=ways)) == over
 
 
-def chain() -> Definition:
+def chain() -> Workflow:
     return workflow(
         step("a", next={"ok": "b"}),
         step("b", when="visit > 5", next={"ok": "a", "skip": "c"}),
@@ -151,7 +152,7 @@ def test_a_way_comes_out_at_the_first_step_that_applies(applying: str, landing: 
     assert resolve(chain(), None, applies) == Landing(None)
 
 
-def circle() -> Definition:
+def circle() -> Workflow:
     return unchecked(
         step("a", next={"ok": "b"}),
         step("b", when="visit > 5", next={"ok": "c", "fail": None}),

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from support.workflows import FACTS, MODE, REPORTED, linear, loop, step, workflow, workflows
 
 from flowrail.errors import ConflictError, FlowError
-from flowrail.machines.definition.step import Definition, Outcome, StepContext
+from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg, arg_from
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.outcome import HandlerError
 from flowrail.machines.engine.reported_values import fact_args, read_assignments
@@ -29,7 +30,7 @@ from flowrail.text.escape import visible
 STEPS = 6
 
 
-def ways(definition: Definition, session: Session | None = None) -> dict[tuple[str, ...], Way]:
+def ways(definition: Workflow, session: Session | None = None) -> dict[tuple[str, ...], Way]:
     """Return the ways on by what they report."""
     told = guide(definition, session or start(definition))
     return {(way.outcome, *map(str, way.facts.values())): way for way in told.next}
@@ -48,7 +49,7 @@ def wanted(way: Way) -> st.SearchStrategy[dict[str, Any]]:
 @given(workflows(), MODE, st.data())
 @settings(max_examples=150)
 def test_every_way_offered_is_open_and_leads_where_it_says(
-    definition: Definition, params: dict[str, Any], data: st.DataObject
+    definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:
     session = start(definition, params)
     for _ in range(STEPS):
@@ -75,7 +76,7 @@ def test_every_way_offered_is_open_and_leads_where_it_says(
 @given(workflows(), MODE, st.data())
 @settings(max_examples=100)
 def test_every_outcome_that_is_not_offered_is_refused(
-    definition: Definition, params: dict[str, Any], data: st.DataObject
+    definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:
     session = start(definition, params)
     for _ in range(STEPS):

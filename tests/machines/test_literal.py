@@ -13,7 +13,7 @@ from support.workflows import step, workflow, workflows
 from flowrail.machines.definition.delegation import AgentRole, Dispatch
 from flowrail.machines.definition.findings import Finding
 from flowrail.machines.definition.serialization import to_plain
-from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.python_source import MOST_VALUES, read_python
@@ -23,7 +23,7 @@ HEAD = "from flowrail import AgentRole, Arg, Dispatch, Outcome, Rule, StepDef, V
 ONE = "StepDef('a', title='A', actions=['Do.'], next={'ok': None})"
 
 
-def read(text: str, address: str = "dull") -> tuple[Definition, list[Finding]]:
+def read(text: str, address: str = "dull") -> tuple[Workflow, list[Finding]]:
     return read_python(text.encode(), address, "workflow.py")
 
 
@@ -38,7 +38,7 @@ def running(text: str, address: str = "dull") -> Workflow:
 # --- what is read is what running gives
 
 
-def written(definition: Definition, draw: Any) -> str:
+def written(definition: Workflow, draw: Any) -> str:
     """Return a file that defines *definition*, spelled in one of many ways."""
     constants: list[str] = []
 
@@ -71,7 +71,7 @@ def written(definition: Definition, draw: Any) -> str:
 
 @given(workflows(functions=False), st.data())
 @settings(max_examples=60)
-def test_what_is_read_is_what_running_the_file_gives(definition: Definition, data: st.DataObject) -> None:
+def test_what_is_read_is_what_running_the_file_gives(definition: Workflow, data: st.DataObject) -> None:
     text = written(definition, data.draw)
 
     got, findings = read(text, definition.name)
@@ -580,7 +580,6 @@ def test_whatever_stands_in_a_file_is_read_or_named(
 
     got, findings = read(text)
 
-    assert isinstance(got, Definition)
     for finding in findings:
         assert finding.place
     if not findings:

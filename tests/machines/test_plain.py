@@ -21,7 +21,7 @@ from flowrail.machines.definition.serialization import (
     has_functions,
     to_plain,
 )
-from flowrail.machines.definition.step import Definition, Outcome
+from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
@@ -31,7 +31,7 @@ from flowrail.machines.sessions.session import Report
 from flowrail.text.markup import Markup
 
 
-def kept(definition: Definition) -> Workflow:
+def kept(definition: Workflow) -> Workflow:
     return from_plain(json.loads(json.dumps(to_plain(definition))))
 
 
@@ -41,7 +41,7 @@ def kept(definition: Definition) -> Workflow:
 @given(workflows(functions=False), MODE, st.data())
 @settings(max_examples=60)
 def test_a_kept_workflow_behaves_as_the_one_it_was_made_of(
-    definition: Definition, params: dict[str, Any], data: st.DataObject
+    definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:
     again = kept(definition)
     assert graph_print(again) == graph_print(definition)
@@ -63,7 +63,7 @@ def test_a_kept_workflow_behaves_as_the_one_it_was_made_of(
             one, other = after
 
 
-def attempt(definition: Definition, session: Any, report: Report) -> Any:
+def attempt(definition: Workflow, session: Any, report: Report) -> Any:
     try:
         return advance(definition, session, report)
     except FlowError as error:
@@ -152,7 +152,7 @@ def test_work_for_an_agent_prints_the_same_when_it_was_kept() -> None:
 # --- prints
 
 
-def base(**parts: Any) -> Definition:
+def base(**parts: Any) -> Workflow:
     reports = {"size": Arg("How big", min=1, max=3, example=2)}
     dull: dict[str, Any] = {
         "next": {"ok": "b", "iterate": "a"},
@@ -232,7 +232,7 @@ def test_another_structure_is_another_machine(parts: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_every_part_of_the_structure_counts(make: Callable[[], Definition]) -> None:
+def test_every_part_of_the_structure_counts(make: Callable[[], Workflow]) -> None:
     assert graph_print(make()) != graph_print(linear("a", "b"))
 
 

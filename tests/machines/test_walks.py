@@ -15,7 +15,6 @@ from support.workflows import linear, loop, step, workflow
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.step import (
-    Definition,
     Delegation,
     GateDef,
     OptionDef,
@@ -24,6 +23,7 @@ from flowrail.machines.definition.step import (
     StepContext,
 )
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.graph import edges
 from flowrail.machines.exploration import budget, walks
@@ -49,7 +49,7 @@ REVIEWED = workflow(
 )
 
 
-def follow(made: Definition, walk: Walk) -> list[Session]:
+def follow(made: Workflow, walk: Walk) -> list[Session]:
     """Return the sessions that a walk goes through, in memory."""
     seen = [start(made, walk.params)]
     for act in walk.acts:
@@ -312,7 +312,7 @@ def test_an_end_that_nothing_leads_to_is_not_found() -> None:
 
 @given(workflows())
 @settings(max_examples=40)
-def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Definition) -> None:
+def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Workflow) -> None:
     found = plan(made)
 
     for walk in found.walks:
@@ -347,7 +347,7 @@ def test_the_way_to_an_end_is_looked_for_once_where_sessions_stand_alike() -> No
     assert looked <= count + 1
 
 
-def tangle(count: int) -> Definition:
+def tangle(count: int) -> Workflow:
     """Return a workflow of which each step may go on, go round, or go back to the first."""
     ways = ({"ok": f"s{n + 1}", "iterate": f"s{n}", "fail": "s0"} for n in range(count - 1))
     steps = [step(f"s{n}", next=each, limit=3) for n, each in enumerate(ways)]
@@ -400,7 +400,7 @@ def test_a_walk_that_is_always_gone_round_and_very_long_goes_on_to_an_end() -> N
     "made", [tangle(40), workflow(params={f"p{n}": Arg(choices=("a", "b")) for n in range(60)})]
 )
 def test_what_is_tried_follows_from_the_bound_and_not_from_the_size(
-    made: Definition, monkeypatch: pytest.MonkeyPatch
+    made: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(budget, "MOST", 500)
 

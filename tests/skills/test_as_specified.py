@@ -17,12 +17,8 @@ from support.sandbox import flow
 
 from flowrail.cli.lazy_group import LazyGroup
 from flowrail.cli.main import COMMANDS
-from flowrail.machines.definition.step import (
-    BUILT_IN,
-    TEXT_NAMES,
-    Definition,
-    StepDef,
-)
+from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.resources import FolderResources, ResourceProvider
@@ -32,7 +28,7 @@ from flowrail.text.placeholders import placeholders
 GOLDEN = Path(__file__).parents[1] / "golden" / "skills.yaml"
 FACTS: Mapping[str, Any] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
 LOADED = {file.address: skill_folder.read(file) for found in listing(()) for file in workflows(found)}
-ALL: Mapping[str, Definition] = {address: loaded.definition for address, loaded in LOADED.items()}
+ALL: Mapping[str, Workflow] = {address: loaded.definition for address, loaded in LOADED.items()}
 TEXTS = sorted(Path(bundled_folder()).glob("*/steps/**/*.md"))
 LARGEST = 6_000
 A_LINE = 60
@@ -78,7 +74,7 @@ def told(step: StepDef) -> Iterator[str]:
         yield "\n\n".join(str(each) for each in actions)  # type: ignore[union-attr]
 
 
-def steps() -> Iterator[tuple[str, Definition, StepDef]]:
+def steps() -> Iterator[tuple[str, Workflow, StepDef]]:
     for address, definition in ALL.items():
         for step in definition.steps:
             yield address, definition, step
@@ -165,7 +161,7 @@ def test_a_workflow_that_goes_on_goes_on_with_one_that_exists() -> None:
     assert ALL[address].then == "prompt-engineer/$scope"
 
 
-def known(definition: Definition, step: StepDef) -> set[str]:
+def known(definition: Workflow, step: StepDef) -> set[str]:
     """Return the names that have, or may have, a value when *step* is told."""
     del step
     facts = {fact for each in definition.steps for fact in fact_args(each)}

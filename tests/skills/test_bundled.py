@@ -13,7 +13,7 @@ from support.habits import habits, more_habits
 from support.sandbox import process, told
 from support.team import Habit, Team
 
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.graph import possible_edges
 from flowrail.skills.catalog import listing, workflows
 from flowrail.skills.summary import definition_of
@@ -44,7 +44,7 @@ def _no_flushing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _fd: None)
 
 
-def modes(definition: Definition) -> Iterator[dict[str, str]]:
+def modes(definition: Workflow) -> Iterator[dict[str, str]]:
     """Yield what the parameters can say: each mode there is, and every choice of any other parameter once."""
     required = {name: str(arg.sample()) for name, arg in definition.params.items() if arg.required}
     yield required

@@ -6,7 +6,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from flowrail.machines.definition.step import (
-    Definition,
     Delegation,
     GateDef,
     OptionDef,
@@ -15,16 +14,19 @@ from flowrail.machines.definition.step import (
     Rule,
     StepDef,
 )
+from flowrail.machines.definition.workflow import Workflow
 
 PHASES = ("prepare", "look around", "design", "build", "verify", "review", "document", "deliver")
 
 
-def sprawling(count: int = 200) -> Definition:
+def sprawling(count: int = 200) -> Workflow:
     """Return a workflow of many steps, with loops, gates, agents, questions, branches and phases."""
-    return Definition("sprawling", [_sprawled(number, count) for number in range(1, count + 1)])
+    return Workflow(
+        "sprawling", *[_sprawled(number, count) for number in range(1, count + 1)], validate=False
+    )
 
 
-def tangled(count: int = 200) -> Definition:
+def tangled(count: int = 200) -> Workflow:
     """Return a workflow with ways from nearly everywhere to somewhere else, far ahead and far back."""
     steps = []
     for at in range(count):
@@ -36,7 +38,7 @@ def tangled(count: int = 200) -> Definition:
         if at % 11 < 2:
             ways["iterate"] = f"s{at * 97 % count}"
         steps.append(StepDef(f"s{at}", f"Step {at} does a thing", ["Do it."], next=ways, limit=3))
-    return Definition("tangled", steps)
+    return Workflow("tangled", *steps, validate=False)
 
 
 def _sprawled(number: int, count: int) -> StepDef:
@@ -127,9 +129,11 @@ def _steps(draw: st.DrawFn) -> StepDef:
 
 
 @st.composite
-def odd(draw: st.DrawFn) -> Definition:
+def odd(draw: st.DrawFn) -> Workflow:
     """Return a workflow that nobody checked: ids from other languages, texts that break out, ways to nowhere."""
-    return Definition(draw(TEXTS), draw(st.lists(_steps(), max_size=7)), description=draw(TEXTS))
+    return Workflow(
+        draw(TEXTS), *draw(st.lists(_steps(), max_size=7)), validate=False, description=draw(TEXTS)
+    )
 
 
 ODD = odd()

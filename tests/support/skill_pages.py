@@ -12,7 +12,7 @@ from flowrail.diagrams.renderers import mermaid
 from flowrail.diagrams.renderers.markdown_tables import cell, markdown, steps_table
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.scan import scan
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.skills.catalog import bundled_folder
 from flowrail.skills.summary import definition_of, items
 
@@ -62,7 +62,7 @@ def _skill(item: Mapping[str, Any], declared: Any) -> Iterator[str]:
         yield from _workflow(beside)
 
 
-def _workflow(definition: Definition) -> Iterator[str]:
+def _workflow(definition: Workflow) -> Iterator[str]:
     if definition.params:
         rows = [
             [f"`{name}`", arg.kind, _allowed(arg), cell(arg.description)]

@@ -12,12 +12,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.step import (
-    Definition,
-    Outcome,
-    StepContext,
-    StepDef,
-)
+from flowrail.machines.definition.step import Outcome, StepContext, StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import Report
@@ -234,7 +229,7 @@ class Standing:
 class Table:
     """A workflow, read from the mappings that the author wrote, step by step."""
 
-    def __init__(self, definition: Definition, params: Values) -> None:
+    def __init__(self, definition: Workflow, params: Values) -> None:
         self.steps = {each.id: each for each in definition.steps}
         self.next = {each.id: {str(key): to for key, to in each.next.items()} for each in definition.steps}
         self.params = {"mode": "full", **params}

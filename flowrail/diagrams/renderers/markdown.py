@@ -26,7 +26,8 @@ from flowrail.diagrams.renderers.restructured import (
     said,
 )
 from flowrail.diagrams.words import line, times, took
-from flowrail.machines.definition.step import WORKFLOW_NAME, Definition
+from flowrail.machines.definition.step import WORKFLOW_NAME
+from flowrail.machines.definition.workflow import Workflow
 
 STEPS = ("#", "Step", "Phase", "What it is")
 PATH = ("Revision", "At", "Step", "Outcome", "To", "Took")
@@ -35,7 +36,7 @@ PATH = ("Revision", "At", "Step", "Outcome", "To", "Took")
 class Drawn(NamedTuple):
     """A picture, and the workflow that it is of; none where it is that of another machine."""
 
-    workflow: Definition | None
+    workflow: Workflow | None
     picture: Picture
 
     @property

@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import quote
 
 from flowrail.diagrams.words import times
-from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.safe_text import blanked, is_shown
 
 _ESCAPED = str.maketrans({each: f"\\{each}" for each in "\\`*[]<>|"})
@@ -24,7 +25,7 @@ OUTCOMES = ("Step", "Outcome", "Leads to", "At the limit")
 PARAMS = ("Parameter", "Values", "Needed", "What it is")
 
 
-def steps_table(workflow: Definition) -> str:
+def steps_table(workflow: Workflow) -> str:
     """Return the steps of *workflow* as a table: what each is called, who does it, where it leads."""
     phases = any(step.phase for step in workflow.steps)
     head = ["#", "Step", *(["Phase"] if phases else []), "Ways on"]
@@ -40,12 +41,12 @@ def steps_table(workflow: Definition) -> str:
     return markdown(head, rows)
 
 
-def outcomes_table(workflow: Definition) -> str:
+def outcomes_table(workflow: Workflow) -> str:
     """Return every way on of *workflow*, one a row, as the machine takes it."""
     return markdown(OUTCOMES, [[cell(each) for each in row] for row in outcome_rows(workflow)])
 
 
-def outcome_rows(workflow: Definition) -> Iterator[list[str]]:
+def outcome_rows(workflow: Workflow) -> Iterator[list[str]]:
     """Yield step, outcome, where it leads, and what its limit does, of every way on."""
     from flowrail.diagrams.extract import end_kind, ways_of
 
@@ -62,12 +63,12 @@ def outcome_rows(workflow: Definition) -> Iterator[list[str]]:
         yield [_numbered(workflow, way.source), named, to, bound]
 
 
-def params_table(workflow: Definition) -> str:
+def params_table(workflow: Workflow) -> str:
     """Return the parameters of *workflow*: what each is, whether it is needed, what stands in for it."""
     return markdown(PARAMS, [[cell(each) for each in row] for row in param_rows(workflow)])
 
 
-def param_rows(workflow: Definition) -> Iterator[list[str]]:
+def param_rows(workflow: Workflow) -> Iterator[list[str]]:
     """Yield name, type, need and meaning of every parameter."""
     for name, arg in workflow.params.items():
         kind = " or ".join(map(str, arg.choices)) if arg.choices else arg.kind
@@ -145,7 +146,7 @@ def _notes(step: StepDef) -> Iterator[str]:
         yield f"at most {step.bound} times"
 
 
-def _ways(workflow: Definition, step: StepDef) -> str:
+def _ways(workflow: Workflow, step: StepDef) -> str:
     ways = [
         f"{'any other' if outcome == Outcome.DEFAULT else cell(str(outcome))} → {_place(workflow, target)}"
         for outcome, target in step.next.items()
@@ -153,7 +154,7 @@ def _ways(workflow: Definition, step: StepDef) -> str:
     return ", ".join(ways)
 
 
-def _numbered(workflow: Definition, step_id: str) -> str:
+def _numbered(workflow: Workflow, step_id: str) -> str:
     return f"{workflow.number(step_id)} {workflow.step(step_id).name}"
 
 
@@ -161,7 +162,7 @@ def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _place(workflow: Definition, target: str | None) -> str:
+def _place(workflow: Workflow, target: str | None) -> str:
     if target is None:
         return "end"
     return str(workflow.number(target)) if target in workflow else f"{cell(target)}?"

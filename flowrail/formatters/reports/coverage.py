@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.formatters.guidance.as_text import table
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.skills.coverage import Coverage, Life, target
 from flowrail.text.escape import one_line
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 
 
-def text(workflow: Definition, covered: Coverage, life: Life | None = None) -> str:
+def text(workflow: Workflow, covered: Coverage, life: Life | None = None) -> str:
     """Return coverage as text: how much, each way with its count, and what was never taken."""
     rows = [
         [step, outcome, target(workflow, (step, outcome)) or "(end)", str(count or "never")]
@@ -29,7 +29,7 @@ def text(workflow: Definition, covered: Coverage, life: Life | None = None) -> s
     return "\n\n".join(parts)
 
 
-def drawn(workflow: Definition, covered: Coverage, life: Life | None = None) -> Picture:
+def drawn(workflow: Workflow, covered: Coverage, life: Life | None = None) -> Picture:
     """Return the picture of *workflow* with how often each way was taken, and how many sessions stop where."""
     plain = picture(workflow)
     stops = life.stops if life is not None else {}

@@ -12,8 +12,9 @@ from typing import Any
 
 from flowrail.machines.definition.expressions import Expression, RuleError, parse
 from flowrail.machines.definition.findings import Path, Raw
-from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import graph
 from flowrail.text.safe_text import in_quotes
 
@@ -25,7 +26,7 @@ A combination takes the time of ten."""
 _COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "not in"})
 
 
-def _never(workflow: Definition) -> Iterator[Raw]:
+def _never(workflow: Workflow) -> Iterator[Raw]:
     """Judge rules that are never the first to hold, and conditions that never do."""
     if not any(step.rules or step.when or step.variants for step in workflow.steps):
         return
@@ -60,7 +61,7 @@ def _rules(at: Path, step: StepDef, values: _Values) -> Iterator[Raw]:
 class _Values:
     """What every name may stand for where a condition is asked."""
 
-    def __init__(self, workflow: Definition) -> None:
+    def __init__(self, workflow: Workflow) -> None:
         from flowrail.machines.exploration.actions import values_to_try  # brings what only trying needs
 
         self.workflow = workflow
@@ -175,7 +176,7 @@ def _has_name(node: Any) -> bool:
     return any(_has_name(child) for child in node[1:] if isinstance(child, tuple))
 
 
-def _gates(workflow: Definition) -> Iterator[Raw]:
+def _gates(workflow: Workflow) -> Iterator[Raw]:
     """Judge gates that a run can come to without the review from which they decide."""
     after, _, _ = graph.adjacency(graph.possible_edges(workflow))
     for index, step in enumerate(workflow.steps):

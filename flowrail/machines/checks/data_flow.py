@@ -14,7 +14,8 @@ from typing import NamedTuple
 from flowrail.machines.checks.loops import guard_of
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.findings import Path, Raw
-from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import graph
 from flowrail.text import placeholders
 
@@ -47,7 +48,7 @@ class _TooMuchError(Exception):
 class _Paths:
     """What has been reported when a step is entered: for certain, at all, and when it is entered again."""
 
-    def __init__(self, workflow: Definition) -> None:
+    def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
         self.left = MOST_FOLLOWED
         names = dict.fromkeys(name for step in workflow.steps for name in step.reports)
@@ -153,7 +154,7 @@ class _Paths:
         return known
 
 
-def _arrivals(workflow: Definition) -> Iterator[tuple[str, str, bool]]:
+def _arrivals(workflow: Workflow) -> Iterator[tuple[str, str, bool]]:
     """Yield (step, next step, whether the first is passed over) for every way that may be taken."""
     for source, _, target in graph.possible_edges(workflow):
         if target is not None and target in workflow:
@@ -165,7 +166,7 @@ def _arrivals(workflow: Definition) -> Iterator[tuple[str, str, bool]]:
             yield step.id, target, True
 
 
-def _values(workflow: Definition) -> Iterator[Raw]:
+def _values(workflow: Workflow) -> Iterator[Raw]:
     """Judge what is read before it is known. What a handler keeps is not declared, so it is not judged."""
     handled = any(callable(step.handler) for step in workflow.steps)
     if handled or workflow.entry_point not in workflow or len(workflow.steps) > MOST_STEPS:
@@ -174,7 +175,7 @@ def _values(workflow: Definition) -> Iterator[Raw]:
         yield from _along(workflow, _Paths(workflow))
 
 
-def _along(workflow: Definition, paths: _Paths) -> Iterator[Raw]:
+def _along(workflow: Workflow, paths: _Paths) -> Iterator[Raw]:
     given = {name for name, arg in workflow.params.items() if arg.required or arg.has_default}
     declared = paths.facts.keys() | workflow.params.keys()
     for index, step in enumerate(workflow.steps):

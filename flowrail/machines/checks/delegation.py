@@ -13,7 +13,6 @@ from flowrail.machines.definition.step import (
     BUILT_IN,
     TEXT_NAMES,
     VALUE_NAME,
-    Definition,
     Delegation,
     GateDef,
     Outcome,
@@ -21,6 +20,7 @@ from flowrail.machines.definition.step import (
     StepDef,
 )
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import graph, joins
 from flowrail.text import placeholders
 
@@ -30,7 +30,7 @@ LONGEST_LEASE = 7 * 24 * 3_600
 class _Known:
     """The values that a workflow declares; ``open_ended`` where a handler may return any other."""
 
-    def __init__(self, workflow: Definition) -> None:
+    def __init__(self, workflow: Workflow) -> None:
         reported = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
         self.values: dict[str, Arg] = {**workflow.params, **reported}
         self.open_ended = any(callable(step.handler) for step in workflow.steps)
@@ -51,7 +51,7 @@ class _Known:
         )
 
 
-def _deciders(workflow: Definition) -> Iterator[Raw]:
+def _deciders(workflow: Workflow) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
         ways = {
             "gate": step.gate is not None,
@@ -70,7 +70,7 @@ def _deciders(workflow: Definition) -> Iterator[Raw]:
             )
 
 
-def _dispatches(workflow: Definition) -> Iterator[Raw]:
+def _dispatches(workflow: Workflow) -> Iterator[Raw]:
     known = _Known(workflow)
     for index, step in enumerate(workflow.steps):
         work = step.work
@@ -171,7 +171,7 @@ def _told(path: Path, step: StepDef, work: Delegation, known: _Known) -> Iterato
         yield Raw("FR144", path, what, "write a `prompt`, or the text of the step", step.id)
 
 
-def _questions(workflow: Definition) -> Iterator[Raw]:
+def _questions(workflow: Workflow) -> Iterator[Raw]:
     known = _Known(workflow)
     for index, step in enumerate(workflow.steps):
         path: Path = ("steps", index, "questions")
@@ -224,7 +224,7 @@ def _answers(path: Path, step: StepDef) -> Iterator[Raw]:
         yield Raw("FR147", path, what, "add `ok` to `next`, or give the options an `outcome`", step.id)
 
 
-def _gates(workflow: Definition) -> Iterator[Raw]:
+def _gates(workflow: Workflow) -> Iterator[Raw]:
     after, _, _ = graph.adjacency(graph.edges(workflow))
     ahead = {step: [each for each in targets if each in workflow] for step, targets in after.items()}
     guesses = placeholders.Guesses()
@@ -267,14 +267,14 @@ def _rounds(path: Path, step: StepDef, gate: GateDef) -> Iterator[Raw]:
         yield Raw("FR150", (*path, "policy"), what, hint, step.id)
 
 
-def _then(workflow: Definition) -> Iterator[Raw]:
+def _then(workflow: Workflow) -> Iterator[Raw]:
     known = _Known(workflow)
     for missing in known.missing(workflow.then or ""):
         what = f"what comes after `{workflow.name}` has `${missing}`, unknown here"
         yield Raw("FR151", ("then",), what, known.near(missing))
 
 
-def _successes(workflow: Definition) -> Iterator[Raw]:
+def _successes(workflow: Workflow) -> Iterator[Raw]:
     """Judge steps whose agents may all succeed, and of which that cannot be reported."""
     for index, step in enumerate(workflow.steps):
         if step.work is not None and not step.decides and step.ways and Outcome.OK not in step.ways:
@@ -283,7 +283,7 @@ def _successes(workflow: Definition) -> Iterator[Raw]:
             yield Raw("FR176", ("steps", index, "next"), what, hint, step.id, "warning")
 
 
-def _items(workflow: Definition) -> Iterator[Raw]:
+def _items(workflow: Workflow) -> Iterator[Raw]:
     """Judge agents of whom each is to have its item, and is not told which."""
     for index, step in enumerate(workflow.steps):
         work = step.dispatch

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.findings import Path, Raw
-from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import graph
 from flowrail.text import placeholders
 
@@ -44,7 +45,7 @@ def guard_of(when: object) -> Guard:
     return Guard(expression.names, again)
 
 
-def _outcomes(workflow: Definition) -> Iterator[Raw]:
+def _outcomes(workflow: Workflow) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
         if not (step.rules or step.questions or step.gate):
             continue
@@ -58,7 +59,7 @@ def _outcomes(workflow: Definition) -> Iterator[Raw]:
             yield Raw("FR162", ("steps", index, "next", str(outcome)), what, hint, step.id, "warning")
 
 
-def _rounds(workflow: Definition) -> Iterator[Raw]:
+def _rounds(workflow: Workflow) -> Iterator[Raw]:
     """Judge loops that nothing bounds, and bounds and texts of rounds that never come."""
     ways = [each for each in graph.possible_edges(workflow) if each.target in workflow]
     after, _, _ = graph.adjacency(ways)
@@ -91,7 +92,7 @@ def _rounds(workflow: Definition) -> Iterator[Raw]:
                 yield Raw("FR164", path, what, "take it out, or lead back to the step", step.id, "warning")
 
 
-def _is_bound(workflow: Definition, way: graph.Edge) -> bool:
+def _is_bound(workflow: Workflow, way: graph.Edge) -> bool:
     """Return whether a way may be taken so often only: at its step's limit it leads on, or asks the user."""
     if workflow.step(way.source).bound is None:
         return False
@@ -99,7 +100,7 @@ def _is_bound(workflow: Definition, way: graph.Edge) -> bool:
     return back or way.outcome is Outcome.ITERATE
 
 
-def _idle(workflow: Definition, index: int, step: StepDef) -> Iterator[Raw]:
+def _idle(workflow: Workflow, index: int, step: StepDef) -> Iterator[Raw]:
     """Judge a limit that no way of its step meets, though the step is in a loop."""
     ways = [graph.Edge(step.id, outcome, target) for outcome, target in step.ways.items()]
     if not any(_is_bound(workflow, each) for each in ways):
@@ -110,7 +111,7 @@ def _idle(workflow: Definition, index: int, step: StepDef) -> Iterator[Raw]:
         yield Raw("FR164", ("steps", index, "limit"), what, hint, step.id, "warning")
 
 
-def _sizes(workflow: Definition) -> Iterator[Raw]:
+def _sizes(workflow: Workflow) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
         texts: list[tuple[Path, str, Iterable[object]]] = []
         if not callable(step.actions):
@@ -129,7 +130,7 @@ def _sizes(workflow: Definition) -> Iterator[Raw]:
                 yield Raw("FR165", path, said, hint, step.id, "warning")
 
 
-def _chains(workflow: Definition) -> Iterator[Raw]:
+def _chains(workflow: Workflow) -> Iterator[Raw]:
     """Judge long chains of steps that may not apply, each with a condition of its own.
 
     A way on into such a chain can come out at any step of it, so their number grows with its square.
@@ -152,7 +153,7 @@ def _chains(workflow: Definition) -> Iterator[Raw]:
         yield Raw("FR175", ("steps", at, "when"), what, hint, longest, "warning")
 
 
-def _defaults(workflow: Definition) -> Iterator[Raw]:
+def _defaults(workflow: Workflow) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
         for name, arg in step.reports.items():
             if arg.has_default:
@@ -161,7 +162,7 @@ def _defaults(workflow: Definition) -> Iterator[Raw]:
                 yield Raw("FR180", ("steps", index, "reports", name), what, hint, step.id, "warning")
 
 
-def _changes(workflow: Definition) -> Iterator[Raw]:
+def _changes(workflow: Workflow) -> Iterator[Raw]:
     """Judge steps that send a run back by rules over what no step of the loop reports."""
     if any(callable(step.handler) for step in workflow.steps):
         return

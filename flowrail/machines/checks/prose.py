@@ -10,12 +10,8 @@ import re
 from collections.abc import Collection, Iterator
 
 from flowrail.machines.definition.findings import Path, Raw
-from flowrail.machines.definition.step import (
-    DONE,
-    REPORTABLE,
-    Definition,
-    StepDef,
-)
+from flowrail.machines.definition.step import DONE, REPORTABLE, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.text import placeholders
 
 _STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0-9_-]{0,63})` step\b")
@@ -27,7 +23,7 @@ _BOLD = re.compile(r"\*\*([a-z][a-z0-9_]*)\*\*")
 WORDS = frozenset({DONE, *(str(outcome) for outcome in REPORTABLE)})
 
 
-def _texts(workflow: Definition) -> Iterator[Raw]:
+def _texts(workflow: Workflow) -> Iterator[Raw]:
     ids = dict.fromkeys(step.id for step in workflow.steps)
     guesses = placeholders.Guesses()
     for index, step in enumerate(workflow.steps):

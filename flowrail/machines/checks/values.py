@@ -12,7 +12,6 @@ from flowrail.machines.definition.step import (
     REPORTABLE,
     TEXT_NAMES,
     VALUE_NAME,
-    Definition,
     StepDef,
     handler_signature,
 )
@@ -23,6 +22,7 @@ from flowrail.machines.definition.values import (
     kind_of,
     misfit,
 )
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.text import placeholders
 from flowrail.text.safe_text import in_quotes
 
@@ -30,7 +30,7 @@ LARGEST_SAID, SAID_BY_EACH = 200_000, 100
 """So many characters of expressions are read in one workflow, and so many more for each of its steps."""
 
 
-def _rules(workflow: Definition) -> Iterator[Raw]:
+def _rules(workflow: Workflow) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
         if not step.rules:
             continue
@@ -70,7 +70,7 @@ def _rules(workflow: Definition) -> Iterator[Raw]:
             )
 
 
-def _handlers(workflow: Definition) -> Iterator[Raw]:
+def _handlers(workflow: Workflow) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
         for name, declared in handler_signature(step.handler).items():
             if declared is False and name not in workflow.params and name not in step.reports:
@@ -107,7 +107,7 @@ def _declared_outcomes(handler: Any) -> list[str]:
     return [str(each) for each in named if each in REPORTABLE]
 
 
-def _values(workflow: Definition) -> Iterator[Raw]:
+def _values(workflow: Workflow) -> Iterator[Raw]:
     for name, arg in workflow.params.items():
         yield from _value(("params", name), name, arg, None)
     for index, step in enumerate(workflow.steps):
@@ -174,7 +174,7 @@ def _example_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
             yield f"the {what} of `{name}` does not fit: it {problem}", f"change the {what} or the bounds"
 
 
-def _expressions(workflow: Definition) -> Iterator[Raw]:
+def _expressions(workflow: Workflow) -> Iterator[Raw]:
     reported: dict[str, Arg] = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
     open_ended = any(callable(step.handler) for step in workflow.steps)
     known = {**workflow.params, **reported}

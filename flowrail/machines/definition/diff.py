@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from flowrail.machines.definition.fingerprint import structure
 from flowrail.machines.definition.serialization import step_to_plain
-from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.workflow import Workflow
 
 IDENTICAL, TEXTS, COMPATIBLE, CHANGED, GONE, NEW = (
     "identical",
@@ -35,14 +36,14 @@ class StepChange(NamedTuple):
     what: tuple[str, ...] = ()
 
 
-def compare(old: Definition, new: Definition, names: Mapping[str, str]) -> tuple[StepChange, ...]:
+def compare(old: Workflow, new: Workflow, names: Mapping[str, str]) -> tuple[StepChange, ...]:
     """Return what became of every step of *old*, and which steps of *new* are new."""
     changes = [became(step, new, names) for step in old.steps]
     taken = {change.to for change in changes}
     return (*changes, *(StepChange(step.id, NEW, step.id) for step in new.steps if step.id not in taken))
 
 
-def recognised(old: Definition, new: Definition) -> dict[str, str]:
+def recognised(old: Workflow, new: Workflow) -> dict[str, str]:
     """Return the steps that are gone with the new ones that can only be them: same shape, no other such."""
     gone = {step.id for step in old.steps if step.id not in new}
     fresh = {step.id for step in new.steps if step.id not in old}
@@ -61,7 +62,7 @@ def same_work(before: StepDef, after: StepDef, names: Mapping[str, str]) -> bool
     return all(one.get(part) == other.get(part) for part in ("dispatch", "questions", "gate"))
 
 
-def became(step: StepDef, new: Definition, names: Mapping[str, str]) -> StepChange:
+def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange:
     """Return what became of one step in *new*."""
     now = names.get(step.id, step.id)
     after = new.get(now)
@@ -128,7 +129,7 @@ def _only_more(before: StepDef, after: StepDef, names: Mapping[str, str]) -> boo
     return all(one.get(part) == other.get(part) for part in parts if part != "reports")
 
 
-def _by_shape(workflow: Definition, steps: set[str], nameless: set[str]) -> dict[str, list[str]]:
+def _by_shape(workflow: Workflow, steps: set[str], nameless: set[str]) -> dict[str, list[str]]:
     """Return *steps* by their shape, in which *nameless* steps are all the same."""
     found: dict[str, list[str]] = {}
     names = dict.fromkeys(nameless, "another")

@@ -10,23 +10,24 @@ import hashlib
 import json
 from typing import Any
 
-from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.values import Arg, arg_to_plain
+from flowrail.machines.definition.workflow import Workflow
 
 LENGTH = 16
 
 
-def step_print(workflow: Definition, step_id: str | None) -> str:
+def step_print(workflow: Workflow, step_id: str | None) -> str:
     """Return the print of one step and its ways on; empty for the end."""
     return "" if step_id is None else _all(workflow)[step_id]
 
 
-def graph_print(workflow: Definition) -> str:
+def graph_print(workflow: Workflow) -> str:
     """Return the print of the whole graph."""
     return _all(workflow)[""]
 
 
-def _all(workflow: Definition) -> dict[str, str]:
+def _all(workflow: Workflow) -> dict[str, str]:
     known: dict[str, str] | None = workflow.derived.get("prints")
     if known is None:
         known = {step.id: _digest(structure(step)) for step in workflow.steps}

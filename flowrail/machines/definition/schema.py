@@ -30,14 +30,10 @@ from flowrail.machines.definition.findings import (
     Raw,
     first,
 )
-from flowrail.machines.definition.step import (
-    LEASE_SECONDS,
-    NAMES,
-    WORKFLOW_NAME,
-    Definition,
-)
+from flowrail.machines.definition.step import LEASE_SECONDS, NAMES, WORKFLOW_NAME
 from flowrail.machines.definition.suppressions import Excepted
 from flowrail.machines.definition.validation import raw_findings
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.yaml_file import Builder, ReadText
 from flowrail.text.placeholders import did_you_mean
 from flowrail.text.safe_text import in_quotes
@@ -222,14 +218,14 @@ class WorkflowSpec(_Part):
 class Parsed(NamedTuple):
     """A definition as far as the file gives one, and everything found in it."""
 
-    definition: Definition
+    definition: Workflow
     findings: tuple[Finding, ...]
 
 
 class Whole(NamedTuple):
     """The same, with the warnings that the file lets pass, and where a path of the definition stands."""
 
-    definition: Definition
+    definition: Workflow
     findings: tuple[Finding, ...]
     exceptions: tuple[Excepted, ...]
     locate: Locate
@@ -275,7 +271,7 @@ def read(
     wrong = _shape(value)
     findings = [*first([(_shape_finding(each, place) for each in wrong)])]
     if not isinstance(value, dict):
-        return Whole(Definition(name, (), origin=place(())), tuple(findings), (), place)
+        return Whole(Workflow(name, validate=False, origin=place(())), tuple(findings), (), place)
     builder = Builder(place, read_text, text_folder, findings)
     definition = builder.definition(value, name)
     written = value.get("name")

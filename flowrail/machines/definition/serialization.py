@@ -15,7 +15,6 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition.frozen import freeze
 from flowrail.machines.definition.shape import check_shape
 from flowrail.machines.definition.step import (
-    Definition,
     Delegation,
     GateDef,
     OptionDef,
@@ -40,7 +39,7 @@ class NotKeptError(FlowError):
     code = "CODE_NOT_KEPT"
 
 
-def to_plain(workflow: Definition) -> dict[str, Any]:
+def to_plain(workflow: Workflow) -> dict[str, Any]:
     """Return *workflow* as plain data, what is empty left out."""
     return {
         "name": workflow.name,
@@ -89,7 +88,7 @@ def _from_plain(data: dict[str, Any]) -> Workflow:
     return workflow
 
 
-def has_functions(workflow: Definition) -> bool:
+def has_functions(workflow: Workflow) -> bool:
     """Return whether anything of *workflow* is code, which plain data cannot hold."""
     return any(
         callable(part)

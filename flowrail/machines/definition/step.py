@@ -1,14 +1,14 @@
 """What an author writes: steps, the ways on from each, what they report, when they apply.
 
 Values only, and lenient on purpose: a mistake is kept as it was written, so that `checks` can
-name every one of them at once. `workflow.Workflow` is the same thing, checked.
+name every one of them at once.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -242,111 +242,6 @@ class StepDef:
             for outcome in REPORTABLE
             if outcome in self.next or Outcome.DEFAULT in self.next
         }
-
-
-class Definition:
-    """A workflow as data: its name, steps in order, where it starts, what it takes.
-
-    Immutable. Several steps of the same id are kept, for the checks to find; look-up by id
-    finds the first.
-    """
-
-    __slots__ = (
-        "__weakref__",
-        "_by_id",
-        "_params",
-        "_step_order",
-        "derived",
-        "description",
-        "entry_point",
-        "name",
-        "origin",
-        "params",
-        "resources",
-        "steps",
-        "then",
-    )
-
-    name: str
-    description: str
-    entry_point: str | None
-    params: Frozen[str, Arg]
-    steps: tuple[StepDef, ...]
-    origin: str | None
-    resources: Frozen[str, str]
-    """Texts of the skill that steps quote, by name."""
-    then: str | None
-    """The workflow whose start is printed when this one is complete; may hold ``$`` placeholders."""
-    _by_id: dict[str, StepDef]
-    _params: dict[str, dict[str, Arg]]
-    _step_order: tuple[str, ...]
-    derived: dict[str, Any]
-    """What was worked out from the definition once, and lives as long: its machine, its prints."""
-
-    def __init__(
-        self,
-        name: str,
-        steps: Iterable[StepDef],
-        *,
-        entry_point: str | None = None,
-        description: str = "",
-        params: Mapping[str, Arg | Mapping[str, Any]] | None = None,
-        origin: str | None = None,
-        then: str | None = None,
-        resources: Mapping[str, str] | None = None,
-    ) -> None:
-        put = object.__setattr__
-        put(self, "name", name)
-        put(self, "then", then)
-        put(self, "resources", freeze(resources))
-        put(self, "derived", {})
-        put(self, "steps", tuple(steps))
-        first = self.steps[0].id if self.steps else None
-        put(self, "entry_point", str(entry_point) if entry_point else first)
-        put(self, "description", description)
-        put(self, "origin", origin)
-        put(self, "_by_id", {step.id: step for step in reversed(self.steps)})
-        put(self, "_step_order", tuple(step.id for step in self.steps))
-        put(self, "_params", {step.id: handler_args(step) for step in self.steps if callable(step.handler)})
-        put(self, "params", freeze(self._all_params(params or {})))
-
-    def _all_params(self, declared: Mapping[str, Arg | Mapping[str, Any]]) -> dict[str, Arg]:
-        """Return the declared parameters and those that only handlers declare."""
-        params = {name: arg_from(spec) for name, spec in declared.items()}
-        reported = {name for step in self.steps for name in step.reports}
-        for args in self._params.values():
-            for name, arg in args.items():
-                if name not in reported:
-                    params.setdefault(name, arg)
-        return params
-
-    def __setattr__(self, name: str, value: object = None) -> None:
-        raise AttributeError(f"a workflow cannot be changed: `{name}`")
-
-    __delattr__ = __setattr__
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {len(self.steps)} steps)"
-
-    @property
-    def total_steps(self) -> int:
-        """How many steps are defined."""
-        return len(self.steps)
-
-    def __contains__(self, step_id: object) -> bool:
-        return step_id in self._by_id
-
-    def step(self, step_id: str) -> StepDef:
-        """Return the step of that id; `KeyError` where there is none."""
-        return self._by_id[step_id]
-
-    def get(self, step_id: str | None) -> StepDef | None:
-        """Return the step of that id, or `None`."""
-        return self._by_id.get(step_id) if step_id is not None else None
-
-    def number(self, step_id: str) -> int:
-        """Return the place of a step in the order of definition, from 1."""
-        return self._step_order.index(step_id) + 1
 
 
 def handler_args(step: StepDef) -> dict[str, Arg]:

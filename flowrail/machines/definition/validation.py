@@ -29,10 +29,10 @@ from flowrail.machines.definition.step import (
     REPORTABLE,
     STEP_ID,
     WORKFLOW_NAME,
-    Definition,
     Outcome,
     StepDef,
 )
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import graph
 from flowrail.text import placeholders
 
@@ -41,7 +41,7 @@ MOST_TRANSITIONS = 5_000
 
 
 def check_workflow(
-    workflow: Definition, *, locate: Locate | None = None, advice: bool = False
+    workflow: Workflow, *, locate: Locate | None = None, advice: bool = False
 ) -> list[Finding]:
     """Return everything that is wrong with *workflow*, in the order of its steps.
 
@@ -56,13 +56,13 @@ def check_workflow(
     return found
 
 
-def advise(workflow: Definition, where: Locate) -> list[Finding]:
+def advise(workflow: Workflow, where: Locate) -> list[Finding]:
     """Return what works in *workflow*, and not as its author meant it; on a broken graph it is noise."""
     raw = sorted(found.first(rule(workflow) for rule in ADVICE), key=_in_order)
     return [each.at(where(each.path)) for each in raw]
 
 
-def raw_findings(workflow: Definition) -> list[Raw]:
+def raw_findings(workflow: Workflow) -> list[Raw]:
     """Return the mistakes alone, each with its path into the definition."""
     return sorted(found.first(rule(workflow) for rule in RULES), key=_in_order)
 
@@ -71,12 +71,12 @@ def _in_order(each: Raw) -> int:
     return each.path[1] if len(each.path) > 1 and isinstance(each.path[1], int) else -1
 
 
-def raise_errors(workflow: Definition) -> None:
+def raise_errors(workflow: Workflow) -> None:
     """Raise one `WorkflowError` with every finding of severity error."""
     found.raise_errors(workflow.name, check_workflow(workflow))
 
 
-def origin_of(workflow: Definition) -> Locate:
+def origin_of(workflow: Workflow) -> Locate:
     """Return what turns a path into the place where the step, or the workflow, was made."""
 
     def locate(path: Path) -> str:
@@ -90,7 +90,7 @@ def origin_of(workflow: Definition) -> Locate:
     return locate
 
 
-def _names(workflow: Definition) -> Iterator[Raw]:
+def _names(workflow: Workflow) -> Iterator[Raw]:
     if not WORKFLOW_NAME.match(str(workflow.name)) or len(workflow.name) > 2 * LONGEST_NAME:
         yield Raw(
             "FR107",
@@ -119,7 +119,7 @@ def _names(workflow: Definition) -> Iterator[Raw]:
         seen.setdefault(step.id, index)
 
 
-def _entry(workflow: Definition) -> Iterator[Raw]:
+def _entry(workflow: Workflow) -> Iterator[Raw]:
     if not workflow.steps:
         yield Raw("FR114", ("steps",), f"workflow `{workflow.name}` has no steps", "write at least one")
     elif workflow.entry_point not in workflow:
@@ -128,7 +128,7 @@ def _entry(workflow: Definition) -> Iterator[Raw]:
         yield Raw("FR101", ("entry_point",), f"entry point `{workflow.entry_point}` is no step", hint)
 
 
-def _targets(workflow: Definition) -> Iterator[Raw]:
+def _targets(workflow: Workflow) -> Iterator[Raw]:
     guesses = placeholders.Guesses()
     for index, step in enumerate(workflow.steps):
         if not step.next:
@@ -160,7 +160,7 @@ def _targets(workflow: Definition) -> Iterator[Raw]:
             )
 
 
-def _shape(workflow: Definition) -> Iterator[Raw]:
+def _shape(workflow: Workflow) -> Iterator[Raw]:
     """Judge ends, reachability, livelocks and loops, only where the targets make sense."""
     if not workflow.steps or workflow.entry_point not in workflow:
         return
@@ -196,13 +196,13 @@ def _shape(workflow: Definition) -> Iterator[Raw]:
     yield from _loops(workflow, leaving)
 
 
-def _all_lead(workflow: Definition, step: StepDef) -> bool:
+def _all_lead(workflow: Workflow, step: StepDef) -> bool:
     """Return whether all ways on of *step* lead somewhere; one that does not is told, not what follows of it."""
     ways = step.next.items()
     return bool(ways) and all(isinstance(o, Outcome) and (to is None or to in workflow) for o, to in ways)
 
 
-def _loops(workflow: Definition, leaving: set[str]) -> Iterator[Raw]:
+def _loops(workflow: Workflow, leaving: set[str]) -> Iterator[Raw]:
     possible = list(graph.possible_edges(workflow))
     after, _, ends = graph.adjacency(possible)
     place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
@@ -221,7 +221,7 @@ def _loops(workflow: Definition, leaving: set[str]) -> Iterator[Raw]:
             )
 
 
-def _texts(workflow: Definition) -> Iterator[Raw]:
+def _texts(workflow: Workflow) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
         if not step.title:
             yield Raw(
@@ -252,7 +252,7 @@ def _texts(workflow: Definition) -> Iterator[Raw]:
                 )
 
 
-def _ways_past(workflow: Definition) -> Iterator[Raw]:
+def _ways_past(workflow: Workflow) -> Iterator[Raw]:
     settled: dict[str, bool] = {}
     for index, step in enumerate(workflow.steps):
         if step.when is None:
@@ -276,7 +276,7 @@ def _ways_past(workflow: Definition) -> Iterator[Raw]:
     yield from _too_many_ways_past(workflow)
 
 
-def _too_many_ways_past(workflow: Definition) -> Iterator[Raw]:
+def _too_many_ways_past(workflow: Workflow) -> Iterator[Raw]:
     """Find the step at which a machine would have more transitions than can be made in a moment."""
     lengths: dict[str | None, int] = {}
     total = 0
@@ -294,7 +294,7 @@ def _too_many_ways_past(workflow: Definition) -> Iterator[Raw]:
             return
 
 
-def _length(workflow: Definition, target: str | None, lengths: dict[str | None, int]) -> int:
+def _length(workflow: Workflow, target: str | None, lengths: dict[str | None, int]) -> int:
     """Return how many steps in a row, from *target* on, may not apply."""
     chain: list[str | None] = []
     step = workflow.get(target)
@@ -311,7 +311,7 @@ def _length(workflow: Definition, target: str | None, lengths: dict[str | None, 
     return lengths[chain[0]] if chain else length
 
 
-def _limits(workflow: Definition) -> Iterator[Raw]:
+def _limits(workflow: Workflow) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
         if step.limit is None:
             continue
@@ -334,7 +334,7 @@ def _limits(workflow: Definition) -> Iterator[Raw]:
             )
 
 
-def _forbids(workflow: Definition) -> Iterator[Raw]:
+def _forbids(workflow: Workflow) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
         count = Counter(step.forbids[: tool_rules.MOST])
         wrong = {each: tool_rules.problem(each) for each in count}

@@ -1,22 +1,54 @@
-"""A workflow that has been checked: what authors construct and everything else takes."""
+"""A workflow: steps and the transitions between them under one name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from flowrail.machines.definition.step import Definition, StepDef, sys_caller
-from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.frozen import Frozen, freeze
+from flowrail.machines.definition.step import StepDef, handler_args, sys_caller
+from flowrail.machines.definition.values import Arg, arg_from
 
 
-class Workflow(Definition):
-    """Steps and the ways between them under one name.
+class Workflow:
+    """Steps and the transitions between them under one name. Immutable.
 
-    Raises one `WorkflowError` with every finding of severity error; ``validate=False`` keeps
-    the workflow as it is, for `check_workflow`. ``entry_point`` is the first step unless said.
+    Raises one `WorkflowError` with every finding of severity error. With ``validate=False`` the
+    workflow is kept as it is written, so that `check_workflow` can list its findings; of several
+    steps with the same id, look-up by id finds the first. ``entry_point`` is the first step by default.
     """
 
-    __slots__ = ()
+    __slots__ = (
+        "__weakref__",
+        "_by_id",
+        "_params",
+        "_step_order",
+        "derived",
+        "description",
+        "entry_point",
+        "name",
+        "origin",
+        "params",
+        "resources",
+        "steps",
+        "then",
+    )
+
+    name: str
+    description: str
+    entry_point: str | None
+    params: Frozen[str, Arg]
+    steps: tuple[StepDef, ...]
+    origin: str | None
+    resources: Frozen[str, str]
+    """Texts of the skill that steps quote, by name."""
+    then: str | None
+    """The workflow that is offered when this one is complete. May contain ``$`` placeholders."""
+    _by_id: dict[str, StepDef]
+    _params: dict[str, dict[str, Arg]]
+    _step_order: tuple[str, ...]
+    derived: dict[str, Any]
+    """Values that are computed once per workflow, such as its machine and its fingerprints."""
 
     def __init__(
         self,
@@ -30,18 +62,61 @@ class Workflow(Definition):
         then: str | None = None,
         resources: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(
-            name,
-            steps,
-            entry_point=entry_point,
-            description=description,
-            params=params,
-            origin=origin or sys_caller(2),
-            then=then,
-            resources=resources,
-        )
+        put = object.__setattr__
+        put(self, "name", name)
+        put(self, "then", then)
+        put(self, "resources", freeze(resources))
+        put(self, "derived", {})
+        put(self, "steps", steps)
+        first = steps[0].id if steps else None
+        put(self, "entry_point", str(entry_point) if entry_point else first)
+        put(self, "description", description)
+        put(self, "origin", origin or sys_caller(2))
+        put(self, "_by_id", {step.id: step for step in reversed(steps)})
+        put(self, "_step_order", tuple(step.id for step in steps))
+        put(self, "_params", {step.id: handler_args(step) for step in steps if callable(step.handler)})
+        put(self, "params", freeze(self._all_params(params or {})))
         if validate:
+            # Validation reads texts and expressions; a stored workflow was validated before it was stored.
             from flowrail.machines.definition.validation import raise_errors
 
             raise_errors(self)
             self.derived["checked"] = True
+
+    def _all_params(self, declared: Mapping[str, Arg | Mapping[str, Any]]) -> dict[str, Arg]:
+        """Return the declared parameters and those that only handlers declare."""
+        params = {name: arg_from(spec) for name, spec in declared.items()}
+        reported = {name for step in self.steps for name in step.reports}
+        for args in self._params.values():
+            for name, arg in args.items():
+                if name not in reported:
+                    params.setdefault(name, arg)
+        return params
+
+    def __setattr__(self, name: str, value: object = None) -> None:
+        raise AttributeError(f"a workflow cannot be changed: `{name}`")
+
+    __delattr__ = __setattr__
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {len(self.steps)} steps)"
+
+    @property
+    def total_steps(self) -> int:
+        """How many steps are defined."""
+        return len(self.steps)
+
+    def __contains__(self, step_id: object) -> bool:
+        return step_id in self._by_id
+
+    def step(self, step_id: str) -> StepDef:
+        """Return the step with that id; `KeyError` if there is none."""
+        return self._by_id[step_id]
+
+    def get(self, step_id: str | None) -> StepDef | None:
+        """Return the step with that id, or `None`."""
+        return self._by_id.get(step_id) if step_id is not None else None
+
+    def number(self, step_id: str) -> int:
+        """Return the position of a step in the order of definition, from 1."""
+        return self._step_order.index(step_id) + 1

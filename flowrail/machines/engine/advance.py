@@ -6,19 +6,13 @@ whoever runs a command can put a time limit around it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from flowrail.machines.definition.fingerprint import graph_print, step_print
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.step import (
-    DONE,
-    Definition,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import DONE, Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.errors import (
     OutcomeNotOpenError,
     SessionEndedError,
@@ -75,7 +69,7 @@ class _Chosen(NamedTuple):
 
 
 def start(
-    workflow: Definition,
+    workflow: Workflow,
     params: Mapping[str, Any] | None = None,
     *,
     session_id: str = "",
@@ -104,7 +98,7 @@ def start(
     return entered(workflow, begun, now)
 
 
-def _check_lists(workflow: Definition, given: Mapping[str, Any]) -> None:
+def _check_lists(workflow: Workflow, given: Mapping[str, Any]) -> None:
     """Refuse a list that a later step could never hand out, since parameters stay as they are."""
     for step in workflow.steps:
         over = step.work.over if step.dispatch is not None and step.work is not None else None
@@ -115,7 +109,7 @@ def _check_lists(workflow: Definition, given: Mapping[str, Any]) -> None:
 
 
 def advance(
-    workflow: Definition, session: Session, report: Report, *, now: str = "", call: Call = call_plainly
+    workflow: Workflow, session: Session, report: Report, *, now: str = "", call: Call = call_plainly
 ) -> Session:
     """Return the session that follows *report* in the current step.
 
@@ -178,7 +172,7 @@ def advance(
     return entered(workflow, moved, now) if to is not None else moved
 
 
-def entered(workflow: Definition, session: Session, now: str = "") -> Session:
+def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
     """Return *session* with what entering its current step records: dispatches, questions, a review."""
     step = workflow.step(str(session.step))
     if step.work is None and not step.questions and step.id not in reviews(workflow):
@@ -193,7 +187,7 @@ def entered(workflow: Definition, session: Session, now: str = "") -> Session:
     return session
 
 
-def standing(workflow: Definition, session: Session) -> StepDef:
+def standing(workflow: Workflow, session: Session) -> StepDef:
     """Return the step that *session* stands at; refuse where it has ended or the step is gone."""
     if not session.is_open:
         raise SessionEndedError(session=session.id, skill=session.skill, status=session.status)
@@ -338,7 +332,7 @@ def _grant_round(step: StepDef, session: Session) -> Session:
 
 
 def _judge(
-    workflow: Definition, step: StepDef, session: Session, chosen: _Chosen, state: Mapping[str, Any]
+    workflow: Workflow, step: StepDef, session: Session, chosen: _Chosen, state: Mapping[str, Any]
 ) -> _Judged:
     """Put the engine where the session stands, send the event, and read where it went."""
     spare: list[WorkflowMachine] = workflow.derived.setdefault("spare machines", [])
@@ -363,17 +357,7 @@ def _granted(session: Session) -> Mapping[str, int]:
     return {step: int((grants or {}).get("rounds", 0)) for step, grants in session.grants.items()}
 
 
-def _passed(workflow: Definition, target: str | None, landed: str | None) -> tuple[str, ...]:
+def _passed(workflow: Workflow, target: str | None, landed: str | None) -> tuple[str, ...]:
     if target == landed:
         return ()
     return next(landing.passed for landing in landings(workflow, target) if landing.step == landed)
-
-
-class _Function(ModuleType):
-    """This module, which `from flowrail.machines import advance` gives: called, it is its function."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Session:
-        return advance(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Function

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.serialization import NotKeptError
-from flowrail.machines.definition.step import Definition, Outcome
+from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import (
     ENDS,
@@ -81,7 +82,7 @@ def arrival_of(session: Session, names: Mapping[str, str] | None = None) -> Arri
 def judge(
     before: Session | None,
     record: Record,
-    workflow: Definition | None,
+    workflow: Workflow | None,
     then: Mapping[int, Arrival] | None = None,
 ) -> Judged:
     """Return what is wrong with *record*, which follows *before*.
@@ -117,7 +118,7 @@ def essence(session: Session) -> Any:
     return json.loads(json.dumps(plain))
 
 
-def _form(session: Session, workflow: Definition | None) -> Iterator[str]:
+def _form(session: Session, workflow: Workflow | None) -> Iterator[str]:
     if session.status not in STATUSES:
         yield f"`{session.status}` is no status"
     if session.is_open:
@@ -136,7 +137,7 @@ def _fixed(before: Session, after: Session) -> list[str]:
     ]
 
 
-def _begun(record: Record, workflow: Definition | None) -> tuple[list[str], str]:
+def _begun(record: Record, workflow: Workflow | None) -> tuple[list[str], str]:
     session = record.session
     found = [] if record.kind in BEGINS else [f"the journal begins with `{record.kind}`"]
     if session.last is not None:
@@ -163,7 +164,7 @@ def _begun(record: Record, workflow: Definition | None) -> tuple[list[str], str]
     return [*found, *_differences(again._replace(received=session.received), session)], ""
 
 
-def _moved(before: Session, record: Record, workflow: Definition | None) -> tuple[list[str], str]:
+def _moved(before: Session, record: Record, workflow: Workflow | None) -> tuple[list[str], str]:
     after, move = record.session, record.session.last
     if move is None:
         return ["a move is recorded without what was reported"], SHAPE
@@ -203,7 +204,7 @@ def _shape(before: Session, after: Session, move: Move) -> Iterator[str]:
         yield "the visits are not those before with one more of the step that was entered"
 
 
-def _by_graph(workflow: Definition, move: Move) -> Iterator[str]:
+def _by_graph(workflow: Workflow, move: Move) -> Iterator[str]:
     """Yield what is wrong with a move of a step that code decides: only its way can be judged."""
     step = workflow.get(move.step)
     if step is None or move.outcome not in WORDS:

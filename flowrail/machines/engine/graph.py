@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 
 Adjacency = Mapping[str, list[str]]
 _OF_THE_STEP = re.compile(r"\b(?:visit|limit)\b")
@@ -31,14 +32,14 @@ class Landing(NamedTuple):
     passed: tuple[str, ...] = ()
 
 
-def edges(workflow: Definition) -> Iterator[Edge]:
+def edges(workflow: Workflow) -> Iterator[Edge]:
     """Yield every way on of every step, ``DEFAULT`` spelled out, in order."""
     for step in workflow.steps:
         for outcome, target in step.ways.items():
             yield Edge(step.id, outcome, target)
 
 
-def possible_edges(workflow: Definition) -> Iterator[Edge]:
+def possible_edges(workflow: Workflow) -> Iterator[Edge]:
     """Yield the ways on that can be taken: without those that a step's own rules never choose."""
     for step in workflow.steps:
         chosen = chosen_outcomes(step)
@@ -96,7 +97,7 @@ def reach(starts: Iterable[str], neighbours: Adjacency, *, past: str | None = No
     return seen
 
 
-def reviews(workflow: Definition) -> frozenset[str]:
+def reviews(workflow: Workflow) -> frozenset[str]:
     """Return the steps that a gate names as its review."""
     known: frozenset[str] | None = workflow.derived.get("reviews")
     if known is None:
@@ -105,7 +106,7 @@ def reviews(workflow: Definition) -> frozenset[str]:
     return known
 
 
-def leads_back(workflow: Definition, source: str, target: str | None) -> bool:
+def leads_back(workflow: Workflow, source: str, target: str | None) -> bool:
     """Return whether *target*, where a way on of *source* leads, can bring a run to *source* again."""
     circles: dict[str, int] | None = workflow.derived.get("circles")
     if circles is None:
@@ -167,7 +168,7 @@ def passing_over(step: StepDef) -> Outcome | None:
     return Outcome.OK if Outcome.OK in step.ways else None
 
 
-def landings(workflow: Definition, target: str | None) -> list[Landing]:
+def landings(workflow: Workflow, target: str | None) -> list[Landing]:
     """Return every place where a way on to *target* can come out, in the order in which it is tried.
 
     The last is the one that takes everything; it is missing where the chain of steps that may
@@ -193,7 +194,7 @@ def landings(workflow: Definition, target: str | None) -> list[Landing]:
         target = step.way(over)
 
 
-def settles(workflow: Definition, step_id: str, known: dict[str, bool]) -> bool:
+def settles(workflow: Workflow, step_id: str, known: dict[str, bool]) -> bool:
     """Return whether passing over steps from *step_id* on comes to one that always applies, or to the end.
 
     *known* holds earlier answers, so that asking for every step of a chain walks it once.
@@ -214,7 +215,7 @@ def settles(workflow: Definition, step_id: str, known: dict[str, bool]) -> bool:
     return known.get(step_id, answer)
 
 
-def resolve(workflow: Definition, target: str | None, applies: Callable[[StepDef], bool]) -> Landing:
+def resolve(workflow: Workflow, target: str | None, applies: Callable[[StepDef], bool]) -> Landing:
     """Return where a way on to *target* comes out, given which steps apply."""
     passed: list[str] = []
     step = workflow.get(target)

@@ -26,7 +26,8 @@ from flowrail.machines.definition.diff import (
 )
 from flowrail.machines.definition.fingerprint import graph_print, step_print
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
-from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.errors import ValuesError
@@ -75,8 +76,8 @@ class Plan(NamedTuple):
 
 def plan(
     session: Session,
-    old: Definition | None,
-    new: Definition,
+    old: Workflow | None,
+    new: Workflow,
     *,
     given: Mapping[str, str] | None = None,
     params: Mapping[str, Any] | None = None,
@@ -119,7 +120,7 @@ def plan(
     )
 
 
-def migrated(decided: Plan, session: Session, workflow: Definition, now: str) -> Session:
+def migrated(decided: Plan, session: Session, workflow: Workflow, now: str) -> Session:
     """Return *session* as it goes on under *workflow*, every step in it under its name of today."""
     session = renamed(session, decided.renamed, workflow)
     step = decided.to if session.is_open else session.step
@@ -140,7 +141,7 @@ def migrated(decided: Plan, session: Session, workflow: Definition, now: str) ->
     return engine_questions.with_questions(session, [*engine_questions.asked(session), *own])
 
 
-def renamed(session: Session, names: Mapping[str, str], workflow: Definition) -> Session:
+def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> Session:
     """Return *session* with its steps renamed; counts of steps that *workflow* no longer has are left out."""
 
     def now(step: str) -> str:
@@ -185,7 +186,7 @@ def note_of(decided: Plan, before: Session, after: Session) -> dict[str, Any]:
     }
 
 
-def given_params(session: Session, workflow: Definition) -> dict[str, Any]:
+def given_params(session: Session, workflow: Workflow) -> dict[str, Any]:
     """Return the parameters of *session* that *workflow* has and that are not its defaults, which need not fit."""
     return {
         name: value
@@ -198,7 +199,7 @@ def given_params(session: Session, workflow: Definition) -> dict[str, Any]:
     }
 
 
-def _check_names(given: Mapping[str, str], known: Iterable[str], new: Definition) -> None:
+def _check_names(given: Mapping[str, str], known: Iterable[str], new: Workflow) -> None:
     for old, to in given.items():
         if to not in new:
             ids = [step.id for step in new.steps]
@@ -223,8 +224,8 @@ def _check_names(given: Mapping[str, str], known: Iterable[str], new: Definition
 
 def _here(
     session: Session,
-    old: Definition | None,
-    new: Definition,
+    old: Workflow | None,
+    new: Workflow,
     at: str | None,
     to: str | None,
     names: Mapping[str, str],
@@ -242,25 +243,25 @@ def _here(
     return became(before, new, names).change
 
 
-def _steps(workflow: Definition | None) -> tuple[StepDef, ...]:
+def _steps(workflow: Workflow | None) -> tuple[StepDef, ...]:
     return workflow.steps if workflow is not None else ()
 
 
-def _as_printed(old: Definition | None, at: str, here: str) -> StepDef | None:
+def _as_printed(old: Workflow | None, at: str, here: str) -> StepDef | None:
     """Return the step as it was when the session's print of it was made, if that is what was kept."""
     step = old.get(at) if old is not None else None
     return step if step is not None and old is not None and step_print(old, at) == here else None
 
 
 def _same_work(
-    old: Definition | None, new: Definition, at: str | None, to: str | None, names: Mapping[str, str]
+    old: Workflow | None, new: Workflow, at: str | None, to: str | None, names: Mapping[str, str]
 ) -> bool:
     before, after = old.get(at) if old is not None else None, new.get(to)
     return before is not None and after is not None and same_work(before, after, names)
 
 
 def _verdict(
-    session: Session, new: Definition, steps: Iterable[StepChange], here: str, names: Iterable[str]
+    session: Session, new: Workflow, steps: Iterable[StepChange], here: str, names: Iterable[str]
 ) -> str:
     if here in {GONE, CHANGED}:
         return here
@@ -271,9 +272,7 @@ def _verdict(
     return TEXTS if any(each.change == TEXTS for each in steps) else IDENTICAL
 
 
-def _params(
-    session: Session, new: Definition, given: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], list[str]]:
+def _params(session: Session, new: Workflow, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
     """Return the parameters under the new definition, and what is the matter with them."""
     kept = given_params(session, new)
     try:

@@ -7,8 +7,9 @@ from typing import Any
 
 from flowrail.errors import UsageError
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
-from flowrail.machines.definition.step import Definition, StepDef, handler_args
+from flowrail.machines.definition.step import StepDef, handler_args
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.text.placeholders import MOST_LISTED, listed, near
 from flowrail.text.safe_text import in_quotes
@@ -21,7 +22,7 @@ def fact_args(step: StepDef) -> Mapping[str, Arg]:
     return step.reports
 
 
-def check_params(workflow: Definition, given: Mapping[str, Any]) -> Frozen[str, Any]:
+def check_params(workflow: Workflow, given: Mapping[str, Any]) -> Frozen[str, Any]:
     """Return every parameter with its value; `ValuesError` where one does not fit."""
     problems = _problems(workflow.params, given, "-p")
     if problems:

@@ -11,12 +11,8 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.gates import DEFAULT_POLICY, POLICIES, Severity
-from flowrail.machines.definition.step import (
-    Definition,
-    GateDef,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import GateDef, Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import Session
 from flowrail.storage.records import from_plain, to_plain
 from flowrail.text import placeholders
@@ -107,13 +103,13 @@ def with_findings(session: Session, recorded: Sequence[Recorded]) -> Session:
     return session._replace(findings=tuple(to_plain(each) for each in recorded))
 
 
-def gates(workflow: Definition) -> dict[str, GateDef]:
+def gates(workflow: Workflow) -> dict[str, GateDef]:
     """Return the gates of *workflow* by step."""
     return {step.id: step.gate for step in workflow.steps if step.gate is not None}
 
 
 def record(
-    workflow: Definition,
+    workflow: Workflow,
     session: Session,
     *,
     severity: str,
@@ -165,7 +161,7 @@ def record(
 
 
 def resolve(
-    workflow: Definition, session: Session, finding_id: str, *, note: str = "", at: str = "", by: str = ""
+    workflow: Workflow, session: Session, finding_id: str, *, note: str = "", at: str = "", by: str = ""
 ) -> tuple[Session, Recorded]:
     """Return *session* with one finding resolved.
 
@@ -279,7 +275,7 @@ def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesEr
     )
 
 
-def _review_at_hand(workflow: Definition, session: Session) -> str | None:
+def _review_at_hand(workflow: Workflow, session: Session) -> str | None:
     """Return the review that findings recorded now belong to: the one entered last."""
     known = {gate.review for gate in gates(workflow).values()}
     last = [name for name in session.entered if name in known]

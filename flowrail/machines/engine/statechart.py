@@ -22,13 +22,8 @@ from statemachine import State, StateChart
 from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
-from flowrail.machines.definition.step import (
-    REPORTABLE,
-    Definition,
-    Outcome,
-    StepContext,
-    StepDef,
-)
+from flowrail.machines.definition.step import REPORTABLE, Outcome, StepContext, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import graph
 from flowrail.machines.engine.outcome import applies, in_context
 
@@ -67,7 +62,7 @@ class WorkflowMachine(StateChart[Progress]):
     catch_errors_as_events = False
     atomic_configuration_update = True
     validate_final_reachability = False  # the engine's own check is quadratic; ours is linear
-    workflow: ClassVar[Definition]
+    workflow: ClassVar[Workflow]
 
     def __init__(self, model: Progress | None = None, **options: Any) -> None:
         if model is None:
@@ -84,7 +79,7 @@ class WorkflowMachine(StateChart[Progress]):
         visits[target.value] = visits.get(target.value, 0) + 1
 
 
-def compile_workflow(workflow: Definition) -> type[WorkflowMachine]:
+def compile_workflow(workflow: Workflow) -> type[WorkflowMachine]:
     """Return the statechart class of *workflow*; the same class every time in one process.
 
     A workflow that was built without checks is checked here first.
@@ -120,7 +115,7 @@ def end_value(source: Outcome) -> str:
     return FAILED if source is Outcome.FAIL else COMPLETED
 
 
-def _build(workflow: Definition) -> type[WorkflowMachine]:
+def _build(workflow: Workflow) -> type[WorkflowMachine]:
     states = {
         step.id: State(step.name, value=step.id, initial=step.id == workflow.entry_point)
         for step in workflow.steps
@@ -147,7 +142,7 @@ def _build(workflow: Definition) -> type[WorkflowMachine]:
     return machine
 
 
-def _transitions(workflow: Definition, step: StepDef) -> Iterator[tuple[str, str, Guard | None]]:
+def _transitions(workflow: Workflow, step: StepDef) -> Iterator[tuple[str, str, Guard | None]]:
     """Yield the transitions of *step* as (event, target value, guard), in the order of trying."""
     for outcome, target in step.ways.items():
         below = at_limit = None
@@ -162,14 +157,14 @@ def _transitions(workflow: Definition, step: StepDef) -> Iterator[tuple[str, str
             yield STOP, FAILED, at_limit
 
 
-def _is_limited(workflow: Definition, step: StepDef, outcome: Outcome, target: str | None) -> bool:
+def _is_limited(workflow: Workflow, step: StepDef, outcome: Outcome, target: str | None) -> bool:
     if outcome is Outcome.ITERATE:
         return True
     return outcome is Outcome.FAIL and graph.leads_back(workflow, step.id, target)
 
 
 def _arrivals(
-    workflow: Definition, outcome: Outcome, target: str | None, first: Guard | None
+    workflow: Workflow, outcome: Outcome, target: str | None, first: Guard | None
 ) -> Iterator[tuple[str, Guard | None]]:
     for landing in graph.landings(workflow, target):
         guard = _allow(workflow, landing, first)
@@ -177,7 +172,7 @@ def _arrivals(
         yield landing.step if landing.step is not None else ended, guard
 
 
-def _allow(workflow: Definition, landing: graph.Landing, first: Guard | None) -> Guard | None:
+def _allow(workflow: Workflow, landing: graph.Landing, first: Guard | None) -> Guard | None:
     """Return the guard of one landing: the limit allows it, and the step is one that applies.
 
     Those tried before it in order did not apply, so that needs no asking again.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.graph import leads_back
 from flowrail.machines.sessions.session import Session
 
@@ -12,7 +13,7 @@ def is_capped(step: StepDef, session: Session, outcome: Outcome) -> bool:
     return outcome is Outcome.ITERATE and step.limit is not None and session.visit >= step.limit
 
 
-def asks_user(workflow: Definition, step: StepDef, session: Session, outcome: Outcome) -> bool:
+def asks_user(workflow: Workflow, step: StepDef, session: Session, outcome: Outcome) -> bool:
     """Return whether *outcome* would lead back once more than the limit and the user allow."""
     if outcome is not Outcome.FAIL or step.bound is None:
         return False

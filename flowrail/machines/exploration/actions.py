@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
 from flowrail.machines.definition.gates import Severity
-from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.values import Arg, kind_of, least_of
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import advance, reportable, standing
@@ -45,7 +46,7 @@ class Act(NamedTuple):
     answers: tuple[tuple[str, str], ...] = ()
 
 
-def acts(workflow: Definition, session: Session) -> Iterator[Act]:
+def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
     """Yield what can be done where *session* stands, all of it or what stands for the rest."""
     step = standing(workflow, session)
     limit = questions.the_limit(questions.asked(session))
@@ -61,7 +62,7 @@ def acts(workflow: Definition, session: Session) -> Iterator[Act]:
                 yield Act(outcome, told, ended, findings, given)
 
 
-def starts(workflow: Definition) -> Iterator[Frozen[str, Any]]:
+def starts(workflow: Workflow) -> Iterator[Frozen[str, Any]]:
     """Yield the parameters to start with, as few as will do first."""
     seen = read_in(workflow)
     tried = {
@@ -72,7 +73,7 @@ def starts(workflow: Definition) -> Iterator[Frozen[str, Any]]:
         yield Frozen({name: value for name, value in values.items() if value is not _LEFT_OUT})
 
 
-def perform(workflow: Definition, session: Session, act: Act, *, call: Call = call_plainly) -> Session:
+def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call_plainly) -> Session:
     """Return the session that follows from *act*, in memory."""
     for severity in act.findings:
         session, _ = engine_reviews.record(workflow, session, severity=severity, text=FOUND)
@@ -89,12 +90,12 @@ def perform(workflow: Definition, session: Session, act: Act, *, call: Call = ca
     return advance(workflow, session, Report(act.report, act.facts), call=call)
 
 
-def values_to_try(workflow: Definition, name: str, arg: Arg) -> list[Any]:
+def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[Any]:
     """Return the values of *name* that may make a difference, `None` for none being given."""
     return [None if value is _LEFT_OUT else value for value in _tried(arg, read_in(workflow), name)]
 
 
-def read_in(workflow: Definition) -> Literals:
+def read_in(workflow: Workflow) -> Literals:
     """Return every name that decides something, with the literals it is compared with."""
     known: Literals | None = workflow.derived.get("literals")
     if known is None:
@@ -114,7 +115,7 @@ def read_in(workflow: Definition) -> Literals:
     return known
 
 
-def _asked_for(workflow: Definition) -> Iterator[str]:
+def _asked_for(workflow: Workflow) -> Iterator[str]:
     """Yield names that decide something without an expression: agents go over them, functions see them."""
     for step in workflow.steps:
         if step.work is not None and isinstance(step.work.over, str):
@@ -125,7 +126,7 @@ def _asked_for(workflow: Definition) -> Iterator[str]:
             yield from workflow.params
 
 
-def _expressions(workflow: Definition) -> Iterator[str]:
+def _expressions(workflow: Workflow) -> Iterator[str]:
     for step in workflow.steps:
         conditions = [step.when, *(rule.when for rule in step.rules), *(each.when for each in step.variants)]
         yield from (each for each in conditions if isinstance(each, str))
@@ -161,7 +162,7 @@ class _LeftOut:
 _LEFT_OUT = _LeftOut()
 
 
-def _facts(workflow: Definition, step: StepDef) -> Iterator[Frozen[str, Any]]:
+def _facts(workflow: Workflow, step: StepDef) -> Iterator[Frozen[str, Any]]:
     seen = read_in(workflow)
     tried = {name: _tried(arg, seen, name) for name, arg in fact_args(step).items()}
     for values in _combined(tried):

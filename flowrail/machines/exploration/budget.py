@@ -6,7 +6,7 @@ the session then holds and, where it ends, what a new machine is made of count i
 
 from __future__ import annotations
 
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import Session
 
 MOST = 20_000
@@ -18,7 +18,7 @@ _HELD, _WAYS = 500, 5
 class Effort:
     """What has been spent on one workflow."""
 
-    def __init__(self, workflow: Definition) -> None:
+    def __init__(self, workflow: Workflow) -> None:
         self.left = MOST
         self._machine = sum(len(step.ways) for step in workflow.steps) // _WAYS
 

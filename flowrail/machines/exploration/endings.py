@@ -7,7 +7,7 @@ from collections import deque
 from itertools import count
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import graph
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.actions import Act, acts, perform
@@ -19,7 +19,7 @@ MOST_LOOKED_AT = 600
 
 
 def to_end(
-    workflow: Definition, session: Session, status: str | None = None, *, call: Call = call_plainly
+    workflow: Workflow, session: Session, status: str | None = None, *, call: Call = call_plainly
 ) -> tuple[Act, ...] | None:
     """Return the acts that bring *session* to an end, to one of that *status*; `None` if none were found."""
     found = way_out(workflow, session, status, call)
@@ -27,7 +27,7 @@ def to_end(
 
 
 def way_out(
-    workflow: Definition,
+    workflow: Workflow,
     session: Session,
     status: str | None = None,
     call: Call = call_plainly,
@@ -65,7 +65,7 @@ def way_out(
     return None
 
 
-def _distances(workflow: Definition) -> dict[str | None, int]:
+def _distances(workflow: Workflow) -> dict[str | None, int]:
     """Return how many steps the nearest end is away from each step."""
     known: dict[str | None, int] | None = workflow.derived.get("distances")
     if known is not None:

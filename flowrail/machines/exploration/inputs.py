@@ -13,8 +13,9 @@ from typing import Any
 from flowrail.machines.definition.domains import BoundedInt, Constant, Domain
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import freeze_deep
-from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args
 
 STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
@@ -25,7 +26,7 @@ ROUNDS = 5
 Schema = dict[str, dict[str, Domain]]
 
 
-def extract_schema(workflow: Definition) -> Schema:
+def extract_schema(workflow: Workflow) -> Schema:
     """Return the domain of every value that plays a part in a step, by step and name.
 
     ``step`` and ``total_steps`` are everywhere; parameters too; facts where they are reported, or where
@@ -43,7 +44,7 @@ def extract_schema(workflow: Definition) -> Schema:
     }
 
 
-def generate_inputs(workflow: Definition) -> Iterator[dict[str, Any]]:
+def generate_inputs(workflow: Workflow) -> Iterator[dict[str, Any]]:
     """Yield every combination of values at every step, in the order of the steps.
 
     A step is left out where its condition does not hold over the values at hand.
@@ -56,7 +57,7 @@ def generate_inputs(workflow: Definition) -> Iterator[dict[str, Any]]:
                 yield inputs
 
 
-def input_id(workflow: Definition, inputs: Mapping[str, Any]) -> str:
+def input_id(workflow: Workflow, inputs: Mapping[str, Any]) -> str:
     """Return a name for *inputs* that no other inputs of the workflow have."""
     step = workflow.steps[inputs[STEP] - 1]
     said = [f"{name}={value}" for name, value in inputs.items() if name not in {STEP, TOTAL}]
@@ -68,7 +69,7 @@ def domain_of(arg: Arg) -> Domain:
     return arg.domain or Constant(freeze_deep(arg.sample()))
 
 
-def _values(workflow: Definition, step: StepDef, reported: Mapping[str, Arg]) -> dict[str, Arg]:
+def _values(workflow: Workflow, step: StepDef, reported: Mapping[str, Arg]) -> dict[str, Arg]:
     asked = {name: reported[name] for name in _names(step.when) if name in reported}
     return {
         name: arg

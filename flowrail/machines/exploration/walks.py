@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.step import Definition, Outcome
+from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import graph
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.outcome import Call, call_plainly
@@ -91,7 +92,7 @@ class _Tail(NamedTuple):
     ways: tuple[Way, ...]
 
 
-def plan(workflow: Definition, *, call: Call = call_plainly) -> Plan:
+def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     """Return walks that take every way and every pair of ways that can be taken, and go round every loop."""
     search = _Search(workflow, call)
     search.run()
@@ -114,7 +115,7 @@ def plan(workflow: Definition, *, call: Call = call_plainly) -> Plan:
     )
 
 
-def possible(workflow: Definition) -> Iterator[Way]:
+def possible(workflow: Workflow) -> Iterator[Way]:
     """Yield every way on that is declared and may come of its step."""
     for step in workflow.steps:
         if graph.passing_over(step) is not None and step.when is not None:
@@ -122,7 +123,7 @@ def possible(workflow: Definition) -> Iterator[Way]:
     yield from ((edge.source, str(edge.outcome)) for edge in graph.possible_edges(workflow))
 
 
-def ways_of(before: Session, after: Session, workflow: Definition) -> tuple[Way, ...]:
+def ways_of(before: Session, after: Session, workflow: Workflow) -> tuple[Way, ...]:
     """Return the ways that one report took, those past steps that do not apply included."""
     move = after.last
     if after.revision == before.revision or move is None:
@@ -133,7 +134,7 @@ def ways_of(before: Session, after: Session, workflow: Definition) -> tuple[Way,
 
 
 class _Search:
-    def __init__(self, workflow: Definition, call: Call) -> None:
+    def __init__(self, workflow: Workflow, call: Call) -> None:
         self.workflow = workflow
         self.call = call
         self.nodes: list[_Node] = []

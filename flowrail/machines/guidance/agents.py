@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowrail.machines.definition.gates import Severity
-from flowrail.machines.definition.step import Definition, Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, reviews
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.agents import Dispatched
@@ -27,7 +28,7 @@ FIX, REVERIFY = "fix", "re-verify"
 
 def with_others(
     told: Guidance,
-    workflow: Definition,
+    workflow: Workflow,
     step: StepDef,
     session: Session,
     from_agents: Sequence[Session],
@@ -59,7 +60,7 @@ def with_others(
     )
 
 
-def loop_at(workflow: Definition, step: StepDef, session: Session) -> LoopView | None:
+def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | None:
     """Return where the review loop stands that *step* is the gate of, or that it was entered again in."""
     gates = reviews.gates(workflow)
     if step.gate is not None:
@@ -74,7 +75,7 @@ def loop_at(workflow: Definition, step: StepDef, session: Session) -> LoopView |
     return None
 
 
-def _at_gate(workflow: Definition, step: StepDef, session: Session) -> LoopView:
+def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
     view = _view(step, session, session.visit, "review")
     try:
         judged = reviews.verdict(step, session)
@@ -91,7 +92,7 @@ def _at_gate(workflow: Definition, step: StepDef, session: Session) -> LoopView:
     return view._replace(mode="ask-user" if session.visit >= view.limit else REVERIFY)
 
 
-def _sent_back(workflow: Definition, gate: StepDef, session: Session) -> LoopView:
+def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
     """Return the loop as the work sees it: the findings of the round that has failed."""
     view = _view(gate, session, session.visits.get(gate.id, 1), FIX)
     assert gate.gate is not None  # noqa: S101 - it is a gate that sent it back
@@ -120,7 +121,7 @@ def _view(gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
     )
 
 
-def _name(workflow: Definition, step_id: str | None, session: Session, more: int = 0) -> str | None:
+def _name(workflow: Workflow, step_id: str | None, session: Session, more: int = 0) -> str | None:
     step = workflow.get(step_id)
     return _called(step, session, session.visits.get(step.id, 0) + more) if step else None
 

@@ -13,14 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.step import (
-    DONE,
-    WORKFLOW_NAME,
-    Definition,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, StepDef
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.graph import resolve, reviews
 from flowrail.machines.engine.outcome import (
     HandlerError,
@@ -121,7 +116,7 @@ class Guidance(NamedTuple):
 
 
 def guide(
-    workflow: Definition,
+    workflow: Workflow,
     session: Session,
     *,
     head: str = "",
@@ -179,7 +174,7 @@ def guide(
     return told._replace(next=tuple(_ways(workflow, session, step, store, _waits(told))))
 
 
-def _given_again(workflow: Definition, session: Session) -> list[str]:
+def _given_again(workflow: Workflow, session: Session) -> list[str]:
     """Return what a new run cannot do without, as this one was given it."""
     needed = [name for name, arg in workflow.params.items() if arg.required and name in session.params]
     given = {name: session.params[name] for name in needed}
@@ -188,7 +183,7 @@ def _given_again(workflow: Definition, session: Session) -> list[str]:
 
 
 def farewell(
-    told: Guidance, workflow: Definition, session: Session, *, store: str | None, place: str | None
+    told: Guidance, workflow: Workflow, session: Session, *, store: str | None, place: str | None
 ) -> Guidance:
     """Return what is told of a run that has ended: to its user, or to be handed back word for word."""
     if session.parent:
@@ -247,7 +242,7 @@ def _context(session: Session, step: StepDef, facts: Mapping[str, Any] | None = 
     return in_context(step, session.params, state, session.visits.get(step.id, 0), session.id)
 
 
-def _view(workflow: Definition, session: Session, step: StepDef) -> StepView:
+def _view(workflow: Workflow, session: Session, step: StepDef) -> StepView:
     return StepView(
         id=step.id,
         title=title_of(step, _context(session, step)),
@@ -270,7 +265,7 @@ def _farewell(session: Session) -> tuple[str, ...]:
 
 
 def _ways(
-    workflow: Definition, session: Session, step: StepDef, store: str | None, waits: tuple[str, ...]
+    workflow: Workflow, session: Session, step: StepDef, store: str | None, waits: tuple[str, ...]
 ) -> Iterator[Way]:
     at_limit = any(question["source"] == "limit" for question in session.questions)
     declared = {} if at_limit else fact_args(step)
@@ -329,7 +324,7 @@ def _sayable(arg: Arg) -> bool:
 
 
 def _where(
-    workflow: Definition,
+    workflow: Workflow,
     session: Session,
     step: StepDef,
     outcome: Outcome | None,

@@ -22,7 +22,6 @@ from flowrail.machines.definition.step import (
     LARGEST_TOGETHER,
     NAMES,
     WORKFLOW_NAME,
-    Definition,
     Delegation,
     GateDef,
     OptionDef,
@@ -35,6 +34,7 @@ from flowrail.machines.definition.step import (
 )
 from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.literal_kinds import made_of
 from flowrail.machines.loading.source_positions import SourcePlaces, signature_of
 from flowrail.text.safe_text import in_quotes
@@ -112,7 +112,7 @@ def why_not(error: BaseException) -> tuple[str, str]:
     return f"is no Python: {getattr(error, 'msg', None) or type(error).__name__}", "mend the syntax"
 
 
-def read_python(data: bytes, address: str, source: str) -> tuple[Definition, list[Finding]]:
+def read_python(data: bytes, address: str, source: str) -> tuple[Workflow, list[Finding]]:
     """Return the workflow that *data* defines as far as it can be read, and what was found."""
     try:
         tree = parsed(data)
@@ -120,7 +120,7 @@ def read_python(data: bytes, address: str, source: str) -> tuple[Definition, lis
         line = getattr(error, "lineno", None) or 1
         what, remedy = why_not(error)
         finding = Finding("FR100", "error", f"the file {what}", remedy, f"{source}:{line}")
-        return Definition(address, ()), [finding]
+        return Workflow(address, validate=False), [finding]
     return _Reader(tree, address, source, data.decode("utf-8", "replace")).read()
 
 
@@ -170,13 +170,13 @@ class _Reader:
             if target.id == "WORKFLOW":
                 self.workflow = value
 
-    def read(self) -> tuple[Definition, list[Finding]]:
+    def read(self) -> tuple[Workflow, list[Finding]]:
         call = self.workflow
         if call is None and not self.is_bound:
             self._found(
                 "FR100", 1, "the file has no `WORKFLOW`", "assign a Workflow to WORKFLOW at the top level"
             )
-            return Definition(self.address, ()), self.findings
+            return Workflow(self.address, validate=False), self.findings
         options = {word.arg for word in call.keywords} if isinstance(call, ast.Call) else {None}
         if not isinstance(call, ast.Call) or _called(call) != "Workflow" or not options <= _OPTIONS:
             return self._computed(call)
@@ -185,22 +185,23 @@ class _Reader:
         except (TypeError, ValueError, AttributeError):  # what is odd here, running would refuse
             return self._computed(call)
 
-    def _computed(self, node: ast.expr | None) -> tuple[Definition, list[Finding]]:
+    def _computed(self, node: ast.expr | None) -> tuple[Workflow, list[Finding]]:
         line = node.lineno if node is not None else 1
         remedy = "only running it would tell"
         self._found("FR190", line, "WORKFLOW is computed, not read", remedy, "warning")
-        return Definition(self.address, (), origin=f"{self.source}:{line}"), self.findings
+        return Workflow(self.address, validate=False, origin=f"{self.source}:{line}"), self.findings
 
-    def _workflow(self, call: ast.Call) -> tuple[Definition, list[Finding]]:
+    def _workflow(self, call: ast.Call) -> tuple[Workflow, list[Finding]]:
         options = {word.arg: word.value for word in call.keywords if word.arg}
         arguments = list(call.args)
         name_node = arguments.pop(0) if arguments else options.get("name")
         name = in_quotes(str(self._try(name_node, "the name", self.address)))
         steps = [step for step in map(self._step_or_none, arguments) if step is not None]
         whole = len(steps) == len(arguments) and not any(isinstance(each, ast.Starred) for each in call.args)
-        definition = Definition(
+        definition = Workflow(
             name,
-            steps,
+            *steps,
+            validate=False,
             entry_point=self._try_text(options.get("entry_point"), "the entry point"),
             description=str(self._try(options.get("description"), "the description", "")),
             params=self._try(options.get("params"), "the parameters", {}),

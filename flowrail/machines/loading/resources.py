@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from flowrail.errors import UsageError
-from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import decode, read_bounded
 from flowrail.text.placeholders import did_you_mean
 
@@ -38,7 +39,7 @@ class ResourceProvider(Protocol):
         """Return the text of a resource of the skill."""
         ...
 
-    def get_workflow(self, address: str) -> Definition:
+    def get_workflow(self, address: str) -> Workflow:
         """Return another workflow by its address."""
         ...
 
@@ -56,7 +57,7 @@ class FolderResources:
         project: str,
         resources: Sequence[str] = (),
         conventions: Sequence[str] = (),
-        workflow: Callable[[str], Definition] | None = None,
+        workflow: Callable[[str], Workflow] | None = None,
     ) -> None:
         self.project = project
         self.resources = tuple(resources)
@@ -79,7 +80,7 @@ class FolderResources:
             raise UsageError(f"`{path}` lies outside the project", hint="name a file below it", path=path)
         return decode(read_bounded(full, limit=LARGEST, what=f"`{path}`"), source=path)
 
-    def get_workflow(self, address: str) -> Definition:
+    def get_workflow(self, address: str) -> Workflow:
         """Return another workflow by its address."""
         if self._workflow is None:
             raise UnknownResourceError(

@@ -24,7 +24,7 @@ from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import MOST_FOUND, Finding, Locate
 from flowrail.machines.definition.findings import raise_errors as raise_findings
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.step import LARGEST_TOGETHER, Definition
+from flowrail.machines.definition.step import LARGEST_TOGETHER
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import decode, read_bounded
 
@@ -59,7 +59,7 @@ class WorkflowFile(NamedTuple):
 class Loaded(NamedTuple):
     """A definition, what was found in it, and the digests of every file it came from."""
 
-    definition: Definition
+    definition: Workflow
     findings: tuple[Finding, ...]
     files: Mapping[str, str]
     resources: Mapping[str, str] = Frozen()
@@ -77,20 +77,19 @@ class Loaded(NamedTuple):
     def workflow(self) -> Workflow:
         """Return the checked workflow; `WorkflowError` with every error where there are any."""
         raise_findings(self.definition.name, self.findings)
-        definition = self.definition
-        if isinstance(definition, Workflow):
-            return definition
-        workflow = Workflow(
-            definition.name,
-            *definition.steps,
-            entry_point=definition.entry_point,
-            description=definition.description,
-            params=definition.params,
-            validate=False,
-            origin=definition.origin,
-            then=definition.then,
-            resources=self.resources,
-        )
+        workflow = self.definition
+        if self.resources:
+            workflow = Workflow(
+                workflow.name,
+                *workflow.steps,
+                entry_point=workflow.entry_point,
+                description=workflow.description,
+                params=workflow.params,
+                validate=False,
+                origin=workflow.origin,
+                then=workflow.then,
+                resources=self.resources,
+            )
         workflow.derived["checked"] = True
         return workflow
 
@@ -178,11 +177,9 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
     """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
     if not file.is_python:
         return read(file, contents)
-    from flowrail.machines.loading import neighbours
     from flowrail.machines.loading.run_python import run_python
 
     data = _taken(file, file.path, contents)
-    neighbours.keep(file.folder, contents)
     workflow = run_python(data, file.address, os.path.join(file.folder, file.path))
     return Loaded(workflow, (), {file.path: digest(data)})
 
@@ -204,7 +201,7 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
         document = yaml_text.load(data, source=file.path)
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, error.hint, error.place)
-        return Loaded(Definition(file.address, ()), (finding,), files)
+        return Loaded(Workflow(file.address, validate=False), (finding,), files)
     parsed = read_document(
         document.value,
         name=file.address,
@@ -218,7 +215,7 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
 
 
 def _resources(
-    definition: Definition, read_text: Callable[[str], str], locate: Locate
+    definition: Workflow, read_text: Callable[[str], str], locate: Locate
 ) -> tuple[dict[str, str], list[Finding]]:
     """Return the texts that the steps quote with a ``flow:resource`` fence, and those not to be had."""
     resources: dict[str, str] = {}

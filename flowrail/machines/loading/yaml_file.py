@@ -14,7 +14,6 @@ from flowrail.machines.definition.step import (
     BUILT_IN,
     LARGEST_TOGETHER,
     LEASE_SECONDS,
-    Definition,
     Delegation,
     GateDef,
     OptionDef,
@@ -24,6 +23,7 @@ from flowrail.machines.definition.step import (
     Variant,
 )
 from flowrail.machines.definition.values import KINDS, arg_from
+from flowrail.machines.definition.workflow import Workflow
 
 ReadText = Callable[[str], str]
 """Returns the text of a file of the skill's folder by its relative path; raises `DocumentError`."""
@@ -62,7 +62,7 @@ class Builder:
                 return f"{name}:{_line_of(text, written[length:])}"
         return self.place(written)
 
-    def definition(self, data: Mapping[str, Any], name: str) -> Definition:
+    def definition(self, data: Mapping[str, Any], name: str) -> Workflow:
         """Return the definition that *data* gives."""
         entry = data.get("entry")
         description = data.get("description")
@@ -72,9 +72,10 @@ class Builder:
             for index, step in enumerate(written if isinstance(written, list) else [])
             if isinstance(step, dict) and isinstance(step.get("id"), str)
         ]
-        return Definition(
+        return Workflow(
             name,
-            steps,
+            *steps,
+            validate=False,
             entry_point=entry if isinstance(entry, str) else None,
             description=description if isinstance(description, str) else "",
             params=self._values(data.get("params")),

@@ -11,12 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.step import (
-    LONGEST_NAME,
-    Definition,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import LONGEST_NAME, Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine.advance import settled, standing, start
 from flowrail.machines.engine.agents import (
@@ -250,7 +246,7 @@ def _at_work(world: World, change: Change) -> tuple[Opened, Session, StepDef]:
     return opened, reconciled(world.store, session), step
 
 
-def _review_at(workflow: Definition, session: Session, step: StepDef) -> str | None:
+def _review_at(workflow: Workflow, session: Session, step: StepDef) -> str | None:
     """Return the review that work of *step* is part of, be it that of a session further up."""
     return step.id if step.id in reviews(workflow) else session.parent.get("review")
 

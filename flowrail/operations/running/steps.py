@@ -13,12 +13,8 @@ from typing import Any, NamedTuple
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
-from flowrail.machines.definition.step import (
-    DONE,
-    Definition,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import DONE, Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import (
     WORDS,
     advance,
@@ -433,7 +429,7 @@ def answer_of(
     return Answer(told, (*opened.notes, *notes))
 
 
-def _values(workflow: Definition, given: Sequence[str] | Mapping[str, Any]) -> Mapping[str, Any]:
+def _values(workflow: Workflow, given: Sequence[str] | Mapping[str, Any]) -> Mapping[str, Any]:
     return given if isinstance(given, Mapping) else read_assignments(given, workflow.params, "-p")
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.fingerprint import graph_print
 from flowrail.machines.definition.serialization import from_plain
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.migration import (
     ACCEPT,
     MAP,
@@ -165,7 +165,7 @@ def _as_it_is(world: World, session: Session, kept: Mapping[str, Any] | None) ->
     return opened._replace(changed=True)
 
 
-def _workflow(kept: Mapping[str, Any] | None) -> Definition | None:
+def _workflow(kept: Mapping[str, Any] | None) -> Workflow | None:
     try:
         return from_plain(kept["workflow"]) if kept is not None else None
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -186,7 +186,7 @@ def _names(maps: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _needs(world: World, decided: Plan, missing: Sequence[str], workflow: Definition) -> FlowError:
+def _needs(world: World, decided: Plan, missing: Sequence[str], workflow: Workflow) -> FlowError:
     ids = [step.id for step in workflow.steps]
     facts: list[str] = []
     words: list[str] = []

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.machines.definition.fingerprint import graph_print
 from flowrail.machines.definition.serialization import from_plain
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.conduct import (
     ENGINE,
     Arrival,
@@ -119,7 +119,7 @@ class _Examination:
         self._notes: list[str] = []
         self._named: set[str] = set()
         self._load = attachments.loader(self.folder)
-        self._workflow: Definition | None = None
+        self._workflow: Workflow | None = None
         self._newest: Session | None = None
         self._then: dict[int, Arrival] = {}
 

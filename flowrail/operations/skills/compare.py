@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.fingerprint import step_print
-from flowrail.machines.definition.step import Definition, StepDef
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.values import Arg, arg_to_plain
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import WorkflowFile
 
@@ -73,7 +74,7 @@ def _gone(above: str, paths: Iterable[str]) -> Iterator[str]:
             yield name if inner is None else f"{name}/{inner}"
 
 
-def between(before: Definition, after: Definition) -> Iterator[Change]:
+def between(before: Workflow, after: Workflow) -> Iterator[Change]:
     """Yield what is different in *after*."""
     name = after.name
     if before.entry_point != after.entry_point:
@@ -126,7 +127,7 @@ def _values(kind: str, was: Mapping[str, Arg], now: Mapping[str, Arg]) -> Iterat
             yield f"{kind} `{name}` is declared in another way"
 
 
-def _read(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Definition | None:
+def _read(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Workflow | None:
     try:
         return skill_folder.read(file, contents).definition
     except (DocumentError, KeyError):

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.step import Definition, Outcome
+from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.walks import (
     STOP,
     Walk,
@@ -65,12 +66,12 @@ class Life(NamedTuple):
     """Sessions that could not be read."""
 
 
-def of_walks(workflow: Definition, walks: Iterable[Walk]) -> Coverage:
+def of_walks(workflow: Workflow, walks: Iterable[Walk]) -> Coverage:
     """Return how often *walks* take each way on."""
     return _counted(workflow, (way for walk in walks for way in walk.ways))
 
 
-def of_sessions(workflow: Definition, histories: Iterable[Sequence[Record]]) -> Life:
+def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Life:
     """Return what sessions tell of *workflow*, each given as its records in order; none where unreadable."""
     taken: list[Way] = []
     statuses: Counter[str] = Counter()
@@ -141,7 +142,7 @@ def _in_short(record: Record) -> Record:
 
 
 def as_data(
-    workflow: Definition, covered: Coverage, life: Life | None = None, *, is_part: bool = False
+    workflow: Workflow, covered: Coverage, life: Life | None = None, *, is_part: bool = False
 ) -> dict[str, Any]:
     """Return coverage as plain data; with *life*, what the sessions tell beside it.
 
@@ -174,7 +175,7 @@ def _life_data(life: Life) -> dict[str, Any]:
     }
 
 
-def target(workflow: Definition, way: Way) -> str | None:
+def target(workflow: Workflow, way: Way) -> str | None:
     """Return where a way leads by its definition; `None` for the end."""
     step = workflow.get(way[0])
     try:
@@ -183,7 +184,7 @@ def target(workflow: Definition, way: Way) -> str | None:
         return None
 
 
-def _counted(workflow: Definition, taken: Iterable[Way]) -> Coverage:
+def _counted(workflow: Workflow, taken: Iterable[Way]) -> Coverage:
     counts = Counter(taken)
     return Coverage(workflow.name, {way: counts[way] for way in dict.fromkeys(possible(workflow))})
 
@@ -192,7 +193,7 @@ def _moves(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
     yield from ((before, after) for before, after in pairwise(records) if after.kind == "move")
 
 
-def _taken(workflow: Definition, records: Sequence[Record]) -> list[Way]:
+def _taken(workflow: Workflow, records: Sequence[Record]) -> list[Way]:
     """Return the ways that a session took, its steps under the names that they were given since."""
     taken: list[Way] = []
     since: dict[str, str] = {}
@@ -207,7 +208,7 @@ def _taken(workflow: Definition, records: Sequence[Record]) -> list[Way]:
     return taken
 
 
-def _ways(workflow: Definition, before: Session, after: Session) -> tuple[Way, ...]:
+def _ways(workflow: Workflow, before: Session, after: Session) -> tuple[Way, ...]:
     try:
         return ways_of(before, after, workflow)
     except KeyError:  # a step passed over then is gone now

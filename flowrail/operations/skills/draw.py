@@ -10,7 +10,7 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import StorageError, UsageError
 from flowrail.machines.definition.findings import Finding, WorkflowError, raise_errors
 from flowrail.machines.definition.serialization import from_plain
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.store import Store
 from flowrail.skills.summary import definition_of
 from flowrail.storage.journal import Record
@@ -26,7 +26,7 @@ class Subject(NamedTuple):
     is what it was read by, since a mistaken workflow may say to be called anything.
     """
 
-    workflow: Definition
+    workflow: Workflow
     records: Iterable[Record] = ()
     computed: bool = False
     mistakes: int = 0
@@ -50,7 +50,7 @@ def of_skill(address: str, roots: Sequence[Root]) -> Subject:
     )
 
 
-def drawable(definition: Definition, findings: Sequence[Finding]) -> tuple[Definition, Sequence[Finding]]:
+def drawable(definition: Workflow, findings: Sequence[Finding]) -> tuple[Workflow, Sequence[Finding]]:
     """Return both; raise what is wrong where so much is that there is no step to be drawn."""
     if not definition.steps:
         raise_errors(definition.name, findings)

@@ -30,7 +30,7 @@ from flowrail.diagrams.renderers.markdown_tables import (
 )
 from flowrail.discovery.locations import Root, Scope, find_project_root
 from flowrail.errors import DocumentError, FlowError
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.operations.skills.draw import drawable
 from flowrail.skills.catalog import BUNDLED
@@ -101,7 +101,7 @@ class Page(NamedTuple):
         return all(each.fresh for each in self.made)
 
 
-Maker = Callable[[Definition], str]
+Maker = Callable[[Workflow], str]
 OF_A_WORKFLOW: Mapping[str, Maker] = {
     "diagram": lambda workflow: f"```mermaid\n{mermaid.render(picture(workflow))}\n```",
     "steps": steps_table,
@@ -224,7 +224,7 @@ def write(changed: Page) -> None:
         )
 
 
-def content(name: str, workflow: Definition) -> str:
+def content(name: str, workflow: Workflow) -> str:
     """Return the block *name* of a workflow, in Markdown."""
     return OF_A_WORKFLOW[name](workflow)
 
@@ -279,7 +279,7 @@ def _project_of(path: str) -> str:
     return find_project_root(os.path.dirname(path) or os.curdir)
 
 
-def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | None) -> tuple[Definition, str]:
+def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | None) -> tuple[Workflow, str]:
     named = next((word for word in block.words if not word.endswith(".svg")), None)
     folder = os.path.dirname(os.path.abspath(path))
     own = os.path.basename(folder)

@@ -9,13 +9,9 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import UsageError
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.gates import QRState, QRStatus, Severity
-from flowrail.machines.definition.step import (
-    DONE,
-    Definition,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.errors import ValuesError
@@ -90,7 +86,7 @@ def preview(
     return _without_commands(guide(workflow, session, place=""))
 
 
-def _in_loop(workflow: Definition, step: StepDef, session: Session, qr: QRState) -> Session:
+def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -> Session:
     """Return *session* as it would stand in a review loop; where *step* is in none, as it is."""
     if step.gate is not None:
         found = [reviews.Recorded("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
@@ -139,7 +135,7 @@ def _given(texts: Sequence[str], declared: Mapping[str, Arg], option: str) -> di
     return values
 
 
-def _by_number(workflow: Definition, text: str) -> StepDef | None:
+def _by_number(workflow: Workflow, text: str) -> StepDef | None:
     if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= workflow.total_steps:
         return workflow.steps[int(text[:6]) - 1]
     return None

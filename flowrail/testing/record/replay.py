@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions, reviews
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.outcome import Call, call_plainly
@@ -39,7 +39,7 @@ class Parting(NamedTuple):
         return f"{at} leads to {_named(self.now)}, then to {_named(self.then)}"
 
 
-def replay(workflow: Definition, script: Script, *, call: Call = call_plainly) -> Parting | None:
+def replay(workflow: Workflow, script: Script, *, call: Call = call_plainly) -> Parting | None:
     """Return where *script* parts from what *workflow* would do today; `None` where it does not."""
     try:
         session = start(workflow, script.params)
@@ -59,7 +59,7 @@ def replay(workflow: Definition, script: Script, *, call: Call = call_plainly) -
     return None
 
 
-def take(workflow: Definition, session: Session, turn: Turn, *, call: Call = call_plainly) -> Session:
+def take(workflow: Workflow, session: Session, turn: Turn, *, call: Call = call_plainly) -> Session:
     """Return *session* after one recorded turn."""
     for severity, text in turn.findings:
         session, _ = reviews.record(workflow, session, severity=severity, text=text)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError, TrustError, alone
 from flowrail.formatters.guidance.as_text import table
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.sessions.journal import UnknownSessionError
 from flowrail.machines.sessions.store import SESSION_ID
@@ -40,7 +40,7 @@ class Replayed(NamedTuple):
 
 def every(world: World, targets: Sequence[str], *, call: Call = call_plainly) -> Iterator[Replayed]:
     """Yield what became of each session of *targets*, ids or workflows; of all without any."""
-    opened: dict[str, Definition | FlowError] = {}
+    opened: dict[str, Workflow | FlowError] = {}
     for session_id, skill in _chosen(world, targets):
         named = skill == NAMED
         try:
@@ -104,7 +104,7 @@ def _chosen(world: World, targets: Sequence[str]) -> Iterator[tuple[str, str | N
 
 
 def _replayed(
-    world: World, recorded: Script, opened: dict[str, Definition | FlowError], call: Call
+    world: World, recorded: Script, opened: dict[str, Workflow | FlowError], call: Call
 ) -> Replayed:
     if recorded.skill not in opened:
         try:

@@ -15,12 +15,8 @@ from typing import Any, NamedTuple
 from flowrail.errors import StorageError
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.serialization import from_plain
-from flowrail.machines.definition.step import (
-    DONE,
-    Definition,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import DONE, Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import questions, reviews
 from flowrail.machines.engine.agents import Dispatched
@@ -104,7 +100,7 @@ class _Line:
     ``names`` are the renamings that are still to come.
     """
 
-    def __init__(self, definition: Definition, names: Sequence[Mapping[str, str]], room: Room) -> None:
+    def __init__(self, definition: Workflow, names: Sequence[Mapping[str, str]], room: Room) -> None:
         self.definition = definition
         self.room = room
         self.newest: _Done | None = None
@@ -202,7 +198,7 @@ def _begin(store: Store, first: Record, line: _Line, depth: int) -> tuple[str, s
     return began, above.today(entry)
 
 
-def _given(definition: Definition, session: Session) -> Mapping[str, Any]:
+def _given(definition: Workflow, session: Session) -> Mapping[str, Any]:
     """Return the parameters of a session that are not what they would have been without being given."""
     declared = definition.params
     return {
@@ -237,7 +233,7 @@ def _names_in(record: Record) -> Mapping[str, str]:
     return (record.note.get("renamed") or {}) if record.kind == "migrate" else {}
 
 
-def _definition(store: Store, session_id: str) -> Definition:
+def _definition(store: Store, session_id: str) -> Workflow:
     try:
         return from_plain(store.definition(session_id)["workflow"])
     except (KeyError, TypeError, ValueError, AttributeError):

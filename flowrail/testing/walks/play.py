@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.step import Definition
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
 from flowrail.machines.exploration.actions import FOUND, REASON, Act
 from flowrail.machines.exploration.endings import to_end
@@ -80,7 +80,7 @@ class Player:
             return Played(walk, tuple(self._turns), what, self._step)
         return Played(walk, tuple(self._turns))
 
-    def _play(self, workflow: Definition, address: str, walk: Walk) -> None:
+    def _play(self, workflow: Workflow, address: str, walk: Walk) -> None:
         if walk.loose:
             raise _WrongError("no way to an end was found from here on")
         params = [word for name, value in walk.params.items() for word in ("-p", f"{name}={_said(value)}")]
@@ -91,7 +91,7 @@ class Player:
         if reply.data["status"] not in ENDS:
             raise _WrongError(f"the walk is over and the session is {reply.data['status']}")
 
-    def _act(self, workflow: Definition, reply: Reply, act: Act) -> Reply:
+    def _act(self, workflow: Workflow, reply: Reply, act: Act) -> Reply:
         """Do what *act* says through printed commands, and return the answer to its report."""
         prepared = self._prepare(reply, act)
         way = _way(prepared.data, act)
@@ -153,7 +153,7 @@ class Player:
             self._ends[key] = to_end(workflow, start(workflow, params), status)
         return self._ends[key]
 
-    def _judge(self, reply: Reply, workflow: Definition) -> None:
+    def _judge(self, reply: Reply, workflow: Workflow) -> None:
         self._hold(rules.problems(reply, workflow))
         self._step = reply.data["step"]["id"] if reply.data["step"] else None
         again = self.stage.run(["resume", reply.session])

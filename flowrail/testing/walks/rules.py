@@ -12,7 +12,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from flowrail.machines.definition import command_line
-from flowrail.machines.definition.step import DONE, Definition, StepDef
+from flowrail.machines.definition.step import DONE, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.testing.walks.stage import Reply
 
@@ -25,7 +26,7 @@ _SAME = {"resumed", "replayed", "start_command"}
 """What tells that a step is shown again, and so differs when it is."""
 
 
-def problems(reply: Reply, workflow: Definition) -> Iterator[str]:
+def problems(reply: Reply, workflow: Workflow) -> Iterator[str]:
     """Yield everything that is wrong with an answer."""
     if reply.problem:
         yield reply.problem
@@ -104,7 +105,7 @@ def _waits(data: Mapping[str, Any]) -> bool:
     return waiting or any(each["answer"] is None for each in data["questions"])
 
 
-def _commands(reply: Reply, workflow: Definition) -> Iterator[str]:
+def _commands(reply: Reply, workflow: Workflow) -> Iterator[str]:
     step = workflow.get(reply.data["step"]["id"]) if reply.data["step"] else None
     for line in commands_in(reply.data):
         try:
