@@ -12,8 +12,8 @@ import time
 
 from timing import report
 
+from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.statechart import compile_workflow
 

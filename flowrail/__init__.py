@@ -37,7 +37,7 @@ _ROOMS = {
         "blocking_severities",
     ),
     "machines.loading.resources": ("FolderResources", "ResourceProvider"),
-    "machines.definition.validation": ("check_workflow",),
+    "machines.checks.check": ("check_workflow",),
     "machines.definition.findings": ("Finding", "WorkflowError"),
     "machines.engine.statechart": ("compile_workflow", "event_name", "position"),
     "machines.sessions.session": ("Report", "Session"),

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from flowrail.diagrams.model import Arrow, Kind, Node, Picture
 from flowrail.diagrams.words import line, times
+from flowrail.machines.definition.graph import leads_back
 from flowrail.machines.definition.step import Delegation, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.graph import leads_back
 
 START = ":start"
 AT_LIMIT = "limit_reached"

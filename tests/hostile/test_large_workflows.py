@@ -15,8 +15,8 @@ from support.sandbox import SMALL, allow, flow, project_skills, put_skill, refus
 from flowrail import StepDef, Workflow, approval
 from flowrail.errors import TrustError
 from flowrail.machines.checks import conditions
+from flowrail.machines.checks.check import advise
 from flowrail.machines.definition.schema import _united
-from flowrail.machines.definition.validation import advise
 from flowrail.machines.definition.values import LARGEST_LEAST, Arg
 from flowrail.operations.skills import check
 from flowrail.text.placeholders import (

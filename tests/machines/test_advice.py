@@ -8,8 +8,8 @@ import pytest
 from support.workflows import linear, loop, step, unchecked, workflow
 
 from flowrail.machines.checks import data_flow
+from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.step import Delegation, OptionDef, Outcome, QuestionDef
-from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.testing import Run

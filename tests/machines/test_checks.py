@@ -9,15 +9,12 @@ import pytest
 from hypothesis import given, settings
 from support.workflows import linear, loop, step, unchecked, workflow, workflows
 
+from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.findings import CODES, Finding, WorkflowError
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
-from flowrail.machines.definition.validation import (
-    LARGEST_ACTIONS,
-    MOST_TRANSITIONS,
-    check_workflow,
-    raise_errors,
-)
+from flowrail.machines.definition.validation import validate
+from flowrail.machines.definition.validation.structure import LARGEST_ACTIONS, MOST_TRANSITIONS
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 
@@ -282,7 +279,7 @@ def test_a_step_with_a_handler_may_tell_nothing_but_is_warned_about() -> None:
     definition = workflow(step("a", actions=(), handler=lambda _: Outcome.OK))
 
     assert [(each.code, each.severity) for each in check_workflow(definition)] == [("FR115", "warning")]
-    raise_errors(definition)
+    validate(definition)
 
 
 # --- what is no mistake

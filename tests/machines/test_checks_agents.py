@@ -9,15 +9,14 @@ import pytest
 from support.loops import AREAS, asking_workflow, fan, review_loop, yes_no
 from support.workflows import step, unchecked, workflow
 
-from flowrail.machines.definition.delegation import AgentRole, Dispatch
+from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.definition.delegation import MOST_DISPATCHES, AgentRole, Dispatch
 from flowrail.machines.definition.findings import CODES, Finding, WorkflowError
 from flowrail.machines.definition.gates import POLICIES
 from flowrail.machines.definition.questions import LATEST_DEADLINE
 from flowrail.machines.definition.step import Delegation, GateDef, OptionDef, Outcome, QuestionDef
-from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.joins import MOST
 
 Make = Callable[[], Workflow]
 
@@ -64,7 +63,7 @@ BROKEN: Mapping[str, Mapping[str, Make]] = {
         "an empty list": works(over=()),
         "a mapping": works(over={"a": 1}),
         "a number": works(over=3),
-        "too many": works(over=tuple(range(MOST + 1))),
+        "too many": works(over=tuple(range(MOST_DISPATCHES + 1))),
     },
     "FR141": {
         "an unknown name": works(vars={"area": "about $nobody"}),

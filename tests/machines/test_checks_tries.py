@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from support.workflows import step, unchecked, workflow
 
+from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.step import GateDef
-from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.walks import plan

@@ -16,12 +16,12 @@ from statemachine.factory import StateMachineMetaclass
 from support.counting import calls_of
 from support.workflows import NAMES, linear, long, loop, step, unchecked, workflow
 
+from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.definition import graph
 from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.definition.step import Outcome, StepContext
-from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import graph
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.errors import StepGoneError
 from flowrail.machines.engine.statechart import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.loops import AREAS, LATER, MUCH_LATER, NOW, ended, fan, report
 from support.workflows import step, workflow
 
-from flowrail.machines.definition.delegation import AgentRole, Dispatch
+from flowrail.machines.definition.delegation import MOST_DISPATCHES, AgentRole, Dispatch, needed_by
 from flowrail.machines.definition.step import Delegation, Outcome
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
@@ -29,7 +29,7 @@ from flowrail.machines.engine.agents import (
     TooManyDispatchesError,
     UnknownDispatchError,
 )
-from flowrail.machines.engine.joins import MOST, Join, needed_by
+from flowrail.machines.engine.joins import Join
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Session
 
@@ -101,10 +101,10 @@ def test_a_value_that_is_no_list_is_one_item() -> None:
 
 def test_more_than_can_be_handed_out_is_refused_and_nothing_moves() -> None:
     with pytest.raises(TooManyDispatchesError) as caught:
-        start(fan(), {"areas": ["x"] * (MOST + 1)})
+        start(fan(), {"areas": ["x"] * (MOST_DISPATCHES + 1)})
 
     assert caught.value.exit_status == 2
-    assert len(items(fan(), areas=["x"] * MOST)) == MOST
+    assert len(items(fan(), areas=["x"] * MOST_DISPATCHES)) == MOST_DISPATCHES
 
 
 def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
@@ -342,7 +342,7 @@ def test_a_result_is_cut_where_it_is_long_and_says_where_the_rest_is(result: dic
 
 def test_every_agent_has_an_even_share_of_what_results_may_take() -> None:
     assert agents.share(0) == agents.share(1) == agents.RESULTS
-    assert agents.share(MOST) * MOST == agents.RESULTS
+    assert agents.share(MOST_DISPATCHES) * MOST_DISPATCHES == agents.RESULTS
 
 
 def test_a_list_that_a_later_step_could_never_hand_out_is_refused_at_the_start() -> None:

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from support.workflows import linear, loop, step, unchecked, workflow, workflows
 
 from flowrail.machines.definition.expressions import parse
-from flowrail.machines.definition.step import Outcome, StepDef
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.graph import (
+from flowrail.machines.definition.graph import (
     Edge,
     Landing,
     adjacency,
@@ -27,6 +25,8 @@ from flowrail.machines.engine.graph import (
     resolve,
     settles,
 )
+from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 
 GRAPHS = st.dictionaries(
     st.sampled_from("abcdef"), st.lists(st.sampled_from("abcdef"), max_size=4), max_size=6

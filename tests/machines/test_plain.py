@@ -104,7 +104,7 @@ def test_what_is_empty_is_left_out() -> None:
 
 def test_a_kept_workflow_is_not_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     data = to_plain(loop())
-    monkeypatch.setattr("flowrail.machines.definition.validation.check_workflow", None)
+    monkeypatch.setattr("flowrail.machines.definition.validation.validate", None)
 
     assert compile_workflow(from_plain(data))().current_state_value == "look"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from support.workflows import step, unchecked, workflow
 
+from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.step import (
     Delegation,
     OptionDef,
     QuestionDef,
     StepContext,
 )
-from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine.advance import entered, start
 from flowrail.machines.guidance.guide import guide

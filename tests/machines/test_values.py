@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from support.workflows import linear, step, unchecked, workflow
 
 from flowrail.errors import UsageError
+from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant
 from flowrail.machines.definition.frozen import Frozen, freeze, freeze_deep
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import (
     Arg,
     arg_from,

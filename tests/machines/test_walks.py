@@ -14,6 +14,7 @@ from support.counting import calls_of
 from support.workflows import linear, loop, step, workflow
 
 from flowrail.errors import FlowError
+from flowrail.machines.definition.graph import edges
 from flowrail.machines.definition.step import (
     Delegation,
     GateDef,
@@ -25,7 +26,6 @@ from flowrail.machines.definition.step import (
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.graph import edges
 from flowrail.machines.exploration import budget, walks
 from flowrail.machines.exploration.actions import (
     Act,

@@ -13,8 +13,8 @@ from support.habits import habits, more_habits
 from support.sandbox import process, told
 from support.team import Habit, Team
 
+from flowrail.machines.definition.graph import possible_edges
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.graph import possible_edges
 from flowrail.skills.catalog import listing, workflows
 from flowrail.skills.summary import definition_of
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, product
 from typing import Any
 
+from flowrail.machines.definition import graph
 from flowrail.machines.definition.expressions import Expression, RuleError, parse
 from flowrail.machines.definition.findings import Path, Raw
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import graph
 from flowrail.text.safe_text import in_quotes
 
 MOST_TRIED = 20_000

@@ -12,11 +12,11 @@ from operator import or_
 from typing import NamedTuple
 
 from flowrail.machines.checks.loops import guard_of
+from flowrail.machines.definition import graph
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.findings import Path, Raw
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import graph
 from flowrail.text import placeholders
 
 MOST_STEPS = 2_000

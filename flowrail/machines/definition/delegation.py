@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +11,10 @@ from typing import Any
 from flowrail.machines.definition.frozen import Frozen, freeze
 from flowrail.machines.definition.gates import QRStatus
 from flowrail.machines.definition.step import Outcome
+
+MOST_DISPATCHES = 200
+"""How many dispatches a step makes at most."""
+_JOIN = re.compile(r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z")
 
 
 class AgentRole(StrEnum):
@@ -42,3 +47,13 @@ class Dispatch:
 
 RESULTS: Mapping[QRStatus, Outcome] = freeze({QRStatus.PASS: Outcome.OK, QRStatus.FAIL: Outcome.FAIL})
 """The outcome that a reviewer's verdict stands for."""
+
+
+def needed_by(join: str, total: int) -> int:
+    """Return how many of *total* dispatches must succeed; `ValueError` if *join* is not a join."""
+    found = _JOIN.match(join)
+    if found is None:
+        raise ValueError(f"`{join}` is no join; write all, any or at least N")
+    if join == "all":
+        return total
+    return int(found.group("least") or 1)

@@ -78,9 +78,9 @@ class Workflow:
         put(self, "params", freeze(self._all_params(params or {})))
         if validate:
             # Validation reads texts and expressions; a stored workflow was validated before it was stored.
-            from flowrail.machines.definition.validation import raise_errors
+            from flowrail.machines.definition.validation import validate as validate_workflow
 
-            raise_errors(self)
+            validate_workflow(self)
             self.derived["checked"] = True
 
     def _all_params(self, declared: Mapping[str, Arg | Mapping[str, Any]]) -> dict[str, Arg]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from flowrail.machines.definition.fingerprint import graph_print, step_print
 from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.graph import landings, reviews
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.errors import (
@@ -19,7 +20,6 @@ from flowrail.machines.engine.errors import (
     StepGoneError,
     UnknownOutcomeError,
 )
-from flowrail.machines.engine.graph import landings, reviews
 from flowrail.machines.engine.outcome import (
     Call,
     call_plainly,

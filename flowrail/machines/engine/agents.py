@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.definition.delegation import MOST_DISPATCHES, needed_by
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import (
     LEASE_SECONDS,
@@ -20,7 +21,7 @@ from flowrail.machines.definition.step import (
     Outcome,
     StepDef,
 )
-from flowrail.machines.engine.joins import MOST, Join, needed_by
+from flowrail.machines.engine.joins import Join
 from flowrail.machines.sessions import attachments, limits
 from flowrail.machines.sessions.session import Session
 from flowrail.storage.records import from_plain, to_plain
@@ -338,9 +339,9 @@ def _items(work: Delegation, values: Mapping[str, Any], step: StepDef) -> list[A
 
 def check_number(step: StepDef, items: Sequence[Any]) -> None:
     """Refuse a list with more items than are handed out at once."""
-    if len(items) > MOST:
+    if len(items) > MOST_DISPATCHES:
         raise TooManyDispatchesError(
-            f"step `{step.id}` would hand out {len(items)} pieces of work; {MOST} are the most",
+            f"step `{step.id}` would hand out {len(items)} pieces of work; {MOST_DISPATCHES} are the most",
             hint="give fewer items, several to a piece",
             step=step.id,
         )

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
+from flowrail.machines.definition.graph import passing_over
 from flowrail.machines.definition.serialization import NotKeptError
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
@@ -23,7 +24,6 @@ from flowrail.machines.engine.advance import (
     advance,
     start,
 )
-from flowrail.machines.engine.graph import passing_over
 from flowrail.machines.engine.migration import given_params
 from flowrail.machines.sessions.host_binding import HELD
 from flowrail.machines.sessions.session import (

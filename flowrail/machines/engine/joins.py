@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
-
-MOST = 200
-"""How many pieces of work a step hands out at most."""
-_JOIN = re.compile(r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z")
 
 
 class Join(NamedTuple):
@@ -27,13 +22,3 @@ class Join(NamedTuple):
     def hopeless(self) -> bool:
         """Whether too few are left to meet it."""
         return not self.met and self.succeeded + len(self.open) < self.needed
-
-
-def needed_by(join: str, total: int) -> int:
-    """Return how many must succeed; `ValueError` where *join* says nothing that is known."""
-    found = _JOIN.match(join)
-    if found is None:
-        raise ValueError(f"`{join}` is no join; write all, any or at least N")
-    if join == "all":
-        return total
-    return int(found.group("least") or 1)

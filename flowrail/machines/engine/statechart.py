@@ -22,9 +22,9 @@ from statemachine import State, StateChart
 from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
+from flowrail.machines.definition import graph
 from flowrail.machines.definition.step import REPORTABLE, Outcome, StepContext, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import graph
 from flowrail.machines.engine.outcome import applies, in_context
 
 COMPLETED = ":completed"
@@ -87,9 +87,9 @@ def compile_workflow(workflow: Workflow) -> type[WorkflowMachine]:
     machine: type[WorkflowMachine] | None = workflow.derived.get("machine")
     if machine is None:
         if not workflow.derived.get("checked"):
-            from flowrail.machines.definition.validation import raise_errors
+            from flowrail.machines.definition.validation import validate
 
-            raise_errors(workflow)
+            validate(workflow)
         machine = workflow.derived["machine"] = _build(workflow)
     return machine
 

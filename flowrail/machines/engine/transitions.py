@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from flowrail.machines.definition.graph import leads_back
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.graph import leads_back
 from flowrail.machines.sessions.session import Session
 
 

@@ -7,8 +7,8 @@ from collections import deque
 from itertools import count
 
 from flowrail.errors import FlowError
+from flowrail.machines.definition import graph
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import graph
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.actions import Act, acts, perform
 from flowrail.machines.exploration.budget import Effort

@@ -15,10 +15,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
+from flowrail.machines.definition import graph
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import graph
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.actions import (

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.graph import resolve, reviews
 from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.graph import resolve, reviews
 from flowrail.machines.engine.outcome import (
     HandlerError,
     actions_of,

@@ -16,6 +16,7 @@ from enum import Enum
 from inspect import Signature
 from typing import Any
 
+from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.delegation import AgentRole, Dispatch
 from flowrail.machines.definition.findings import Finding
 from flowrail.machines.definition.step import (
@@ -32,7 +33,6 @@ from flowrail.machines.definition.step import (
     StepDef,
     Variant,
 )
-from flowrail.machines.definition.validation import check_workflow
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.literal_kinds import made_of

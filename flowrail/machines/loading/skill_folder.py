@@ -70,7 +70,8 @@ class Loaded(NamedTuple):
         """Return what works and not as its author meant it, where there is no mistake."""
         if any(finding.severity == "error" or finding.code == "FR190" for finding in self.findings):
             return []
-        from flowrail.machines.definition.validation import advise, origin_of
+        from flowrail.machines.checks.check import advise
+        from flowrail.machines.definition.validation import origin_of
 
         return advise(self.definition, self.locate or origin_of(self.definition))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import LONGEST_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
@@ -25,7 +26,6 @@ from flowrail.machines.engine.agents import (
     Handed,
 )
 from flowrail.machines.engine.errors import SessionEndedError, ValuesError
-from flowrail.machines.engine.graph import reviews
 from flowrail.machines.engine.outcome import in_context, names_in
 from flowrail.machines.guidance.agents import LONGEST_RESULT
 from flowrail.machines.guidance.guide import command, guide

@@ -1,26 +1,13 @@
-"""The structural rules of a workflow; returns all findings, raises none.
-
-Each rule is one generator over the definition. A place is a path into the document that the
-workflow was read from; whoever read it says which line that is.
-"""
+"""Errors in the structure of a workflow: ids, transitions, ends, reachability, loops, limits, texts."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from flowrail.machines.checks.conditions import TRIED_RULES
-from flowrail.machines.checks.data_flow import PATH_RULES
-from flowrail.machines.checks.delegation import AGENT_RULES, WORK_ADVICE
-from flowrail.machines.checks.loops import ROUND_RULES
-from flowrail.machines.checks.prose import WORD_RULES
-from flowrail.machines.checks.values import VALUE_RULES
-from flowrail.machines.definition import findings as found
-from flowrail.machines.definition import tool_rules
+from flowrail.machines.definition import graph, tool_rules
 from flowrail.machines.definition.findings import (
-    Finding,
-    Locate,
-    Path,
     Raw,
 )
 from flowrail.machines.definition.step import (
@@ -32,62 +19,13 @@ from flowrail.machines.definition.step import (
     Outcome,
     StepDef,
 )
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import graph
 from flowrail.text import placeholders
+
+if TYPE_CHECKING:
+    from flowrail.machines.definition.workflow import Workflow
 
 LARGEST_ACTIONS = 64_000
 MOST_TRANSITIONS = 5_000
-
-
-def check_workflow(
-    workflow: Workflow, *, locate: Locate | None = None, advice: bool = False
-) -> list[Finding]:
-    """Return everything that is wrong with *workflow*, in the order of its steps.
-
-    *locate* turns a path into the document, such as ``("steps", 2, "next", "ok")``, into a place
-    to print; without it a place is where the step was made. With *advice* also what works, and
-    not as its author meant it: warnings, told where there is no mistake.
-    """
-    where = locate or origin_of(workflow)
-    found = [each.at(where(each.path)) for each in raw_findings(workflow)]
-    if advice and not any(each.severity == "error" for each in found):
-        found += advise(workflow, where)
-    return found
-
-
-def advise(workflow: Workflow, where: Locate) -> list[Finding]:
-    """Return what works in *workflow*, and not as its author meant it; on a broken graph it is noise."""
-    raw = sorted(found.first(rule(workflow) for rule in ADVICE), key=_in_order)
-    return [each.at(where(each.path)) for each in raw]
-
-
-def raw_findings(workflow: Workflow) -> list[Raw]:
-    """Return the mistakes alone, each with its path into the definition."""
-    return sorted(found.first(rule(workflow) for rule in RULES), key=_in_order)
-
-
-def _in_order(each: Raw) -> int:
-    return each.path[1] if len(each.path) > 1 and isinstance(each.path[1], int) else -1
-
-
-def raise_errors(workflow: Workflow) -> None:
-    """Raise one `WorkflowError` with every finding of severity error."""
-    found.raise_errors(workflow.name, check_workflow(workflow))
-
-
-def origin_of(workflow: Workflow) -> Locate:
-    """Return what turns a path into the place where the step, or the workflow, was made."""
-
-    def locate(path: Path) -> str:
-        words = ".".join(str(part) for part in path)
-        if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
-            step = workflow.steps[path[1]]
-            inside = ".".join([step.id, *(str(part) for part in path[2:])])
-            return f"{step.origin} ({inside})" if step.origin else inside
-        return f"{workflow.origin} ({words})" if workflow.origin else words
-
-    return locate
 
 
 def _names(workflow: Workflow) -> Iterator[Raw]:
@@ -352,7 +290,7 @@ def _forbids(workflow: Workflow) -> Iterator[Raw]:
             )
 
 
-RULES = (
+STRUCTURE_RULES = (
     _names,
     _entry,
     _targets,
@@ -361,8 +299,4 @@ RULES = (
     _ways_past,
     _limits,
     _forbids,
-    *VALUE_RULES,
-    *AGENT_RULES,
 )
-ADVICE = (*PATH_RULES, *ROUND_RULES, *TRIED_RULES, *WORD_RULES, *WORK_ADVICE)
-"""Rules of what works, and not as its author meant it; nobody waits for them where a workflow is to run."""

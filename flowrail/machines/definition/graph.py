@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.machines.definition.step import Outcome, StepDef
-from flowrail.machines.definition.workflow import Workflow
+
+if TYPE_CHECKING:
+    from flowrail.machines.definition.workflow import Workflow
 
 Adjacency = Mapping[str, list[str]]
 _OF_THE_STEP = re.compile(r"\b(?:visit|limit)\b")

@@ -1,9 +1,9 @@
-"""Rules about values: who decides by which, what is declared, and what expressions and texts name."""
+"""Errors in values: rules, handlers, declared parameters and facts, expressions, and placeholders in texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowrail.machines.definition import expressions
 from flowrail.machines.definition.findings import Path, Raw
@@ -22,9 +22,11 @@ from flowrail.machines.definition.values import (
     kind_of,
     misfit,
 )
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.text import placeholders
 from flowrail.text.safe_text import in_quotes
+
+if TYPE_CHECKING:
+    from flowrail.machines.definition.workflow import Workflow
 
 LARGEST_SAID, SAID_BY_EACH = 200_000, 100
 """So many characters of expressions are read in one workflow, and so many more for each of its steps."""

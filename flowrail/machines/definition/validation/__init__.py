@@ -1,0 +1,48 @@
+"""What `Workflow(...)` validates: every error in a workflow, with its path into the definition.
+
+Each rule is one generator over the workflow. The code that read the workflow turns a path into a file and a line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flowrail.machines.definition.findings import Locate, Path, Raw, first, raise_errors
+from flowrail.machines.definition.validation.delegation import DELEGATION_RULES
+from flowrail.machines.definition.validation.structure import STRUCTURE_RULES
+from flowrail.machines.definition.validation.values import VALUE_RULES
+
+if TYPE_CHECKING:
+    from flowrail.machines.definition.workflow import Workflow
+
+RULES = (*STRUCTURE_RULES, *VALUE_RULES, *DELEGATION_RULES)
+
+
+def raw_findings(workflow: Workflow) -> list[Raw]:
+    """Return every error in *workflow*, in the order of its steps."""
+    return sorted(first(rule(workflow) for rule in RULES), key=in_step_order)
+
+
+def validate(workflow: Workflow) -> None:
+    """Raise one `WorkflowError` with every finding of severity error."""
+    locate = origin_of(workflow)
+    raise_errors(workflow.name, [raw.at(locate(raw.path)) for raw in raw_findings(workflow)])
+
+
+def in_step_order(raw: Raw) -> int:
+    """Return the index of the step that *raw* is about; -1 if it is about the workflow."""
+    return raw.path[1] if len(raw.path) > 1 and isinstance(raw.path[1], int) else -1
+
+
+def origin_of(workflow: Workflow) -> Locate:
+    """Return a function that turns a path into the place where the step, or the workflow, was made."""
+
+    def locate(path: Path) -> str:
+        words = ".".join(str(part) for part in path)
+        if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
+            step = workflow.steps[path[1]]
+            inside = ".".join([step.id, *(str(part) for part in path[2:])])
+            return f"{step.origin} ({inside})" if step.origin else inside
+        return f"{workflow.origin} ({words})" if workflow.origin else words
+
+    return locate

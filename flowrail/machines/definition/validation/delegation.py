@@ -1,0 +1,280 @@
+"""Errors in the work given to agents, in questions to the user, and in review gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from flowrail.machines.definition import graph
+from flowrail.machines.definition.delegation import MOST_DISPATCHES, AgentRole, needed_by
+from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.gates import POLICIES
+from flowrail.machines.definition.questions import Option, Question, problems_in
+from flowrail.machines.definition.step import (
+    BUILT_IN,
+    TEXT_NAMES,
+    VALUE_NAME,
+    Delegation,
+    GateDef,
+    Outcome,
+    QuestionDef,
+    StepDef,
+)
+from flowrail.machines.definition.values import Arg
+from flowrail.text import placeholders
+
+if TYPE_CHECKING:
+    from flowrail.machines.definition.workflow import Workflow
+
+LONGEST_LEASE = 7 * 24 * 3_600
+
+
+class _Known:
+    """The values that a workflow declares; ``open_ended`` where a handler may return any other."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        reported = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
+        self.values: dict[str, Arg] = {**workflow.params, **reported}
+        self.open_ended = any(callable(step.handler) for step in workflow.steps)
+        self.guesses = placeholders.Guesses()
+
+    def missing(self, text: str, more: Iterable[str] = ()) -> list[str]:
+        """Return the names that *text* has a placeholder for and nobody declares."""
+        if self.open_ended:
+            return []
+        return sorted(
+            name for name in placeholders.placeholders(text) - {*TEXT_NAMES, *more} if name not in self.values
+        )
+
+    def near(self, name: str, more: Iterable[str] = ()) -> str:
+        """Return a hint for a name that is not known."""
+        return self.guesses.did_you_mean(
+            name, [*self.values, *more], "declare it in `params`, or in the `reports` of a step"
+        )
+
+
+def _deciders(workflow: Workflow) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        ways = {
+            "gate": step.gate is not None,
+            "questions": bool(step.questions),
+            "rules": bool(step.rules),
+            "handler": callable(step.handler),
+        }
+        named = [name for name, is_there in ways.items() if is_there]
+        if len(named) > 1 and {"gate", "questions"} & set(named):
+            yield Raw(
+                "FR124",
+                ("steps", index, named[0]),
+                f"the outcome of step `{step.id}` is decided by {placeholders.listed(named)}",
+                "let one of them decide",
+                step.id,
+            )
+
+
+def _dispatches(workflow: Workflow) -> Iterator[Raw]:
+    known = _Known(workflow)
+    for index, step in enumerate(workflow.steps):
+        work = step.work
+        if work is None:
+            continue
+        path: Path = ("steps", index, "dispatch")
+        if step.dispatch is not None and step.handler is not None and not callable(step.handler):
+            what = f"step `{step.id}` has a `dispatch` and a `Dispatch` for a handler"
+            yield Raw("FR154", path, what, "keep one of them", step.id)
+        yield from _who(path, step, work)
+        yield from _over(path, step, work, known)
+        yield from _join(path, step, work)
+        yield from _told(path, step, work, known)
+
+
+def _who(path: Path, step: StepDef, work: Delegation) -> Iterator[Raw]:
+    if work.agent not in list(AgentRole):
+        hint = placeholders.did_you_mean(
+            work.agent, AgentRole, f"use one of {placeholders.listed(AgentRole)}"
+        )
+        yield Raw(
+            "FR145",
+            (*path, "agent"),
+            f"step `{step.id}` gives work to `{work.agent}`, no agent",
+            hint,
+            step.id,
+        )
+    if not isinstance(work.lease, (int, float)) or not 1 <= work.lease <= LONGEST_LEASE:
+        yield Raw(
+            "FR153",
+            (*path, "lease"),
+            f"the lease of step `{step.id}` is `{work.lease}`",
+            f"give it in seconds, from 1 to {LONGEST_LEASE}",
+            step.id,
+        )
+
+
+def _over(path: Path, step: StepDef, work: Delegation, known: _Known) -> Iterator[Raw]:
+    over = work.over
+    path = (*path, "over")
+    if over is None or (isinstance(over, str) and over not in known.values and known.open_ended):
+        return
+    if isinstance(over, str):
+        arg = known.values.get(over)
+        if arg is None:
+            what = f"step `{step.id}` goes over `{over}`, which nobody declares"
+            yield Raw("FR140", path, what, known.near(over), step.id)
+        elif arg.kind != "list":
+            what = f"step `{step.id}` goes over `{over}`, a {arg.kind} and no list"
+            yield Raw("FR140", path, what, "declare it with `type: list`", step.id)
+    elif not isinstance(over, tuple) or not over:
+        what = (
+            f"step `{step.id}` goes over {'an empty list' if over == () else f'`{over}`, which is no list'}"
+        )
+        yield Raw("FR140", path, what, "list the items, or name a fact that is a list", step.id)
+    elif len(over) > MOST_DISPATCHES:
+        what = f"step `{step.id}` goes over {len(over)} items; {MOST_DISPATCHES} are the most"
+        yield Raw("FR140", path, what, "give several to an agent", step.id)
+
+
+def _join(path: Path, step: StepDef, work: Delegation) -> Iterator[Raw]:
+    count = 1 if work.over is None else len(work.over) if isinstance(work.over, tuple) else None
+    try:
+        needed = needed_by(str(work.join), 0)
+    except ValueError:
+        what = f"`{work.join}` is no join of step `{step.id}`"
+        yield Raw("FR142", (*path, "join"), what, "write `all`, `any` or `at least 1`", step.id)
+        return
+    if count is not None and needed > count > 0:
+        what = f"step `{step.id}` waits for {needed} of {count}"
+        yield Raw("FR142", (*path, "join"), what, f"ask for {count} at most, or write `all`", step.id)
+
+
+def _told(path: Path, step: StepDef, work: Delegation, known: _Known) -> Iterator[Raw]:
+    more = {*work.vars, "item"} if work.over is not None else {*work.vars}
+    for name, value in work.vars.items():
+        at = (*path, "vars", name)
+        if not VALUE_NAME.match(name) or name in BUILT_IN:
+            yield Raw("FR141", at, f"`{name}` is no name for a variable", "use a lower-case word", step.id)
+        for missing in known.missing(value, more & {"item"}) if isinstance(value, str) else ():
+            what = f"variable `{name}` of step `{step.id}` has `${missing}`, unknown here"
+            hint = "say what it goes `over`" if missing == "item" else known.near(missing)
+            yield Raw("FR141", at, what, hint, step.id)
+    prompt = [text for text in work.prompt if str(text).strip()]
+    for text in work.prompt:
+        for missing in known.missing(str(text), more):
+            what = f"the prompt of step `{step.id}` has `${missing}`, unknown here"
+            hint = "say what it goes `over`" if missing == "item" else known.near(missing, more)
+            yield Raw("FR121", (*path, "prompt", f"${missing}"), what, hint, step.id)
+    if work.run is not None or prompt:
+        return
+    if work.over is not None:
+        what = f"step `{step.id}` tells no agent which item is its own"
+        hint = "write a `prompt` that has `$item` in it, or name a workflow to `run`"
+        yield Raw("FR144", path, what, hint, step.id)
+    elif not callable(step.actions) and not any(str(text).strip() for text in step.actions):
+        what = f"step `{step.id}` tells its agent nothing"
+        yield Raw("FR144", path, what, "write a `prompt`, or the text of the step", step.id)
+
+
+def _questions(workflow: Workflow) -> Iterator[Raw]:
+    known = _Known(workflow)
+    for index, step in enumerate(workflow.steps):
+        path: Path = ("steps", index, "questions")
+        if not step.questions:
+            continue
+        for at, what in problems_in([_as_asked(question) for question in step.questions]):
+            owner = "the questions" if not at else f"question {int(at[0]) + 1}"
+            inside = ".".join(str(part) for part in at[1:])
+            said = (
+                f"{owner} of step `{step.id}`: {inside} {what}"
+                if inside
+                else f"{owner} of step `{step.id}`: {what}"
+            )
+            yield Raw("FR146", (*path, *at), said, _AS_HOSTS_TAKE_THEM, step.id)
+        yield from _answers(path, step)
+        for number, question in enumerate(step.questions):
+            for text in (
+                question.text,
+                *(part for each in question.options for part in (each.label, each.description)),
+            ):
+                for missing in known.missing(text):
+                    what = f"question `{question.id}` of step `{step.id}` has `${missing}`, unknown here"
+                    yield Raw("FR121", (*path, number), what, known.near(missing), step.id)
+
+
+def _as_asked(question: QuestionDef) -> Question:
+    options = [Option(option.label, option.description) for option in question.options]
+    seconds: Any = question.deadline
+    return Question(
+        question.id, question.header, question.text, options, question.multi, question.default, seconds
+    )
+
+
+def _answers(path: Path, step: StepDef) -> Iterator[Raw]:
+    for number, question in enumerate(step.questions):
+        places: list[tuple[Path, str | None]] = [((number, "other"), question.other)]
+        places += [
+            ((number, "options", at, "outcome"), each.outcome) for at, each in enumerate(question.options)
+        ]
+        for at, outcome in places:
+            if outcome is not None and outcome not in step.ways:
+                what = (
+                    f"an answer to `{question.id}` decides `{outcome}`, which leads nowhere from `{step.id}`"
+                )
+                hint = f"add `{outcome}` to `next`, or use one of {placeholders.listed(step.ways)}"
+                yield Raw("FR147", (*path, *at), what, hint, step.id)
+    said = {each.outcome for question in step.questions for each in question.options}
+    if Outcome.OK in graph.answered_outcomes(step) - said and Outcome.OK not in step.ways:
+        what = f"step `{step.id}` goes on by `ok` when it is answered, which leads nowhere"
+        yield Raw("FR147", path, what, "add `ok` to `next`, or give the options an `outcome`", step.id)
+
+
+def _gates(workflow: Workflow) -> Iterator[Raw]:
+    after, _, _ = graph.adjacency(graph.edges(workflow))
+    ahead = {step: [each for each in targets if each in workflow] for step, targets in after.items()}
+    guesses = placeholders.Guesses()
+    for index, step in enumerate(workflow.steps):
+        if step.gate is None:
+            continue
+        path: Path = ("steps", index, "gate")
+        missing = [outcome for outcome in (Outcome.OK, Outcome.FAIL) if outcome not in step.ways]
+        for outcome in missing:
+            what = f"gate `{step.id}` decides `{outcome}` and has no such way on"
+            yield Raw("FR148", ("steps", index, "next"), what, f"add `{outcome}` to `next`", step.id)
+        if step.gate.review not in workflow or step.gate.review == step.id:
+            ids = (each.id for each in workflow.steps if each.id != step.id)
+            hint = guesses.did_you_mean(step.gate.review, ids, "name the step that reviews")
+            what = f"the review `{step.gate.review}` of gate `{step.id}` is no step before it"
+            yield Raw("FR148", (*path, "review"), what, hint, step.id)
+        elif not missing:
+            yield from _loop(("steps", index, "next", "fail"), step, step.gate, ahead)
+        yield from _rounds(path, step, step.gate)
+
+
+def _loop(path: Path, step: StepDef, gate: GateDef, ahead: graph.Adjacency) -> Iterator[Raw]:
+    back = step.way(Outcome.FAIL)
+    if back is None or gate.review not in graph.reach([back], ahead):
+        what = f"`fail` of gate `{step.id}` does not lead back to its review `{gate.review}`"
+        hint = "let it lead to the step that mends, from which the review is reached again"
+        yield Raw("FR149", path, what, hint, step.id)
+    elif step.id not in graph.reach([gate.review], ahead):
+        what = f"from the review `{gate.review}` its gate `{step.id}` is not reached"
+        yield Raw("FR149", path, what, "let the review lead to its gate", step.id)
+
+
+def _rounds(path: Path, step: StepDef, gate: GateDef) -> Iterator[Raw]:
+    if not isinstance(gate.limit, int) or isinstance(gate.limit, bool) or gate.limit < 1:
+        what = f"gate `{step.id}` has `{gate.limit}` rounds"
+        yield Raw("FR150", (*path, "limit"), what, "use a whole number from 1", step.id)
+    if gate.policy is not None and gate.policy not in POLICIES:
+        what = f"gate `{step.id}` goes by `{gate.policy}`, which is no policy"
+        hint = placeholders.did_you_mean(gate.policy, POLICIES, f"use one of {placeholders.listed(POLICIES)}")
+        yield Raw("FR150", (*path, "policy"), what, hint, step.id)
+
+
+def _then(workflow: Workflow) -> Iterator[Raw]:
+    known = _Known(workflow)
+    for missing in known.missing(workflow.then or ""):
+        what = f"what comes after `{workflow.name}` has `${missing}`, unknown here"
+        yield Raw("FR151", ("then",), what, known.near(missing))
+
+
+_AS_HOSTS_TAKE_THEM = "hosts take 3 questions, each with a header of 12 characters at most and 2 or 3 options"
+DELEGATION_RULES = (_deciders, _dispatches, _questions, _gates, _then)
