@@ -1,170 +1,143 @@
-"""The one question that only git can answer: is this folder a submodule of that repository?
+"""Ask git for two things that the files alone do not show: the superproject of a submodule, and an earlier revision.
 
-`locations` reads it off the files wherever it can. What is left is a repository with a `.git` folder
-of its own that lies inside another one: an old submodule, or merely a clone. The answer stands in the
-outer repository's index, so git is started once, with a time limit, and nothing that the repository
-itself has configured is started by it.
+git runs with a time limit. It fetches nothing, and it starts no program that a repository configures.
 """
 
 from __future__ import annotations
 
 import os
-import stat
+import re
 import subprocess
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from itertools import islice
-from tempfile import TemporaryFile
-from threading import Timer
+from collections.abc import Iterable, Iterator, Mapping
 
-from flowrail.discovery.locations import git_folder
-from flowrail.errors import DocumentError
-from flowrail.storage.files import MissingFileError, read_bounded
+from flowrail.errors import DocumentError, UsageError
 
-LIMIT = 5.0  # seconds
-NAMING = 0.9
-"""So long where the configuration names further files, or there are very many: one of them may be a pipe."""
-_MOST_FILES, _LARGEST_CONFIG = 1_000, 100_000
-MOST_SAID, _MOST_COMPLAINED = 4_000_000, 1_000
-"""So many bytes git may answer: a few objects list files without end, and one index can name very long paths."""
-_SUBMODULE = b"160000 "
+#: Git and the processes that it starts get this many seconds in total.
+TIME_LIMIT = 5.0
+#: `flow check --against` reads many files, and a large repository may be slow.
+REVISION_TIME_LIMIT = 10.0
+LARGEST_FILE = 1_000_000
+_COMMAND = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_ENTRY = re.compile(rb"(\d+) (\w+) [0-9a-f]+ +(\S+)\t(.*)", re.DOTALL)
+_LINK_MODE = b"120000"
 
 
-#: Starts a process and waits for it, as `subprocess.run` does.
-Run = Callable[..., subprocess.CompletedProcess[bytes]]
+class NoRevisionError(UsageError):
+    """Git does not know this revision here, or git cannot be run."""
+
+    code = "NO_REVISION"
 
 
-#: Git without what a repository may have it start: a monitor of files, hooks.
-COMMAND = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-
-
-def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for git in somebody's repository.
-
-    Nothing is fetched: an object that is not there would be, in a partial clone, by whatever program
-    the repository names for its remote.
-    """
-    own = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
-    alone = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0"}
-    return {**own, **alone, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
-
-
-class TooMuchSaidError(Exception):
-    """Git answered more than is read."""
-
-
-def run(
-    command: Sequence[str],
-    *,
-    timeout: float,
-    env: Mapping[str, str],
-    capture_output: bool = True,
-    check: bool = False,
-    input: bytes | None = None,  # noqa: A002 - as `subprocess.run` has it
-    most: int = MOST_SAID,
-) -> subprocess.CompletedProcess[bytes]:
-    """Start git and wait for it as `subprocess.run` would, but keep no more than *most* bytes of its answer."""
-    del capture_output, check
-    end = time.monotonic() + timeout
-    with TemporaryFile() as given, TemporaryFile() as complaint:
-        given.write(input or b"")
-        given.seek(0)
-        with subprocess.Popen(
-            command, stdin=given, stdout=subprocess.PIPE, stderr=complaint, env=env
-        ) as child:
-            bell = Timer(timeout, child.kill)
-            bell.start()
-            try:
-                said = child.stdout.read(most + 1) if child.stdout is not None else b""
-                if len(said) > most:
-                    raise TooMuchSaidError
-                status = child.wait()
-            finally:
-                bell.cancel()
-                child.kill()
-        if status and time.monotonic() >= end:
-            raise subprocess.TimeoutExpired(command, timeout)
-        complaint.seek(0)
-        return subprocess.CompletedProcess(command, status, said, complaint.read(_MOST_COMPLAINED))
-
-
-class AskGit:
-    """Asks git, with the environment it is to have; see `locations.AskGit`."""
-
-    def __init__(
-        self,
-        environ: Mapping[str, str],
-        *,
-        limit: float = LIMIT,
-        run: Run = run,
-    ) -> None:
-        self._environ = environment(environ)
-        self._limit = limit
-        self._run = run
-
-    def __call__(self, inner: str, outer: str) -> tuple[bool, str]:
-        """Return whether *inner* is a submodule of *outer*, and what kept git from saying so."""
-        odd = _odd_file(outer)
-        if odd:
-            return False, f"git is not asked: {odd} is no plain file"
-        limit = min(self._limit, NAMING) if _names_files(outer) else self._limit
-        command = [*COMMAND, "-C", outer, "ls-files", "--stage", "-z", "--"]
-        try:
-            done = self._run(
-                [*command, os.path.relpath(inner, outer)],
-                capture_output=True,
-                timeout=limit,
-                env=self._environ,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return False, f"git did not answer within {limit:g} seconds"
-        except TooMuchSaidError:
-            return False, ""  # many files; a submodule is one entry
-        except OSError as error:
-            return False, f"git cannot be started: {error.strerror}"
-        if done.returncode:
-            return False, f"git refused: {done.stderr.decode('utf-8', 'replace').strip()[:200]}"
-        return done.stdout.startswith(_SUBMODULE), ""
-
-
-def _odd_file(outer: str) -> str:
-    """Return which file beside git's index is a pipe or a device, before which git would wait."""
-    for folder in _git_folders(outer):
-        with suppress(OSError), os.scandir(folder) as found:
-            for each in islice(found, _MOST_FILES):
-                with suppress(OSError):
-                    kind = os.stat(each.path).st_mode
-                    if stat.S_ISFIFO(kind) or stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
-                        return each.path
-    return ""
-
-
-def _names_files(outer: str) -> bool:
-    """Return whether git may read other files than were looked at: the configuration names some, or there are many."""
-    for folder in _git_folders(outer):
-        with suppress(OSError), os.scandir(folder) as found:
-            if sum(1 for _ in islice(found, _MOST_FILES + 1)) > _MOST_FILES:
-                return True
-        try:
-            path = os.path.join(folder, "config")
-            data = read_bounded(path, limit=_LARGEST_CONFIG, what="the configuration")
-        except MissingFileError:
-            continue
-        except DocumentError:
-            return True
-        if b"include" in data.lower():
-            return True
-    return False
-
-
-def _git_folders(outer: str) -> list[str]:
-    """Return where git reads what belongs to *outer*: a `.git` file names a folder, which may name another one."""
-    folder = git_folder(outer)
+def superproject(work_tree: str, environ: Mapping[str, str]) -> tuple[str | None, str]:
+    """Return the working tree that *work_tree* is a submodule of, and why git could not answer."""
+    words = ("rev-parse", "--show-superproject-working-tree")
     try:
-        data = read_bounded(os.path.join(folder, "commondir"), limit=_LARGEST_CONFIG, what="the pointer")
-    except DocumentError:
-        return [folder]
-    common = os.fsdecode(data.partition(b"\0")[0].strip())
-    return [folder, os.path.normpath(os.path.join(folder, common))]
+        done = _run(work_tree, words, environ, TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        return None, f"git did not answer within {TIME_LIMIT:g} seconds"
+    except OSError as error:
+        return None, f"git could not be started: {error.strerror}"
+    if done.returncode:
+        return None, f"git failed: {_complaint(done)}"
+    return os.fsdecode(done.stdout.removesuffix(b"\n")) or None, ""
+
+
+class Revision:
+    """One revision of a repository, under any name that git knows."""
+
+    def __init__(self, name: str, environ: Mapping[str, str]) -> None:
+        self._name = name
+        self._environ = environ
+
+    def commit(self, folder: str) -> str:
+        """Return the id of the commit in the repository of *folder*."""
+        if not self._name or self._name.startswith("-"):
+            raise self._error("is not a revision")
+        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{self._name}^{{commit}}")
+        return self.git(folder, *words).strip().decode("ascii")
+
+    def files(self, folder: str) -> RevisionFiles:
+        """Return the files of *folder* as they were."""
+        return RevisionFiles(self, folder, self.commit(folder))
+
+    def children(self, folder: str, *paths: str) -> list[str]:
+        """Return what was directly in *folder*, or directly in each of *paths* below it, as relative paths."""
+        inside = [f"./{path}/" for path in paths] or ["./"]
+        listed = self.git(folder, "ls-tree", "--name-only", "-z", self.commit(folder), "--", *inside)
+        return [os.fsdecode(path) for path in listed.split(b"\0") if path]
+
+    def entry(self, folder: str, commit: str, path: str) -> int | None:
+        """Return the size of the file at *path* in *folder*, or `None` if it was not a regular file."""
+        listed = self.git(folder, "ls-tree", "-l", "-z", commit, "--", f"./{path}")
+        found = _ENTRY.match(listed)
+        if found is None or found[2] != b"blob" or found[1] == _LINK_MODE:
+            return None
+        if not found[3].isdigit():  # a partial clone
+            raise self._error("is only partly in this clone", "fetch all of it: git fetch --refetch")
+        return int(found[3])
+
+    def git(self, folder: str, *words: str) -> bytes:
+        """Return what git prints in *folder*."""
+        try:
+            done = _run(folder, words, self._environ, REVISION_TIME_LIMIT)
+        except subprocess.TimeoutExpired:
+            raise self._error(f"could not be read within {REVISION_TIME_LIMIT:g} seconds") from None
+        except OSError as error:
+            raise self._error(f"could not be read: git could not be started ({error.strerror})") from None
+        if done.returncode:
+            complaint = _complaint(done)
+            raise self._error(f"is unknown to git in {folder}{f': {complaint}' if complaint else ''}")
+        return done.stdout
+
+    def _error(self, what: str, hint: str = "name a commit, a tag or a branch") -> NoRevisionError:
+        name = self._name[:80]
+        return NoRevisionError(f"`{name}` {what}", hint=hint, revision=name)
+
+
+class RevisionFiles(Mapping[str, bytes]):
+    """The files of one folder at a revision, by relative path. Each is read when it is asked for."""
+
+    def __init__(self, revision: Revision, folder: str, commit: str) -> None:
+        self._revision = revision
+        self._folder = folder
+        self._commit = commit
+
+    def __contains__(self, path: object) -> bool:
+        return self._revision.entry(self._folder, self._commit, str(path)) is not None
+
+    def __getitem__(self, path: str) -> bytes:
+        size = self._revision.entry(self._folder, self._commit, path)
+        if size is None:
+            raise KeyError(path)
+        if size > LARGEST_FILE:
+            raise DocumentError(f"has more than {LARGEST_FILE} bytes", hint="make it smaller", place=path)
+        return self._revision.git(self._folder, "cat-file", "blob", f"{self._commit}:./{path}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._revision.children(self._folder))
+
+    def __len__(self) -> int:
+        return len(self._revision.children(self._folder))
+
+
+def _run(
+    folder: str, words: Iterable[str], environ: Mapping[str, str], seconds: float
+) -> subprocess.CompletedProcess[bytes]:
+    command = [*_COMMAND, "-C", folder, *words]
+    return subprocess.run(
+        command, capture_output=True, timeout=seconds, env=_environment(environ), check=False
+    )
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for git in a repository of another author.
+
+    In a partial clone git would fetch a missing object with whichever program the repository names.
+    """
+    inherited = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+    offline = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0"}
+    return {**inherited, **offline, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
+
+
+def _complaint(done: subprocess.CompletedProcess[bytes]) -> str:
+    return done.stderr.decode("utf-8", "replace").strip()[:200]

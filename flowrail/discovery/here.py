@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.git import AskGit
+from flowrail.discovery.git import superproject
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.ranking.scores import Query, Ranked, rank_for
 
@@ -49,7 +49,7 @@ def _discover(cwd: str | None, home: str | None, environ: Mapping[str, str] | No
         os.getcwd() if cwd is None else cwd,
         os.path.expanduser("~") if home is None else home,
         around,
-        ask_git=AskGit(around),
+        ask_git=lambda work_tree: superproject(work_tree, around),
     )
 
 

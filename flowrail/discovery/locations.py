@@ -22,8 +22,8 @@ OFFERED = "available-workflows.yaml"
 FOLDERS = (".claude/skills", ".agents/skills")
 _POINTER_LIMIT = 4096
 
-#: Answers whether the first folder is a submodule of the second, and what went wrong if nothing can be said.
-AskGit = Callable[[str, str], tuple[bool, str]]
+#: Returns the superproject of a working tree, or `None` and why git could not answer.
+AskGit = Callable[[str], tuple[str | None, str]]
 
 
 class Scope(StrEnum):
@@ -210,8 +210,8 @@ def _superproject(work_tree: str, ask_git: AskGit | None) -> tuple[str | None, s
     modules = os.path.join(os.path.realpath(git_folder(outer)), "modules", "")
     if linked and os.path.realpath(data).startswith(modules):
         return outer, ""
-    answer, problem = ask_git(work_tree, outer) if ask_git else (False, "")
-    return (outer if answer else None), problem
+    answer, problem = ask_git(work_tree) if ask_git else (None, "")
+    return (outer if answer and os.path.realpath(answer) == outer else None), problem
 
 
 def git_folder(work_tree: str) -> str:

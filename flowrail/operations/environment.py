@@ -51,11 +51,11 @@ class Here:
         """Every folder that holds skills, nearest first."""
         return skill_roots(self.cwd, self.home, self.environ, self.extra)
 
-    def ask_git(self, inner: str, outer: str) -> tuple[bool, str]:
-        """Ask git whether *inner* is a submodule of *outer*; see `discovery.git`."""
-        from flowrail.discovery.git import AskGit  # brings subprocess, which is nearly never needed
+    def ask_git(self, work_tree: str) -> tuple[str | None, str]:
+        """Return the superproject of *work_tree*, or `None` and why git could not answer."""
+        from flowrail.discovery.git import superproject  # subprocess is slow to import and rarely needed
 
-        return AskGit(self.environ)(inner, outer)
+        return superproject(work_tree, self.environ)
 
     @cached_property
     def shown_store(self) -> str | None:

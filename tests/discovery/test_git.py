@@ -1,71 +1,42 @@
-"""The one question to git."""
+"""What git is asked about a submodule."""
 
 import os
-import subprocess
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from support.skills import git, repository
 
-from flowrail.discovery.git import LIMIT, AskGit
+from flowrail.discovery.git import superproject
 
 
-class FakeGit:
-    """Answers as told, and remembers what it was given."""
+def test_a_submodule_has_a_superproject_and_a_clone_has_none(tree: Path) -> None:
+    outer = repository(tree / "outer")
+    inner, clone = repository(outer / "inner"), repository(outer / "clone")
+    git(outer, "submodule", "add", "-q", "./inner")
 
-    def __init__(self, answer: subprocess.CompletedProcess[bytes] | Exception) -> None:
-        self.answer = answer
-        self.command: Sequence[str] = ()
-        self.env: Mapping[str, str] = {}
-        self.timeout = 0.0
-
-    def __call__(
-        self,
-        command: Sequence[str],
-        *,
-        capture_output: bool,
-        timeout: float,
-        env: Mapping[str, str],
-        check: bool,
-    ) -> subprocess.CompletedProcess[bytes]:
-        self.command, self.env, self.timeout = command, env, timeout
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
+    assert superproject(str(inner), os.environ) == (str(outer), "")
+    assert superproject(str(clone), os.environ) == (None, "")
 
 
-def done(stdout: bytes = b"", *, stderr: bytes = b"", status: int = 0) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.CompletedProcess([], status, stdout, stderr)
+def test_git_variables_of_the_caller_do_not_mislead(tree: Path) -> None:
+    outer = repository(tree / "outer")
+    inner = repository(outer / "inner")
+    git(outer, "submodule", "add", "-q", "./inner")
+
+    answer = superproject(str(inner), {**os.environ, "GIT_DIR": "/elsewhere"})
+
+    assert answer == (str(outer), "")
 
 
-def test_an_entry_of_the_index_that_is_a_submodule_says_yes() -> None:
-    fake = FakeGit(done(b"160000 0123 0\tlibs/inner\0"))
+def test_a_git_that_is_missing_or_fails_is_reported(tree: Path) -> None:
+    missing = superproject(str(tree), {"PATH": "/nowhere"})
+    outside = superproject(str(tree), os.environ)
 
-    answer = AskGit({"PATH": "/bin", "GIT_DIR": "/elsewhere"}, run=fake)("/outer/libs/inner", "/outer")
-
-    assert answer == (True, "")
-    assert fake.command[-1] == "libs/inner"
-    assert "GIT_DIR" not in fake.env
-    assert fake.env["PATH"] == "/bin"
-    assert fake.timeout == LIMIT
+    assert missing == (None, "git could not be started: No such file or directory")
+    assert outside[0] is None
+    assert outside[1].startswith("git failed: fatal: not a git repository")
 
 
-def test_anything_else_in_the_index_says_no() -> None:
-    assert AskGit({}, run=FakeGit(done(b"100644 0123 0\tinner\0")))("/o/inner", "/o") == (False, "")
-    assert AskGit({}, run=FakeGit(done()))("/o/inner", "/o") == (False, "")
-
-
-def test_a_git_that_is_too_slow_missing_or_unwilling_is_told() -> None:
-    slow = AskGit({}, run=FakeGit(subprocess.TimeoutExpired("git", 5)))
-    missing = AskGit({}, run=FakeGit(FileNotFoundError(2, "No such file or directory")))
-    unwilling = AskGit({}, run=FakeGit(done(stderr=b"fatal: dubious ownership\n", status=128)))
-
-    assert slow("/o/i", "/o") == (False, "git did not answer within 5 seconds")
-    assert missing("/o/i", "/o") == (False, "git cannot be started: No such file or directory")
-    assert unwilling("/o/i", "/o") == (False, "git refused: fatal: dubious ownership")
-
-
-def test_asking_runs_no_hook_of_the_repository(tree: Path) -> None:
+def test_no_program_that_the_repository_configures_is_started(tree: Path) -> None:
     outer = repository(tree / "outer")
     repository(outer / "inner")
     hook = tree / "hook"
@@ -73,7 +44,7 @@ def test_asking_runs_no_hook_of_the_repository(tree: Path) -> None:
     hook.chmod(0o755)
     git(outer, "config", "core.fsmonitor", str(hook))
 
-    answer = AskGit(os.environ)(str(outer / "inner"), str(outer))
+    answer = superproject(str(outer / "inner"), os.environ)
 
-    assert answer == (False, "")
+    assert answer == (None, "")
     assert not (tree / "ran").exists()

@@ -140,7 +140,7 @@ def test_a_hint_gives_only_what_can_be_no_more_than_a_name_and_of_many_the_first
 def test_what_kept_git_from_answering_is_told(home: Path, project: Path) -> None:
     (project / "inner/.git").mkdir(parents=True)
 
-    found = discover(str(project / "inner"), str(home), {}, ask_git=lambda *_: (False, "git is gone"))
+    found = discover(str(project / "inner"), str(home), {}, ask_git=lambda _: (None, "git is gone"))
 
     assert [(note.code, note.reason) for note in found.notes] == [("GIT_SILENT", "git is gone")]
 

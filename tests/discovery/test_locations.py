@@ -2,12 +2,13 @@
 
 import errno
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 from support.skills import git, repository
 
-from flowrail.discovery.git import AskGit
+from flowrail.discovery.git import superproject
 from flowrail.discovery.locations import Root, Scope, find_project_root, look, skill_roots
 
 
@@ -188,7 +189,7 @@ def test_only_git_can_tell_a_submodule_with_a_git_folder_of_its_own(tree: Path) 
     outer = repository(tree / "outer")
     inner, clone = repository(outer / "inner"), repository(outer / "clone")
     git(outer, "submodule", "add", "-q", "./inner")
-    ask = AskGit(os.environ)
+    ask = partial(superproject, environ=os.environ)
 
     assert (inner / ".git").is_dir()
     assert look(str(inner), "/nowhere", {}, ask_git=ask).superproject == str(outer)
@@ -208,7 +209,7 @@ def test_what_keeps_git_from_answering_is_kept(tree: Path) -> None:
     repository(tree)
     repository(tree / "inner")
 
-    places = look(str(tree / "inner"), "/nowhere", {}, ask_git=lambda *_: (False, "git is gone"))
+    places = look(str(tree / "inner"), "/nowhere", {}, ask_git=lambda *_: (None, "git is gone"))
 
     assert (places.git_root, places.problem) == (str(tree / "inner"), "git is gone")
 
@@ -274,6 +275,6 @@ def test_a_pointer_to_nowhere_is_no_trouble(tree: Path, pointer: bytes) -> None:
     folders(tree / ".claude/skills")
     (tree / ".git").write_bytes(pointer)
 
-    (only,) = skill_roots(str(tree), str(tree / "home"), {}, ask_git=lambda *_: (False, ""))
+    (only,) = skill_roots(str(tree), str(tree / "home"), {}, ask_git=lambda *_: (None, ""))
 
     assert only.origin == "cwd"

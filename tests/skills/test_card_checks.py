@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.mistakes import AREA, CARD, GIVEN, LINE, PYTHON, RULED, TABLE, WORK, write
 from support.sandbox import HANDLER, SMALL, flow, put_skill
 from support.skills import git, repository
 
-from flowrail.discovery.git_revision import LARGEST, NoRevisionError, Revision
+from flowrail.discovery.git import LARGEST_FILE, NoRevisionError, Revision
+from flowrail.errors import DocumentError
 from flowrail.machines.loading.skill_folder import entry_file
-from flowrail.operations.skills.check import check
-from flowrail.operations.skills.compare import Change, compare
+from flowrail.operations.skills.check import WorkflowChange, check, compare
 from flowrail.skills import catalog
 
 NEEDY = GIVEN.replace(
@@ -236,7 +234,7 @@ def test_python_says_it_in_a_comment(tmp_path: Path) -> None:
 # --- what changed
 
 
-def changes(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -> list[Change]:
+def changes(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -> list[WorkflowChange]:
     root = repository(folder)
     demo = write(root / "skills" / "demo", before)
     git(root, "add", ".")
@@ -250,51 +248,42 @@ def changes(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "step", "stops"),
     [
-        ("{ok: tell}", "{ok: dig}", [("dig", "`ok` leads to `dig`, before to `tell`", True)]),
-        ("{ok: null}", "{ok: null, fail: look}", [("tell", "`fail` is new and leads to `look`", True)]),
-        ("title: Tell", "title: Say", [("tell", "`title` is `Say`, before `Tell`", False)]),
-        ("[Tell it.]", "[Say it.]", [("tell", "its text changed", False)]),
-        ("id: tell,", "id: tell, limit: 3,", [("tell", "`limit` is `3`, before not set", True)]),
-        ("default: full", "default: quick", [(None, "parameter `mode` is declared in another way", False)]),
-        ("default: full}", "default: full}, n: {type: string}", [(None, "parameter `n` is new", False)]),
-        ("steps:", "entry: dig\nsteps:", [(None, "starts at `dig`, before at `look`", False)]),
-        ("next: {ok: null}", "rules: [{outcome: ok}], next: {ok: null}", [("tell", "`rules` is new", True)]),
-        ("next: {ok: null}", "reports: {note: {}}, next: {ok: null}", [("tell", "fact `note` is new", True)]),
+        ("{ok: tell}", "{ok: dig}", "dig", True),
+        ("{ok: null}", "{ok: null, fail: look}", "tell", True),
+        ("title: Tell", "title: Say", "tell", False),
+        ("[Tell it.]", "[Say it.]", "tell", False),
+        ("id: tell,", "id: tell, limit: 3,", "tell", True),
+        ("default: full", "default: quick", None, False),
+        ("default: full}", "default: full}, n: {type: string}", None, False),
+        ("steps:", "entry: dig\nsteps:", None, False),
+        ("next: {ok: null}", "rules: [{outcome: ok}], next: {ok: null}", "tell", True),
+        ("next: {ok: null}", "reports: {note: {}}, next: {ok: null}", "tell", True),
     ],
-)  # fmt: skip
-def test_what_changed_is_told_step_by_step(old: str, new: str, told: list[Any], tmp_path: Path) -> None:
+)
+def test_each_change_names_its_step_and_whether_sessions_stop_there(
+    old: str, new: str, step: str | None, stops: bool, tmp_path: Path
+) -> None:
     assert old in GIVEN
 
-    there = changes(tmp_path, {"workflow.yaml": GIVEN}, {"workflow.yaml": GIVEN.replace(old, new)})
+    found = changes(tmp_path, {"workflow.yaml": GIVEN}, {"workflow.yaml": GIVEN.replace(old, new)})
 
-    assert [tuple(each)[1:] for each in there] == told
+    assert {(change.step, change.stops) for change in found} == {(step, stops)}
 
 
-def test_the_way_back_is_told_too(tmp_path: Path) -> None:
-    more = RULED.replace(
-        "{id: tell,", "{id: last, title: L, actions: [L.], next: {ok: null}}\n  - {id: tell,"
-    ).replace("next: {ok: null}}\n", "next: {ok: last}}\n")
+def test_a_removed_step_is_reported(tmp_path: Path) -> None:
+    longer = LINE + "  - {id: last, title: L, actions: [L.], next: {ok: null}}\n"
 
-    there = changes(tmp_path, {"workflow.yaml": more}, {"workflow.yaml": LINE})
+    found = changes(tmp_path, {"workflow.yaml": longer}, {"workflow.yaml": LINE})
 
-    assert [(each.step, each.what, each.stops) for each in there] == [
-        ("last", "is gone", True),
-        ("look", "`iterate` led to `look` and is gone", True),
-        ("look", "`limit` is not set, before `3`", True),
-        ("look", "`rules` is gone", True),
-        ("look", "fact `sure` is gone", True),
-        ("look", "its text changed", True),
-        ("tell", "`ok` leads to the end, before to `last`", True),
-        ("tell", "its text changed", True),
-    ] or {each.what for each in there} >= {"is gone", "`rules` is gone", "fact `sure` is gone"}
+    assert WorkflowChange("demo", "last", "is gone", stops=True) in found
 
 
 def test_nothing_changed_and_a_new_workflow(tmp_path: Path) -> None:
     assert changes(tmp_path / "a", {"workflow.yaml": LINE}, {"workflow.yaml": LINE}) == []
     (new,) = changes(tmp_path / "b", {"SKILL.md": CARD}, {"SKILL.md": CARD, "workflow.yaml": LINE})
-    assert new == Change("demo", None, "the workflow is new")
+    assert new == WorkflowChange("demo", None, "the workflow is new")
     (step,) = changes(tmp_path / "c", {"workflow.yaml": LINE}, {"workflow.yaml": LINE + "  - {id: more}\n"})
     assert (step.step, step.what) == ("more", "is new")
 
@@ -310,7 +299,7 @@ def test_what_cannot_be_read_now_is_told(tmp_path: Path) -> None:
 
     assert file is not None
     assert compare([file], Revision("HEAD", {"PATH": "/usr/bin:/bin:/usr/local/bin"})) == [
-        Change("demo", None, "the workflow cannot be read now")
+        WorkflowChange("demo", None, "the workflow cannot be read now")
     ]
 
 
@@ -327,12 +316,12 @@ def test_the_command_tells_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     refused = flow("check", "demo", "--against", "nosuch", "--json")
 
     assert ran.status == 0
-    assert "demo: step `tell` `fail` is new and leads to `look`; sessions that stand there stop\n" in ran.out
+    assert "demo: step `tell` `fail` is new, to `look`; sessions that stand there stop\n" in ran.out
     assert ran.out.endswith("1 workflow checked, 1 found, 1 changed\n")
     assert data["changes"][0] == {
         "workflow": "demo",
         "step": "tell",
-        "what": "`fail` is new and leads to `look`",
+        "what": "`fail` is new, to `look`",
         "stops": True,
     }
     assert (refused.status, refused.error["code"]) == (2, "NO_REVISION")
@@ -398,30 +387,22 @@ def test_a_revision_that_is_none_is_refused(name: str, tmp_path: Path) -> None:
         Revision(name, {"PATH": "/usr/bin:/bin:/usr/local/bin"}).files(str(root))
 
 
-def test_git_that_fails_is_told_of(tmp_path: Path) -> None:
-    def late(*_: Any, **__: Any) -> Any:
-        raise subprocess.TimeoutExpired("git", 1)
-
-    def gone(*_: Any, **__: Any) -> Any:
-        raise FileNotFoundError(2, "No such file")
-
-    for run, what in ((late, "within 10 seconds"), (gone, "cannot be started")):
-        with pytest.raises(NoRevisionError, match=what):
-            Revision("HEAD", {}, run=run).files(str(tmp_path))
-
-
-def test_links_and_large_files_of_a_revision_are_left_out(tmp_path: Path) -> None:
+def test_links_and_large_files_of_a_revision_are_not_read(tmp_path: Path) -> None:
     root = repository(tmp_path)
-    (root / "large").write_bytes(b"x" * (LARGEST + 1))
+    (root / "large").write_bytes(b"x" * (LARGEST_FILE + 1))
     (root / "link").symlink_to("README")
     (root / "ä b.md").write_text("ä\n")
     git(root, "add", ".")
     git(root, "commit", "-qm", "more")
 
-    assert Revision("HEAD", {"PATH": "/usr/bin:/bin:/usr/local/bin"}).files(str(root)) == {
-        "README": b"hello\n",
-        "ä b.md": "ä\n".encode(),
-    }
+    files = Revision("HEAD", {"PATH": "/usr/bin:/bin:/usr/local/bin"}).files(str(root))
+
+    assert files["README"] == b"hello\n"
+    assert files["ä b.md"] == "ä\n".encode()
+    assert "link" not in files
+    assert "missing" not in files
+    with pytest.raises(DocumentError, match="large"):
+        files["large"]
 
 
 @pytest.mark.parametrize(

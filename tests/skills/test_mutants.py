@@ -12,8 +12,7 @@ from support.sandbox import BUNDLED, flow
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
-from flowrail.operations.skills.check import check
-from flowrail.operations.skills.compare import between
+from flowrail.operations.skills.check import between, check
 from flowrail.skills.catalog import listing, workflows
 
 TRIED = 8
@@ -61,7 +60,7 @@ def test_every_way_that_is_moved_to_another_step_is_told_by_against() -> None:
                         told = list(between(before, after))
 
                         assert [(each.step, each.stops) for each in told] == [(step.id, True)]
-                        assert f"`{outcome}` leads to `{to}`, before to " in told[0].what
+                        assert f"leads to `{to}`" in told[0].what
                         moved += 1
 
     assert moved > 1_000

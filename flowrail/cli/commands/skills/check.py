@@ -11,8 +11,7 @@ from flowrail.cli.lazy_imports import load_engine
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.operations.environment import Here
 from flowrail.operations.skills import check
-from flowrail.operations.skills.check import Checked
-from flowrail.operations.skills.compare import Change
+from flowrail.operations.skills.check import Checked, WorkflowChange
 from flowrail.text.escape import one_line
 
 
@@ -49,18 +48,17 @@ def command(
     return 1 if any(severity == "error" or strict for severity in severities) else 0
 
 
-def _changes(targets: Sequence[str], here: Here, revision: str) -> list[Change]:
-    from flowrail.discovery.git_revision import Revision
-    from flowrail.operations.skills.compare import compare
+def _changes(targets: Sequence[str], here: Here, revision: str) -> list[WorkflowChange]:
+    from flowrail.discovery.git import Revision  # subprocess is slow to import and rarely needed
 
     past = Revision(revision, here.environ)
     if not targets:
         past.commit(here.cwd)  # refused where there is no such revision, though nothing is compared
     files, above = check.compared(targets, here.roots, here.cwd)
-    return compare(files, past, above)
+    return check.compare(files, past, above)
 
 
-def _data(reports: Sequence[Checked], changes: Sequence[Change] | None) -> dict[str, object]:
+def _data(reports: Sequence[Checked], changes: Sequence[WorkflowChange] | None) -> dict[str, object]:
     return {
         "findings": [
             {"workflow": report.address, "path": report.path, **finding._asdict()}
@@ -72,7 +70,7 @@ def _data(reports: Sequence[Checked], changes: Sequence[Change] | None) -> dict[
     }
 
 
-def _lines(reports: Sequence[Checked], changes: Sequence[Change] | None) -> list[str]:
+def _lines(reports: Sequence[Checked], changes: Sequence[WorkflowChange] | None) -> list[str]:
     lines: list[str] = []
     for report in reports:
         for finding in report.findings:
