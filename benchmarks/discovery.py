@@ -9,16 +9,14 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from timing import best_of, report
 
 from flowrail.discovery.index import Discovery, discover
-from flowrail.discovery.statcache import TICK_NS, StatCache
 
 SIZES = {50: 20, 1_000: 7, 10_000: 3}  # skills, and rounds
-AIMS = {"discover": 10.0, "again, untouched": 2.0}
+AIMS = {"discover": 10.0}
 HEAD_BYTES = 8_192
 BODY = "Some prose that nobody reads here.\n" * 100
 DESCRIPTION = (
@@ -55,13 +53,10 @@ def main() -> None:
 
 def _compare(home: Path, size: int, rounds: int) -> None:
     paths = [_skill(home / ".claude/skills", number) for number in range(size)]
-    time.sleep(TICK_NS / 1e9 + 0.1)  # younger files are not remembered
-    _again(home)
     best = best_of(
         {
             "heads": lambda: _heads(paths),
-            "discover": lambda: _found(home, None),
-            "again, untouched": lambda: _again(home),
+            "discover": lambda: _found(home),
         },
         rounds=rounds,
     )
@@ -99,14 +94,8 @@ def _heads(paths: list[str]) -> None:
             file.read(HEAD_BYTES)
 
 
-def _found(home: Path, memory: StatCache | None) -> Discovery:
-    return discover(str(home), str(home), {}, memory=memory)
-
-
-def _again(home: Path) -> None:
-    memory = StatCache(str(home / "cache"), now_ns=time.time_ns)
-    _found(home, memory)
-    memory.save()
+def _found(home: Path) -> Discovery:
+    return discover(str(home), str(home), {})
 
 
 def _memory(home: Path, size: int) -> int:

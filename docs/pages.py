@@ -21,7 +21,7 @@ from flowrail.cli.main import COMMANDS
 from flowrail.discovery.compatibility import VERSIONS, compatibility
 from flowrail.discovery.diagnostics import HINTS
 from flowrail.discovery.ranking.scores import CATEGORIES
-from flowrail.discovery.scan.metadata import declared_fields, declared_meta
+from flowrail.discovery.scan.declaration import declared_fields, declared_meta
 from flowrail.errors import FlowError
 
 HERE = Path(__file__).parent

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flowrail.discovery.candidate import Candidate, Skipped
     from flowrail.discovery.diagnostics import Note
-    from flowrail.discovery.here import discover_handoff_targets, find_workflows
     from flowrail.discovery.index import Discovery, discover
     from flowrail.discovery.locations import Root, Scope, skill_roots
+    from flowrail.discovery.queries import discover_handoff_targets, find_workflows
     from flowrail.discovery.ranking.scores import (
         Query,
         Ranked,
@@ -39,7 +39,7 @@ __all__ = [
 
 _MODULES = {
     "candidate": ("Candidate", "Skipped"),
-    "here": ("discover_handoff_targets", "find_workflows"),
+    "queries": ("discover_handoff_targets", "find_workflows"),
     "index": ("Discovery", "discover"),
     "locations": ("Root", "Scope", "skill_roots"),
     "diagnostics": ("Note",),

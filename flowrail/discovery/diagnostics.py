@@ -34,40 +34,30 @@ class Note(NamedTuple):
         return {**self._asdict(), "hint": self.hint}
 
 
-MOST_OF_A_FILE, _LONGEST_REASON = 30, 400
-"""So many notes of one file, none of them longer, are kept where thousands of files are looked at."""
+MOST_NOTES = 30
+LONGEST_REASON = 400
 
 
-def few(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Return the first of the *notes* of one file, cut short; the last of many says how many more there were."""
-    told = [
-        each
-        if len(each.reason) <= _LONGEST_REASON
-        else each._replace(reason=f"{each.reason[:_LONGEST_REASON]}…")
-        for each in notes[:MOST_OF_A_FILE]
+def first_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """Return the first `MOST_NOTES` of one file's notes, with long reasons cut; the last one says how many are left out."""
+    kept = [
+        note
+        if len(note.reason) <= LONGEST_REASON
+        else note._replace(reason=f"{note.reason[:LONGEST_REASON]}…")
+        for note in notes[:MOST_NOTES]
     ]
-    if more := len(notes) - len(told):
-        told[-1] = told[-1]._replace(reason=f"{told[-1].reason} (and {more} more oddities in this file)")
-    return tuple(told)
+    if left_out := len(notes) - len(kept):
+        kept[-1] = kept[-1]._replace(reason=f"{kept[-1].reason} (and {left_out} more in this file)")
+    return tuple(kept)
 
 
 #: Every code, with what to do about it. Codes are stable: people's scripts look at them.
 HINTS: Mapping[str, str] = {
     # a file that is not as clients expect it, read nevertheless
     "BYTE_ORDER_MARK": "save the file as UTF-8 without the mark: some clients do not see the `---` after it",
-    "UTF16": "save the file as UTF-8",
     "NOT_UTF8": "save the file as UTF-8",
-    "CONTROL_CHARACTER": "remove the character",
     "LATE_FRONTMATTER": "begin the file with `---`: most clients look at its first line only",
-    "UNCLOSED_FRONTMATTER": "end the frontmatter with a line `---`",
-    "FRONTMATTER_TOO_LONG": "end the frontmatter with a line `---`, and move long texts below it",
     "NOT_QUOTED": "put the text between double quotes",
-    "TABS": "indent with spaces",
-    "SURROGATES": "write the character itself",
-    "DUPLICATE_KEY": "keep one of the two",
-    "BROKEN_KEY": "mend the YAML of this key",
-    "STRAY_LINE": "indent the line under its key, or remove it",
-    "TOO_MANY_KEYS": "keep the frontmatter to what clients read",
     "LOWER_CASE_FILE": "rename the file to SKILL.md: clients look for that name",
     "NAME_DIFFERS": "name the folder and the skill alike: the folder's name is the one that counts",
     # a `handoff:` block that was read leniently
@@ -94,7 +84,8 @@ HINTS: Mapping[str, str] = {
     "SAME_FOLDER": "nothing to do: the skill is offered once",
     "TOO_MANY_FOLDERS": "name the folders that hold the skills with `--root`",
     "NO_FRONTMATTER": "begin the file with `---`, `name:` and `description:`, and `---` again",
-    "FRONTMATTER_NOT_MAPPING": "write the frontmatter as `key: value` lines",
+    "UNCLOSED_FRONTMATTER": "end the frontmatter with a line `---`",
+    "INVALID_FRONTMATTER": "fix the YAML of the frontmatter",
     "NO_HANDOFF": "add a `handoff:` block to let it take over work",
     "NOT_ACCEPTING": 'set `accepts_from: ["*"]` to let it take over work',
     "NO_CATEGORIES": "name at least one category, as in `categories: [research]`",

@@ -14,17 +14,12 @@ from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import Note
-from flowrail.discovery.locations import AskGit, Places, Root, Scope, config_folder, look
-from flowrail.discovery.scan.declaration import (
-    REGISTRY_FILE,
-    Entry,
-    Registry,
-    SkillFile,
-)
+from flowrail.discovery.locations import AskGit, Places, Root, Scope, look
+from flowrail.discovery.registry_file import Registry, RegistryEntry, read_registry, registry_path
+from flowrail.discovery.scan.declaration import SkillFile
 from flowrail.discovery.scan.eligibility import judge, shadowed
 from flowrail.discovery.scan.scan import (
     Found,
-    Memory,
     Scanned,
     scan,
     visit,
@@ -157,13 +152,12 @@ def discover(
     extra: Iterable[str] = (),
     recursive: bool = False,
     ask_git: AskGit | None = None,
-    memory: Memory | None = None,
 ) -> Discovery:
     """Return what can take over work here, and everything else that was seen on the way."""
     places = look(cwd, home, environ, extra, ask_git=ask_git)
-    scanned = scan(places.usable, recursive=recursive, memory=memory)
-    registry = _registry(home, environ)
-    elsewhere = visit(_elsewhere(scanned, registry), memory=memory)
+    scanned = scan(places.usable, recursive=recursive)
+    registry = read_registry(registry_path(home, environ), home)
+    elsewhere = visit(_elsewhere(scanned, registry))
     return combine(places, scanned, registry, elsewhere)
 
 
@@ -214,7 +208,7 @@ class _Entries:
         }
         self._by_folder = {entry.folder: entry for entry in registry.entries}
 
-    def of(self, found: Found) -> Entry | None:
+    def of(self, found: Found) -> RegistryEntry | None:
         """Return the entry about *found*: that of its folder, or of its name if it is the user's own."""
         if not self._all:
             return None
@@ -225,7 +219,7 @@ class _Entries:
             entry = named if named and (own or not named.path) else None
         return entry
 
-    def unmatched(self, found: Iterable[Found]) -> list[Entry]:
+    def unmatched(self, found: Iterable[Found]) -> list[RegistryEntry]:
         """Return the entries that are about none of *found*."""
         matched = {id(entry) for each in found if (entry := self.of(each))}
         return [entry for entry in self._all if id(entry) not in matched]
@@ -264,7 +258,7 @@ def _collisions(first: Found, others: list[Found], judged: list[Candidate | Skip
             yield Note("CLIENT_PREFERS_PERSONAL", reason, first.path)
 
 
-def _from_registry(entry: Entry, groups: Mapping[str, list[Found]]) -> _Settled:
+def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[Found]]) -> _Settled:
     """Judge an entry about no skill that was found: one that lives elsewhere, or is gone."""
     skipped = Skipped(entry.folder, Scope.REGISTRY, entry.path, "", "", entry.line, entry.name)
     if not entry.remote:
@@ -290,15 +284,6 @@ def _same_names(candidates: Iterable[Candidate]) -> Iterator[Note]:
         if len(several) > 1:
             folders = ", ".join(f"`{in_quotes(each.skill)}`" for each in several)
             yield Note("SAME_NAME", f"`{in_quotes(name)}` is what these go by: {folders}", several[0].path)
-
-
-def _registry(home: str, environ: Mapping[str, str]) -> Registry:
-    path = os.path.join(config_folder(home, environ), REGISTRY_FILE)
-    if not os.path.exists(path):
-        return Registry(path)
-    from flowrail.discovery.registry.read import read_registry  # brings YAML, which is not always needed
-
-    return read_registry(path, home)
 
 
 def _elsewhere(scanned: Scanned, registry: Registry) -> list[str]:

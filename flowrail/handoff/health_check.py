@@ -20,8 +20,8 @@ from typing import NamedTuple
 from flowrail import approval
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.locations import Scope
+from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.frontmatter import read_frontmatter
-from flowrail.discovery.scan.metadata import read_metadata
 from flowrail.errors import TrustError
 
 SECONDS = 10.0

@@ -94,8 +94,6 @@ class Here:
         seconds = time.time()
         return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03d}Z"
 
-    now_ns = staticmethod(time.time_ns)
-
     @property
     def by(self) -> str:
         """Who is at work, as far as the environment says; every record holds it."""

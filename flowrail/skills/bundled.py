@@ -10,19 +10,19 @@ import os
 
 from flowrail.discovery.index import Discovery, combine
 from flowrail.discovery.locations import Places, Root, Scope
-from flowrail.discovery.scan.declaration import Registry
-from flowrail.discovery.scan.scan import Memory, scan
+from flowrail.discovery.registry_file import Registry
+from flowrail.discovery.scan.scan import scan
 
 _HERE = os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled"
 )  # `catalog` costs more to import
 
 
-def bundled(installed: Discovery, *, memory: Memory | None = None) -> Discovery:
+def bundled(installed: Discovery) -> Discovery:
     """Return the bundled skills, but for those that an installed one stands in front of."""
     about = os.stat(_HERE)
     root = Root(_HERE, Scope.BUNDLED, Scope.BUNDLED.value, identity=(about.st_dev, about.st_ino))
-    found = combine(Places((root,)), scan([root], memory=memory), Registry(""))
+    found = combine(Places((root,)), scan([root]), Registry(""))
     taken = {each.skill for each in installed.candidates}
     taken |= {each.skill for each in installed.skipped if each.is_skill}
     return found._replace(

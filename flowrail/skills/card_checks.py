@@ -11,9 +11,9 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
+from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.eligibility import strictly
 from flowrail.discovery.scan.frontmatter import read_frontmatter
-from flowrail.discovery.scan.metadata import read_metadata
 from flowrail.discovery.scan.spec import check as spec_notes
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Finding, first

@@ -20,8 +20,7 @@ from support.sandbox import (
 )
 from support.skills import ACCEPTING, head, put, repository
 
-from flowrail.discovery import menu_cache
-from flowrail.discovery.statcache import StatCache
+from flowrail.discovery import session_menu_cache as menu_cache
 from flowrail.operations.environment import Here
 
 BUILDER = (
@@ -333,30 +332,6 @@ def test_git_is_asked_where_the_files_cannot_tell(monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(inner)
 
     assert names() == []
-
-
-def test_a_large_tree_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = put(home_skills(), "reader")
-    later = datetime.now(UTC).timestamp() + 60
-    monkeypatch.setattr(Here, "now_ns", staticmethod(lambda: int(later * 1e9)))
-    assert names() == ["reader"]
-    seen: list[str] = []
-    recall = StatCache.recall
-
-    def watched(self: StatCache, root: str, path: str) -> Any:
-        file = recall(self, root, path)
-        if root == str(home_skills()):
-            seen.append("known" if file else "read")
-        return file
-
-    monkeypatch.setattr(StatCache, "recall", watched)
-
-    assert names() == ["reader"]
-    assert names("--rescan") == ["reader"]
-    assert names() == ["reader"]
-    path.write_text(head("reader"))
-    assert names() == []
-    assert seen == ["known", "read", "known", "read"]
 
 
 # --- foreign text ---------------------------------------------------------------------------------

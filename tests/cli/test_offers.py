@@ -10,7 +10,7 @@ from support.handing import ours, receive, send, session, target
 from support.sandbox import SMALL, flow, home_skills, put_skill, sessions_folder, told
 from support.skills import head, put
 
-from flowrail.discovery import menu_cache
+from flowrail.discovery import session_menu_cache as menu_cache
 
 BUILDER = (
     'handoff: {accepts_from: ["*"], schema_version: "3.0"}',

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.skills import candidate, put
 
-from flowrail.discovery import menu_cache
+from flowrail.discovery import session_menu_cache as menu_cache
 from flowrail.discovery.locations import Root, Scope, skill_roots
 from flowrail.text import yaml as yaml_text
 

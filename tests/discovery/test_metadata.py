@@ -10,16 +10,18 @@ from hypothesis import strategies as st
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan.declaration import Declared, Reading, SkillFile
-from flowrail.discovery.scan.eligibility import judge, merge
-from flowrail.discovery.scan.frontmatter import read_frontmatter
-from flowrail.discovery.scan.metadata import (
+from flowrail.discovery.scan.declaration import (
     LONGEST_TEXT,
     MOST_NAMES,
+    Declared,
+    Reading,
+    SkillFile,
     declared_fields,
     declared_meta,
     read_metadata,
 )
+from flowrail.discovery.scan.eligibility import judge, merge
+from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.scan import Found
 
 V2 = """\
@@ -204,7 +206,7 @@ def test_a_handoff_that_is_no_mapping_is_told_and_passed_over(value: str) -> Non
 def test_text_under_metadata_that_is_no_mapping_is_told() -> None:
     found = skipped("metadata:\n  handoff: just words\n")
 
-    assert [(note.code, note.line) for note in found.notes] == [("STRAY_LINE", 5), ("HANDOFF_NOT_MAPPING", 5)]
+    assert [(note.code, note.line) for note in found.notes] == [("HANDOFF_NOT_MAPPING", 5)]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +249,6 @@ def test_without_any_description_there_is_nothing_to_show() -> None:
     [
         ("handoff:\n  accepts_handoff: true\n  handoff_categories: research\n", "NOT_A_LIST", ("research",)),
         ("handoff:\n  accepts_handoff: true\n  handoff_categories: 'a, b'\n", "NOT_A_LIST", ("a, b",)),
-        ("handoff:\n  accepts_handoff: true\n  handoff_categories: [a: b: c]\n", "NOT_A_LIST", ("a: b: c",)),
         (
             "handoff:\n  accepts_handoff: true\n  handoff_categories: [a, a, '', {b: c}]\n",
             "INVALID_FIELD",
@@ -262,8 +263,6 @@ def test_without_any_description_there_is_nothing_to_show() -> None:
         ("handoff:\n  accepts_handoff: 'True'\n  handoff_categories: [a]\n", "LEGACY_DIALECT", ("a",)),
         ("handoff:\n  accepts_from: true\ncategories: [a]\n", "NOT_A_LIST", ("a",)),
         ("handoff:\n  accepts_from: '*'\ncategories: [a]\n", "NOT_A_LIST", ("a",)),
-        ("handoff:\n  accepts_from: [*]\ncategories: [a]\n", "NOT_QUOTED", ("a",)),
-        ("handoff:\n  accepts_from: *\ncategories: [a]\n", "NOT_QUOTED", ("a",)),
         ("handoff:\n  accepts_from: ['*']\n  accept_handoff: true\ncategories: [a]\n", "UNKNOWN_KEY", ("a",)),
         ("handoff:\n  accepts_from: ['*']\n  health_check: [a]\ncategories: [a]\n", "INVALID_FIELD", ("a",)),
         (

@@ -11,8 +11,7 @@ from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.registry.check import check
-from flowrail.discovery.registry.read import read_registry, registry_path
-from flowrail.discovery.scan.declaration import Registry
+from flowrail.discovery.registry_file import Registry, read_registry, registry_path
 
 REMOTE = """\
 version: "1.0"

@@ -17,7 +17,6 @@ LOOSE = "handoff: {accepts_handoff: on, handoff_categories: a}"
 SILENT = V3.replace("{", "{handoff_trigger: go, ")
 STRAY = f"---\nstray line\nname: stray\ndescription: a: b\n{V3}---\n"
 LOOSELY = {"NOT_A_LIST", "LOOSE_BOOLEAN", "LEGACY_DIALECT", "DESCRIPTION_BORROWED"}
-MANY = "".join(f"key{number}: x\n" for number in range(501))
 
 #: What each skill in home holds, and all that is told of it: the code that keeps it out, or none, then notes.
 DEFECTS: dict[str, tuple[str | bytes, str, set[str]]] = {
@@ -26,25 +25,24 @@ DEFECTS: dict[str, tuple[str | bytes, str, set[str]]] = {
     "carriage-returns": (head("carriage-returns", V3).replace("\n", "\r\n"), "", set()),
     "old-mac": (head("old-mac", V3).replace("\n", "\r"), "", set()),
     "byte-order-mark": (codecs.BOM_UTF8 + head("byte-order-mark", V3).encode(), "", {"BYTE_ORDER_MARK"}),
-    "utf-16": (codecs.BOM_UTF16_LE + head("utf-16", V3).encode("utf-16-le"), "", {"UTF16"}),
+    "utf-16": (codecs.BOM_UTF16_LE + head("utf-16", V3).encode("utf-16-le"), "NO_FRONTMATTER", set()),
     "latin-1": (head("latin-1", V3, description="caf\xe9").encode("latin-1"), "", {"NOT_UTF8"}),
-    "nul": (head("nul", V3, description="a\0b"), "", {"CONTROL_CHARACTER"}),
-    "surrogates": (head("surrogates", V3, description='"\\ud83d\\ude80"'), "", {"SURROGATES"}),
+    "nul": (head("nul", V3, description="a\0b"), "INVALID_FRONTMATTER", set()),
+    "surrogates": (head("surrogates", V3, description='"\\ud83d\\ude80"'), "INVALID_FRONTMATTER", set()),
     "lone-surrogate": (head("lone-surrogate", V3).encode() + b"\xed\xa0\x80", "", set()),
-    "tabs": (head("tabs", TABBED), "", {"TABS"}),
+    "tabs": (head("tabs", TABBED), "INVALID_FRONTMATTER", set()),
     "unquoted": (head("unquoted", V3, description="Use it: always"), "", {"NOT_QUOTED"}),
-    "brackets": (head("brackets", V3, "argument-hint: [file] [mode]"), "", {"NOT_QUOTED"}),
+    "brackets": (head("brackets", V3, "argument-hint: [file] [mode]"), "INVALID_FRONTMATTER", set()),
     "dates": (head("dates", V3, "updated: 2024-01-01", "on: yes", "version: 1.10"), "", set()),
-    "twice": (head("twice", V3, "name: other"), "", {"DUPLICATE_KEY"}),
-    "anchor": (head("anchor", V3, "extra: &a b"), "", {"BROKEN_KEY"}),
-    "tag": (head("tag", V3, "extra: !!python/object:os.system {}"), "", {"BROKEN_KEY"}),
-    "merge": (head("merge", V3, "extra: {<<: {a: b}}"), "", {"NOT_QUOTED"}),
-    "stray": (STRAY, "", {"STRAY_LINE", "NOT_QUOTED"}),
-    "many-keys": (head("many-keys", V3, MANY, "bad: a: b"), "", {"TOO_MANY_KEYS"}),
+    "twice": (head("twice", V3, "name: other"), "INVALID_FRONTMATTER", set()),
+    "anchor": (head("anchor", V3, "extra: &a b"), "INVALID_FRONTMATTER", set()),
+    "tag": (head("tag", V3, "extra: !!python/object:os.system {}"), "INVALID_FRONTMATTER", set()),
+    "merge": (head("merge", V3, "extra: {<<: {a: b}}"), "INVALID_FRONTMATTER", set()),
+    "stray": (STRAY, "INVALID_FRONTMATTER", set()),
     "late": ("\n\n" + head("late", V3), "", {"LATE_FRONTMATTER"}),
-    "unclosed": (f"---\nname: unclosed\ndescription: x\n{V3}\n# Title\n", "", {"UNCLOSED_FRONTMATTER"}),
+    "unclosed": (f"---\nname: unclosed\ndescription: x\n{V3}\n# Title\n", "UNCLOSED_FRONTMATTER", set()),
     "huge": (head("huge", V3) + "x" * 3_000_000, "", set()),
-    "endless": (f"---\nname: endless\ndescription: x\n{V3}# {'x' * 70_000}\n", "", {"FRONTMATTER_TOO_LONG"}),
+    "endless": (f"---\nname: endless\ndescription: x\n{V3}# {'x' * 70_000}\n", "UNCLOSED_FRONTMATTER", set()),
     "other-name": (head("Some Name", V3), "", {"NAME_DIFFERS"}),
     "handoff-text": (head("handoff-text", "handoff: yes please"), "NO_HANDOFF", {"HANDOFF_NOT_MAPPING"}),
     "handoff-list": (head("handoff-list", "handoff: [a]"), "NO_HANDOFF", {"HANDOFF_NOT_MAPPING"}),
@@ -59,7 +57,7 @@ DEFECTS: dict[str, tuple[str | bytes, str, set[str]]] = {
     "no-payload": (head("no-payload", SILENT), "", {"TRIGGER_WITHOUT_PAYLOAD"}),
     "empty": ("", "NO_FRONTMATTER", set()),
     "prose": ("# Just a text\n", "NO_FRONTMATTER", set()),
-    "list": ("---\n- a\n- b\n---\n", "FRONTMATTER_NOT_MAPPING", {"STRAY_LINE"}),
+    "list": ("---\n- a\n- b\n---\n", "INVALID_FRONTMATTER", set()),
     "binary": (bytes(range(256)) * 40, "NO_FRONTMATTER", set()),
 }  # fmt: skip
 
@@ -110,10 +108,6 @@ class World:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return World(tmp_path_factory.mktemp("world"))
-
-
-def test_there_are_forty_of_them() -> None:
-    assert len(DEFECTS) == 40
 
 
 @pytest.mark.parametrize("name", DEFECTS)
@@ -172,7 +166,7 @@ def test_a_root_that_is_a_link_is_a_root(world: World) -> None:
 def test_the_examination_tells_it_all_on_one_page(world: World) -> None:
     found = examine(world.seen_from(world.submodule), str(world.home), {"CODEX_HOME": str(world.linked)})
 
-    assert found.dialects == {"v2": 5, "v3": 29, "v2+v3": 1}
+    assert found.dialects == {"v2": 5, "v3": 16, "v2+v3": 1}
     assert found.skipped["NO_HANDOFF"] == 4
     assert [note.code for note in found.collisions] == ["HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"]
     assert {(note.code, os.path.basename(os.path.dirname(note.file))) for note in found.conformance} >= {
@@ -181,5 +175,5 @@ def test_the_examination_tells_it_all_on_one_page(world: World) -> None:
         ("SPEC_UNKNOWN_FIELD", "legacy"),
         ("NO_FRONTMATTER", "empty"),
     }
-    assert {note.code for note in found.readings} >= {"TABS", "UTF16", "NAME_DIFFERS"}
+    assert {note.code for note in found.readings} >= {"NOT_QUOTED", "NOT_UTF8", "NAME_DIFFERS"}
     assert {each.name for each in found.hosts if each.found} == {"Claude Code", "Codex"}

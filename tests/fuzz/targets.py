@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 def frontmatter(data: bytes) -> None:
     """Any file is a card, with notes of what was odd."""
+    from flowrail.discovery.scan.declaration import read_metadata
     from flowrail.discovery.scan.frontmatter import read_frontmatter
-    from flowrail.discovery.scan.metadata import read_metadata
 
     read_metadata(read_frontmatter(data, "SKILL.md"), "SKILL.md")
 

@@ -16,7 +16,7 @@ from support.handoffs import FILES, example
 from support.judge import judged
 from support.sandbox import ASKING, put_skill, told
 
-from flowrail.discovery.scan.declaration import REGISTRY_FILE
+from flowrail.discovery.registry_file import REGISTRY_FILE
 
 PAYLOAD: Sequence[Sequence[str]] = (
     ["handoff", "validate", "given", "--json"],

@@ -13,7 +13,7 @@ from support.hostile_files import ODD
 from support.judge import judged
 from support.sandbox import put_skill, told
 
-from flowrail.discovery.scan.declaration import REGISTRY_FILE
+from flowrail.discovery.registry_file import REGISTRY_FILE
 
 Words = Sequence[str]
 

@@ -442,7 +442,7 @@ BLOCK = 'handoff: "{accepts_handoff: true, handoff_categories: [a], handoff_desc
         (", handoff_description: x", "", ["DESCRIPTION_BORROWED"]),
         (", handoff_categories: [a]", "", ["NO_CATEGORIES"]),
         ("[a]", "a, odd: 1", ["NOT_A_LIST", "UNKNOWN_KEY"]),
-        (BLOCK, "handoff: soon", ["STRAY_LINE", "HANDOFF_NOT_MAPPING"]),
+        (BLOCK, "handoff: soon", ["HANDOFF_NOT_MAPPING"]),
         (
             "handoff_description: x",
             "handoff_description: x, handoff_trigger: go, protocol_version: '7'",

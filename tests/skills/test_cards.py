@@ -12,8 +12,8 @@ from support.sandbox import BUNDLED, flow
 
 from flowrail.diagrams.renderers.markdown_tables import steps_table
 from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.scan import scan
-from flowrail.discovery.scan.skill_file import read_keys
 from flowrail.discovery.scan.spec import FIELDS, check
 from flowrail.skills.catalog import bundled_folder
 from flowrail.skills.summary import definition_of
@@ -46,7 +46,7 @@ def commands(skill: str) -> list[str]:
 
 @pytest.mark.parametrize("skill", BUNDLED)
 def test_a_card_keeps_to_the_open_format(skill: str) -> None:
-    front = read_keys(str(SKILLS / skill / "SKILL.md"))
+    front = read_file(str(SKILLS / skill / "SKILL.md"))
 
     assert check(front, folder=skill, file="SKILL.md") == []
     assert set(front.values) <= set(FIELDS)
@@ -57,7 +57,7 @@ def test_a_card_keeps_to_the_open_format(skill: str) -> None:
 
 @pytest.mark.parametrize("skill", BUNDLED)
 def test_a_description_says_when_and_with_which_command(skill: str) -> None:
-    description = str(read_keys(str(SKILLS / skill / "SKILL.md")).values["description"])
+    description = str(read_file(str(SKILLS / skill / "SKILL.md")).values["description"])
 
     assert re.search(r"Use when ", description)
     assert re.search(rf"Start at once with `flow step {skill}[ `]", description)

@@ -8,9 +8,8 @@ from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
-from flowrail.discovery.registry.read import LIMIT
 from flowrail.discovery.registry.schema import mistakes, unfit
-from flowrail.discovery.scan.declaration import Entry
+from flowrail.discovery.registry_file import LIMIT, RegistryEntry
 from flowrail.errors import DocumentError
 from flowrail.storage import files
 from flowrail.text import yaml as yaml_text
@@ -83,7 +82,7 @@ def _differences(discovery: Discovery, elsewhere: Collection[str]) -> Iterator[N
             yield Note("REGISTRY_DIFFERS", reason, path, entry.line)
 
 
-def _differing(candidate: Candidate, entry: Entry) -> list[str]:
+def _differing(candidate: Candidate, entry: RegistryEntry) -> list[str]:
     """Return the fields that both declare, and differently; the skill's word counts."""
     said = entry.reading.declared._asdict()
     return [

@@ -20,7 +20,7 @@ from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.registry.read import LIMIT
+from flowrail.discovery.registry_file import LIMIT
 from flowrail.errors import DocumentError
 from flowrail.text.yaml import Document, Path
 

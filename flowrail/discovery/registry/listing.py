@@ -8,7 +8,7 @@ from typing import NamedTuple
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
-from flowrail.discovery.scan.declaration import Entry
+from flowrail.discovery.registry_file import RegistryEntry
 
 #: What makes a registry wrong; the other codes of a check tell of what a sync would bring up to date.
 MISTAKES = frozenset(
@@ -28,7 +28,7 @@ class Registered(NamedTuple):
     ``not offered``; ``reason`` says why.
     """
 
-    entry: Entry
+    entry: RegistryEntry
     standing: str
     reason: str = ""
     candidate: Candidate | None = None
@@ -49,7 +49,7 @@ def registered(discovery: Discovery) -> list[Registered]:
     return [_standing(entry, discovery, personal) for entry in discovery.registry.entries]
 
 
-def _standing(entry: Entry, discovery: Discovery, personal: frozenset[str]) -> Registered:
+def _standing(entry: RegistryEntry, discovery: Discovery, personal: frozenset[str]) -> Registered:
     for candidate in (*discovery.candidates, *discovery.hidden):
         if _about(entry, candidate, personal):
             if candidate.hidden_by:
@@ -61,7 +61,7 @@ def _standing(entry: Entry, discovery: Discovery, personal: frozenset[str]) -> R
     return Registered(entry, "gone" if gone else "not offered", reason)
 
 
-def _about(entry: Entry, skill: Candidate | Skipped, personal: frozenset[str]) -> bool:
+def _about(entry: RegistryEntry, skill: Candidate | Skipped, personal: frozenset[str]) -> bool:
     """Whether *entry* is about *skill*: by its folder, or by its name if it is the user's own."""
     if skill.skill != entry.folder:
         return False

@@ -28,8 +28,8 @@ from flowrail.discovery.registry.edit import (
     update,
     written_like,
 )
-from flowrail.discovery.registry.read import LIMIT, skill_file
 from flowrail.discovery.registry.schema import mistakes, unfit
+from flowrail.discovery.registry_file import LIMIT, skill_file
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.storage import files
 from flowrail.text import yaml as yaml_text

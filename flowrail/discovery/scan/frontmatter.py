@@ -1,40 +1,42 @@
-"""The head of a SKILL.md, from bytes to plain data, whatever its author's editor did to it.
+"""Read the frontmatter of a SKILL.md: from bytes to keys, values and line numbers.
 
-YAML as a whole comes first. Where that fails each top-level key is read by itself, so that one bad
-line costs one key, and mostly not even that: a text that YAML does not take is taken as it stands.
-Every leniency is a note. Scalars are text as written, so a version 1.10 stays that; nothing written
-is None. Pure: the bytes come from `scan`.
+The frontmatter is YAML between two lines `---`. One mistake is tolerated because most authors make it: an
+unquoted `: ` in a text at the top level. Scalars stay text as written, so that version 1.10 stays 1.10.
+An empty value is None.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import stat
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from flowrail.discovery.diagnostics import Note
-from flowrail.discovery.scan.frontmatter_rescue import by_key
 from flowrail.errors import DocumentError
 from flowrail.text import yaml as yaml_text
 
-#: At most so much of a file is ever read.
+#: At most this many bytes of a file are read.
 LIMIT = 65_536
+_FIRST_READ = 8_192  # nearly every frontmatter ends within it
+_OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
 Path = tuple[str | int, ...]
 
-_BOM = b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_LONGEST_MARK = 1_000  # what goes on for longer, and is no opening line yet, is something else
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LINE_BREAK = re.compile(rb"\r\n|\r|\n")
 _OPENING = re.compile(rb"(?:[ \t]*+(?:\r\n|\n|\r))*+---[ \t]*+(?:\r\n|\n|\r)")
 _CLOSING = re.compile(rb"[\r\n](?:---|\.\.\.)[ \t]*+(?=[\r\n]|\Z)")
-# A key at the margin, an entry of a list, or what stands below either.
-_IN_KEYS = re.compile(rb"[ \t-]|[^\s:]++:")
+#: A key at the margin with a text beside it that is not quoted and has a `: ` in it.
+_UNQUOTED_COLON = re.compile(r"([A-Za-z][\w-]*)(:[ \t]+)([^\s\"'\[{|>&*!#%@`,?-][^\r\n]*?: [^\r\n]*?)[ \t]*")
 
 
 class Frontmatter(NamedTuple):
-    """The keys that could be read, the line each stands in, and what was odd.
+    """The keys and values, the line of each, and notes about them.
 
-    ``problem`` says why there is nothing to read, where that is so.
+    If nothing can be read, ``problem`` says why.
     """
 
     values: Mapping[str, object] = {}
@@ -43,93 +45,113 @@ class Frontmatter(NamedTuple):
     problem: Note | None = None
 
     def line(self, *path: str | int) -> int:
-        """Return the line of *path*, or of the nearest key around it; 0 where that is not known."""
+        """Return the line of *path*, or of the nearest key around it; 0 if that is unknown."""
         known = (self.lines.get(path[:length], 0) for length in range(len(path), 0, -1))
         return next(filter(None, known), 0)
 
 
-def is_whole(data: bytes) -> bool:
-    """Whether the frontmatter ends within *data*, or has not begun there, so that no more of the file is needed."""
-    if data.startswith(_UTF16):
-        return False
-    start = len(_BOM) if data.startswith(_BOM) else 0
-    opening = _OPENING.match(data, start)
-    if opening is None:
-        return len(data[start:].lstrip()) > _LONGEST_MARK
-    return _CLOSING.search(data, opening.end() - 1) is not None
+def read_file(path: str) -> Frontmatter:
+    """Return the frontmatter of the file at *path*. Raises OSError only.
+
+    Follows links. A pipe or a device raises an OSError (EINVAL) unread.
+    """
+    descriptor = os.open(path, _OPEN_FLAGS)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        data = os.read(descriptor, _FIRST_READ)
+        if len(data) == _FIRST_READ and not _is_complete(data):
+            while len(data) < LIMIT and (more := os.read(descriptor, LIMIT - len(data))):
+                data += more
+    finally:
+        os.close(descriptor)
+    return read_frontmatter(data, path)
 
 
 def read_frontmatter(data: bytes, file: str) -> Frontmatter:
-    """Return what the first `LIMIT` bytes of *file* declare between two lines `---`."""
-    data, notes = _plain_utf8(data[:LIMIT], file)
+    """Return the frontmatter in *data*, the first bytes of *file*."""
+    notes: list[Note] = []
+    data = data[:LIMIT]
+    if data.startswith(_BYTE_ORDER_MARK):
+        notes.append(Note("BYTE_ORDER_MARK", "the file begins with a byte order mark", file, 1))
+        data = data.removeprefix(_BYTE_ORDER_MARK)
     opening = _OPENING.match(data)
     if opening is None:
         problem = Note("NO_FRONTMATTER", "the file does not begin with `---`", file, 1)
         return Frontmatter(notes=tuple(notes), problem=problem)
-    above = _breaks(data[: opening.end()])
+    above = _line_breaks(opening.group())
     if above > 1:
-        notes.append(Note("LATE_FRONTMATTER", "blank lines stand above the first `---`", file, 1))
+        notes.append(Note("LATE_FRONTMATTER", "there are blank lines above the first `---`", file, 1))
     closing = _CLOSING.search(data, opening.end() - 1)
-    end = closing.start() + 1 if closing else _unclosed(data, opening.end(), file, notes)
-    text = _decode(data[opening.end() : end], file, above, notes)
-    found = read_block(text, file, above)
-    return found._replace(notes=(*notes, *found.notes))
+    if closing is None:
+        reason = f"the frontmatter does not end with a line `---` within {LIMIT // 1024} kB"
+        return Frontmatter(notes=tuple(notes), problem=Note("UNCLOSED_FRONTMATTER", reason, file, 1))
+    inside = data[opening.end() : closing.start() + 1]
+    try:
+        text = inside.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = above + 1 + _line_breaks(inside[: error.start])
+        notes.append(Note("NOT_UTF8", f"byte 0x{inside[error.start]:02X} is not UTF-8", file, line))
+        text = inside.decode("utf-8", "replace")
+    block = read_block(text, file, above)
+    return block._replace(notes=(*notes, *block.notes))
 
 
 def read_block(text: str, file: str, above: int = 0) -> Frontmatter:
-    """Return the mapping that *text* holds; *above* lines stand above it in *file*."""
+    """Return the mapping in *text*, which begins below line *above* of *file*."""
     try:
-        document = yaml_text.load("\n" * above + text, source=file, plain_text=True)
-    except DocumentError:
-        return _key_by_key(text, file, above)
+        return _parse(text, file, above)
+    except DocumentError as error:
+        refused = error
+    quoted, keys = _quote_colons(text)
+    if keys:
+        try:
+            block = _parse(quoted, file, above)
+        except DocumentError:
+            pass  # the first error is about the text as written
+        else:
+            notes = [
+                Note("NOT_QUOTED", f"`{key}` has an unquoted `: ` in its text", file, above + line)
+                for line, key in keys.items()
+            ]
+            return block._replace(notes=tuple(notes))
+    number = refused.place.rpartition(":")[2]
+    line = int(number) if number.isdecimal() else above + 1
+    return Frontmatter(problem=Note("INVALID_FRONTMATTER", refused.fact, file, line))
+
+
+def _parse(text: str, file: str, above: int) -> Frontmatter:
+    document = yaml_text.load("\n" * above + text, source=file, plain_text=True)
     if isinstance(document.value, dict):
         return Frontmatter(document.value, document.places)
     if document.value is None:
         return Frontmatter()
-    return _key_by_key(text, file, above)
+    raise DocumentError(
+        "the frontmatter is not a mapping", hint="write `key: value` lines", place=f"{file}:{above + 1}"
+    )
 
 
-def _key_by_key(text: str, file: str, above: int) -> Frontmatter:
-    read, notes = by_key(text, file, above)
-    if read.value:
-        return Frontmatter(read.value, read.lines, tuple(notes))
-    problem = Note("FRONTMATTER_NOT_MAPPING", "no `key: value` can be read", file, above + 1)
-    return Frontmatter(notes=tuple(notes), problem=problem)
+def _quote_colons(text: str) -> tuple[str, dict[int, str]]:
+    """Return *text* with quotes around top-level texts that contain `: `, and their keys by line number."""
+    lines = text.splitlines()
+    keys: dict[int, str] = {}
+    for number, line in enumerate(lines, 1):
+        found = _UNQUOTED_COLON.fullmatch(line)
+        if found:
+            value = found[3].replace("'", "''")
+            lines[number - 1] = f"{found[1]}{found[2]}'{value}'"
+            keys[number] = found[1]
+    return "\n".join(lines), keys
 
 
-def _plain_utf8(data: bytes, file: str) -> tuple[bytes, list[Note]]:
-    if data.startswith(_BOM):
-        note = Note("BYTE_ORDER_MARK", "the file begins with a byte order mark", file, 1)
-        return data[len(_BOM) :], [note]
-    if data.startswith(_UTF16):
-        text = data.decode("utf-16", "replace")
-        return text.encode("utf-8", "replace"), [Note("UTF16", "the file is UTF-16", file, 1)]
-    return data, []
+def _is_complete(data: bytes) -> bool:
+    """Return whether *data* has the end of the frontmatter, or no frontmatter at all."""
+    start = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
+    opening = _OPENING.match(data, start)
+    if opening is None:
+        return bool(data[start:].strip())
+    return _CLOSING.search(data, opening.end() - 1) is not None
 
 
-def _decode(data: bytes, file: str, above: int, notes: list[Note]) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = above + 1 + _breaks(data[: error.start])
-        notes.append(Note("NOT_UTF8", f"byte 0x{data[error.start]:02X} is not UTF-8", file, line))
-        return data.decode("utf-8", "replace")
-
-
-def _unclosed(data: bytes, start: int, file: str, notes: list[Note]) -> int:
-    """Return where a frontmatter without its closing line seems to end."""
-    if len(data) >= LIMIT - len(_BOM):
-        reason = f"the frontmatter does not end within {LIMIT // 1024} kB"
-        notes.append(Note("FRONTMATTER_TOO_LONG", reason, file, 1))
-    else:
-        notes.append(Note("UNCLOSED_FRONTMATTER", "no line `---` ends the frontmatter", file, 1))
-    end = start
-    for line in data[start:].splitlines(keepends=True):
-        if not line.strip() or line.startswith(b"#") or not _IN_KEYS.match(line):
-            break
-        end += len(line)
-    return end
-
-
-def _breaks(data: bytes) -> int:
-    return len(re.findall(rb"\r\n|\r|\n", data))
+def _line_breaks(data: bytes) -> int:
+    return len(_LINE_BREAK.findall(data))

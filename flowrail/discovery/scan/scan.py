@@ -11,13 +11,13 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from flowrail.discovery.candidate import Skipped
-from flowrail.discovery.diagnostics import Note
+from flowrail.discovery.diagnostics import Note, first_notes
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan.declaration import SkillFile
-from flowrail.discovery.scan.head import Stamp
+from flowrail.discovery.scan.declaration import SkillFile, read_metadata
+from flowrail.discovery.scan.frontmatter import read_file
 
 SKILL_FILE = "SKILL.md"
 
@@ -27,16 +27,6 @@ class Limits(NamedTuple):
 
     depth: int = 4
     folders: int = 50_000
-
-
-class Memory(Protocol):
-    """What was read of files that nobody has touched since; see `statcache`."""
-
-    def recall(self, root: str, path: str) -> SkillFile | None:
-        """Return what *path* declared if it is still the same file."""
-
-    def keep(self, root: str, path: str, stamp: Stamp, file: SkillFile) -> None:
-        """Remember what *path* declares."""
 
 
 class Found(NamedTuple):
@@ -61,21 +51,27 @@ def scan(
     *,
     recursive: bool = False,
     limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
-    memory: Memory | None = None,
 ) -> Scanned:
     """Return what lies one level below each of *roots*, or deeper where *recursive*.
 
     A folder with a SKILL.md is one skill: what lies inside it is its own affair.
     """
-    scanner = _Scanner(limits, memory, depth=limits.depth if recursive else 1)
+    scanner = _Scanner(limits, depth=limits.depth if recursive else 1)
     for root in roots:
         scanner.scan(root)
     return Scanned(tuple(scanner.found), tuple(scanner.skipped), tuple(scanner.notes))
 
 
-def visit(paths: Iterable[str], *, memory: Memory | None = None) -> Scanned:
+def read_skill(path: str) -> SkillFile:
+    """Return what the SKILL.md at *path* declares. Raises OSError only."""
+    front = read_file(path)
+    reading = read_metadata(front, path)
+    return SkillFile(reading._replace(notes=first_notes(reading.notes)), front.problem)
+
+
+def visit(paths: Iterable[str]) -> Scanned:
     """Return the skills whose files are *paths*, which the registry names outside of all roots."""
-    scanner = _Scanner(Limits(), memory, depth=0)
+    scanner = _Scanner(Limits(), depth=0)
     for path in paths:
         folder = os.path.dirname(path)
         root = Root(os.path.dirname(folder), Scope.REGISTRY, "registry")
@@ -87,13 +83,12 @@ def visit(paths: Iterable[str], *, memory: Memory | None = None) -> Scanned:
 class _Scanner:
     """One scan: what it has found, and the folders it has been in."""
 
-    def __init__(self, limits: Limits, memory: Memory | None, depth: int) -> None:
+    def __init__(self, limits: Limits, depth: int) -> None:
         self.found: list[Found] = []
         self.skipped: list[Skipped] = []
         self.notes: list[Note] = []
         self._folders = limits.folders
         self._depth = depth
-        self._memory = memory
         self._seen: dict[tuple[int, int], str] = {}
 
     def scan(self, root: Root) -> None:
@@ -149,29 +144,18 @@ class _Scanner:
         path = f"{folder}/{SKILL_FILE}"
         try:
             try:
-                file = self._read(root.path, path)
+                file = read_skill(path)
             except FileNotFoundError:
                 other = _other_case(folder)
                 if other is None:
                     return False
                 path = f"{folder}/{other}"
-                file = _with_note(self._read(root.path, path), path)
+                file = _with_note(read_skill(path), path)
         except OSError as error:
             self.skip(root, path, *_refusal(error), skill=name)
         else:
             self.found.append(Found(name, path, root, file))
         return True
-
-    def _read(self, root: str, path: str) -> SkillFile:
-        known = self._memory.recall(root, path) if self._memory else None
-        if known:
-            return known
-        from flowrail.discovery.scan.skill_file import read_skill  # brings YAML, which is not always needed
-
-        file, stamp = read_skill(path)
-        if self._memory:
-            self._memory.keep(root, path, stamp, file)
-        return file
 
     def skip(self, root: Root, path: str, code: str, reason: str, *, skill: str = "") -> None:
         """Tell why *path* was passed over; *skill* is given where there is a SKILL.md."""

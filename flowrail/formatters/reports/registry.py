@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.registry.listing import Registered, severity
-from flowrail.discovery.scan.declaration import Registry
+from flowrail.discovery.registry_file import Registry
 from flowrail.text.escape import visible
 from flowrail.text.lines import (
     at,

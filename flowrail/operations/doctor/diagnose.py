@@ -30,7 +30,7 @@ from flowrail.operations.doctor.skills import Examination, examine
 #: What is told of a skill and means that it does not do what its author meant.
 WRONG = MISTAKES | {
     "PLACE_UNUSABLE", "UNREADABLE", "NOT_A_FILE", "DANGLING_LINK", "LINK_LOOP", "NO_FRONTMATTER",
-    "FRONTMATTER_NOT_MAPPING", "FRONTMATTER_TOO_LONG", "BROKEN_KEY", "UNKNOWN_VERSION", "NO_CATEGORIES",
+    "UNCLOSED_FRONTMATTER", "INVALID_FRONTMATTER", "UNKNOWN_VERSION", "NO_CATEGORIES",
     "NO_DESCRIPTION", "SPEC_NAME_MISSING", "SPEC_DESCRIPTION_MISSING",
 }  # fmt: skip
 #: What keeps a folder from being offered and is as it should be.

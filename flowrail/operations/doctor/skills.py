@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import Note, few
+from flowrail.discovery.diagnostics import Note, first_notes
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import config_folder
-from flowrail.discovery.scan.skill_file import read_keys
+from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.spec import check
 
 _COLLISIONS = frozenset({"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
@@ -74,7 +74,7 @@ def hosts(home: str, environ: Mapping[str, str]) -> Iterator[Host]:
 
 def _conformance(path: str) -> Sequence[Note]:
     try:
-        front = read_keys(path)
+        front = read_file(path)
     except OSError:
         return []
-    return few(check(front, folder=os.path.basename(os.path.dirname(path)), file=path))
+    return first_notes(check(front, folder=os.path.basename(os.path.dirname(path)), file=path))

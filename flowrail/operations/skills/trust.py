@@ -13,8 +13,8 @@ from flowrail.approval import (
     is_name,
 )
 from flowrail.discovery.locations import Root
+from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.frontmatter import read_frontmatter
-from flowrail.discovery.scan.metadata import read_metadata
 from flowrail.discovery.scan.scan import SKILL_FILE
 from flowrail.machines.loading.python_source import UNREADABLE, TooMuchError, parsed
 from flowrail.machines.loading.skill_folder import LARGEST_PYTHON

@@ -13,7 +13,6 @@ from flowrail.cli import options, output
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.ranking.menu import Asked, Menu, offer
 from flowrail.discovery.ranking.scores import Query, Synthesis
-from flowrail.discovery.statcache import StatCache, cache_folder
 from flowrail.formatters.reports import menu as as_menu
 from flowrail.operations.environment import Here
 from flowrail.skills.bundled import bundled
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--why", "name", metavar="NAME", help="All about one skill: places, reasons, score part by part."
 )
-@click.option("--rescan", is_flag=True, help="Read every file again, and what the session keeps anew.")
+@click.option("--rescan", is_flag=True, help="Ignore what the session was offered before (with --session).")
 @options.session_option
 @click.option(
     "--category", "categories", multiple=True, metavar="C", help="One of these it must have. May be repeated."
@@ -83,7 +82,7 @@ def command(
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
     asked = Asked(query, _synthesis(here, session_id, problem_type))
     output.notes(asked.unknown())
-    found, ours = _discover(here, roots, recursive=recursive, rescan=rescan)
+    found, ours = _discover(here, roots, recursive=recursive)
     menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
     kept = _kept(here, session_id, found, menu, rescan=rescan) if session_id else None
     if name is not None:
@@ -110,23 +109,12 @@ def _past(here: Here, session_id: str | None) -> tuple[Collection[str], Sequence
     return succeeded(Handoffs(store.path, store.owner)), chain
 
 
-def _discover(
-    here: Here, roots: tuple[str, ...], *, recursive: bool, rescan: bool
-) -> tuple[Discovery, Discovery]:
+def _discover(here: Here, roots: tuple[str, ...], *, recursive: bool) -> tuple[Discovery, Discovery]:
     """Return what is installed, and the bundled skills behind it."""
-    memory = StatCache(cache_folder(here.home, here.environ), now_ns=here.now_ns, fresh=rescan)
     found = discover(
-        here.cwd,
-        here.home,
-        here.environ,
-        extra=roots,
-        recursive=recursive,
-        ask_git=here.ask_git,
-        memory=memory,
+        here.cwd, here.home, here.environ, extra=roots, recursive=recursive, ask_git=here.ask_git
     )
-    ours = bundled(found, memory=memory)
-    memory.save()
-    return found, ours
+    return found, bundled(found)
 
 
 def _synthesis(here: Here, session_id: str | None, problem_type: str | None) -> Synthesis | None:

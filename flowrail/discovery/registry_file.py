@@ -1,32 +1,80 @@
-"""The optional registry file, read leniently: what is wrong in it costs one entry, never the discovery.
+"""Read the optional registry file leniently: a mistake in it costs one entry, never the discovery.
 
-That there is none is nothing to tell. An entry has the form of a v3 frontmatter, so that is how it is
-read, and beside that what frontmatter cannot hold: priority, notes, tags, workflows that live elsewhere.
-`registry_document` is the strict reading, `registry_sync` the writing.
+An entry has the form of a v3 frontmatter and is read the same way. In addition it has what frontmatter cannot hold:
+priority, notes, tags, and workflows on other machines. `registry.schema` validates the file strictly, `registry.sync`
+writes it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.locations import config_folder, expand
-from flowrail.discovery.scan.declaration import (
-    REGISTRY_FILE,
-    Entry,
-    Reading,
-    Registry,
-)
+from flowrail.discovery.scan.declaration import Reading, read_metadata
 from flowrail.discovery.scan.frontmatter import Frontmatter
-from flowrail.discovery.scan.metadata import read_metadata
 from flowrail.errors import DocumentError
 from flowrail.storage import files
 from flowrail.text import yaml as yaml_text
 
+#: What the optional registry is called, in the user's own configuration folder.
+REGISTRY_FILE = "handoff-registry.yaml"
 LIMIT = 1_000_000
 _ORIGIN = "registry"
 _DIGITS = 6
+
+
+class RegistryEntry(NamedTuple):
+    """A workflow as the registry has it.
+
+    ``path`` is where its SKILL.md should be, empty where none is named. ``remote`` holds for one
+    that lives elsewhere, ``present`` for one whose file is there.
+    """
+
+    name: str
+    path: str
+    remote: bool
+    present: bool
+    reading: Reading
+    line: int = 0
+
+    @property
+    def folder(self) -> str:
+        """The key it goes by: its folder's name, or its own name where it has no folder here."""
+        parts = self.path.replace("\\", "/").split("/")
+        return parts[-2] if not self.remote and len(parts) > 1 else self.name
+
+    def data(self) -> dict[str, object]:
+        """Return it as plain data, for JSON: what it says, and nothing that it does not."""
+        said = {name: value for name, value in self.reading.declared._asdict().items() if value is not None}
+        return {
+            **said,
+            "skill": self.folder,
+            "path": self.path,
+            "remote": self.remote,
+            "present": self.present,
+            "line": self.line,
+        }
+
+
+class Registry(NamedTuple):
+    """The registry file, which need not exist."""
+
+    path: str
+    exists: bool = False
+    entries: tuple[RegistryEntry, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    def data(self) -> dict[str, object]:
+        """Return it as plain data, for JSON."""
+        return {
+            "path": self.path,
+            "exists": self.exists,
+            "workflows": [entry.data() for entry in self.entries],
+            "notes": [note.data() for note in self.notes],
+        }
 
 
 def registry_path(home: str, environ: Mapping[str, str]) -> str:
@@ -75,7 +123,9 @@ class _Reader:
         found = [self._entry(index, each, lines[index]) for index, each in enumerate(items)]
         return Registry(self._path, True, tuple(filter(None, found)), tuple(self._notes))
 
-    def _entry(self, index: int, value: object, lines: Mapping[tuple[str | int, ...], int]) -> Entry | None:
+    def _entry(
+        self, index: int, value: object, lines: Mapping[tuple[str | int, ...], int]
+    ) -> RegistryEntry | None:
         line = lines[()]
         if not isinstance(value, dict):
             self._note("REGISTRY_ENTRY_INVALID", f"entry {index + 1} is no mapping", line)
@@ -89,7 +139,9 @@ class _Reader:
         local = skill_file(value, registry=self._path, home=self._home)
         path = local or _stripped(value.get("skill_path"))
         reading = self._with_own_fields(value, reading, lines)
-        entry = Entry(name, path, local is None, local is not None and os.path.isfile(local), reading, line)
+        entry = RegistryEntry(
+            name, path, local is None, local is not None and os.path.isfile(local), reading, line
+        )
         first = self._seen.setdefault(entry.folder, line)
         if first != line:
             self._note(
