@@ -15,9 +15,9 @@ from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.definition import diff
 from flowrail.machines.definition.findings import Finding
 from flowrail.machines.definition.fingerprint import step_print
-from flowrail.machines.definition.step import Definition
 from flowrail.machines.definition.suppressions import applied
 from flowrail.machines.definition.values import Arg, arg_to_plain
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.skills import card_checks, references
 from flowrail.skills.beside import Shelf
@@ -130,7 +130,7 @@ def compare(
     return [*changes, *(WorkflowChange(each, None, "the workflow is gone", stops=True) for each in gone)]
 
 
-def between(before: Definition, after: Definition) -> Iterator[WorkflowChange]:
+def between(before: Workflow, after: Workflow) -> Iterator[WorkflowChange]:
     """Yield the differences between two versions of a workflow."""
     name = after.name
     if before.entry_point != after.entry_point:
@@ -160,7 +160,7 @@ def _parameters(before: Mapping[str, Arg], after: Mapping[str, Arg]) -> Iterator
             yield f"parameter `{name}` is declared differently"
 
 
-def _definition(file: skill_folder.WorkflowFile, contents: Mapping[str, bytes] | None) -> Definition | None:
+def _definition(file: skill_folder.WorkflowFile, contents: Mapping[str, bytes] | None) -> Workflow | None:
     try:
         return skill_folder.read(file, contents).definition
     except (DocumentError, KeyError):
