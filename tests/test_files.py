@@ -26,11 +26,9 @@ from flowrail.storage.files import (
     MissingFileError,
     NotPrivateError,
     NotRegularFileError,
-    NotTextError,
     UnreadableFileError,
     WriteFailedError,
     append_durable,
-    decode,
     locked,
     make_private_dir,
     read_bounded,
@@ -38,6 +36,7 @@ from flowrail.storage.files import (
     write_atomic,
     write_out,
 )
+from flowrail.text.safe_text import NotTextError, decode
 
 FULL = Path("/dev/full")
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.engine.reported_values import refuse_left_open
-from flowrail.storage.files import decode, read_bounded
+from flowrail.storage.files import read_bounded
 from flowrail.text.json import place, read_strictly
+from flowrail.text.safe_text import decode
 
 LARGEST = 1_000_000
 

@@ -56,7 +56,7 @@ class LazyGroup(click.Group):
         """Return the command that *args* begin with; near names where there is none."""
         name = args[0]
         if name not in self.table and not name.startswith("-") and not ctx.resilient_parsing:
-            from flowrail.text.placeholders import did_you_mean
+            from flowrail.text.suggestions import did_you_mean
 
             path = ctx.command_path
             raise UnknownCommandError(

@@ -42,21 +42,21 @@ def usual_form() -> str:
 
 def text(what: str) -> None:
     """Print one answer. Formatters make what is foreign visible; what one forgot shows itself here."""
-    from flowrail.text.escape import visible
+    from flowrail.text.safe_text import visible
 
     streams.put(f"{visible(what)}\n")
 
 
 def lines(what: Iterable[str]) -> None:
     """Print one answer as `text` would, some lines at a time."""
-    from flowrail.text.escape import visible
+    from flowrail.text.safe_text import visible
 
     _put_in_pieces(f"{visible(line)}\n" for line in what)
 
 
 def exact(document: str) -> None:
     """Print a document that is to be kept as it is: YAML or JSON of our writing, which has escapes in it."""
-    from flowrail.text.escape import json_visible
+    from flowrail.text.safe_text import json_visible
 
     streams.put(f"{json_visible(document)}\n")
 
@@ -68,7 +68,7 @@ def data(what: Any) -> None:
 
 def document(what: Any) -> str:
     """Return plain data as one JSON document, as it is printed."""
-    from flowrail.text.escape import json_visible
+    from flowrail.text.safe_text import json_visible
 
     return json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=list))
 
@@ -122,7 +122,7 @@ def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
 
 def notes(lines: Iterable[str]) -> None:
     """Tell the user something beside the answer."""
-    from flowrail.text.escape import bounded, one_line
+    from flowrail.text.safe_text import bounded, one_line
 
     for line in lines:
         streams.tell(f"flow: {bounded(one_line(line))}\n")
@@ -137,18 +137,18 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
         except streams.AnswerLostError:
             as_json = False
     if not as_json:
-        from flowrail.text.escape import bounded, command_line, visible
+        from flowrail.text.safe_text import bounded, one_line, visible
 
         # what a message quotes can pass neither for another message nor for the hint
         message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
-        streams.tell(f"flow: {message} [{error.code}]\n  {command_line(bounded(error.hint))}\n")
+        streams.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(error.hint))}\n")
     return error.exit_status
 
 
 def error_data(error: FlowError) -> dict[str, Any]:
     """Return a refusal as plain data."""
     from flowrail.formatters.guidance.as_data import plain
-    from flowrail.text.escape import bounded
+    from flowrail.text.safe_text import bounded
 
     return {
         "code": error.code,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from itertools import pairwise
 
 from flowrail.text.safe_text import blanked
@@ -30,6 +31,21 @@ def _shown(text: str) -> str:
 def lines(text: str) -> str:
     """Return *text* with its line breaks, every other character that does not show itself blanked."""
     return "\n".join(blanked(each, keep="\t").rstrip() for each in text.replace("\r\n", "\n").split("\n"))
+
+
+def escaped(text: str) -> str:
+    """Return *text* on one line as the content of an element."""
+    return html.escape(line(text, 1_000))
+
+
+def escaped_lines(text: str) -> str:
+    """Return *text* with its line breaks as the content of an element."""
+    return html.escape(lines(text))
+
+
+def attribute(name: str, value: str) -> str:
+    """Return an attribute with a space before it."""
+    return f' {name}="{escaped(value)}"'
 
 
 def times(count: int) -> str:

@@ -12,7 +12,7 @@ from flowrail.errors import DocumentError
 from flowrail.handoff.errors import TargetNotFoundError
 from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.storage import files
-from flowrail.text.placeholders import did_you_mean
+from flowrail.text.suggestions import did_you_mean
 
 LARGEST_CARD = 4 * 1024 * 1024
 

@@ -29,7 +29,7 @@ from flowrail.storage.journal import DamagedError, Tail
 from flowrail.storage.records import to_plain
 from flowrail.text import finite
 from flowrail.text.json import holds_more
-from flowrail.text.placeholders import did_you_mean
+from flowrail.text.suggestions import did_you_mean
 
 HANDOFF_ID = re.compile(r"handoff-[a-z0-9]{6}\Z")
 JOURNAL, COPY, LOCK = journal.JOURNAL, "handoff.json", "lock"

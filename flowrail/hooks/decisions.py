@@ -29,9 +29,7 @@ from flowrail.machines.sessions.stored_session import Kept
 from flowrail.machines.sessions.user_key import Owner
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled, still_at_work
 from flowrail.storage.files import LockTimeoutError
-from flowrail.text.escape import one_line
-from flowrail.text.placeholders import shortened
-from flowrail.text.safe_text import in_quotes
+from flowrail.text.safe_text import in_quotes, one_line, shortened
 
 MOST_HOLDS = 3
 """So often an agent is kept from ending its turn while its session stands where it stands."""

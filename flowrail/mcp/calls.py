@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from flowrail.machines.definition.command_line import words_of
 from flowrail.machines.definition.step import DONE, REPORTABLE
-from flowrail.text.escape import xml_attribute, xml_text
+from flowrail.text.markup import xml_attribute, xml_text
 
 _COMMAND = re.compile(
     r"(?<![\w/.-])flow (?:step|start|resume|status|claim|finish|ask|answer|finding add|handoff)\b[^\n<`]*"

@@ -11,7 +11,7 @@ from flowrail.mcp.forgetting import forgetting
 from flowrail.mcp.verbs import Place, status, step
 from flowrail.operations.sessions.session_list import summaries
 from flowrail.skills import summary
-from flowrail.text.placeholders import did_you_mean
+from flowrail.text.suggestions import did_you_mean
 
 SCHEME = "flow://sessions/"
 

@@ -32,7 +32,7 @@ from flowrail.mcp.tools import (
     call,
 )
 from flowrail.mcp.verbs import Place, Told
-from flowrail.text.escape import bounded, visible
+from flowrail.text.safe_text import bounded, visible
 
 Context = ServerRequestContext[Any]
 _TEXT = "text/plain"

@@ -9,7 +9,7 @@ from flowrail.errors import FlowError, UsageError
 from flowrail.mcp import verbs
 from flowrail.mcp.forgetting import forgetting
 from flowrail.mcp.verbs import Place, Told
-from flowrail.text.placeholders import did_you_mean
+from flowrail.text.suggestions import did_you_mean
 
 INSTRUCTIONS = """\
 Procedures as state machines. `discover` lists the skills, `start` begins one and tells its first step; do what it

@@ -49,7 +49,7 @@ from flowrail.operations.running import (
 from flowrail.operations.running.steps import Answer, World
 from flowrail.operations.sessions.session_list import summaries
 from flowrail.skills import summary
-from flowrail.text.escape import visible
+from flowrail.text.safe_text import visible
 
 Given = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
 from flowrail.skills.catalog import Found, workflows
-from flowrail.text.placeholders import listed
+from flowrail.text.phrases import listed
 
 MOST_KEPT = 60_000
 """So many parameters and paths are kept of workflows; then they are read again."""

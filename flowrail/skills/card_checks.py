@@ -22,9 +22,11 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import LARGEST_TEXT, Loaded, WorkflowFile
 from flowrail.skills.beside import Beside, Shelf
 from flowrail.skills.catalog import Found, workflows
-from flowrail.storage.files import decode, read_bounded
-from flowrail.text.placeholders import Guesses, listed
-from flowrail.text.placeholders import near as near_names
+from flowrail.storage.files import read_bounded
+from flowrail.text.phrases import listed
+from flowrail.text.safe_text import decode
+from flowrail.text.suggestions import Suggestions
+from flowrail.text.suggestions import near as near_names
 
 CARD = "SKILL.md"
 PLACE = "skills"
@@ -104,7 +106,7 @@ def _commands(file: WorkflowFile, definition: Workflow, text: str, shelf: Shelf)
     own = {each.address: each for each in workflows(Found(file.address, file.folder, "path"))}
     own.setdefault(file.address, file)
     lines = list(_shown(text))
-    guesses = Guesses()
+    guesses = Suggestions()
     starting = [words for _, words in lines if words[2] == file.address]
     if not starting:
         near = next((line for line, words in lines if near_names(words[2], [file.address])), 1)
@@ -148,7 +150,7 @@ def _complete(words: list[str], definition: Workflow) -> bool:
     return all(not arg.required or name in given for name, arg in definition.params.items())
 
 
-def _wrong(words: list[str], beside: Beside, guesses: Guesses) -> Iterator[tuple[str, str]]:
+def _wrong(words: list[str], beside: Beside, guesses: Suggestions) -> Iterator[tuple[str, str]]:
     for name, value in _given(words).items():
         arg = beside.params.get(name)
         if arg is None:
@@ -248,7 +250,7 @@ def _leftover(file: WorkflowFile, loaded: Loaded, shelf: Shelf) -> Iterator[Find
                 return
             left = dict.fromkeys(path for path in left if path not in others.files)
     silent = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions}
-    guesses = Guesses()
+    guesses = Suggestions()
     for path in left:
         hint = guesses.did_you_mean(path, silent, "name it after its step, or take it away")
         yield Finding("FR171", "warning", "no step tells this text", hint, f"{path}:1")

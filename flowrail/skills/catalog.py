@@ -20,7 +20,7 @@ from flowrail.machines.loading.skill_folder import (
     find_file,
     named_files,
 )
-from flowrail.text.placeholders import did_you_mean
+from flowrail.text.suggestions import did_you_mean
 
 BUNDLED = "bundled"
 OWN_SCOPES = frozenset({Scope.GLOBAL.value, BUNDLED})

@@ -28,7 +28,7 @@ from flowrail.skills.bundled_copies import (
 )
 from flowrail.skills.catalog import UnknownSkillError, listing
 from flowrail.storage.files import read_bounded, sweep, write_atomic
-from flowrail.text.placeholders import did_you_mean
+from flowrail.text.suggestions import did_you_mean
 
 NEW, SAME, UPDATED, LEFT, REMOVED, GONE = "new", "same", "updated", "left", "removed", "gone"
 """What became of a file: written, as it was, replaced, kept since it is not ours, taken away, not there."""

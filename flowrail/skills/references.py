@@ -19,8 +19,9 @@ from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
 from flowrail.skills.beside import Beside, Shelf
 from flowrail.skills.catalog import find, workflow_file
-from flowrail.storage.files import decode, read_bounded
-from flowrail.text import placeholders
+from flowrail.storage.files import read_bounded
+from flowrail.text import phrases, placeholders, suggestions
+from flowrail.text.safe_text import decode
 
 MOST_TRIED = 50
 """So many addresses that one `then` may come to are looked up."""
@@ -54,7 +55,7 @@ class _Look:
         self.shelf = shelf
         self.known: dict[str, WorkflowFile | None] = {}
         self.beside = shelf.files(self.own, self.folder)
-        self.guesses = placeholders.Guesses()
+        self.guesses = suggestions.Suggestions()
 
     def get(self, address: str) -> Beside | None:
         """Return the workflow at *address*, or `None` where there is none to be read."""
@@ -65,7 +66,7 @@ class _Look:
 
     def near(self, address: str) -> str:
         """Return a hint for an address at which nothing stands."""
-        otherwise = f"there is {placeholders.listed(self.beside)}; `flow list` shows more"
+        otherwise = f"there is {phrases.listed(self.beside)}; `flow list` shows more"
         return self.guesses.did_you_mean(address, self.beside, otherwise)
 
     def _file(self, address: str) -> WorkflowFile | None:
@@ -140,7 +141,7 @@ def _then(loaded: Loaded, look: _Look) -> Iterator[Finding]:
             yield Finding("FR151", "error", what, look.near(address), place)
             continue
         if target.required:
-            what = f"`{address}` comes after `{definition.name}` and needs {placeholders.listed(target.required)}"
+            what = f"`{address}` comes after `{definition.name}` and needs {phrases.listed(target.required)}"
             hint = "let its first step ask for it, or give it a default"
             yield Finding("FR151", "error", what, hint, place)
 

@@ -46,12 +46,6 @@ class FileTooLargeError(DocumentError):
     code = "FILE_TOO_LARGE"
 
 
-class NotTextError(DocumentError):
-    """The bytes are no UTF-8."""
-
-    code = "FILE_NOT_TEXT"
-
-
 class WriteFailedError(StorageError):
     """Nothing may be taken as written."""
 
@@ -102,19 +96,6 @@ def read_bounded(path: AnyPath, *, limit: int, what: str, follow: bool = False) 
     if len(data) > limit:
         raise _too_large(path, what, limit)
     return data
-
-
-def decode(data: bytes, *, source: str) -> str:
-    """Return *data* as text, without the byte order mark that it may begin with."""
-    try:
-        return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise NotTextError(
-            f"byte 0x{error.object[error.start]:02X} is not UTF-8",
-            hint="save the file as UTF-8",
-            place=f"{source}:{line}",
-        ) from None
 
 
 def _read(fd: int, size: int, limit: int) -> bytes:

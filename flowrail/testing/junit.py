@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from flowrail.testing.walks.reproduce import repeat
 from flowrail.testing.walks.run import FAILED, SKIPPED, Rehearsed
-from flowrail.text.escape import visible
+from flowrail.text.safe_text import visible
 
 
 def document(results: Sequence[Rehearsed]) -> str:

@@ -31,7 +31,7 @@ from flowrail.testing.walks.run import (
     stage_for,
 )
 from flowrail.testing.walks.stage import Stage
-from flowrail.text.escape import one_line, visible
+from flowrail.text.safe_text import one_line, visible
 
 
 class Collecting:

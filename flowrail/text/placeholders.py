@@ -1,10 +1,12 @@
-"""Texts with placeholders, and near names for a name that is not there."""
+"""Fill `$name` placeholders in texts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from flowrail.text.phrases import in_words
 
 _NO_FENCE = re.compile(r"^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:", re.MULTILINE)
 """What would open one of our blocks: nothing that stands in a value does."""
@@ -13,12 +15,6 @@ _FEWEST_MARKS = 3
 _FLOW_FIRST = re.compile(r"\A([ \t]*)flow:")
 _FENCE_MARK = re.compile(r"^ {0,3}(?=`{3}|~{3})", re.MULTILINE)
 _OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)")
-MOST_COMPARED = 10_000
-LONGEST_COMPARED = 120
-ALIKE = 0.6
-LARGEST_COMPARED = 100_000
-"""So many characters of names are looked through for one that is near, and as many pairs of characters."""
-MOST_LISTED = 60
 MOST_AGAIN = 1_000_000
 """So many characters of values and resources are told a second time of one step."""
 PLACEHOLDER = re.compile(r"\$(\$|[a-z][a-z0-9_]*)")
@@ -167,107 +163,3 @@ def _blocks(text: str) -> list[tuple[int, int]]:
             closing = None
         at = end
     return found
-
-
-def in_words(value: Any) -> str:
-    """Return a value as it reads in a sentence."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(in_words(item) for item in value)
-    if isinstance(value, Mapping):
-        import json
-
-        return json.dumps(dict(value), ensure_ascii=False, default=_plainly)
-    return str(value)
-
-
-def _plainly(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else list(value)
-
-
-def shortened(text: str, longest: int = 120) -> str:
-    """Return *text* as one line, cut where it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-def near(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three of *known* that *name* may have meant, best first, large letters or small.
-
-    Names longer than `LONGEST_COMPARED` are near to none, nor are those with a back quote, which would end the
-    quotes that they are shown in and go on in our voice; of very many only the first are looked at.
-    """
-    if len(name) > LONGEST_COMPARED:
-        return []
-    names: dict[str, list[str]] = {}
-    left = LARGEST_COMPARED
-    for each in sorted(each for each in set(known) if len(each) <= LONGEST_COMPARED and "`" not in each):
-        left -= len(each)
-        if left > 0:
-            names.setdefault(each.casefold(), []).append(each)
-    said = name.casefold()
-    starts = [each for each in names if said and (each.startswith(said) or said.startswith(each))]
-    return [each for folded in dict.fromkeys([*_alike(said, names), *starts]) for each in names[folded]][:3]
-
-
-def _alike(said: str, names: Iterable[str]) -> list[str]:
-    """Return up to three of *names* that are like *said*, best first.
-
-    To compare two takes time in proportion to the product of their lengths, so those go first that have most
-    letters in common, and of many long ones no more are compared.
-    """
-    from difflib import SequenceMatcher
-
-    matcher = SequenceMatcher()
-    matcher.set_seq2(said)
-    likely: list[tuple[float, str]] = []
-    for each in names:
-        matcher.set_seq1(each)
-        if matcher.real_quick_ratio() >= ALIKE and (most := matcher.quick_ratio()) >= ALIKE:
-            likely.append((most, each))
-    left = LARGEST_COMPARED
-    found: list[tuple[float, str]] = []
-    for _, each in sorted(likely, reverse=True):
-        left -= len(said) * len(each)
-        if left < 0:
-            break
-        matcher.set_seq1(each)
-        if (ratio := matcher.ratio()) >= ALIKE:
-            found.append((ratio, each))
-    return [each for _, each in sorted(found, reverse=True)[:3]]
-
-
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a hint that names what is near *name*, or *otherwise*."""
-    close = near(name, known)
-    return f"did you mean {', '.join(f'`{each}`' for each in close)}?" if close else otherwise
-
-
-class Guesses:
-    """Gives such hints for the names of one document: as many as `MOST_COMPARED` pairs of names allow, and one.
-
-    Each takes time in proportion to what is known, so that thousands of unknown names would take minutes. A
-    pair counts as often as the product of its lengths holds a hundred: names are mostly of ten letters.
-    """
-
-    def __init__(self) -> None:
-        self._left = MOST_COMPARED
-
-    def did_you_mean(self, name: str, known: Iterable[str], otherwise: str) -> str:
-        """Return a hint that names what is near *name*, or *otherwise*."""
-        if self._left <= 0:
-            return otherwise
-        names = [*known]
-        letters = min(len(name), LONGEST_COMPARED)
-        self._left -= sum(1 + letters * min(len(each), LONGEST_COMPARED) // 200 for each in names)
-        return did_you_mean(name, names, otherwise)
-
-
-def listed(names: Iterable[object]) -> str:
-    """Return names in back quotes, parted by commas; of very many the first."""
-    every = [*names]
-    told = ", ".join(f"`{name}`" for name in every[:MOST_LISTED])
-    return told if len(every) <= MOST_LISTED else f"{told} and {len(every) - MOST_LISTED} more"

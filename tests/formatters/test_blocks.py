@@ -33,8 +33,8 @@ from flowrail.machines.engine.questions import (
     STOP,
 )
 from flowrail.machines.guidance.question_relay import Option, Question, as_xml
-from flowrail.text.escape import one_line, visible
 from flowrail.text.markup import Markup
+from flowrail.text.safe_text import one_line, visible
 
 T = TypeVar("T")
 

@@ -27,7 +27,7 @@ from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import Move, Report, Session
 from flowrail.machines.sessions.stored_session import Kept
 from flowrail.storage.journal import Record
-from flowrail.text.escape import visible
+from flowrail.text.safe_text import visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
 LOOK = workflow(

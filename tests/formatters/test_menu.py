@@ -20,8 +20,8 @@ from flowrail.discovery.ranking.scores import Query, Synthesis
 from flowrail.discovery.session_menu_cache import Kept
 from flowrail.formatters.reports import doctor, menu
 from flowrail.formatters.reports import skill_search as as_why
-from flowrail.text import lines
-from flowrail.text.escape import visible
+from flowrail.formatters.reports.notes import notes
+from flowrail.text.safe_text import shortened, visible
 
 NOW = datetime(2026, 2, 7, 18, 30, tzinfo=UTC)
 
@@ -173,7 +173,7 @@ def test_the_data_are_plain_and_say_what_the_page_says(
 
 @given(foreign, st.integers(2, 30))
 def test_a_line_is_one_visible_line_of_bounded_length(text: str, longest: int) -> None:
-    shown = lines.line(text, longest)
+    shown = shortened(text, longest)
 
     assert is_harmless(shown)
     assert "\n" not in shown
@@ -181,20 +181,20 @@ def test_a_line_is_one_visible_line_of_bounded_length(text: str, longest: int) -
 
 
 def test_a_text_that_is_cut_ends_in_a_mark() -> None:
-    assert lines.line("ab cd", 5) == "ab cd"
-    assert lines.line("ab cde", 5) == "ab c…"
-    assert lines.line(" " * 1_000 + "x", 5) == "…"
+    assert shortened("ab cd", 5) == "ab cd"
+    assert shortened("ab cde", 5) == "ab c…"
+    assert shortened(" " * 1_000 + "x", 5) == "…"
 
 
 def test_notes_stand_once_and_the_first_of_them_only() -> None:
     several = [Note("SHADOWED", f"reason {each}", "/f", each) for each in range(25)]
 
-    page = lines.notes([several[0], *several])
+    page = notes([several[0], *several])
 
     assert page.startswith("To know\n  SHADOWED: reason 0 (/f)\n    rename one of the two")
     assert page.count("reason") == 20
     assert page.endswith("  and 5 more; --json has them all")
-    assert lines.notes([]) == ""
+    assert notes([]) == ""
 
 
 # --- the examination ------------------------------------------------------------------------------

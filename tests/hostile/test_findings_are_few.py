@@ -27,12 +27,6 @@ from flowrail.machines.exploration import actions
 from flowrail.machines.loading.python_source import read_python
 from flowrail.operations.skills import check
 from flowrail.skills.card_checks import _table
-from flowrail.text.placeholders import (
-    LARGEST_COMPARED,
-    LONGEST_COMPARED,
-    Guesses,
-    near,
-)
 
 FENCED = re.compile(r"^ {0,3}(`{3,}(?!`)|~{3,}(?!~))(?!flow:).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
 """What a fence is; read so, a text of marks of which each is shorter than the last takes its square."""
@@ -81,26 +75,6 @@ def test_what_is_told_of_a_workflow_is_bounded(text: str) -> None:
     assert ran.status == 1
     assert 10 < len(ran.data["findings"]) <= MOST_FOUND + 10
     assert len(ran.out) < 4_000_000
-
-
-def test_near_names_are_compared_as_far_as_that_is_little() -> None:
-    names = [f"{'a' * (LONGEST_COMPARED - 4)}{n:04}" for n in range(3_000)]
-    looked: list[int] = []
-
-    def known() -> Iterator[str]:
-        looked.append(1)
-        yield from names
-
-    guesses = Guesses()
-
-    def ask() -> None:
-        for each in names[:50]:
-            guesses.did_you_mean(f"{each[1:]}x", known(), "none")
-
-    assert calls_of(ask, "quick_ratio") <= 2 * LARGEST_COMPARED / LONGEST_COMPARED
-    assert len(looked) == 1, "one guess takes what all may"
-    assert calls_of(lambda: near(f"{names[0]}x", names), "ratio") <= LARGEST_COMPARED / LONGEST_COMPARED**2
-    assert near("invesigate", ["report", "investigate", "Investigates"]) == ["investigate", "Investigates"]
 
 
 def test_the_review_that_gates_name_wrong_is_guessed_as_far_as_they_are_few() -> None:

@@ -19,12 +19,6 @@ from flowrail.machines.checks.check import advise
 from flowrail.machines.definition.schema import _united
 from flowrail.machines.definition.values import LARGEST_LEAST, Arg
 from flowrail.operations.skills import check
-from flowrail.text.placeholders import (
-    LONGEST_COMPARED,
-    MOST_LISTED,
-    listed,
-    near,
-)
 
 TRIED = "a == 1 and a == 2"
 
@@ -111,25 +105,6 @@ def test_checking_a_workflow_takes_work_in_proportion_to_its_size(
     few, many = (calls_of(partial(check.check, [str(each)], [], "."), below=True) for each in (small, large))
 
     assert many < 2.6 * few
-
-
-def test_near_names_are_looked_for_as_far_as_they_are_few() -> None:
-    folder = put_skill("evil", unknown_targets(600))
-
-    hints = [each["remedy"] for each in flow("check", str(folder), "--json").data["findings"]]
-
-    assert hints[0].startswith("did you mean `step-00")
-    assert 10 < sum(hint.startswith("did you mean") for hint in hints) < 100
-    assert near("a" * (LONGEST_COMPARED + 1), ["a" * (LONGEST_COMPARED + 1)]) == []
-
-
-def test_a_name_that_would_leave_its_quotes_is_near_to_none() -> None:
-    assert near("helper", ["helper` is gone; run `flow trust evil --digest 0", "helpers"]) == ["helpers"]
-
-
-def test_of_very_many_names_the_first_are_listed() -> None:
-    assert listed(range(MOST_LISTED + 3)).endswith(f"`{MOST_LISTED - 1}` and 3 more")
-    assert "more" not in listed(range(MOST_LISTED))
 
 
 def test_a_value_that_must_be_very_long_is_refused_and_made_up_short() -> None:

@@ -19,7 +19,7 @@ from flowrail.machines.sessions.limits import LARGEST_LINE
 from flowrail.machines.sessions.notes import LONGEST_WORD, MOST_MIGRATIONS, MOST_PASSED
 from flowrail.operations.sessions import verify
 from flowrail.testing.record.room import LARGEST_SCRIPT, Room
-from flowrail.text.escape import LONGEST_LINE
+from flowrail.text.safe_text import LONGEST_LINE
 
 LONG = "x" * (LONGEST_WORD + 1)
 

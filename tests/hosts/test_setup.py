@@ -24,7 +24,7 @@ from flowrail.hosts.settings import PERMISSIONS, command_of, hooks, with_hooks, 
 from flowrail.hosts.setup import Done, Place
 from flowrail.operations.doctor.hooks import hooks_section
 from flowrail.operations.doctor.section import World
-from flowrail.text.escape import visible
+from flowrail.text.safe_text import visible
 
 PROJECT = Path(".claude/settings.json")
 SETTINGS = {

@@ -25,7 +25,7 @@ from flowrail.machines.guidance.guide import (
     wants_of,
 )
 from flowrail.machines.sessions.session import Report, Session
-from flowrail.text.escape import visible
+from flowrail.text.safe_text import visible
 
 STEPS = 6
 

@@ -23,8 +23,8 @@ from flowrail.machines.guidance.question_relay import (
     as_xml,
     parse_questions,
 )
-from flowrail.text.escape import visible
 from flowrail.text.markup import Markup
+from flowrail.text.safe_text import visible
 
 YES, NO = Option("Yes", "Go on"), Option("No", "Stop here")
 GO = Question("go", "Approve", "Go on?", (YES, NO))

@@ -32,14 +32,9 @@ from flowrail.machines.engine.reported_values import (
     how_to_give,
     read_assignments,
 )
-from flowrail.text.placeholders import (
-    did_you_mean,
-    fill,
-    in_words,
-    listed,
-    near,
-    placeholders,
-)
+from flowrail.text.phrases import in_words, listed
+from flowrail.text.placeholders import fill, placeholders
+from flowrail.text.suggestions import did_you_mean, near
 
 # --- kinds
 

@@ -16,7 +16,7 @@ from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.reviews import Recorded
 from flowrail.machines.guidance.guide import command, guide
 from flowrail.mcp.calls import call_of, in_calls, with_calls
-from flowrail.text.escape import visible
+from flowrail.text.safe_text import visible
 
 STORE = "/srv/my project/.flow"
 ID = "a-skill-abc234"

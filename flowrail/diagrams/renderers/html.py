@@ -21,8 +21,9 @@ from flowrail.diagrams.renderers.html_steps import steps
 from flowrail.diagrams.renderers.json import trace_data
 from flowrail.diagrams.renderers.markdown import Drawn, standing
 from flowrail.diagrams.renderers.style import DARK, LIGHT
+from flowrail.diagrams.words import attribute, escaped
 from flowrail.storage import files
-from flowrail.text.xml_text import attribute, escaped
+from flowrail.text.safe_text import decode
 
 LARGEST_PART = 200_000
 _KEYS = (
@@ -166,4 +167,4 @@ def _session(picture: Picture) -> Mapping[str, Any]:
 
 def _part(name: str) -> str:
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
-    return files.decode(files.read_bounded(path, limit=LARGEST_PART, what="a part of the page"), source=name)
+    return decode(files.read_bounded(path, limit=LARGEST_PART, what="a part of the page"), source=name)

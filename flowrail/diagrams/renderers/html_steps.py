@@ -8,10 +8,9 @@ from typing import Any
 
 from flowrail.diagrams.model import MEANING, Node, Picture, Stop, Trace
 from flowrail.diagrams.renderers.markdown import Drawn
-from flowrail.diagrams.words import line, times, took
+from flowrail.diagrams.words import attribute, escaped, escaped_lines, line, times, took
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.engine.reported_values import fact_args
-from flowrail.text.xml_text import attribute, escaped, escaped_lines
 
 Address = Callable[[str, str], str]
 LONGEST_TEXT = 20_000

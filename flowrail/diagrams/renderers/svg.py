@@ -15,7 +15,7 @@ from flowrail.diagrams.layout.layout import layout
 from flowrail.diagrams.layout.shapes import shape
 from flowrail.diagrams.model import ENDS, MEANING, Arrow, Kind, Node, Picture
 from flowrail.diagrams.renderers.style import style
-from flowrail.text.xml_text import attribute, escaped
+from flowrail.diagrams.words import attribute, escaped
 
 LABEL_HALF = 9.0
 _ID = re.compile(r"[A-Za-z][\w-]*")

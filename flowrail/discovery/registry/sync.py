@@ -33,6 +33,7 @@ from flowrail.discovery.registry_file import LIMIT, skill_file
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.storage import files
 from flowrail.text import yaml as yaml_text
+from flowrail.text.safe_text import decode
 
 _MODE = 0o600
 
@@ -85,7 +86,7 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime) -> Sync:
     registry there cannot be read or has mistakes that have to be mended first.
     """
     before = _read(path)
-    text = _EMPTY if before is None else files.decode(before, source=path)
+    text = _EMPTY if before is None else decode(before, source=path)
     known = yaml_text.load(text, source=path) if before is None else _right(path, text, discovery)
     yaml = written_like(text)
     data = load(yaml, text, path)

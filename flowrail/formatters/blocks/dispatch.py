@@ -8,7 +8,8 @@ from flowrail.formatters.blocks.elements import block, element
 from flowrail.formatters.blocks.plain_text import format_invoke_command
 from flowrail.machines.definition.delegation import AgentRole
 from flowrail.text.markup import Markup
-from flowrail.text.placeholders import in_words, listed, placeholders
+from flowrail.text.phrases import in_words, listed
+from flowrail.text.placeholders import placeholders
 
 
 def format_subagent_dispatch(

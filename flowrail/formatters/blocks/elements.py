@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowrail.text.escape import attributes, xml_text
-from flowrail.text.markup import Markup
+from flowrail.text.markup import Markup, attributes, xml_text
 
 
 def content(text: str) -> str:

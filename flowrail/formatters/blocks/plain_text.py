@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from flowrail.machines.definition.gates import QRState
-from flowrail.text.escape import one_line, visible
+from flowrail.text.safe_text import one_line, visible
 
 
 def format_text_step_header(step: int, total: int, title: str) -> str:

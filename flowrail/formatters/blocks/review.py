@@ -22,8 +22,7 @@ from flowrail.machines.definition.gates import (
     Severity,
 )
 from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand, NextCommand
-from flowrail.text.escape import xml_text
-from flowrail.text.markup import Markup
+from flowrail.text.markup import Markup, xml_text
 
 LIMIT = 5
 """Rounds of review after which the user is asked."""

@@ -10,7 +10,8 @@ from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import FENCE, around, own_pieces
 from flowrail.machines.guidance.guide import Guidance, Way, command
 from flowrail.machines.sessions.stored_session import Kept
-from flowrail.text.placeholders import in_words, shortened
+from flowrail.text.phrases import in_words
+from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
     from flowrail.machines.guidance.views import DispatchView

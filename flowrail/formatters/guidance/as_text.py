@@ -17,8 +17,8 @@ from flowrail.formatters.guidance.content import (
     variables,
 )
 from flowrail.machines.guidance.guide import Guidance, Way, wants_of
-from flowrail.text.escape import LONGEST_LINE, one_line, visible
-from flowrail.text.placeholders import in_words, shortened
+from flowrail.text.phrases import in_words
+from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened, visible
 
 WIDEST = 120
 """So wide a column of a table is made: one long cell does not fill every row with blanks."""

@@ -23,8 +23,7 @@ from flowrail.machines.guidance.guide import (
     Way,
     wants_of,
 )
-from flowrail.text.escape import attributes, xml_text
-from flowrail.text.markup import Markup
+from flowrail.text.markup import Markup, attributes, xml_text
 
 LAUNCH = (
     "Launch one agent for each pending dispatch, side by side unless the text above says otherwise; its "

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.text.markup import Markup
-from flowrail.text.placeholders import Again, in_words, shortened
+from flowrail.text.phrases import in_words
+from flowrail.text.placeholders import Again
+from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
     from flowrail.machines.engine.reviews import Recorded

@@ -12,9 +12,10 @@ from flowrail.machines.engine.questions import Asked, Put
 from flowrail.machines.engine.reviews import Recorded
 from flowrail.machines.guidance.guide import Guidance, command
 from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
-from flowrail.text.escape import one_line, visible
 from flowrail.text.markup import Markup
-from flowrail.text.placeholders import Again, in_words
+from flowrail.text.phrases import in_words
+from flowrail.text.placeholders import Again
+from flowrail.text.safe_text import one_line, visible
 
 
 def handed_text(handed: Handed) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.as_text import table
-from flowrail.text.lines import count, line
+from flowrail.text.phrases import count
+from flowrail.text.safe_text import shortened
 
 _MINUTE = 60
 _DEEPEST = 16
@@ -18,7 +19,7 @@ def render(report: Mapping[str, Any]) -> str:
     parts = [_handoff(each) for each in report["handoffs"]]
     parts += [_session(each) for each in report["sessions"]]
     parts += [_trace(each) for each in report["traces"] if len(each["spans"]) > 1]
-    parts += [f"{each['id']} cannot be read: {line(each['message'])}" for each in report["broken"]]
+    parts += [f"{each['id']} cannot be read: {shortened(each['message'])}" for each in report["broken"]]
     return "\n\n".join(parts) or "nothing to tell of: no handoff and no session"
 
 
@@ -33,7 +34,7 @@ def render_proof(proof: Mapping[str, Any]) -> str:
             ("payloads", "payload"),
         )
     )
-    wrong = [f"{each['id']}: {each['code']}: {line(each['message'], 400)}" for each in proof["findings"]]
+    wrong = [f"{each['id']}: {each['code']}: {shortened(each['message'], 400)}" for each in proof["findings"]]
     verdict = f"{count(len(wrong), 'thing')} wrong" if wrong else "all as it was written and sent"
     return "\n".join([*wrong, f"{looked}: {verdict}"])
 
@@ -53,24 +54,24 @@ def took(seconds: float | None) -> str:
 
 def _handoff(each: Mapping[str, Any]) -> str:
     head = (
-        f"{each['handoff']} · {line(each['source'])} → {line(each['target'])} · {each['phase']} · "
-        f"{took(each['seconds'])} · trace {line(each['trace_id'])}{_foreign(each)}"
+        f"{each['handoff']} · {shortened(each['source'])} → {shortened(each['target'])} · {each['phase']} · "
+        f"{took(each['seconds'])} · trace {shortened(each['trace_id'])}{_foreign(each)}"
     )
-    about = [f"  chain {line(' → '.join(each['chain']))}, hop {each['hops']}"]
+    about = [f"  chain {shortened(' → '.join(each['chain']))}, hop {each['hops']}"]
     if each["reason"]:
-        about.append(f"  reason {line(each['reason'])}")
+        about.append(f"  reason {shortened(each['reason'])}")
     if each["sha256"]:
-        about.append(f"  payload {line(each['payload'] or '')}\n  sha256 {line(each['sha256'])}")
+        about.append(f"  payload {shortened(each['payload'] or '')}\n  sha256 {shortened(each['sha256'])}")
     if each["receiver"]:
         claim = each["receiver"]
-        about.append(f"  received by {line(claim['by'])} {line(claim.get('session', ''))}".rstrip())
+        about.append(f"  received by {shortened(claim['by'])} {shortened(claim.get('session', ''))}".rstrip())
     about += [
-        f"  failed at {line(failed['at'])}: {line(failed['code'] or '')}: {line(failed['message'] or '', 400)}"
+        f"  failed at {shortened(failed['at'])}: {shortened(failed['code'] or '')}: {shortened(failed['message'] or '', 400)}"
         for failed in each["failures"]
     ]
-    about += [f"  called off: {line(why)}" for why in called_off(each)]
+    about += [f"  called off: {shortened(why)}" for why in called_off(each)]
     about += [
-        f"  {'holds' if check['holds'] else 'FAILS'} {line(check['name'])}: {line(check['told'], 160)}"
+        f"  {'holds' if check['holds'] else 'FAILS'} {shortened(check['name'])}: {shortened(check['told'], 160)}"
         for check in each["checks"]
     ]
     rows = [
@@ -90,8 +91,8 @@ def _handoff(each: Mapping[str, Any]) -> str:
 
 
 def _session(each: Mapping[str, Any]) -> str:
-    took_over = f" · took over {line(each['handoff'])}" if each["handoff"] else ""
-    standing = f"{line(each['status'])} · revision {each['revision']} · {took(each['seconds'])}"
+    took_over = f" · took over {shortened(each['handoff'])}" if each["handoff"] else ""
+    standing = f"{shortened(each['status'])} · revision {each['revision']} · {took(each['seconds'])}"
     head = f"{each['session']} · {standing}{took_over}{_foreign(each)}"
     rows = [
         [
@@ -111,13 +112,13 @@ def _session(each: Mapping[str, Any]) -> str:
 
 
 def _trace(each: Mapping[str, Any]) -> str:
-    lines = [f"trace {line(each['trace_id'])}: {line(' → '.join(each['skills']))}"]
+    lines = [f"trace {shortened(each['trace_id'])}: {shortened(' → '.join(each['skills']))}"]
     depth: dict[str, int] = {}
     for span in each["spans"]:
         depth[span["span_id"]] = min(depth.get(span["parent_span_id"] or "", -1) + 1, _DEEPEST)
         inset = "  " * (depth[span["span_id"]] + 1)
         lines.append(
-            f"{inset}{line(span['span_id'])} {line(span['source'])} → {line(span['target'])} "
+            f"{inset}{shortened(span['span_id'])} {shortened(span['source'])} → {shortened(span['target'])} "
             f"{span['phase']} {took(span['seconds'])} ({span['handoff']}){_foreign(span)}"
         )
     return "\n".join(lines)

@@ -9,8 +9,8 @@ from typing import Any
 
 from flowrail.formatters.reports.audit import called_off, took
 from flowrail.formatters.reports.audit_style import STYLE
-from flowrail.text.escape import visible
-from flowrail.text.lines import count
+from flowrail.text.phrases import count
+from flowrail.text.safe_text import visible
 
 _GOOD, _BAD = (
     frozenset({"acknowledgment", "completed"}),

@@ -9,7 +9,7 @@ from flowrail.diagrams.model import Picture
 from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.skills.coverage import Coverage, Life, target
-from flowrail.text.escape import one_line
+from flowrail.text.safe_text import one_line
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from flowrail.text.lines import at, count, line
+from flowrail.formatters.reports.notes import position
+from flowrail.text.phrases import count
+from flowrail.text.safe_text import shortened
 
 _MOST_KINDS = 20
 _MOST_PLACES = 3
@@ -27,7 +29,7 @@ def render(examined: Mapping[str, Any]) -> str:
 
 
 def _facts(facts: Sequence[str]) -> Iterator[str]:
-    yield from (f"  {line(fact, 400)}" for fact in facts)
+    yield from (f"  {shortened(fact, 400)}" for fact in facts)
 
 
 def _found(name: str, findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -46,11 +48,11 @@ def _kind(head: str, alike: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield findings of one kind; what to do about it stands once where it is the same for all."""
     times = f" ({len(alike)} times)" if len(alike) > 1 else ""
     common = len({each["remedy"] for each in alike}) == 1
-    remedy = f": {line(alike[0]['remedy'])}" if common else ""
+    remedy = f": {shortened(alike[0]['remedy'])}" if common else ""
     yield f"{head}{times}{remedy}"
     for each in alike[:_MOST_PLACES]:
-        yield f"    {line(each['message'])}{at(each['place'])}"
+        yield f"    {shortened(each['message'])}{position(each['place'])}"
         if not common:
-            yield f"      {line(each['remedy'])}"
+            yield f"      {shortened(each['remedy'])}"
     if len(alike) > _MOST_PLACES:
         yield f"    and {len(alike) - _MOST_PLACES} more; --json has them all"

@@ -6,36 +6,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.as_text import table
-from flowrail.text.escape import visible
-from flowrail.text.lines import (
-    count,
-    line,
-    section,
-    values,
-)
+from flowrail.text.phrases import count, joined, section
+from flowrail.text.safe_text import shortened, visible
 
 
 def render(item: Mapping[str, Any]) -> str:
     """Return where one handoff stands: what was checked, what is wrong, and the line that goes on."""
-    head = f"{item['handoff']} · {line(item['source'])} → {line(item['target'])} · {item['phase']}"
+    head = f"{item['handoff']} · {shortened(item['source'])} → {shortened(item['target'])} · {item['phase']}"
     marks = [name for name in ("replayed", "expired", "foreign") if item[name]]
     lines = [" · ".join([head, *marks])]
-    lines += [f"  {line(note)}" for note in item["notes"]]
-    lines += [f"chain    {line(' → '.join(item['chain']))}  (hop {item['hops']})"]
+    lines += [f"  {shortened(note)}" for note in item["notes"]]
+    lines += [f"chain    {shortened(' → '.join(item['chain']))}  (hop {item['hops']})"]
     if item["reason"]:
-        lines.append(f"reason   {line(item['reason'])}")
+        lines.append(f"reason   {shortened(item['reason'])}")
     if item["payload"]:
         size = f"{item['size']} bytes" + (f", {item['token_count']} tokens" if item["token_count"] else "")
         lines += [
-            f"payload  {line(item['payload'])}  ({line(item['schema'])}, {line(size)})",
-            f"sha256   {line(item['sha256'] or '')}",
+            f"payload  {shortened(item['payload'])}  ({shortened(item['schema'])}, {shortened(size)})",
+            f"sha256   {shortened(item['sha256'] or '')}",
         ]
     if item["expires_at"]:
-        lines.append(f"expires  {line(item['expires_at'])}")
+        lines.append(f"expires  {shortened(item['expires_at'])}")
     if item["claim"]:
         claim = item["claim"]
-        session = f", session {line(claim['session'])}" if claim.get("session") else ""
-        lines.append(f"received {line(claim['at'])} by {line(claim['by'])}{session}")
+        session = f", session {shortened(claim['session'])}" if claim.get("session") else ""
+        lines.append(f"received {shortened(claim['at'])} by {shortened(claim['by'])}{session}")
     lines += [*_checks(item["checks"]), *_problem(item["problem"], item["phase"])]
     return "\n".join([*lines, *_ways(item)])
 
@@ -60,12 +55,12 @@ def render_list(items: Sequence[Mapping[str, Any]]) -> str:
 def render_findings(findings: Iterable[Mapping[str, Any]], source: str, told: Mapping[str, Any]) -> str:
     """Return everything that is wrong with a payload, a line each."""
     lines = [
-        f"{line(source)}{_number(each['line'])}: {each['severity']} {each['kind']}: "
-        f"`{line(each['field'])}` {line(each['message'], 400)}"
+        f"{shortened(source)}{_number(each['line'])}: {each['severity']} {each['kind']}: "
+        f"`{shortened(each['field'])}` {shortened(each['message'], 400)}"
         for each in findings
     ]
     if told["ignored"]:
-        lines.append(f"passed over, since {told['version']} does not know it: {values(told['ignored'])}")
+        lines.append(f"passed over, since {told['version']} does not know it: {joined(told['ignored'])}")
     if told["tokens"]:
         tiers = ", ".join(f"{tier} {number}" for tier, number in told["tokens"].items() if number)
         lines.append(f"tokens: {tiers}, {sum(told['tokens'].values())} in all")
@@ -82,7 +77,7 @@ def render_targets(menu: str, offers: Sequence[Mapping[str, Any]]) -> str:
         for each in offers
         for line_ in (
             *(
-                [f"  {line(each['skill'], 80)} had this work before: {line(each['loop'])}"]
+                [f"  {shortened(each['skill'], 80)} had this work before: {shortened(each['loop'])}"]
                 if each["loop"]
                 else []
             ),
@@ -101,15 +96,15 @@ def _checks(checks: Sequence[Mapping[str, Any]]) -> list[str]:
     if not checks:
         return []
     lines = [f"checks   {len(checks) - len(wrong)} of {len(checks)} hold"]
-    return lines + [f"  {line(each['name'])}: {line(each['told'], 400)}" for each in wrong]
+    return lines + [f"  {shortened(each['name'])}: {shortened(each['told'], 400)}" for each in wrong]
 
 
 def _problem(problem: Mapping[str, Any] | None, phase: str) -> list[str]:
     if not problem:
         return []
     kept = problem.get("payload_preserved")
-    lines = [f"failed   {line(problem['code'])}: {line(problem['message'], 400)}"]
-    lines += [f"  the payload is kept in {line(kept)}"] if kept else []
+    lines = [f"failed   {shortened(problem['code'])}: {shortened(problem['message'], 400)}"]
+    lines += [f"  the payload is kept in {shortened(kept)}"] if kept else []
     return lines + ([f"  {visible(problem['hint'])}"] if problem.get("hint") and phase == "failed" else [])
 
 

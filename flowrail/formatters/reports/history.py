@@ -9,8 +9,7 @@ from flowrail.formatters.guidance.as_data import plain
 from flowrail.formatters.guidance.as_text import table_lines
 from flowrail.machines.sessions.attachments import MARK
 from flowrail.storage.journal import Record
-from flowrail.text.escape import LONGEST_LINE, one_line
-from flowrail.text.placeholders import shortened
+from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
 
 def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from flowrail.text.escape import bounded, one_line, visible
+from flowrail.text.safe_text import bounded, one_line, visible
 
 ELSEWHERE = """\
 This host calls no hooks that flow answers. What keeps its agent at a procedure is what it is told:

@@ -20,14 +20,9 @@ from flowrail.discovery.ranking.menu import (
     remarks,
 )
 from flowrail.discovery.ranking.scores import Ranked, Score
-from flowrail.text.lines import (
-    at,
-    count,
-    line,
-    notes,
-    section,
-    values,
-)
+from flowrail.formatters.reports.notes import notes, position
+from flowrail.text.phrases import count, joined, section
+from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
     from flowrail.discovery.session_menu_cache import Kept  # brings YAML
@@ -105,7 +100,8 @@ def bundled(menu: Menu, *, everything: bool = False) -> str:
     shown = menu.ranked if everything else menu.ranked[: menu.length]
     width = max((len(each.candidate.skill) for each in shown), default=0)
     lines = [
-        f"  {each.candidate.skill:{width}}  {int(each.score):2d} of {menu.asked.most}  {line(each.candidate.description, 90)}"
+        f"  {each.candidate.skill:{width}}  {int(each.score):2d} of {menu.asked.most}"
+        f"  {shortened(each.candidate.description, 90)}"
         for each in shown
     ]
     left = len(menu.ranked) - len(shown)
@@ -120,13 +116,18 @@ def place_data(root: Root) -> dict[str, Any]:
 
 def names(candidate: Candidate) -> str:
     """Return what a skill goes by: its folder, and what it calls itself where that is something else."""
-    called = "" if candidate.name in {"", candidate.skill} else f" (calls itself {line(candidate.name, 80)})"
-    return f"{line(candidate.skill, 80)}{called}"
+    called = (
+        "" if candidate.name in {"", candidate.skill} else f" (calls itself {shortened(candidate.name, 80)})"
+    )
+    return f"{shortened(candidate.skill, 80)}{called}"
 
 
 def hidden(candidates: Iterable[Candidate]) -> str:
     """Return those that would be offered if no nearer folder had their name."""
-    lines = [f"  {names(each)}: {line(each.path)}, hidden by {line(each.hidden_by)}" for each in candidates]
+    lines = [
+        f"  {names(each)}: {shortened(each.path)}, hidden by {shortened(each.hidden_by)}"
+        for each in candidates
+    ]
     return section("Hidden by a nearer folder of the name", lines)
 
 
@@ -135,7 +136,7 @@ def passed_over(skipped: Iterable[Skipped]) -> str:
     by_code: dict[str, list[str]] = {}
     for each in skipped:
         place = f"{each.path}:{each.line}" if each.line else each.path
-        text = f"    {line(each.skill, 80)}: {line(each.reason)}{at(place)}"
+        text = f"    {shortened(each.skill, 80)}: {shortened(each.reason)}{position(place)}"
         by_code.setdefault(each.code, []).append(text)
     lines = [text for code, items in by_code.items() for text in (f"  {code}: {HINTS[code]}", *items)]
     return section("Passed over", lines)
@@ -157,19 +158,19 @@ def _offer(place: int, ranked: Ranked, asked: Asked) -> str:
     candidate, score = ranked
     lines = [
         f"{place}. {names(candidate)}  {int(score)} of {asked.most}",
-        f"   {line(candidate.description)}",
+        f"   {shortened(candidate.description)}",
         f"   why: {_reasons(score)}",
         f"   schema {_schema(candidate, asked)} · {_duration(candidate)} · {_whereabouts(candidate)}",
-        f"   for {values(candidate.categories)}",
+        f"   for {joined(candidate.categories)}",
     ]
     if candidate.input_requirements:
-        lines.append(f"   needs {values(candidate.input_requirements)}")
+        lines.append(f"   needs {joined(candidate.input_requirements)}")
     return "\n".join(lines)
 
 
 def _reasons(score: Score) -> str:
     given = [
-        f"{part.rule} {part.points:+d} ({line(part.reason, 120)})" for part in score.parts if part.points
+        f"{part.rule} {part.points:+d} ({shortened(part.reason, 120)})" for part in score.parts if part.points
     ]
     return "; ".join(given) or "nothing counts for it"
 
@@ -177,22 +178,29 @@ def _reasons(score: Score) -> str:
 def _schema(candidate: Candidate, asked: Asked) -> str:
     fit = asked.schema(candidate)
     legacy = ", legacy dialect" if candidate.legacy else ""
-    return f"{line(candidate.schema_version, 20)}: {fit.verdict.value}, {line(fit.reason)}{legacy}"
+    return f"{shortened(candidate.schema_version, 20)}: {fit.verdict.value}, {shortened(fit.reason)}{legacy}"
 
 
 def _duration(candidate: Candidate) -> str:
-    return f"takes {line(candidate.duration, 60)}" if candidate.duration else "does not say how long it takes"
+    return (
+        f"takes {shortened(candidate.duration, 60)}"
+        if candidate.duration
+        else "does not say how long it takes"
+    )
 
 
 def _whereabouts(candidate: Candidate) -> str:
-    return f"lives elsewhere{at(candidate.path)}" if candidate.remote else candidate.scope.value
+    return f"lives elsewhere{position(candidate.path)}" if candidate.remote else candidate.scope.value
 
 
 def _nothing(nothing: Nothing, discovery: Discovery) -> str:
     lines = [nothing.message, nothing.hint]
     if nothing.code == "NONE_INSTALLED":
         lines.append("Looked in:")
-        lines += [f"  {line(each.path)} ({each.origin}){at(each.problem)}" for each in discovery.places.roots]
+        lines += [
+            f"  {shortened(each.path)} ({each.origin}){position(each.problem)}"
+            for each in discovery.places.roots
+        ]
     if nothing.code == "NONE_ACCEPTS":
         lines += [f"  {many} {code}: {HINTS[code]}" for code, many in nothing.codes.items()]
     return "\n".join(lines)
@@ -208,7 +216,7 @@ def _counted(skipped: Sequence[Skipped], command: str) -> str:
 
 
 def _unfit(unfit: Sequence[Unfit], most: int) -> str:
-    lines = [f"  {names(each.candidate)}: {'; '.join(map(line, each.reasons))}" for each in unfit[:most]]
+    lines = [f"  {names(each.candidate)}: {'; '.join(map(shortened, each.reasons))}" for each in unfit[:most]]
     if len(unfit) > most:
         lines.append(f"  and {len(unfit) - most} more; --all has them all")
     return section("Accept handoffs, but do not fit what is asked for", lines)
@@ -218,12 +226,12 @@ def _cache(kept: Kept | None) -> str:
     if kept is None:
         return ""
     if not kept.used:
-        return f"Found anew, since {kept.reason}; kept for this session in {line(kept.path)}."
+        return f"Found anew, since {kept.reason}; kept for this session in {shortened(kept.path)}."
     best = sorted(kept.scores.items(), key=lambda each: -each[1])
-    ranked = values([f"{skill} {score}" for skill, score in best])
+    ranked = joined([f"{skill} {score}" for skill, score in best])
     when = f"{kept.timestamp:%Y-%m-%d %H:%M:%S %Z}"
     return (
-        f"The same as found for this session at {when} ({line(kept.path)}); `--rescan` looks anew."
+        f"The same as found for this session at {when} ({shortened(kept.path)}); `--rescan` looks anew."
         f"{f' Relevance to its work, of 10: {ranked}.' if ranked else ''}"
     )
 

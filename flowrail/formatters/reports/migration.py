@@ -8,7 +8,7 @@ from flowrail.formatters.guidance.as_data import plain
 from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.definition.diff import IDENTICAL
 from flowrail.machines.engine.migration import Plan
-from flowrail.text.escape import one_line
+from flowrail.text.safe_text import one_line
 
 
 def plan_text(plan: Plan) -> str:

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.registry.listing import Registered, severity
 from flowrail.discovery.registry_file import Registry
-from flowrail.text.escape import visible
-from flowrail.text.lines import (
-    at,
-    count,
-    line,
-    notes,
-    values,
-)
+from flowrail.formatters.reports.notes import notes, position
+from flowrail.text.phrases import count, joined
+from flowrail.text.safe_text import shortened, visible
 
 if TYPE_CHECKING:
     from flowrail.discovery.registry.sync import Sync
@@ -24,10 +19,8 @@ if TYPE_CHECKING:
 def render(registry: Registry, workflows: Sequence[Registered]) -> str:
     """Return what stands in the registry: each workflow, where it is, and where each field was read."""
     if not registry.exists:
-        return (
-            f"There is no registry at {line(registry.path)}. It is optional: `flow registry sync` makes one."
-        )
-    parts = [f"{line(registry.path)} · {count(len(workflows), 'workflow')}", *map(_workflow, workflows)]
+        return f"There is no registry at {shortened(registry.path)}. It is optional: `flow registry sync` makes one."
+    parts = [f"{shortened(registry.path)} · {count(len(workflows), 'workflow')}", *map(_workflow, workflows)]
     return "\n\n".join(filter(None, [*parts, notes(registry.notes)]))
 
 
@@ -38,14 +31,14 @@ def data(registry: Registry, workflows: Iterable[Registered]) -> dict[str, Any]:
 
 def render_sync(sync: Sync, *, written: bool) -> str:
     """Return what a sync did, or would do, and then the difference."""
-    path = line(sync.path)
+    path = shortened(sync.path)
     if not sync.changes:
         head = f"{path} is up to date" if sync.before is not None else f"nothing to write to {path}"
         return "\n".join(
             [f"{head}: no skill in home declares anything new.", *_stale(sync), *_left_out(sync)]
         )
     named = [
-        f"{what} {values(names)}"
+        f"{what} {joined(names)}"
         for what, names in (("adds", sync.added), ("updates", sync.updated))
         if names
     ]
@@ -74,12 +67,12 @@ def sync_data(sync: Sync, *, written: bool) -> dict[str, Any]:
 def render_check(registry: Registry, found: Sequence[Note]) -> str:
     """Return everything that is wrong with the registry, and what a sync would bring up to date."""
     if not registry.exists:
-        return f"There is no registry at {line(registry.path)}. It is optional."
+        return f"There is no registry at {shortened(registry.path)}. It is optional."
     lines = [
-        f"{line(note.place)}: {severity(note)} {note.code}: {line(note.reason)}\n    {note.hint}"
+        f"{shortened(note.place)}: {severity(note)} {note.code}: {shortened(note.reason)}\n    {note.hint}"
         for note in found
     ]
-    return "\n".join([*lines, f"{line(registry.path)} checked, {len(found) or 'nothing'} found"])
+    return "\n".join([*lines, f"{shortened(registry.path)} checked, {len(found) or 'nothing'} found"])
 
 
 def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, Any]:
@@ -93,12 +86,12 @@ def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, Any]:
 
 def _workflow(each: Registered) -> str:
     entry, said = each.entry, each.entry.reading.declared
-    reason = f", {line(each.reason)}" if each.reason else ""
-    lines = [f"{line(entry.folder, 80)}  {each.standing}{reason}"]
-    lines += [f"  {line(text)}" for text in (said.description or said.summary,) if text]
-    lines.append(f"  {line(entry.path) or 'no path'}{at(f'line {entry.line}')}")
+    reason = f", {shortened(each.reason)}" if each.reason else ""
+    lines = [f"{shortened(entry.folder, 80)}  {each.standing}{reason}"]
+    lines += [f"  {shortened(text)}" for text in (said.description or said.summary,) if text]
+    lines.append(f"  {shortened(entry.path) or 'no path'}{position(f'line {entry.line}')}")
     origins = each.candidate.origins if each.candidate else entry.reading.origins
-    lines += [f"  from {source}: {values(fields)}" for source, fields in _by_source(origins).items()]
+    lines += [f"  from {source}: {joined(fields)}" for source, fields in _by_source(origins).items()]
     return "\n".join(lines)
 
 
@@ -116,7 +109,7 @@ def _left_out(sync: Sync) -> list[str]:
         return []
     return [
         "Left out, since the registry cannot hold what they declare:",
-        *(f"  {line(each)}" for each in sync.left_out),
+        *(f"  {shortened(each)}" for each in sync.left_out),
     ]
 
 
@@ -124,5 +117,5 @@ def _stale(sync: Sync) -> list[str]:
     if not sync.stale:
         return []
     return [
-        f"Kept, though the skill is gone: {values(sync.stale)}. Remove the entry, or mend its `skill_path`."
+        f"Kept, though the skill is gone: {joined(sync.stale)}. Remove the entry, or mend its `skill_path`."
     ]

@@ -10,14 +10,10 @@ from flowrail.discovery.ranking.explain import Why
 from flowrail.discovery.ranking.menu import Asked, Menu, misses
 from flowrail.discovery.ranking.scores import Score
 from flowrail.formatters.reports.menu import hidden, passed_over
-from flowrail.text.lines import (
-    count,
-    line,
-    notes,
-    section,
-    values,
-)
-from flowrail.text.placeholders import near
+from flowrail.formatters.reports.notes import notes
+from flowrail.text.phrases import count, joined, section
+from flowrail.text.safe_text import shortened
+from flowrail.text.suggestions import near
 
 _FIELDS = (
     "name", "description", "categories", "accepts_from", "provides_to", "schema_version", "schema_type",
@@ -28,7 +24,7 @@ _FIELDS = (
 
 def render(why: Why, menu: Menu, discovery: Discovery) -> str:
     """Return all there is to say about one name: the verdict, its score part by part, the places."""
-    parts = [f"{line(why.verdict)}{_meant(why, discovery)}"]
+    parts = [f"{shortened(why.verdict)}{_meant(why, discovery)}"]
     if why.candidate:
         parts.append(_standing(why.candidate, menu))
     if why.score is not None:
@@ -56,13 +52,13 @@ def _standing(candidate: Candidate, menu: Menu) -> str:
     if place := menu.place(candidate):
         left = "" if place <= menu.length else f"; the menu shows {menu.length}"
         return f"Place {place} of {count(len(menu.ranked), 'skill')} that fit{left}."
-    return f"It does not fit what is asked for: {'; '.join(map(line, misses(candidate, menu.asked.query)))}."
+    return f"It does not fit what is asked for: {'; '.join(map(shortened, misses(candidate, menu.asked.query)))}."
 
 
 def _parts(score: Score, asked: Asked) -> str:
     width = max(len(part.rule) for part in score.parts)
     lines = [
-        f"  {part.rule:{width}}  {part.points:3d} of {part.most:2d}  {line(part.reason)}"
+        f"  {part.rule:{width}}  {part.points:3d} of {part.most:2d}  {shortened(part.reason)}"
         for part in score.parts
     ]
     return section(f"Score {int(score)} of {asked.most}", lines)
@@ -74,16 +70,16 @@ def _declared(candidate: Candidate) -> str:
     for field in _FIELDS:
         value = getattr(candidate, field)
         if value not in (None, "", ()):
-            text = values(value) if isinstance(value, tuple) else line(str(value))
+            text = joined(value) if isinstance(value, tuple) else shortened(str(value))
             origin = candidate.origins.get(field)
-            lines.append(f"  {field}: {text}{f'  (from {line(origin, 60)})' if origin else ''}")
+            lines.append(f"  {field}: {text}{f'  (from {shortened(origin, 60)})' if origin else ''}")
     return section("Reads as", lines)
 
 
 def _places(why: Why) -> str:
     lines = [
-        f"  {line(seen.root.path)} ({seen.root.origin}): "
-        + (line(seen.root.problem) or ", ".join(map(line, seen.paths)) or "nothing of that name")
+        f"  {shortened(seen.root.path)} ({seen.root.origin}): "
+        + (shortened(seen.root.problem) or ", ".join(map(shortened, seen.paths)) or "nothing of that name")
         for seen in why.places
     ]
     return section("Looked in", lines)
@@ -94,4 +90,4 @@ def _meant(why: Why, discovery: Discovery) -> str:
         return ""
     known = [*(each.skill for each in discovery.candidates), *(each.skill for each in discovery.skipped)]
     close = near(why.name, known)
-    return f"\nDid you mean {', '.join(f'`{line(each, 80)}`' for each in close)}?" if close else ""
+    return f"\nDid you mean {', '.join(f'`{shortened(each, 80)}`' for each in close)}?" if close else ""

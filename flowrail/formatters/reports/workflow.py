@@ -7,8 +7,7 @@ from typing import Any
 
 from flowrail.formatters.guidance.as_data import example_text
 from flowrail.formatters.guidance.as_text import table
-from flowrail.text.escape import LONGEST_LINE, one_line
-from flowrail.text.placeholders import shortened
+from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
 
 def render(item: Mapping[str, Any]) -> str:

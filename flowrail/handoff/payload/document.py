@@ -24,6 +24,7 @@ from flowrail.text.json import (
     place_of_value,
     read_strictly,
 )
+from flowrail.text.safe_text import decode
 
 LARGEST = LARGEST_PAYLOAD
 YAML, JSON = "yaml", "json"
@@ -61,7 +62,7 @@ def read_file(path: str) -> Payload:
 
 def read(data: bytes, *, source: str) -> Payload:
     """Return the payload in *data*; `DocumentError` where it is neither YAML nor JSON."""
-    text = files.decode(data, source=source)
+    text = decode(data, source=source)
     found = _json(text, source) if text.lstrip()[:1] == "{" else None
     document = found or yaml_text.load(data, source=source)
     version, handoff, problems = detect(document.value)

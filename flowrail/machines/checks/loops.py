@@ -13,7 +13,7 @@ from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.findings import Path, Raw
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.text import placeholders
+from flowrail.text import phrases
 
 LARGEST_TOLD = 6_000
 """Bytes; an agent that is told more of one step does not keep all of it in mind."""
@@ -70,7 +70,7 @@ def _rounds(workflow: Workflow) -> Iterator[Raw]:
     for members in graph.components(ids, loose):
         first = min(members, key=lambda each: place[each])
         in_order = sorted(members, key=lambda each: place[each])
-        what = f"nothing bounds the loop of {placeholders.listed(in_order)}: an agent may go round for ever"
+        what = f"nothing bounds the loop of {phrases.listed(in_order)}: an agent may go round for ever"
         hint = "give a `limit` to one that leads back by `iterate` or `fail`"
         yield Raw("FR163", ("steps", place[first]), what, hint, first, "warning")
     for index, step in enumerate(workflow.steps):
@@ -175,7 +175,7 @@ def _changes(workflow: Workflow) -> Iterator[Raw]:
             names = _names_of(step)
             back = [rule.outcome for rule in step.rules if _way(step, rule.outcome) in inside]
             if names and back and not names & known:
-                said = f"step `{step.id}` goes back by {placeholders.listed(sorted(names))}"
+                said = f"step `{step.id}` goes back by {phrases.listed(sorted(names))}"
                 what = f"{said}, which no step of the loop reports: every round comes out the same"
                 hint = "report it in the loop, or decide by what is reported there"
                 path: Path = ("steps", place[step.id], "rules")

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from flowrail.machines.definition.findings import Path, Raw
 from flowrail.machines.definition.step import DONE, REPORTABLE, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.text import placeholders
+from flowrail.text import phrases, suggestions
 
 _STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0-9_-]{0,63})` step\b")
 _OUTCOME = re.compile(r"\b(?:outcome|[Rr]eport) `([a-z_]+)`")
@@ -25,7 +25,7 @@ WORDS = frozenset({DONE, *(str(outcome) for outcome in REPORTABLE)})
 
 def _texts(workflow: Workflow) -> Iterator[Raw]:
     ids = dict.fromkeys(step.id for step in workflow.steps)
-    guesses = placeholders.Guesses()
+    guesses = suggestions.Suggestions()
     for index, step in enumerate(workflow.steps):
         for path, text in _told(index, step):
             plain = _without_fences(text)
@@ -56,7 +56,7 @@ def _without_fences(text: str) -> str:
 
 
 def _steps(
-    path: Path, text: str, step: StepDef, ids: Collection[str], guesses: placeholders.Guesses
+    path: Path, text: str, step: StepDef, ids: Collection[str], guesses: suggestions.Suggestions
 ) -> Iterator[Raw]:
     for name in dict.fromkeys(found for pair in _STEP.findall(text) for found in pair if found):
         if name not in ids:
@@ -73,11 +73,11 @@ def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Raw]:
         if word not in {*here, *decided, *step.reports} or (word in run and word not in here):
             known = f"`{word}` is not reported there" if word in WORDS else f"`{word}` is no outcome"
             what = f"the text of step `{step.id}` names `{word}`, but {known}"
-            hint = placeholders.did_you_mean(word, here, f"it takes {placeholders.listed(here)}")
+            hint = suggestions.did_you_mean(word, here, f"it takes {phrases.listed(here)}")
             yield Raw("FR167", (*path, word), what, hint, step.id, "warning")
 
 
-def _facts(path: Path, text: str, step: StepDef, guesses: placeholders.Guesses) -> Iterator[Raw]:
+def _facts(path: Path, text: str, step: StepDef, guesses: suggestions.Suggestions) -> Iterator[Raw]:
     """Judge what a text asks to be reported, in bold letters."""
     if callable(step.handler):
         return  # what it takes is its own affair
@@ -85,7 +85,7 @@ def _facts(path: Path, text: str, step: StepDef, guesses: placeholders.Guesses) 
     for name in dict.fromkeys(asked):
         if name not in step.reports:
             what = f"the text of step `{step.id}` asks for **{name}**, which the step does not take"
-            known = placeholders.listed(step.reports) or "nothing"
+            known = phrases.listed(step.reports) or "nothing"
             hint = guesses.did_you_mean(name, step.reports, f"it takes {known}")
             yield Raw("FR181", (*path, f"**{name}**"), what, hint, step.id, "warning")
 

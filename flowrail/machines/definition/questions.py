@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from flowrail.text.safe_text import code_points
+from flowrail.text.safe_text import visible
 
 MOST_QUESTIONS = 3
 FEWEST_OPTIONS, MOST_OPTIONS = 2, 3
@@ -97,7 +97,7 @@ def _problems(question: Question) -> Iterator[tuple[Path, str]]:
         if option.description:
             yield from _text((*at, "description"), option.description, LONGEST_DESCRIPTION)
     yield from _twice(
-        (("options", index, "label"), code_points(option.label).casefold(), "the label")
+        (("options", index, "label"), visible(option.label).casefold(), "the label")
         for index, option in enumerate(question.options)
     )
     yield from _default(question)

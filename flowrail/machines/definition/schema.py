@@ -35,8 +35,8 @@ from flowrail.machines.definition.suppressions import Excepted
 from flowrail.machines.definition.validation import raw_findings
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.yaml_file import Builder, ReadText
-from flowrail.text.placeholders import did_you_mean
 from flowrail.text.safe_text import in_quotes
+from flowrail.text.suggestions import did_you_mean
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 OUTCOMES = ["ok", "fail", "skip", "iterate"]

@@ -25,7 +25,7 @@ from flowrail.machines.engine.joins import Join
 from flowrail.machines.sessions import attachments, limits
 from flowrail.machines.sessions.session import Session
 from flowrail.storage.records import from_plain, to_plain
-from flowrail.text import placeholders
+from flowrail.text import placeholders, suggestions
 
 PENDING, CLAIMED, DONE, CANCELLED = "pending", "claimed", "done", "cancelled"
 RESULTS = 400_000
@@ -148,7 +148,7 @@ def one(session: Session, dispatch_id: str) -> Dispatched:
             )
         raise UnknownDispatchError(
             f"session `{session.id}` has no dispatch `{dispatch_id[:40]}` now",
-            hint=placeholders.did_you_mean(
+            hint=suggestions.did_you_mean(
                 dispatch_id[:40], known, f"`flow status {session.id}` shows what it waits for"
             ),
             dispatches=list(known),

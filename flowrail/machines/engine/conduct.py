@@ -36,7 +36,7 @@ from flowrail.machines.sessions.session import (
 )
 from flowrail.storage.journal import Record
 from flowrail.storage.records import to_plain
-from flowrail.text.placeholders import shortened
+from flowrail.text.safe_text import shortened
 
 LONGEST_REFUSAL = 400
 """So much of what the engine says is told: it may name every fact of a record."""

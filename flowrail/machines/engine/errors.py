@@ -7,7 +7,8 @@ from shlex import quote
 
 from flowrail.errors import ChangedError, ConflictError, UsageError
 from flowrail.machines.definition.step import DONE, REPORTABLE
-from flowrail.text.placeholders import did_you_mean, listed
+from flowrail.text.phrases import listed
+from flowrail.text.suggestions import did_you_mean
 
 
 class UnknownOutcomeError(UsageError):

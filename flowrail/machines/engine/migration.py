@@ -33,7 +33,8 @@ from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.engine.reported_values import check_params
 from flowrail.machines.sessions.session import Session
-from flowrail.text.placeholders import did_you_mean, listed
+from flowrail.text.phrases import listed
+from flowrail.text.suggestions import did_you_mean
 
 MAP, ACCEPT, PARAMS = "map", "accept", "params"
 ENDED = "(ended)"

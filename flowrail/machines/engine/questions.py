@@ -21,8 +21,8 @@ from flowrail.machines.definition.questions import (
 from flowrail.machines.definition.step import Outcome, QuestionDef, StepDef
 from flowrail.machines.sessions.session import ACTIVE, WAITING, Session
 from flowrail.storage.records import from_plain, to_plain
-from flowrail.text import placeholders
-from flowrail.text.safe_text import blanked, code_points
+from flowrail.text import phrases, placeholders, safe_text, suggestions
+from flowrail.text.safe_text import blanked, visible
 
 BY_STEP, BY_AGENT, BY_LIMIT = "step", "agent", "limit"
 LIMIT = "limit"
@@ -123,13 +123,13 @@ class Asked(NamedTuple):
         for option in self.options:
             named = {
                 option.label.casefold(),
-                code_points(option.label).casefold(),
+                visible(option.label).casefold(),
             }  # that is how it is printed
             if word.casefold() in named | ({option.outcome} if self.source == BY_LIMIT else set()):
                 return option.label
         raise BadAnswerError(
             f"`{word[:60]}` is no option of question `{self.id}`",
-            hint=placeholders.did_you_mean(
+            hint=suggestions.did_you_mean(
                 word[:60], [option.label for option in self.options], f"answer with one of {self._labels()}"
             ),
             question=self.id,
@@ -137,7 +137,7 @@ class Asked(NamedTuple):
         )
 
     def _labels(self) -> str:
-        return placeholders.listed(option.label for option in self.options)
+        return phrases.listed(option.label for option in self.options)
 
 
 class Put(NamedTuple):
@@ -202,7 +202,7 @@ def _labels(question: QuestionDef, values: Mapping[str, Any]) -> list[str]:
     labels: list[str] = []
     for number, option in enumerate(question.options, 1):
         filled = placeholders.fill(option.label, values)
-        label = placeholders.shortened(blanked(filled), LONGEST_LABEL) or f"Option {number}"
+        label = safe_text.shortened(blanked(filled), LONGEST_LABEL) or f"Option {number}"
         if label.casefold().startswith(OWN_WORDS):
             label = f"({label})"
         while label.casefold() in {each.casefold() for each in labels}:
@@ -220,7 +220,7 @@ def check_answered(session: Session, step: StepDef) -> None:
     waiting = [each.id for each in asked(session) if each.is_open]
     if waiting:
         raise QuestionOpenError(
-            f"step `{step.id}` waits for the user's answer to {placeholders.listed(waiting)}",
+            f"step `{step.id}` waits for the user's answer to {phrases.listed(waiting)}",
             hint=f"ask the user, then: flow answer {shlex.quote(session.id)} {shlex.quote(waiting[0])}=OPTION",
             step=step.id,
             questions=waiting,

@@ -11,8 +11,9 @@ from flowrail.machines.definition.step import StepDef, handler_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.errors import ValuesError
-from flowrail.text.placeholders import MOST_LISTED, listed, near
+from flowrail.text.phrases import MOST_LISTED, listed
 from flowrail.text.safe_text import in_quotes
+from flowrail.text.suggestions import near
 
 
 def fact_args(step: StepDef) -> Mapping[str, Arg]:

@@ -15,7 +15,7 @@ from flowrail.machines.definition.step import GateDef, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import Session
 from flowrail.storage.records import from_plain, to_plain
-from flowrail.text import placeholders
+from flowrail.text import phrases, safe_text, suggestions
 
 MOST = 500
 MOST_NAMED = 12
@@ -125,9 +125,7 @@ def record(
     if word not in Severity.__members__:
         raise BadFindingError(
             f"`{severity[:40]}` is no severity",
-            hint=placeholders.did_you_mean(
-                word[:40], Severity, f"use one of {placeholders.listed(Severity)}"
-            ),
+            hint=suggestions.did_you_mean(word[:40], Severity, f"use one of {phrases.listed(Severity)}"),
         )
     if not text.strip():
         raise BadFindingError("the finding says nothing", hint="say what is wrong: --text or --file")
@@ -174,7 +172,7 @@ def resolve(
         ids = [each.id for each in known]
         raise UnknownFindingError(
             f"session `{session.id}` has no finding `{finding_id[:40]}`",
-            hint=placeholders.did_you_mean(
+            hint=suggestions.did_you_mean(
                 finding_id[:40], ids, f"`flow finding list {session.id}` shows them"
             ),
             findings=ids,
@@ -262,7 +260,7 @@ def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesEr
     """Return the refusal of an outcome that somebody claims for a gate, with what is on record."""
     judged = verdict(step, session)
     named = judged.blocking[:MOST_NAMED]
-    lines = [f"{each.id} {each.severity} {placeholders.shortened(each.text)}" for each in named]
+    lines = [f"{each.id} {each.severity} {safe_text.shortened(each.text)}" for each in named]
     if left := len(judged.blocking) - len(named):
         lines.append(f"and {left} more, which `flow finding list {session.id}` has")
     against = f"; against it stand {'; '.join(lines)}" if lines else ""

@@ -29,7 +29,8 @@ from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.engine.transitions import asks_user, is_capped
 from flowrail.machines.guidance.received_work import handed_over
 from flowrail.machines.sessions.session import Session
-from flowrail.text.placeholders import fill, in_words
+from flowrail.text.phrases import in_words
+from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import can_be_typed, hides, is_shown
 
 if TYPE_CHECKING:

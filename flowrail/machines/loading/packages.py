@@ -18,7 +18,7 @@ from flowrail.machines.loading.python_source import (
     why_not,
 )
 from flowrail.storage.files import read_bounded
-from flowrail.text.placeholders import did_you_mean
+from flowrail.text.suggestions import did_you_mean
 
 LARGEST = 131_072
 MOST_FILES = 5_000

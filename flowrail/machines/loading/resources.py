@@ -10,8 +10,9 @@ from typing import Protocol, runtime_checkable
 from flowrail.errors import UsageError
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.storage.files import decode, read_bounded
-from flowrail.text.placeholders import did_you_mean
+from flowrail.storage.files import read_bounded
+from flowrail.text.safe_text import decode
+from flowrail.text.suggestions import did_you_mean
 
 LARGEST = 262_144
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.md)?\Z")

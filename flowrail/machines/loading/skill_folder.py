@@ -26,7 +26,8 @@ from flowrail.machines.definition.findings import raise_errors as raise_findings
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import LARGEST_TOGETHER
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.storage.files import decode, read_bounded
+from flowrail.storage.files import read_bounded
+from flowrail.text.safe_text import decode
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.suppressions import Excepted

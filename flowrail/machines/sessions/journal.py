@@ -10,7 +10,7 @@ from contextlib import suppress
 from flowrail.errors import StorageError, UsageError
 from flowrail.machines.sessions import limits
 from flowrail.storage import files
-from flowrail.text.placeholders import did_you_mean
+from flowrail.text.suggestions import did_you_mean
 
 JOURNAL = "journal.jsonl"
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

@@ -40,7 +40,7 @@ from flowrail.operations.running.steps import (
     answer_of,
     look,
 )
-from flowrail.text.placeholders import shortened
+from flowrail.text.safe_text import shortened
 
 MOST_GENERATIONS = 12
 """How deep agents may give work on to agents."""

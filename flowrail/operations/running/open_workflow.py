@@ -36,7 +36,7 @@ from flowrail.skills.catalog import (
     places,
     workflow_file,
 )
-from flowrail.text.placeholders import listed
+from flowrail.text.phrases import listed
 
 _SCOPES = frozenset(scope.value for scope in Scope)
 _SHAPE = {

@@ -15,7 +15,7 @@ from flowrail.machines.sessions.session import Session
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.open_workflow import open_session
 from flowrail.operations.running.steps import Answer, World, look
-from flowrail.text.placeholders import listed
+from flowrail.text.phrases import listed
 
 
 class NotWaitingError(ConflictError):

@@ -32,7 +32,8 @@ from flowrail.operations.running.open_workflow import (
     open_skill,
 )
 from flowrail.operations.running.steps import Answer, World, answer_of
-from flowrail.text.placeholders import listed, near
+from flowrail.text.phrases import listed
+from flowrail.text.suggestions import near
 
 
 class MigrationNeedsError(ChangedError):

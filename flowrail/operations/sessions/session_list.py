@@ -12,7 +12,8 @@ from flowrail.machines.sessions.journal import UnknownSessionError
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
 from flowrail.machines.sessions.stored_session import Kept
-from flowrail.text.placeholders import in_words, shortened
+from flowrail.text.phrases import in_words
+from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
     from flowrail.operations.running.child_sessions import Givers

@@ -35,7 +35,8 @@ from flowrail.operations.running.steps import (
 )
 from flowrail.storage.files import LockTimeoutError, read_bounded, write_atomic
 from flowrail.storage.journal import DamagedError, Record
-from flowrail.text.placeholders import did_you_mean, placeholders
+from flowrail.text.placeholders import placeholders
+from flowrail.text.suggestions import did_you_mean
 
 
 class UnknownRevisionError(UsageError):

@@ -36,6 +36,7 @@ from flowrail.operations.skills.draw import drawable
 from flowrail.skills.catalog import BUNDLED
 from flowrail.skills.summary import definition_of, items
 from flowrail.storage import files as storage_files
+from flowrail.text.safe_text import decode
 
 LARGEST_PAGE = 4_000_000
 LARGEST_PICTURES = 20_000_000
@@ -131,7 +132,7 @@ def page(path: str, roots: Sequence[Root], *, default: str | None = None) -> Pag
     data = storage_files.read_bounded(path, limit=LARGEST_PAGE, what="the page", follow=True)
     if b"<!-- flow:" not in data:
         return Page(path, "", "", (), {})
-    before = storage_files.decode(data, source=path)
+    before = decode(data, source=path)
     made: list[Made] = []
     beside: dict[str, str] = {}
     of = _Contents(path, roots, default)
@@ -316,6 +317,6 @@ def _check_name(path: str, block: Marked) -> None:
 def _text_of(file: str) -> str | None:
     try:
         data = storage_files.read_bounded(file, limit=LARGEST_PAGE, what="the picture", follow=True)
-        return storage_files.decode(data, source=file)
+        return decode(data, source=file)
     except DocumentError:
         return None

@@ -19,7 +19,7 @@ from flowrail.machines.engine.reported_values import fact_args, read_assignments
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import Move, Session
 from flowrail.operations.running.open_workflow import open_skill
-from flowrail.text.placeholders import did_you_mean
+from flowrail.text.suggestions import did_you_mean
 
 
 class WrongTotalError(UsageError):

@@ -15,7 +15,7 @@ from flowrail.testing.walks.run import (
     SKIPPED,
     Rehearsed,
 )
-from flowrail.text.escape import one_line, visible
+from flowrail.text.safe_text import one_line, visible
 
 
 def summary(results: Sequence[Rehearsed]) -> str:

@@ -10,7 +10,7 @@ from flowrail.cli.world import world
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.work import ended_data
 from flowrail.operations.running import agents
-from flowrail.text.escape import visible
+from flowrail.text.safe_text import visible
 
 
 @click.command(

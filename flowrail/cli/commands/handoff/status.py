@@ -10,7 +10,7 @@ from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.telling import item
-from flowrail.text.lines import count
+from flowrail.text.phrases import count
 
 
 @click.command("status", epilog=options.examples("flow handoff status", "flow handoff status --all"))

@@ -9,7 +9,7 @@ from flowrail.discovery.locations import named
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Here
 from flowrail.operations.skills.plugin import build
-from flowrail.text.escape import one_line
+from flowrail.text.safe_text import one_line
 
 
 @click.command("plugin", epilog=options.examples("flow hook plugin ./flowrail-plugin"))

@@ -8,8 +8,8 @@ from flowrail.cli import options, output
 from flowrail.cli.world import world
 from flowrail.formatters.guidance.as_data import session_item
 from flowrail.operations.sessions.adopt import Adopted, adopt
-from flowrail.text.escape import one_line
-from flowrail.text.lines import count
+from flowrail.text.phrases import count
+from flowrail.text.safe_text import one_line
 
 
 @click.command("adopt", epilog=options.examples("flow adopt problem-analysis-k3x9q2"))

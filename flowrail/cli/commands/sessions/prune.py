@@ -21,8 +21,8 @@ from flowrail.operations.sessions.prune import (
     Parting,
     prune,
 )
-from flowrail.text.escape import one_line
-from flowrail.text.lines import count
+from flowrail.text.phrases import count
+from flowrail.text.safe_text import one_line
 
 MONTH = 30.0
 _IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}

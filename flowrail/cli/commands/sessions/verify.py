@@ -8,8 +8,8 @@ from flowrail.cli import options, output
 from flowrail.cli.world import world
 from flowrail.errors import UsageError
 from flowrail.operations.sessions import verify
-from flowrail.text.escape import one_line
-from flowrail.text.lines import count
+from flowrail.text.phrases import count
+from flowrail.text.safe_text import one_line
 
 
 @click.command(

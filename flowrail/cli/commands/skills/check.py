@@ -12,7 +12,7 @@ from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.operations.environment import Here
 from flowrail.operations.skills import check
 from flowrail.operations.skills.check import Checked, WorkflowChange
-from flowrail.text.escape import one_line
+from flowrail.text.safe_text import one_line
 
 
 @click.command(

@@ -117,7 +117,7 @@ def _inject(
 ) -> int:
     load_engine()
     from flowrail.operations.skills import embedded_diagrams
-    from flowrail.text.lines import count
+    from flowrail.text.phrases import count
 
     found = list(_pages(skill, paths, here))
     stale = [made for each in found for made in each.made if not made.fresh]

@@ -19,7 +19,7 @@ from flowrail.skills.install import (
     UPDATED,
     Placed,
 )
-from flowrail.text.escape import command_line
+from flowrail.text.safe_text import one_line
 
 _WORDS = {NEW: "new", UPDATED: "brought up to date", SAME: "as they were", REMOVED: "taken away"}
 
@@ -60,7 +60,7 @@ def command(
         output.data({"installed": [each.as_data() for each in placed], "dry_run": dry_run})
         return
     for each in placed:
-        output.text("\n".join(command_line(line) for line in _told(each)))
+        output.text("\n".join(one_line(line) for line in _told(each)))
     if dry_run:
         output.text("nothing was written")
 

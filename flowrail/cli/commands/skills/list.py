@@ -8,7 +8,7 @@ from flowrail.cli import options, output
 from flowrail.formatters.guidance.as_text import table
 from flowrail.operations.environment import Here
 from flowrail.skills import summary
-from flowrail.text.lines import count
+from flowrail.text.phrases import count
 
 
 @click.command("list", epilog=options.examples("flow list", "flow list --root ../skills"))

@@ -14,7 +14,7 @@ from flowrail.discovery.locations import named as place_named
 from flowrail.hosts import locations
 from flowrail.operations.environment import Here
 from flowrail.skills import scaffold
-from flowrail.text.escape import command_line
+from flowrail.text.safe_text import one_line
 
 
 @click.command("new", epilog=options.examples("flow new release-check", "flow new release-check --python"))
@@ -50,7 +50,7 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
         lines.append(
             f"it stands in front of the bundled {made.skill}: a person types flow trust {made.skill}"
         )
-    output.text("\n".join(command_line(line) for line in lines))
+    output.text("\n".join(one_line(line) for line in lines))
 
 
 def _python() -> str:

@@ -6,7 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.errors import UsageError
-from flowrail.text.placeholders import did_you_mean
+from flowrail.text.suggestions import did_you_mean
 
 NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
 

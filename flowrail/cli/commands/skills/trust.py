@@ -15,7 +15,7 @@ from flowrail.errors import TrustError
 from flowrail.operations.environment import Here
 from flowrail.operations.skills.trust import about, find_folder
 from flowrail.skills.catalog import named_root
-from flowrail.text.escape import one_line
+from flowrail.text.safe_text import one_line
 
 WIDEST = 72
 """So many columns a line of what is shown takes: with what it is indented by, less than any terminal has."""

@@ -12,7 +12,7 @@ from flowrail.hosts import locations
 from flowrail.operations.environment import Here
 from flowrail.skills import install
 from flowrail.skills.install import LEFT, REMOVED
-from flowrail.text.escape import command_line
+from flowrail.text.safe_text import one_line
 
 
 @click.command("uninstall", epilog=options.examples("flow uninstall planner"))
@@ -38,12 +38,12 @@ def command(names: tuple[str, ...], every: bool, to: str, host: str, dry_run: bo
         return
     done = "to be taken away" if dry_run else "taken away"
     for each in placed:
-        output.text(command_line(f"{each.skill} in {each.folder}: files {len(each.only(REMOVED))} {done}"))
+        output.text(one_line(f"{each.skill} in {each.folder}: files {len(each.only(REMOVED))} {done}"))
         for path in each.only(LEFT):
-            output.text(command_line(f"left, since it was changed: {path}"))
+            output.text(one_line(f"left, since it was changed: {path}"))
         if not (dry_run or each.only(LEFT)) and os.path.isdir(each.folder):
             output.text("its folder stays: it holds files that were not installed")
     if not placed:
-        output.text(command_line(f"no skill was installed in {root}"))
+        output.text(one_line(f"no skill was installed in {root}"))
     if dry_run:
         output.text("nothing was taken away")

@@ -7,7 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.operations.environment import Here
 from flowrail.operations.skills.trust import take_back
-from flowrail.text.escape import one_line
+from flowrail.text.safe_text import one_line
 
 
 @click.command("untrust", epilog=options.examples("flow untrust my-skill"))

@@ -21,7 +21,7 @@ from flowrail.machines.definition.step import (
     StepDef,
 )
 from flowrail.machines.definition.values import Arg
-from flowrail.text import placeholders
+from flowrail.text import phrases, placeholders, suggestions
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
@@ -36,7 +36,7 @@ class _Known:
         reported = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
         self.values: dict[str, Arg] = {**workflow.params, **reported}
         self.open_ended = any(callable(step.handler) for step in workflow.steps)
-        self.guesses = placeholders.Guesses()
+        self.guesses = suggestions.Suggestions()
 
     def missing(self, text: str, more: Iterable[str] = ()) -> list[str]:
         """Return the names that *text* has a placeholder for and nobody declares."""
@@ -66,7 +66,7 @@ def _deciders(workflow: Workflow) -> Iterator[Raw]:
             yield Raw(
                 "FR124",
                 ("steps", index, named[0]),
-                f"the outcome of step `{step.id}` is decided by {placeholders.listed(named)}",
+                f"the outcome of step `{step.id}` is decided by {phrases.listed(named)}",
                 "let one of them decide",
                 step.id,
             )
@@ -90,9 +90,7 @@ def _dispatches(workflow: Workflow) -> Iterator[Raw]:
 
 def _who(path: Path, step: StepDef, work: Delegation) -> Iterator[Raw]:
     if work.agent not in list(AgentRole):
-        hint = placeholders.did_you_mean(
-            work.agent, AgentRole, f"use one of {placeholders.listed(AgentRole)}"
-        )
+        hint = suggestions.did_you_mean(work.agent, AgentRole, f"use one of {phrases.listed(AgentRole)}")
         yield Raw(
             "FR145",
             (*path, "agent"),
@@ -218,7 +216,7 @@ def _answers(path: Path, step: StepDef) -> Iterator[Raw]:
                 what = (
                     f"an answer to `{question.id}` decides `{outcome}`, which leads nowhere from `{step.id}`"
                 )
-                hint = f"add `{outcome}` to `next`, or use one of {placeholders.listed(step.ways)}"
+                hint = f"add `{outcome}` to `next`, or use one of {phrases.listed(step.ways)}"
                 yield Raw("FR147", (*path, *at), what, hint, step.id)
     said = {each.outcome for question in step.questions for each in question.options}
     if Outcome.OK in graph.answered_outcomes(step) - said and Outcome.OK not in step.ways:
@@ -229,7 +227,7 @@ def _answers(path: Path, step: StepDef) -> Iterator[Raw]:
 def _gates(workflow: Workflow) -> Iterator[Raw]:
     after, _, _ = graph.adjacency(graph.edges(workflow))
     ahead = {step: [each for each in targets if each in workflow] for step, targets in after.items()}
-    guesses = placeholders.Guesses()
+    guesses = suggestions.Suggestions()
     for index, step in enumerate(workflow.steps):
         if step.gate is None:
             continue
@@ -265,7 +263,7 @@ def _rounds(path: Path, step: StepDef, gate: GateDef) -> Iterator[Raw]:
         yield Raw("FR150", (*path, "limit"), what, "use a whole number from 1", step.id)
     if gate.policy is not None and gate.policy not in POLICIES:
         what = f"gate `{step.id}` goes by `{gate.policy}`, which is no policy"
-        hint = placeholders.did_you_mean(gate.policy, POLICIES, f"use one of {placeholders.listed(POLICIES)}")
+        hint = suggestions.did_you_mean(gate.policy, POLICIES, f"use one of {phrases.listed(POLICIES)}")
         yield Raw("FR150", (*path, "policy"), what, hint, step.id)
 
 

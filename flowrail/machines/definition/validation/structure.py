@@ -19,7 +19,7 @@ from flowrail.machines.definition.step import (
     Outcome,
     StepDef,
 )
-from flowrail.text import placeholders
+from flowrail.text import phrases, suggestions
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
@@ -62,12 +62,12 @@ def _entry(workflow: Workflow) -> Iterator[Raw]:
         yield Raw("FR114", ("steps",), f"workflow `{workflow.name}` has no steps", "write at least one")
     elif workflow.entry_point not in workflow:
         names = workflow._step_order  # noqa: SLF001
-        hint = placeholders.did_you_mean(str(workflow.entry_point), names, "name one of the steps")
+        hint = suggestions.did_you_mean(str(workflow.entry_point), names, "name one of the steps")
         yield Raw("FR101", ("entry_point",), f"entry point `{workflow.entry_point}` is no step", hint)
 
 
 def _targets(workflow: Workflow) -> Iterator[Raw]:
-    guesses = placeholders.Guesses()
+    guesses = suggestions.Suggestions()
     for index, step in enumerate(workflow.steps):
         if not step.next:
             yield Raw(
@@ -80,7 +80,7 @@ def _targets(workflow: Workflow) -> Iterator[Raw]:
         for outcome, target in step.next.items():
             path = ("steps", index, "next", str(outcome))
             if not isinstance(outcome, Outcome):
-                words = placeholders.listed(Outcome)
+                words = phrases.listed(Outcome)
                 yield Raw("FR113", path, f"`{outcome}` is no outcome", f"use one of {words}", step.id)
             if target is not None and target not in workflow:
                 otherwise = "name one of the steps; an end is written `null`"
@@ -153,7 +153,7 @@ def _loops(workflow: Workflow, leaving: set[str]) -> Iterator[Raw]:
             yield Raw(
                 "FR109",
                 ("steps", place[first]),
-                f"the loop of {placeholders.listed(in_order)} is never left",
+                f"the loop of {phrases.listed(in_order)} is never left",
                 "give a step of it a `limit` with an `ok` way out, or a rule whose outcome leads out",
                 first,
             )

@@ -22,7 +22,7 @@ from flowrail.machines.definition.values import (
     kind_of,
     misfit,
 )
-from flowrail.text import placeholders
+from flowrail.text import phrases, placeholders, suggestions
 from flowrail.text.safe_text import in_quotes
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _rules(workflow: Workflow) -> Iterator[Raw]:
                     "FR110",
                     path,
                     f"rule {place + 1} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere",
-                    f"add `{rule.outcome}` to `next`, or decide one of {placeholders.listed(step.ways)}",
+                    f"add `{rule.outcome}` to `next`, or decide one of {phrases.listed(step.ways)}",
                     step.id,
                 )
             if rule.when is None and place < len(step.rules) - 1:
@@ -139,7 +139,7 @@ def _value(path: Path, name: str, arg: Arg, step: StepDef | None) -> Iterator[Ra
 def _odd(arg: Arg) -> tuple[str, str] | None:
     """Say what of a declaration nothing can be compared with, and what to use instead."""
     if arg.kind not in KINDS:
-        return f"of type `{arg.kind}`", f"use one of {placeholders.listed(KINDS)}"
+        return f"of type `{arg.kind}`", f"use one of {phrases.listed(KINDS)}"
     for bounds, whole in (
         ((arg.min, arg.max), arg.kind == "integer"),
         ((arg.min_length, arg.max_length), True),
@@ -180,7 +180,7 @@ def _expressions(workflow: Workflow) -> Iterator[Raw]:
     reported: dict[str, Arg] = {name: arg for step in workflow.steps for name, arg in step.reports.items()}
     open_ended = any(callable(step.handler) for step in workflow.steps)
     known = {**workflow.params, **reported}
-    guesses = placeholders.Guesses()
+    guesses = suggestions.Suggestions()
     left = LARGEST_SAID + SAID_BY_EACH * len(workflow.steps)
     most = left
     for index, step in enumerate(workflow.steps):
@@ -202,7 +202,7 @@ def _expressions(workflow: Workflow) -> Iterator[Raw]:
 
 
 def _expression(
-    path: Path, source: object, known: dict[str, Arg], step: StepDef, guesses: placeholders.Guesses | None
+    path: Path, source: object, known: dict[str, Arg], step: StepDef, guesses: suggestions.Suggestions | None
 ) -> Iterator[Raw]:
     try:
         if not isinstance(source, str):
@@ -246,7 +246,7 @@ def _never(arg: Arg, literal: Any) -> bool:
 
 
 def _placeholders(
-    index: int, step: StepDef, known: dict[str, Arg], guesses: placeholders.Guesses
+    index: int, step: StepDef, known: dict[str, Arg], guesses: suggestions.Suggestions
 ) -> Iterator[Raw]:
     texts: list[tuple[Path, str]] = []
     if isinstance(step.title, str):

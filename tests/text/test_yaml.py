@@ -1,12 +1,8 @@
 """The one bounded loader of YAML, and the writer whose texts it reads back."""
 
 import enum
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -358,29 +354,6 @@ def test_bounds_are_the_last_that_fits(loader: object, limits: Limits, fits: str
 def test_a_hostile_document_is_answered(name: str) -> None:
     with suppress(YamlError):
         value(HOSTILE[name])
-
-
-def test_hostile_documents_take_little_memory() -> None:
-    code = """
-import resource, sys
-from contextlib import suppress
-from support.documents import HOSTILE
-from flowrail.text.yaml import YamlError, load
-
-unit = 1 if sys.platform == "darwin" else 1024
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-for text in HOSTILE.values():
-    with suppress(YamlError):
-        load(text, source="a")
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit)
-"""
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
-    )
-
-    assert int(done.stdout) < 50_000_000
 
 
 # --- whatever comes

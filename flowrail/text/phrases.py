@@ -1,0 +1,52 @@
+"""Parts of sentences: counts, lists of names, and values in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from flowrail.text.safe_text import shortened
+
+MOST_LISTED = 60
+_MOST_JOINED = 12
+
+
+def count(number: int, what: str) -> str:
+    """Return a number of things, in the plural if needed."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return names in back quotes, separated by commas; at most `MOST_LISTED` of them."""
+    all_names = [*names]
+    shown = ", ".join(f"`{name}`" for name in all_names[:MOST_LISTED])
+    return shown if len(all_names) <= MOST_LISTED else f"{shown} and {len(all_names) - MOST_LISTED} more"
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Return texts separated by commas, each shortened; at most 12 of them."""
+    more = f" and {len(texts) - _MOST_JOINED} more" if len(texts) > _MOST_JOINED else ""
+    return ", ".join(shortened(text, 60) for text in texts[:_MOST_JOINED]) + more
+
+
+def section(title: str, lines: Sequence[str]) -> str:
+    """Return *lines* under a title, or nothing if there are no lines."""
+    return "\n".join([title, *lines]) if lines else ""
+
+
+def in_words(value: Any) -> str:
+    """Return a value as it reads in a sentence."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(in_words(item) for item in value)
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value), ensure_ascii=False, default=_plain)
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else list(value)
