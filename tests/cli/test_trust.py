@@ -161,7 +161,7 @@ def refused_plainly(*words: str) -> tuple[int, str]:
 
 
 def test_a_person_is_shown_what_they_allow() -> None:
-    folder = put_python("py", before="import subprocess\n")
+    folder = put_python("py")
     (folder / "odd\x1b[31m\n.md").touch()
     (folder / "digest 0000").touch()
 
@@ -169,7 +169,6 @@ def test_a_person_is_shown_what_they_allow() -> None:
 
     assert f"folder {folder}\n" in out
     assert f"digest {snapshot(str(folder)).digest}\n" in out
-    assert "may be code that starts processes: subprocess\n" in out
     assert "\n  digest 0000 (0 bytes)\n" in out
     assert "\x1b" not in out
 
@@ -177,15 +176,15 @@ def test_a_person_is_shown_what_they_allow() -> None:
 @pytest.mark.parametrize("filler", ["\u2800", "─", "\uff0e", "x"])
 def test_no_long_name_begins_like_another_line_where_a_terminal_breaks_it(filler: str) -> None:
     for size in (39, 66, 70, 78):
-        folder = put_python("py", before="import subprocess\n")
-        (folder / f"{filler * size}imports json").touch()
-        check = "sh -c ': " + "fine " * 300 + "; touch canary'"
+        folder = put_python("py")
+        (folder / f"{filler * size}runs nothing").touch()
+        check = "sh -c 'true " + "fine " * 300 + "; touch canary'"
         (folder / "SKILL.md").write_text(card("py", health_check=check))
 
         out = flow("trust", "py", "--digest", "0").out
 
         rows = [row for line in out.splitlines() for row in broken(line)]
-        assert [row for row in rows if row.startswith("imports")] == ["imports flowrail, subprocess"]
+        assert not [row for row in rows if row.startswith("runs nothing")]
         assert "touch canary'" in out.replace("\n      ", "")
         shutil.rmtree(folder)
 
@@ -263,7 +262,7 @@ def test_a_person_is_asked_at_the_terminal(answer: str, status: int) -> None:
 
 
 def test_a_person_sees_what_they_allow_though_the_answer_goes_elsewhere() -> None:
-    folder = put_python("py", before="import subprocess\n")
+    folder = put_python("py")
 
     said, ended = at_a_terminal(
         ["trust", "py"], "no", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
@@ -271,11 +270,10 @@ def test_a_person_sees_what_they_allow_though_the_answer_goes_elsewhere() -> Non
 
     assert ended == 7
     assert f"folder {folder}" in said
-    assert "may be code that starts processes: subprocess" in said
 
 
 def test_a_person_sees_what_they_allow_though_the_answer_goes_to_another_terminal() -> None:
-    folder = put_python("py", before="import subprocess\n")
+    folder = put_python("py")
 
     said, ended = at_a_terminal(
         ["trust", "py"], "no", before="import os, pty; os.dup2(pty.openpty()[1], 1)\n"
@@ -283,7 +281,6 @@ def test_a_person_sees_what_they_allow_though_the_answer_goes_to_another_termina
 
     assert ended == 7
     assert f"folder {folder}" in said
-    assert "may be code that starts processes: subprocess" in said
 
 
 def test_a_person_is_shown_it_once() -> None:

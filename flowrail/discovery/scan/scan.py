@@ -146,7 +146,7 @@ class _Scanner:
             try:
                 file = read_skill(path)
             except FileNotFoundError:
-                other = _other_case(folder)
+                other = skill_file_in(folder)
                 if other is None:
                     return False
                 path = f"{folder}/{other}"
@@ -179,12 +179,14 @@ def _identity(root: Root, entry: os.DirEntry[str]) -> tuple[int, int] | None:
     return (root.identity[0], entry.inode()) if entry.is_dir(follow_symlinks=False) else None
 
 
-def _other_case(folder: str) -> str | None:
-    """Return the file that would be SKILL.md if its name were in capitals, or a link to nowhere.
-
-    Where the file system does not tell them apart nobody comes here: clients open it there, too.
-    """
-    names = sorted(name for name in os.listdir(folder) if name.lower() == SKILL_FILE.lower())
+def skill_file_in(folder: str) -> str | None:
+    """Return the name of the SKILL.md in *folder*, or of a file whose name differs only in upper and lower case."""
+    if os.path.lexists(os.path.join(folder, SKILL_FILE)):
+        return SKILL_FILE
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.lower() == SKILL_FILE.lower())
+    except OSError:
+        return None
     return names[0] if names else None
 
 

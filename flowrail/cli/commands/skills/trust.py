@@ -13,7 +13,7 @@ from flowrail import approval
 from flowrail.cli import options, output
 from flowrail.errors import TrustError
 from flowrail.operations.environment import Here
-from flowrail.operations.skills.trust import about, find_folder
+from flowrail.operations.skills.trust import describe, find_folder
 from flowrail.skills.catalog import named_root
 from flowrail.text.safe_text import one_line
 
@@ -29,14 +29,14 @@ WIDEST = 72
 def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...]) -> None:
     """Allow a project's skill to run
 
-    Shows what the folder holds and asks a person at the terminal. What is allowed is exactly
-    this content; any change takes it away. In CI, where nobody can be asked, --digest names
-    the content that somebody looked at.
+    Lists the files, marks what changed since the last approval, and asks at the terminal.
+    Exactly this content is approved; any change needs a new approval. In CI, where nobody
+    can answer, --digest names the content that a person has looked at.
     """
     here = Here(roots=roots)
     found = find_folder(skill, here.roots)
     now = approval.snapshot(found.folder)
-    shown = "\n".join(_told(line) for line in about(now))
+    shown = "\n".join(_told(line) for line in describe(now, approval.allowance(found.folder, here.state)))
     if not as_json:
         output.text(shown)
     if digest is None:

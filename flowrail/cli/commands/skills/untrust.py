@@ -6,7 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.operations.environment import Here
-from flowrail.operations.skills.trust import take_back
+from flowrail.operations.skills.trust import withdraw
 from flowrail.text.safe_text import one_line
 
 
@@ -20,7 +20,7 @@ def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
     The skill's code runs no more until a person allows it again.
     """
     here = Here(roots=roots)
-    folder, was = take_back(skill, here.roots, here.state)
+    folder, was = withdraw(skill, here.roots, here.state)
     if as_json:
         output.data({"skill": skill, "folder": folder, "allowed": False, "changed": was})
         return
