@@ -15,7 +15,7 @@ WARNED = SMALL.replace("[Do the second thing.]", '["Do what step `frist` says."]
 OWN = """\
 def test_a_run_in_memory(flow_run):
     run = flow_run("asking", topic="cats")
-    assert run.told == "Look at it, 3 times."
+    assert run.instructions == "Look at it, 3 times."
     assert run.report(sure="high", where=["src"]).step == "tell"
     assert flow_run(run.workflow).step == "look"
 
@@ -149,7 +149,7 @@ def test_what_is_wrong_is_told_without_our_own_stack() -> None:
     assert "workflow.yaml:4: error FR102" in out
     assert "at step first: " in out
     assert "flow test py --walk " in out
-    assert "flowrail/rehearsal" not in out
+    assert "flowrail/testing" not in out
 
 
 def test_what_hides_in_a_name_or_a_text_shows_itself() -> None:
@@ -173,7 +173,7 @@ def test_strictly_warnings_and_ways_that_no_walk_takes_fail() -> None:
 
     assert status == 1
     assert "FR166" in out
-    assert "no walk was found that takes first fail" in out
+    assert "no walk takes first fail" in out
     assert "2 failed" in out
 
 

@@ -32,7 +32,7 @@ def test_a_name_that_is_not_there_is_refused_as_usual() -> None:
 def test_a_run_is_stepped_in_memory() -> None:
     run = Run(linear("first", "second"))
 
-    assert (run.step, run.status, run.told) == ("first", "active", "Do first.")
+    assert (run.step, run.status, run.instructions) == ("first", "active", "Do first.")
     assert run.report("ok").step == "second"
     assert run.report("ok").status == "completed"
 

@@ -13,9 +13,9 @@ from flowrail.testing.walks.subprocess_stage import exit_status
 
 
 def run_skill_invocation(workflow: Workflow, params: Mapping[str, Any]) -> int:
-    """Return the exit status of telling one step with *params*, one of `generate_inputs`.
+    """Return the exit status of `flow preview` for one step with *params*, which `generate_inputs` yields.
 
-    The workflow is found by its name, as `flow preview` finds it, in a process of its own.
+    The workflow is found by its name.
     """
     step = workflow.steps[params[STEP] - 1]
     words = ["preview", workflow.name, step.id]
@@ -26,9 +26,9 @@ def run_skill_invocation(workflow: Workflow, params: Mapping[str, Any]) -> int:
             words += ["--visit", str(value)]
         else:
             is_fact = name in fact_args(step) or name not in workflow.params
-            words += ["-s" if is_fact else "-p", f"{name}={_said(value)}"]
+            words += ["-s" if is_fact else "-p", f"{name}={_typed(value)}"]
     return exit_status(words)
 
 
-def _said(value: Any) -> str:
+def _typed(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=list)

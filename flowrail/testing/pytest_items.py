@@ -1,6 +1,6 @@
-"""Skills as items of pytest: one for `flow check`, one a walk, one for the ways that no walk takes.
+"""The pytest items of a skill: one for `flow check`, one per walk, one for transitions without a walk.
 
-Imported by the plugin alone, and only where skills are collected.
+`pytest_plugin` imports this module only if skills are collected.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.user_key import state_folder
 from flowrail.operations.skills import check
 from flowrail.skills.catalog import listing
-from flowrail.testing.run import this_moment
-from flowrail.testing.walks.play import Played, Player
-from flowrail.testing.walks.reproduce import Named, named, repeat
+from flowrail.testing.run import current_time
+from flowrail.testing.walks.play import PlayedWalk, Player
+from flowrail.testing.walks.reproduce import WorkflowName, name_of, reproduction
 from flowrail.testing.walks.run import (
     SKIPPED,
-    Rehearsed,
-    planned,
+    WorkflowResult,
+    plan_walks,
     stage_for,
 )
 from flowrail.testing.walks.stage import Stage
 from flowrail.text.safe_text import one_line, visible
 
 
-class Collecting:
-    """What pytest is told while it collects: which files are workflows, and what becomes of them."""
+class SkillCollector:
+    """Hooks that let pytest collect the workflows of skills."""
 
     def __init__(self, config: pytest.Config, named: Sequence[str]) -> None:
         self.strict = bool(config.getoption("flow_strict"))
@@ -48,49 +48,49 @@ class Collecting:
         if not named:
             folders = [_folder(arg.partition("::")[0]) for arg in config.args]
             config.args.extend(path for path in self.files if not path.startswith(tuple(folders)))
-        self._above = {folder for path in self.files for folder in _above(path)}
-        self._held = ExitStack()
+        self._parents = {folder for path in self.files for folder in _parents(path)}
+        self._exit_stack = ExitStack()
         self._stage: Stage | None = None
         self._player: Player | None = None
 
     @property
     def stage(self) -> Stage:
-        """Where walks are played: made when the first is planned."""
+        """The stage for all walks, created for the first one."""
         if self._stage is None:
             files = list(self.files.values())
-            made = stage_for(files, self.roots, self.state, now=this_moment)
-            self._stage = self._held.enter_context(made)
+            stage = stage_for(files, self.roots, self.state, now=current_time)
+            self._stage = self._exit_stack.enter_context(stage)
         return self._stage
 
     @property
     def player(self) -> Player:
-        """Who plays the walks."""
+        """The player for all walks."""
         self._player = self._player or Player(self.stage)
         return self._player
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> object:
-        """Keep workflows in Python from being run as modules of tests."""
-        is_ours = os.path.realpath(module_path) in self.files
-        return Nothing.from_parent(parent, path=module_path) if is_ours else None
+        """Prevent pytest from importing Python workflows as test modules."""
+        is_workflow = os.path.realpath(module_path) in self.files
+        return NoTestsFile.from_parent(parent, path=module_path) if is_workflow else None
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> object:
-        """Take workflows for what they are."""
+        """Collect workflows."""
         file = self.files.get(os.path.realpath(file_path))
-        return None if file is None else WorkflowItems.of(parent, file_path, self, file)
+        return None if file is None else WorkflowFileItems.of(parent, file_path, self, file)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Look into the hidden folders that skills lie in, for nothing but them."""
+        """Enter the hidden folders of skills, and collect nothing else in them."""
         path = os.path.realpath(collection_path)
-        if path in self._above or path in self.files:
+        if path in self._parents or path in self.files:
             return False
         folder = os.path.dirname(path)
         hidden = os.path.relpath(folder, self.top).startswith(".") and folder != os.path.realpath(self.top)
-        return True if hidden and folder in self._above else None
+        return True if hidden and folder in self._parents else None
 
     def pytest_unconfigure(self) -> None:
-        """Throw the sessions of the walks away."""
-        self._held.close()
+        """Delete the store of the walks."""
+        self._exit_stack.close()
 
     def _files(self, config: pytest.Config, named: Sequence[str]) -> dict[str, WorkflowFile]:
         cwd = str(config.invocation_params.dir) if named else self.top
@@ -105,72 +105,76 @@ class Collecting:
 
     def _of_the_project(self) -> list[str]:
         top = os.path.join(os.path.realpath(self.top), "")
-        return [each.folder for each in listing(self.roots) if os.path.realpath(each.folder).startswith(top)]
+        return [
+            skill.folder for skill in listing(self.roots) if os.path.realpath(skill.folder).startswith(top)
+        ]
 
 
 def _folder(arg: str) -> str:
-    """Return what the path of everything in *arg* begins with."""
+    """Return *arg* as the prefix of the paths in it."""
     return os.path.join(os.path.realpath(arg), "")
 
 
-def _above(path: str) -> Iterator[str]:
-    """Yield every folder that *path* lies in."""
+def _parents(path: str) -> Iterator[str]:
+    """Yield every parent folder of *path*."""
     while path != os.path.dirname(path):
         path = os.path.dirname(path)
         yield path
 
 
-class Nothing(pytest.File):
-    """A file that holds no tests."""
+class NoTestsFile(pytest.File):
+    """A file without tests."""
 
     def collect(self) -> list[pytest.Item]:
         """Return none."""
         return []
 
 
-class WorkflowItems(pytest.File):
+class WorkflowFileItems(pytest.File):
     """One workflow, with its tests."""
 
-    about: Collecting
+    collector: SkillCollector
     file: WorkflowFile
 
     @classmethod
-    def of(cls, parent: pytest.Collector, path: Path, about: Collecting, file: WorkflowFile) -> WorkflowItems:
-        """Return what collects the tests of *file*."""
-        inside = path.is_relative_to(parent.config.rootpath)  # others have no path that pytest would show
-        made: WorkflowItems = cls.from_parent(
+    def of(
+        cls, parent: pytest.Collector, path: Path, collector: SkillCollector, file: WorkflowFile
+    ) -> WorkflowFileItems:
+        """Return the collector of the tests of *file*."""
+        inside = path.is_relative_to(parent.config.rootpath)  # pytest shows no path outside the root
+        made: WorkflowFileItems = cls.from_parent(
             parent, path=path, nodeid=None if inside else one_line(file.address)
         )
-        made.about, made.file = about, file
+        made.collector, made.file = collector, file
         return made
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield a test of what can be read, and one for each walk."""
+        """Yield a test for `flow check`, and one for each walk."""
         yield CheckItem.of(self, "check")
-        made, result = planned(self.about.stage.workflow, self.file.address, call_plainly)
-        if made is None:
+        plan, result = plan_walks(self.collector.stage.workflow, self.file.address, call_plainly)
+        if plan is None:
             yield LoadItem.of(self, "load", result=result)
             return
-        if self.about.strict:
-            yield LoadItem.of(self, "every-way", result=_strictly(result))
-        for walk in made.walks:
+        if self.collector.strict:
+            yield LoadItem.of(self, "every-transition", result=_fail_on_gaps(result))
+        for walk in plan.walks:
             yield WalkItem.of(self, walk.name, walk=walk)
 
 
 class _FlowItem(pytest.Item):
     """A test of one workflow."""
 
-    parent: WorkflowItems
+    parent: WorkflowFileItems
     walk: Walk
-    result: Rehearsed
+    result: WorkflowResult
 
     @classmethod
     def of(
         cls,
-        parent: WorkflowItems,
+        parent: WorkflowFileItems,
         name: str,
         walk: Walk | None = None,
-        result: Rehearsed | None = None,
+        result: WorkflowResult | None = None,
     ) -> _FlowItem:
         made: _FlowItem = cls.from_parent(parent, name=name)
         if walk is not None:
@@ -181,11 +185,11 @@ class _FlowItem(pytest.Item):
         return made
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return where the test is from, and what it is called in a report."""
+        """Return the file and the name of the test for reports."""
         return self.path, None, one_line(f"{self.parent.file.address}: {self.name}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
-        """Return what went wrong, without our own stack."""
+        """Return the message without a traceback of flowrail."""
         del style
         return visible(str(excinfo.value))
 
@@ -194,44 +198,44 @@ class CheckItem(_FlowItem):
     """`flow check` of a workflow."""
 
     def runtest(self) -> None:
-        """Fail with every mistake; strictly, with every warning too."""
-        about, file = self.parent.about, self.parent.file
+        """Fail with every error; with `--flow-strict`, also with every warning."""
+        collector, file = self.parent.collector, self.parent.file
         path = os.path.join(file.folder, file.path)
-        reports = check.check([path], about.roots, about.top, problems=fence_problems)
-        found = [each for report in reports for each in report.findings]
-        wrong = [each.line for each in found if about.strict or each.severity == "error"]
-        if wrong:
-            raise AssertionError("\n".join(wrong))
+        reports = check.check([path], collector.roots, collector.top, problems=fence_problems)
+        findings = [finding for report in reports for finding in report.findings]
+        failing = [finding.line for finding in findings if collector.strict or finding.severity == "error"]
+        if failing:
+            raise AssertionError("\n".join(failing))
 
 
 class LoadItem(_FlowItem):
-    """A workflow that cannot be walked, or not on every way."""
+    """A workflow that cannot be walked, or not through every transition."""
 
     def runtest(self) -> None:
-        """Skip where nobody allowed it, fail with the reason otherwise."""
+        """Skip a workflow that is not approved, and fail with the reason otherwise."""
         if self.result.status == SKIPPED:
-            pytest.skip(visible(self.result.why))
-        if self.result.why:
-            raise AssertionError(self.result.why)
+            pytest.skip(visible(self.result.reason))
+        if self.result.reason:
+            raise AssertionError(self.result.reason)
 
 
 class WalkItem(_FlowItem):
     """One walk through a workflow."""
 
     def runtest(self) -> None:
-        """Play it through the real machine, store and formatters."""
+        """Play the walk through the real engine, store and formatters."""
         address = self.parent.file.address
-        played = self.parent.about.player.play(address, self.walk)
-        if not played.ok:
-            about = self.parent.about
-            place = named(self.parent.file, about.roots, str(self.config.invocation_params.dir))
-            raise AssertionError("\n".join(_wrong(place, played)))
+        collector = self.parent.collector
+        played = collector.player.play(address, self.walk)
+        if not played.passed:
+            name = name_of(self.parent.file, collector.roots, str(self.config.invocation_params.dir))
+            raise AssertionError("\n".join(_failure(name, played)))
 
 
-def _wrong(place: Named, played: Played) -> Iterator[str]:
+def _failure(name: WorkflowName, played: PlayedWalk) -> Iterator[str]:
     yield f"at step {played.step}: {played.problem}" if played.step else played.problem
-    yield from repeat(place, played).told
+    yield from reproduction(name, played).text
 
 
-def _strictly(result: Rehearsed) -> Rehearsed:
-    return result._replace(why=f"no walk was found that {result.gaps}" if result.gaps else "")
+def _fail_on_gaps(result: WorkflowResult) -> WorkflowResult:
+    return result._replace(reason=f"no walk {result.gaps}" if result.gaps else "")

@@ -1,10 +1,10 @@
-"""pytest collects skills: `pytest --flow`, or `flow_skills` in its configuration.
+"""Collect skills as pytest tests: `pytest --flow`, or `flow_skills` in the configuration.
 
     [tool.pytest.ini_options]
     flow_skills = ["skills", "problem-analysis"]
 
-Every walk of `flow test` becomes a test, and so does `flow check`. Where none of it is asked for, this module
-is all that is loaded. PYTEST_DONT_REWRITE
+Every walk of `flow test` becomes a test, and so does `flow check`. pytest loads this plugin in every project, so
+the rest of flowrail is imported only when skills are collected or a fixture is used. PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
@@ -18,55 +18,57 @@ import pytest
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
     from flowrail.testing.run import Run
-    from flowrail.testing.walks.stage import Inside
+    from flowrail.testing.walks.stage import InProcessStage
 
 COLLECTING = "flowrail-collecting"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Take our options."""
+    """Add the options."""
     group = parser.getgroup("flowrail", "skills as tests")
     group.addoption("--flow", action="store_true", help="collect the project's skills as tests")
     group.addoption(
         "--flow-strict",
         action="store_true",
-        help="fail on warnings of `flow check` too, and where no walk takes some way",
+        help="fail also on warnings of `flow check` and if a transition is not taken by any walk",
     )
     parser.addini(
-        "flow_skills", "skills to collect as tests: names, folders, or folders of such", type="linelist"
+        "flow_skills",
+        "skills to collect as tests: names, folders of skills, or folders that contain them",
+        type="linelist",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to collect skills where that was asked for."""
+    """Collect skills if an option, an argument or the configuration says so."""
     named = [arg for arg in config.args if _is_workflow(arg)]
     whole = config.args_source is not pytest.Config.ArgsSource.ARGS
     if named or config.getoption("flow") or (whole and config.getini("flow_skills")):
-        from flowrail.testing.pytest_items import Collecting
+        from flowrail.testing.pytest_items import SkillCollector  # start-up: loads all of flowrail
 
-        config.pluginmanager.register(Collecting(config, named), COLLECTING)
+        config.pluginmanager.register(SkillCollector(config, named), COLLECTING)
 
 
 def _is_workflow(arg: str) -> bool:
-    """Return whether an argument names a skill's workflow, or one test of it; one in Python needs ``--flow``."""
+    """Return whether an argument names a YAML workflow or one of its tests; a Python workflow needs ``--flow``."""
     path = arg.partition("::")[0]
     if not path.endswith(".yaml"):
         return False
     folder, name = os.path.split(path)
     if name == "workflow.yaml":
-        return any(os.path.exists(os.path.join(folder, each)) for each in ("SKILL.md", "steps"))
-    above, last = os.path.split(folder)
-    beside = ("workflow.yaml", "workflow.py")
-    return last == "workflows" and any(os.path.exists(os.path.join(above, each)) for each in beside)
+        return any(os.path.exists(os.path.join(folder, entry)) for entry in ("SKILL.md", "steps"))
+    skill, last = os.path.split(folder)
+    entries = ("workflow.yaml", "workflow.py")
+    return last == "workflows" and any(os.path.exists(os.path.join(skill, entry)) for entry in entries)
 
 
 @pytest.fixture
 def flow_run(request: pytest.FixtureRequest) -> Callable[..., Run]:
-    """Step a workflow in memory: ``flow_run("my-skill", topic="x").report("ok").step == "look"``.
+    """Run a workflow in memory: ``flow_run("my-skill", topic="x").report("ok").step == "look"``.
 
-    Takes a skill's name, looked for from the root of the tests, or a workflow; then its parameters.
+    Takes the name of a skill, searched from the root of the tests, or a workflow; then its parameters.
     """
-    from flowrail.testing.run import Run, load
+    from flowrail.testing.run import Run, load  # start-up: loads the engine
 
     def begin(workflow: str | Workflow, /, **params: Any) -> Run:
         found = load(workflow, start=str(request.config.rootpath)) if isinstance(workflow, str) else workflow
@@ -76,11 +78,11 @@ def flow_run(request: pytest.FixtureRequest) -> Callable[..., Run]:
 
 
 @pytest.fixture
-def flow_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Inside:
-    """Run commands as an agent would, in this process, on sessions of this test alone.
+def flow_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> InProcessStage:
+    """Run commands as an agent would, in this process, with a store for this test.
 
     ``flow_stage.run(["start", "my-skill"]).data["next"][0]["command"]``
     """
-    from flowrail.testing.run import stage_in
+    from flowrail.testing.run import stage_in  # start-up: loads the engine
 
     return stage_in(str(tmp_path_factory.mktemp("flow")), str(request.config.rootpath))

@@ -1,4 +1,4 @@
-"""A run in memory, for tests of one's own: one call a move, nothing written."""
+"""Run a workflow in memory, for tests: one call per report, nothing is written."""
 
 from __future__ import annotations
 
@@ -20,46 +20,46 @@ from flowrail.machines.sessions.store import Store
 from flowrail.machines.sessions.user_key import Owner, state_folder
 from flowrail.operations.running.open_workflow import open_skill
 from flowrail.operations.running.steps import World
-from flowrail.testing.record.replay import ended
-from flowrail.testing.walks.stage import Inside
+from flowrail.testing.record.replay import finished
+from flowrail.testing.walks.stage import InProcessStage
 
 
 def load(address: str, *, root: str | None = None, start: str | None = None) -> Workflow:
-    """Return the workflow that `flow step` would run, ready to run; *root* is looked through first.
+    """Return the workflow that `flow step` would run.
 
-    It is looked for from the folder *start* on, the current one unless given. Python of a project has
-    to be allowed, as for `flow step`.
+    The search begins in the folder *start* (default: the current one), after the folder of skills *root*. Python
+    of a project must be approved, as for `flow step`.
     """
     home = os.path.expanduser("~")
     roots = skill_roots(start or os.getcwd(), home, os.environ, () if root is None else (root,))
     return open_skill(address, roots, state_folder(os.environ, home)).workflow
 
 
-def stage_in(folder: str, start: str) -> Inside:
-    """Return a stage whose sessions lie in *folder*; skills are looked for from *start* on."""
+def stage_in(folder: str, start: str) -> InProcessStage:
+    """Return a stage with its store in *folder*; skills are searched from *start*."""
     home = os.path.expanduser("~")
     store = os.path.join(folder, "store")
-    return Inside(
+    return InProcessStage(
         World(
             store=Store(store, Owner(os.path.join(folder, "state"))),
             roots=skill_roots(start, home, os.environ),
             state=state_folder(os.environ, home),
-            now=this_moment,
+            now=current_time,
             by="a test",
             shown_store=store,
         )
     )
 
 
-def this_moment() -> str:
-    """Return the time now, in the form of a record."""
+def current_time() -> str:
+    """Return the current time as ISO 8601, as records have it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Run:
-    """A run in memory, one call a move: ``Run(workflow, mode="quick").report("ok").step == "look"``.
+    """A session in memory: ``Run(workflow, mode="quick").report("ok").step == "look"``.
 
-    Every call returns the run itself. Nothing is written; what a command would refuse is raised.
+    Every call returns the run itself. What a command would refuse is raised as a `FlowError`.
     """
 
     def __init__(self, workflow: Workflow, /, **params: Any) -> None:
@@ -68,68 +68,68 @@ class Run:
 
     @property
     def step(self) -> str | None:
-        """The step at hand; `None` where the run has ended."""
+        """The current step; `None` if the run has ended."""
         return self.session.step
 
     @property
     def status(self) -> str:
-        """How the run stands: active, waiting, completed or failed."""
+        """`active`, `waiting`, `completed` or `failed`."""
         return self.session.status
 
     @property
     def guidance(self) -> Guidance:
-        """What an agent would be told now."""
+        """What `flow step` would print."""
         return guide(self.workflow, self.session)
 
     @property
-    def told(self) -> str:
-        """The text of the step at hand."""
+    def instructions(self) -> str:
+        """The instructions of the current step."""
         return "\n".join(self.guidance.actions)
 
     def report(self, outcome: str = "done", /, **facts: Any) -> Run:
-        """Report how the step went."""
+        """Report the outcome of the current step."""
         given = {name: freeze_deep(value) for name, value in facts.items()}
         self.session = advance(self.workflow, self.session, Report(str(outcome), given))
         return self
 
     def answer(self, **answers: str | Sequence[str]) -> Run:
-        """Answer questions by their ids, each by the label of an option, or by several."""
-        known = questions.asked(self.session)
-        unknown = answers.keys() - {each.id for each in known}
+        """Answer questions: each by its id, with one label of its options or several."""
+        asked = questions.asked(self.session)
+        unknown = answers.keys() - {question.id for question in asked}
         if unknown:
             raise ValueError(f"step {self.step!r} does not ask {min(unknown)!r}")
         answered = [
-            each.answered(_words(answers[each.id]), at="", by="test", reason=REASON)
-            if each.id in answers
-            else each
-            for each in known
+            question.answered(_labels(answers[question.id]), at="", by="test", reason=REASON)
+            if question.id in answers
+            else question
+            for question in asked
         ]
         self.session = questions.with_questions(self.session, answered)
         return self
 
     def agents(self, *outcomes: str) -> Run:
-        """Let the step's agents come back, the first with the first outcome, and so on.
+        """Finish the step's dispatches in order, each with an outcome or `cancelled`.
 
-        `cancelled` is for work that was called off, an empty text for an agent that is not back yet.
+        An empty text leaves a dispatch unfinished.
         """
-        states = list(engine_agents.states(self.session))
-        if len(outcomes) > len(states):
-            raise ValueError(f"step {self.step!r} hands out {len(states)} pieces of work")
-        for at, outcome in enumerate(outcomes):
-            states[at] = ended(states[at], str(outcome))
-        self.session = engine_agents.with_states(self.session, states)
+        dispatches = list(engine_agents.states(self.session))
+        if len(outcomes) > len(dispatches):
+            raise ValueError(f"step {self.step!r} has {len(dispatches)} dispatches")
+        for position, outcome in enumerate(outcomes):
+            dispatches[position] = finished(dispatches[position], str(outcome))
+        self.session = engine_agents.with_states(self.session, dispatches)
         return self
 
     def finding(self, severity: str, text: str = "something is wrong") -> Run:
-        """Record a finding of the review at hand."""
+        """Record a finding of the current review."""
         self.session, _ = reviews.record(self.workflow, self.session, severity=severity, text=text)
         return self
 
     def resolve(self, finding: str) -> Run:
-        """Take back a finding, by its id: ``F1`` is the first."""
+        """Resolve a finding by its id; ``F1`` is the first."""
         self.session, _ = reviews.resolve(self.workflow, self.session, finding)
         return self
 
 
-def _words(answer: str | Sequence[str]) -> Sequence[str]:
+def _labels(answer: str | Sequence[str]) -> Sequence[str]:
     return [answer] if isinstance(answer, str) else answer

@@ -1,6 +1,6 @@
-"""Hypothesis strategies: workflows that are in order, sessions that can really come about, what to report.
+"""Hypothesis strategies for valid workflows, reachable sessions, parameters and actions.
 
-Only tests import this; hypothesis is no need of the library itself.
+Hypothesis is not a dependency of flowrail; install it to use this module.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ CONDITIONS = ("mode == 'full'", "sure == 'high'", "visit > 1", "count > 1")
 
 @st.composite
 def workflows(draw: st.DrawFn, *, most: int = 6, agents: bool = True, name: str = "at-random") -> Workflow:
-    """Return a workflow without mistakes: loops, limits, conditions, rules, questions, gates, agents at random.
+    """Return a valid workflow with random loops, limits, conditions, rules, questions, gates and dispatches.
 
-    Every step leads on to the one after it, so that each is reached and each can be left; ``agents=False``
-    leaves out questions, gates and work for agents.
+    Each step leads to the next one, so that every step can be reached and left; ``agents=False`` leaves out
+    questions, gates and dispatches.
     """
     ids = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=most, unique=True))
     kinds = ["agent", "agent", "rules", *(["questions", "dispatch", "gate"] if agents else [])]
@@ -51,7 +51,7 @@ def workflows(draw: st.DrawFn, *, most: int = 6, agents: bool = True, name: str 
     for place, step_id in enumerate(ids):
         kind = draw(st.sampled_from(kinds))
         if kind == "gate" and steps and steps[-1].gate is None:
-            steps[-1] = replace(steps[-1], when=None)  # what a gate decides from has to have been done
+            steps[-1] = replace(steps[-1], when=None)  # a gate needs the findings of its review
             steps.append(_gate(draw, step_id, steps[-1].id, ids[place + 1 :]))
         else:
             before = [step.id for step in steps if step.gate is None]
@@ -60,7 +60,7 @@ def workflows(draw: st.DrawFn, *, most: int = 6, agents: bool = True, name: str 
 
 
 def sessions(workflow: Workflow, *, most: int = 12) -> st.SearchStrategy[Session]:
-    """Return sessions of *workflow* as they come about: begun, moved on, waiting, ended."""
+    """Return reachable sessions of *workflow*: new, in progress, waiting or ended."""
 
     @st.composite
     def walked(draw: st.DrawFn) -> Session:
@@ -80,14 +80,14 @@ def parameters(workflow: Workflow) -> st.SearchStrategy[Mapping[str, Any]]:
 
 
 def actions(workflow: Workflow, session: Session) -> st.SearchStrategy[Act]:
-    """Return what can be done where an open *session* stands; `machines.acts.perform` does it."""
+    """Return what can be done in an open *session*; `flowrail.testing.perform` does it."""
     return st.sampled_from(list(acts(workflow, session)))
 
 
 def _moved(workflow: Workflow, session: Session, act: Act) -> Session:
     try:
         return perform(workflow, session, act)
-    except FlowError:  # an author's function, or a report that does not fit after all
+    except FlowError:  # an author's function may raise, and a report may be refused
         return session
 
 
@@ -115,7 +115,7 @@ def _step(draw: st.DrawFn, step_id: str, before: list[str], later: list[str], ki
     elif kind == "questions":
         options = tuple(OptionDef(f"Way {outcome}", str(outcome)) for outcome in named)
         options = options if len(options) > 1 else (*options, OptionDef("Also ok", "ok"))
-        parts["questions"] = [QuestionDef("go", "Go", "How shall it go on?", options)]
+        parts["questions"] = [QuestionDef("go", "Go", "What next?", options)]
     elif kind == "dispatch":
         ways.setdefault(Outcome.FAIL, None)
         join = draw(st.sampled_from(["all", "any", "at least 2"]))

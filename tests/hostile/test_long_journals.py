@@ -18,7 +18,6 @@ from flowrail.machines.sessions import notes, ownership, snapshot
 from flowrail.machines.sessions.limits import LARGEST_LINE
 from flowrail.machines.sessions.notes import LONGEST_WORD, MOST_MIGRATIONS, MOST_PASSED
 from flowrail.operations.sessions import verify
-from flowrail.testing.record.room import LARGEST_SCRIPT, Room
 from flowrail.text.safe_text import LONGEST_LINE
 
 LONG = "x" * (LONGEST_WORD + 1)
@@ -117,26 +116,6 @@ def reported(times: int, facts: Mapping[str, object]) -> str:
     for revision in range(2, 2 + times):
         forged_behind(session, session={"revision": revision, "last": {**last, "facts": facts}})
     return session
-
-
-def test_what_was_reported_is_recorded_no_further_than_a_test_can_hold() -> None:
-    session = reported(4, {f"k{number}": [] for number in range(60_000)})
-
-    turns = calls_of(lambda: flow("record", session), "_turn")
-    status, error = refused("record", session)
-
-    assert turns == 3  # one of ours, one that fits, and the first that does not
-    assert (status, error["code"]) == (3, "TOO_LARGE")
-    assert f"flow history {session}" in error["hint"]
-
-
-def test_a_hundred_thousand_small_reports_are_recorded() -> None:
-    room = Room("evil-aaaaaa")
-
-    for _ in range(100_000):
-        room.take([{"found": "x" * 200, "sure": True, "where": ["src"]}, (), (), (), ()])
-
-    assert room.left == LARGEST_SCRIPT
 
 
 @pytest.mark.parametrize(

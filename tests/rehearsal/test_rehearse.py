@@ -1,15 +1,12 @@
-"""Walks through the real machine, store and formatters: what is in order passes, what is not is shown."""
+"""`flow test` walks through workflows with the real engine, store and formatters."""
 
 from __future__ import annotations
 
 import io
-import json
-import re
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from support.sandbox import (
@@ -28,8 +25,7 @@ from support.sandbox import (
 from flowrail.cli.main import main
 from flowrail.machines.exploration import budget
 from flowrail.testing.walks import run
-from flowrail.testing.walks.stage import Inside
-from flowrail.text.safe_text import HIDDEN
+from flowrail.testing.walks.stage import InProcessStage
 
 RESULTS = "results"
 FAN = """\
@@ -82,7 +78,7 @@ def test_skills_in_order_pass_with_every_way_taken() -> None:
     assert (data["passed"], data["failed"], data["skipped"]) == (3, 0, 0)
     for each in data[RESULTS]:
         assert each["status"] == "passed"
-        assert each["taken"] == each["ways"] > 0
+        assert each["taken"] == each["transitions"] > 0
         assert each["failures"] == each["missing"] == []
     assert not (Path.cwd() / ".flow").exists()
 
@@ -123,7 +119,7 @@ def test_the_shortest_walk_that_goes_wrong_is_shown_with_its_commands() -> None:
     assert f"  To repeat it: {shortest['commands'][0]}\n  Or by hand:\n" in ran.out
     assert ran.out.count("\n    flow ") == 4
     assert result["missing"] == [{"step": step, "outcome": "ok"} for step in ("first", "second")]
-    assert "no walk was found that takes first ok, second ok" in ran.out
+    assert "no walk takes first ok, second ok" in ran.out
 
 
 def test_the_commands_of_a_failing_walk_do_it_again_as_they_are_printed() -> None:
@@ -156,7 +152,7 @@ def test_a_walk_with_agents_is_shown_as_it_ran_and_repeated_as_a_whole(
     failure = results_of(named)[1][RESULTS][0]["failures"][0]
     again = shlex.split(failure["commands"][0])
 
-    assert "  What it did, with the ids of that run:\n    flow start fan\n" in ran.out
+    assert "  Its commands, with the ids of that run:\n    flow start fan\n" in ran.out
     assert any(line.startswith("flow claim fan-") for line in failure["commands"])
     assert again[:3] == ["flow", "test", str(place / "fan" / "workflow.yaml") if elsewhere else "fan"]
     assert flow(*again[1:]).status == 1
@@ -184,7 +180,7 @@ def test_a_handler_that_changes_its_mind_is_found(tmp_path: Path) -> None:
     status, data = results_of("py")
 
     assert status == 1
-    assert "no way on for `ok` is printed" in data[RESULTS][0]["failures"][0]["problem"]
+    assert "no command for `ok` is printed" in data[RESULTS][0]["failures"][0]["problem"]
 
 
 def test_python_that_nobody_allowed_is_skipped_and_not_run() -> None:
@@ -196,7 +192,7 @@ def test_python_that_nobody_allowed_is_skipped_and_not_run() -> None:
 
     assert status == 0
     assert (data["skipped"], data[RESULTS][0]["status"]) == (1, "skipped")
-    assert "flow trust py" in data[RESULTS][0]["why"]
+    assert "flow trust py" in data[RESULTS][0]["reason"]
     assert "flow trust py" in ran.out
     assert not canary.exists()
 
@@ -210,7 +206,7 @@ def test_what_cannot_be_loaded_fails(text: str) -> None:
     status, data = results_of("wrong")
 
     assert status == 1
-    assert data[RESULTS][0]["why"]
+    assert data[RESULTS][0]["reason"]
 
 
 def test_every_mistake_of_a_workflow_is_told_on_a_line_of_its_own() -> None:
@@ -222,16 +218,6 @@ def test_every_mistake_of_a_workflow_is_told_on_a_line_of_its_own() -> None:
     assert out.count("\n  workflow.yaml:") == 3
 
 
-def test_a_module_that_raises_fails() -> None:
-    put_python("py", before="raise LookupError('no')\n")
-    allow("py")
-
-    status, data = results_of("py")
-
-    assert status == 1
-    assert "LookupError" in data[RESULTS][0]["why"]
-
-
 def test_a_run_that_never_ends_fails() -> None:
     put_python("py", "return Outcome.ITERATE")
     file = project_skills() / "py" / "workflow.py"
@@ -241,7 +227,7 @@ def test_a_run_that_never_ends_fails() -> None:
     status, data = results_of("py")
 
     assert status == 1
-    assert "no way to an end" in data[RESULTS][0]["failures"][0]["problem"]
+    assert "no path to an end" in data[RESULTS][0]["failures"][0]["problem"]
 
 
 def test_a_skill_is_named_by_path_wherever_it_lies(tmp_path: Path) -> None:
@@ -258,53 +244,7 @@ def test_agents_whose_workflow_cannot_be_completed_are_told_of() -> None:
     status, data = results_of("fan")
 
     assert status == 1
-    assert "`fan/look` has no way to be completed" in data[RESULTS][0]["failures"][0]["problem"]
-
-
-def test_results_are_written_as_junit(tmp_path: Path) -> None:
-    put_skill("asking", ASKING)
-    put_skill("wrong", "name: [")
-    put_python("py")
-    put_python("bad", "raise LookupError('<no> & \\x1b')")
-    allow("bad")
-
-    flow("test", "asking", "wrong", "py", "bad", "--junit", str(tmp_path / "out.xml"))
-
-    root = ET.parse(tmp_path / "out.xml").getroot()  # noqa: S314 - our own
-    suites = {each.get("name"): each for each in root}
-    assert {name: each.get("failures") for name, each in suites.items()} == {
-        "asking": "0",
-        "wrong": "1",
-        "py": "0",
-        "bad": "1",
-    }
-    assert suites["py"].get("skipped") == "1"
-    assert suites["asking"].get("tests") == str(len(suites["asking"]))
-    failure = suites["bad"].find("testcase/failure")
-    assert failure is not None
-    assert "<no> &" in failure.get("message", "")
-    assert "flow test bad --walk" in (failure.text or "")
-
-
-@pytest.mark.parametrize("name", ["a\x01b", "a\udcffb", "a\u202eb\n", 'a"<b>&'])
-def test_a_folder_may_be_called_anything_and_stands_in_a_junit_document(name: str, tmp_path: Path) -> None:
-    folder = put_skill("small").rename(tmp_path / name)
-
-    ran = flow("test", str(folder), "--junit", "out.xml")
-
-    assert ran.status == 1
-    (suite,) = ET.parse("out.xml").getroot()  # noqa: S314 - our own
-    assert suite.get("failures") == "1"
-    assert not re.search(HIDDEN, Path("out.xml").read_text())
-
-
-def test_results_go_to_where_answers_go_too() -> None:
-    put_skill("asking", ASKING)
-
-    ran = flow("test", "asking", "--junit", "/dev/stdout")
-
-    assert ran.out.startswith("<?xml ")
-    assert ran.out.endswith("1 passed\n")
+    assert "`fan/look` cannot be completed" in data[RESULTS][0]["failures"][0]["problem"]
 
 
 def test_progress_is_told_on_a_terminal_and_nowhere_else() -> None:
@@ -321,13 +261,10 @@ def test_progress_is_told_on_a_terminal_and_nowhere_else() -> None:
 
 def test_commands_run_as_processes_too(tmp_path: Path) -> None:
     put_skill("small", where=tmp_path)
-    put_skill("asking", ASKING)
 
-    status, data = results_of(str(tmp_path / "small"), "--subprocess")
-    assert (status, data["passed"], data[RESULTS][0]["failures"]) == (0, 1, [])
+    status, data = results_of(str(tmp_path / "small"), "--subprocess", "--walk", "always-fail")
 
-    status, data = results_of("asking", "--subprocess", "--walk", "always-iterate")
-    assert (status, json.dumps(data[RESULTS][0]["failures"])) == (0, "[]")
+    assert (status, data[RESULTS][0]["failures"], data[RESULTS][0]["walks"]) == (0, [], 1)
 
 
 @pytest.mark.parametrize("skill", BUNDLED)
@@ -343,14 +280,14 @@ def test_sessions_of_a_test_lie_in_memory_where_there_is_room_or_where_somebody_
 ) -> None:
     def place() -> Path:
         with run.stage_for((), (), str(tmp_path), now=str) as stage:
-            return Path(stage.world.store.path) if isinstance(stage, Inside) else Path()
+            return Path(stage.world.store.path) if isinstance(stage, InProcessStage) else Path()
 
     for name in ("TEMP", "TMP", "TMPDIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(run, "MEMORY", str(tmp_path / "memory"))
     assert not place().is_relative_to(tmp_path)
     (tmp_path / "memory").mkdir()
-    monkeypatch.setattr(run, "ENOUGH_ROOM", 0)
+    monkeypatch.setattr(run, "ENOUGH_MEMORY", 0)
     assert place().is_relative_to(tmp_path / "memory")
     monkeypatch.setattr("tempfile.tempdir", None)  # it is looked up once a process
     monkeypatch.setenv("TMPDIR", str(tmp_path / "mine"))
@@ -377,7 +314,7 @@ def test_a_step_that_no_walk_enters_is_named_and_fails_strictly() -> None:
 
     assert data[RESULTS][0]["never_entered"] == ["back"]
     assert data[RESULTS][0]["missing"] == []
-    assert "no walk was found that enters back" in ran.out
+    assert "no walk enters back" in ran.out
     assert (flow("test", "contrary").status, ran.status) == (0, 1)
 
 
@@ -404,7 +341,7 @@ def test_a_workflow_that_is_too_large_is_walked_in_part_and_says_so(monkeypatch:
     assert 0 < part["walks"] < whole["walks"]
     assert part["commands"] <= 30 < whole["commands"]
     assert part["missing"]
-    assert "round: the workflow is too large for all of it to be walked\n" in ran.out
+    assert "round: the workflow is too large to walk all of it\n" in ran.out
     assert flow("test", "round", "--strict").status == 1
 
 
@@ -418,19 +355,4 @@ def test_a_workflow_that_is_too_large_for_any_walk_fails(monkeypatch: pytest.Mon
 
     for ran in (played, planned):
         assert ran.status == 1
-        assert "round: the workflow is too large for any walk through it" in ran.out
-
-
-def test_of_very_many_ways_that_no_walk_takes_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    ways = "".join(
-        f"  - {{id: s{n}, title: A, actions: [x], next: {{ok: s{n + 1}, fail: null}}}}\n" for n in range(90)
-    )
-    put_skill(
-        "many", f"name: NAME\nsteps:\n{ways}  - {{id: s90, title: Z, actions: [x], next: {{ok: null}}}}\n"
-    )
-    monkeypatch.setattr(run, "MOST_COMMANDS", 300)
-
-    said = flow("test", "many").out
-
-    assert re.search(r", \d+ more\n", said)
-    assert len(said) < 2_000
+        assert "round: the workflow is too large to walk" in ran.out

@@ -1,4 +1,4 @@
-"""A recorded session as a test in Python: readable, to be run by pytest or by itself, and to be changed."""
+"""Write a recorded session as a Python test that pytest or Python alone can run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _HIDDEN = re.compile(HIDDEN)
 
 
 def source(script: Script) -> str:
-    """Return the test that *script* is."""
+    """Return the source of the test."""
     name = f"test_{script.session.replace('-', '_')}"
     day = _DAY.match(script.started_at)
     lines = [
-        f'"""Session `{script.session}` of {day[0] if day else "some day"}, written down by `flow record`.',
+        f'"""Session `{script.session}`{f" of {day[0]}" if day else ""}, written by `flow record`.',
         "",
-        "It steps the workflow in memory and holds where each report led: run it with pytest, or by itself.",
+        "It runs the workflow in memory and checks where each report leads. Run it with pytest or with python.",
         '"""',
         "",
         "from flowrail.testing import Run, load",
@@ -51,8 +51,8 @@ def _turn(turn: Turn) -> Iterator[str]:
         yield from _call("run.answer", [], given)
     yield from _call("run.report", [_literal(turn.report)], turn.facts)
     if not turn.moved:
-        there = _literal((turn.to, turn.status))
-        yield f"    assert (run.step, run.status) == {there}  # its limit asks the user"
+        expected = _literal((turn.to, turn.status))
+        yield f"    assert (run.step, run.status) == {expected}  # its limit asks the user"
     elif turn.to is None:
         yield f"    assert run.status == {_literal(turn.status)}"
     else:
@@ -60,7 +60,7 @@ def _turn(turn: Turn) -> Iterator[str]:
 
 
 def _call(what: str, given: Sequence[str], named: Mapping[str, Any] | None = None) -> list[str]:
-    """Return a call on one line, or one argument a line; names that Python does not take come as a mapping."""
+    """Return a call on one line, or one argument per line; other names than identifiers are passed in a mapping."""
     values = plain(named or {})
     parts = list(given)
     parts += [f"{name}={_literal(value)}" for name, value in values.items() if _is_name(name)]
@@ -73,10 +73,10 @@ def _call(what: str, given: Sequence[str], named: Mapping[str, Any] | None = Non
 
 
 def _literal(value: Any) -> str:
-    """Return *value* as Python reads it, what hides in its texts as escapes."""
+    """Return *value* as a Python literal, invisible characters as escapes."""
     return _HIDDEN.sub(lambda found: f"\\U{ord(found[0]):08x}", repr(value))
 
 
 def _is_name(name: str) -> bool:
-    is_word = name.isascii() and name.isidentifier()  # Python takes some letters for others
+    is_word = name.isascii() and name.isidentifier()  # Python normalises other letters
     return is_word and not keyword.iskeyword(name) and name not in {"self", "__debug__"}

@@ -1,65 +1,121 @@
-"""A recorded session run again in memory, against its workflow as it is today.
+"""Run recorded sessions again in memory, against today's workflows.
 
-The first turn that would go elsewhere, or be refused, is where the two part; what comes after it says
-nothing any more.
+The first report that leads elsewhere today, or is refused, ends the replay of a session.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from flowrail.errors import FlowError
+from flowrail.errors import FlowError, TrustError, alone
+from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions, reviews
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.outcome import Call, call_plainly
+from flowrail.machines.sessions.journal import UnknownSessionError
 from flowrail.machines.sessions.session import Report, Session
-from flowrail.testing.record.script import NOT_BACK, Script, Turn
+from flowrail.machines.sessions.store import SESSION_ID
+from flowrail.operations.running.open_workflow import open_skill
+from flowrail.operations.running.steps import World
+from flowrail.skills.catalog import find, workflow_file
+from flowrail.testing.record.script import NOT_FINISHED, Script, Turn, script
+from flowrail.testing.walks.report import paragraph
+
+SAME, DIFFERS, SKIPPED = "same", "differs", "skipped"
 
 
-class Parting(NamedTuple):
-    """Where today's workflow goes another way: at which turn, where it leads, or why it is refused."""
+class Divergence(NamedTuple):
+    """The first report that leads elsewhere today: its number, where it leads, or why it is refused."""
 
     number: int
     step: str | None
     report: str
-    then: str | None
-    now: str | None
-    why: str = ""
+    recorded: str | None
+    today: str | None
+    reason: str = ""
     revision: int = 0
 
     @property
-    def told(self) -> str:
-        """The same in words."""
+    def text(self) -> str:
+        """The divergence as a sentence."""
         if not self.number:
-            return self.why or f"it begins at {_named(self.now)}, then at {_named(self.then)}"
-        at = f"`{self.report}` of step `{self.step}` (turn {self.number})"
-        if self.why:
-            return f"{at}: {self.why}"
-        return f"{at} leads to {_named(self.now)}, then to {_named(self.then)}"
+            return self.reason or f"it starts at {_name(self.today)}; it started at {_name(self.recorded)}"
+        report = f"`{self.report}` of step `{self.step}` (report {self.number})"
+        if self.reason:
+            return f"{report}: {self.reason}"
+        return f"{report} leads to {_name(self.today)}; it led to {_name(self.recorded)}"
 
 
-def replay(workflow: Workflow, script: Script, *, call: Call = call_plainly) -> Parting | None:
-    """Return where *script* parts from what *workflow* would do today; `None` where it does not."""
+class ReplayResult(NamedTuple):
+    """The replay of one session; ``skipped`` says why it was not replayed."""
+
+    session: str
+    skill: str = ""
+    turns: int = 0
+    divergence: Divergence | None = None
+    skipped: str = ""
+
+    @property
+    def status(self) -> str:
+        """`same`, `differs` or `skipped`."""
+        return SKIPPED if self.skipped else DIFFERS if self.divergence else SAME
+
+
+class ChangedStepError(FlowError):
+    """A step no longer has the dispatches or questions that were recorded."""
+
+    code = "CHANGED_STEP"
+
+
+def replay_all(world: World, targets: Sequence[str], *, call: Call = call_plainly) -> Iterator[ReplayResult]:
+    """Yield the result of each session of *targets*, which are ids or workflows; without any, of all sessions.
+
+    A session that cannot be read is skipped, and refused if its id was given.
+    """
+    opened: dict[str, Workflow | FlowError] = {}
+    for session_id, skill in _chosen(world, targets):
+        given_by_id = session_id == skill
+        try:
+            if world.store.origin(session_id)[1]:
+                raise world.store.foreign(session_id)
+            recorded = script(world.store, session_id)
+        except UnknownSessionError:
+            if given_by_id:
+                raise
+            continue  # its start was interrupted
+        except FlowError as error:
+            if given_by_id:
+                raise
+            yield ReplayResult(session_id, skipped=_with_code(error))
+            continue
+        if given_by_id or skill in {None, recorded.skill}:
+            yield _result(world, recorded, opened, call)
+
+
+def replay(workflow: Workflow, script: Script, *, call: Call = call_plainly) -> Divergence | None:
+    """Return where *script* differs from what *workflow* does today; `None` if it does not."""
     try:
         session = start(workflow, script.params)
     except FlowError as error:
-        return Parting(0, None, "", script.entry, None, _told(error))
+        return Divergence(0, None, "", script.entry, None, _with_code(error))
     if session.step != script.entry:
-        return Parting(0, None, "", script.entry, session.step)
+        return Divergence(0, None, "", script.entry, session.step)
     for number, turn in enumerate(script.turns, start=1):
         try:
-            session = take(workflow, session, turn, call=call)
+            session = repeat_turn(workflow, session, turn, call=call)
         except FlowError as error:
-            return _parting(number, turn, None, _told(error))
+            return _divergence(number, turn, None, _with_code(error))
         except Exception as error:  # noqa: BLE001 - an author's handler may raise anything
-            return _parting(number, turn, None, f"{type(error).__name__}: {error}")
+            return _divergence(number, turn, None, f"{type(error).__name__}: {error}")
         if (session.step, session.status) != (turn.to, turn.status):
-            return _parting(number, turn, session.step or session.status)
+            return _divergence(number, turn, session.step or session.status)
     return None
 
 
-def take(workflow: Workflow, session: Session, turn: Turn, *, call: Call = call_plainly) -> Session:
+def repeat_turn(workflow: Workflow, session: Session, turn: Turn, *, call: Call = call_plainly) -> Session:
     """Return *session* after one recorded turn."""
     for severity, text in turn.findings:
         session, _ = reviews.record(workflow, session, severity=severity, text=text)
@@ -72,57 +128,114 @@ def take(workflow: Workflow, session: Session, turn: Turn, *, call: Call = call_
     return advance(workflow, session, Report(turn.report, turn.facts), call=call)
 
 
+def finished(dispatch: agents.Dispatched, outcome: str) -> agents.Dispatched:
+    """Return *dispatch* finished with an outcome, or cancelled; unchanged for `NOT_FINISHED`."""
+    if outcome == NOT_FINISHED:
+        return dispatch
+    if outcome == agents.CANCELLED:
+        return dispatch._replace(status=agents.CANCELLED)
+    return dispatch._replace(status=agents.DONE, outcome=outcome)
+
+
+def text(results: Sequence[ReplayResult]) -> str:
+    """Return *results* as a table, and below it the divergences and the reasons for skipping."""
+    if not results:
+        return "no session to replay"
+    rows = [[result.session, str(result.turns), result.status] for result in results]
+    parts = [table(["session", "reports", "result"], rows)]
+    parts += [paragraph(result.session, result.divergence.text) for result in results if result.divergence]
+    parts += [paragraph(result.session, result.skipped) for result in results if result.skipped]
+    counts = {
+        status: sum(result.status == status for result in results) for status in (SAME, DIFFERS, SKIPPED)
+    }
+    parts.append(", ".join(f"{count} {status}" for status, count in counts.items() if count))
+    return "\n\n".join(parts)
+
+
+def data(results: Sequence[ReplayResult]) -> dict[str, Any]:
+    """Return *results* as plain data."""
+    return {
+        "replays": [
+            {
+                "session": result.session,
+                "skill": result.skill,
+                "status": result.status,
+                "reports": result.turns,
+                "divergence": result.divergence._asdict() if result.divergence else None,
+                "reason": result.divergence.text if result.divergence else result.skipped,
+            }
+            for result in results
+        ]
+    }
+
+
+def _chosen(world: World, targets: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield the ids of sessions, each with the target that it was found by."""
+    if not targets:
+        yield from ((session_id, None) for session_id in world.store.ids())
+    for target in targets:
+        if SESSION_ID.match(target) and os.path.isdir(world.store.folder(target)):
+            yield target, target
+            continue
+        workflow_file(target, find(target, world.roots))  # neither a skill nor a session: refused
+        stem = target.replace("/", "-") + "-"
+        yield from ((session_id, target) for session_id in world.store.ids() if session_id.startswith(stem))
+
+
+def _result(
+    world: World, recorded: Script, opened: dict[str, Workflow | FlowError], call: Call
+) -> ReplayResult:
+    if recorded.skill not in opened:
+        try:
+            opened[recorded.skill] = open_skill(recorded.skill, world.roots, world.state).workflow
+        except FlowError as error:
+            opened[recorded.skill] = alone(error)
+    workflow = opened[recorded.skill]
+    result = ReplayResult(recorded.session, recorded.skill, len(recorded.turns))
+    if isinstance(workflow, TrustError):
+        return result._replace(skipped=f"{workflow.message}; {workflow.hint}")
+    if isinstance(workflow, FlowError):
+        return result._replace(divergence=Divergence(0, None, "", recorded.entry, None, _with_code(workflow)))
+    return result._replace(divergence=replay(workflow, recorded, call=call))
+
+
 def _with_agents(session: Session, turn: Turn) -> Session:
-    states = agents.states(session)
-    if len(states) != len(turn.agents):
-        raise OtherWorkError(
-            f"it hands out {len(states)} pieces of work, then {len(turn.agents)}",
+    dispatches = agents.states(session)
+    if len(dispatches) != len(turn.agents):
+        raise ChangedStepError(
+            f"the step has {len(dispatches)} dispatches; it had {len(turn.agents)}",
             hint="see what changed: flow check --against",
         )
     return agents.with_states(
-        session, [ended(state, word) for state, word in zip(states, turn.agents, strict=True)]
+        session,
+        [finished(dispatch, outcome) for dispatch, outcome in zip(dispatches, turn.agents, strict=True)],
     )
 
 
-def ended(state: agents.Dispatched, word: str) -> agents.Dispatched:
-    """Return a piece of work as its agent came back: ok, fail, cancelled, or not at all."""
-    if word == NOT_BACK:
-        return state
-    if word == agents.CANCELLED:
-        return state._replace(status=agents.CANCELLED)
-    return state._replace(status=agents.DONE, outcome=word)
-
-
 def _with_answers(session: Session, turn: Turn) -> Session:
-    given = dict(turn.answers)
-    known = questions.asked(session)
-    missing = given.keys() - {each.id for each in known}
+    answers = dict(turn.answers)
+    asked = questions.asked(session)
+    missing = answers.keys() - {question.id for question in asked}
     if missing:
-        raise OtherWorkError(
-            f"it no longer asks `{min(missing)}`", hint="see what changed: flow check --against"
+        raise ChangedStepError(
+            f"the step no longer asks `{min(missing)}`", hint="see what changed: flow check --against"
         )
     answered = [
-        each.answered(given[each.id], at="", by="", reason="as recorded")
-        if each.id in given and each.is_open
-        else each
-        for each in known
+        question.answered(answers[question.id], at="", by="", reason="as recorded")
+        if question.id in answers and question.is_open
+        else question
+        for question in asked
     ]
     return questions.with_questions(session, answered)
 
 
-class OtherWorkError(FlowError):
-    """A step hands out or asks something else than it did."""
-
-    code = "OTHER_WORK"
+def _divergence(number: int, turn: Turn, today: str | None, reason: str = "") -> Divergence:
+    return Divergence(number, turn.step, turn.report, turn.to or turn.status, today, reason, turn.revision)
 
 
-def _parting(number: int, turn: Turn, now: str | None, why: str = "") -> Parting:
-    return Parting(number, turn.step, turn.report, turn.to or turn.status, now, why, turn.revision)
-
-
-def _named(step: str | None) -> str:
+def _name(step: str | None) -> str:
     return f"`{step}`" if step else "the end"
 
 
-def _told(error: FlowError) -> str:
+def _with_code(error: FlowError) -> str:
     return f"{error.message} [{error.code}]"

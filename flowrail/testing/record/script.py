@@ -1,7 +1,7 @@
-"""A kept session as a script: what was given, done and reported turn by turn, and where each led.
+"""Read a session's journal as a script: its parameters, and every report with where it led.
 
-Read from the journal alone. What was gone back from is left out, a fork begins with what its source did,
-and steps that were renamed since stand under the names that they were given.
+Reports that were rewound are left out. A fork begins with the reports of its source. Steps that a migration
+renamed have their newest name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from typing import Any, NamedTuple
 from flowrail.errors import StorageError
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.serialization import from_plain
-from flowrail.machines.definition.step import DONE, Outcome, StepDef
+from flowrail.machines.definition.step import (
+    DONE,
+    Outcome,
+    StepDef,
+)
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import questions, reviews
@@ -27,18 +31,17 @@ from flowrail.machines.sessions.store import Store
 from flowrail.machines.sessions.strangers import StrangeError, check_record
 from flowrail.storage import journal
 from flowrail.storage.journal import DamagedError, Record
-from flowrail.testing.record.room import Room
 
 MOST_FORKS = 50
-NOT_BACK = ""
-"""What stands for an agent that had not come back when its step was reported."""
+NOT_FINISHED = ""
+"""The result of an agent that had not finished when its step was reported."""
 
 
 class Turn(NamedTuple):
-    """One report with all that went before it at its step, and where the session stood afterwards.
+    """One report, what happened at its step before it, and where the session was afterwards.
 
-    ``agents`` has a word for each piece of work; ``findings`` are severity and text, ``resolved`` the ids of
-    those taken back; ``answers`` have the words of each answer. ``moved`` is false where a limit asked.
+    ``agents`` has a result for each dispatch. ``findings`` are pairs of severity and text, ``resolved`` the ids
+    of resolved findings. ``moved`` is false if a limit asked the user instead.
     """
 
     revision: int
@@ -55,7 +58,7 @@ class Turn(NamedTuple):
 
 
 class Script(NamedTuple):
-    """A session from its start to where it stands now."""
+    """A session from its start to its newest record."""
 
     session: str
     skill: str
@@ -66,68 +69,70 @@ class Script(NamedTuple):
 
 
 def script(store: Store, session_id: str) -> Script:
-    """Return what a session did; refused where its journal cannot be read."""
-    line = _Line(_definition(store, session_id), _renames(store.records(session_id)), Room(session_id))
+    """Return what a session did; `StorageError` if its journal cannot be read."""
+    history = _History(_definition(store, session_id), _renames(store.records(session_id)))
     records = _records(store, session_id)
     first = last = next(records)
-    began, entry = _begin(store, first, line, MOST_FORKS)
+    started_at, entry = _begin(store, first, history, MOST_FORKS)
     for before, last in pairwise(chain([first], records)):
-        line.take(before, last)
-    given = _given(line.definition, last.session)
-    return Script(session_id, first.session.skill, given, line.today(entry), line.turns(line.newest), began)
+        history.read(before, last)
+    return Script(
+        session_id,
+        first.session.skill,
+        _given(history.definition, last.session),
+        history.newest_name(entry),
+        history.turns(history.newest),
+        started_at,
+    )
 
 
-class _Done(NamedTuple):
-    """One turn, the one before it, and what is known of all up to it; ``named`` counts the renamings before it."""
+class _LinkedTurn(NamedTuple):
+    """A turn, the turn before it, and how many findings and renamings there are up to it."""
 
     turn: Turn
-    before: _Done | None
+    before: _LinkedTurn | None
     findings: int
-    earlier: _Done | None
+    earlier: _LinkedTurn | None
     """The nearest turn before this one in which findings were resolved."""
-    named: int
+    renamings: int
 
     @property
-    def resolved(self) -> _Done | None:
+    def resolved(self) -> _LinkedTurn | None:
         """The nearest turn, from this one back, in which findings were resolved."""
         return self if self.turn.resolved else self.earlier
 
 
-class _Line:
-    """The turns that led to where a session stands, and those that led to each of its revisions.
+class _History:
+    """The turns of a session, as a linked list per revision, because a rewind continues from an earlier one.
 
-    Each turn knows the one before it, so that a revision costs no more than a place in that line.
-    ``names`` are the renamings that are still to come.
+    ``renamings`` are those of the whole journal, oldest first.
     """
 
-    def __init__(self, definition: Workflow, names: Sequence[Mapping[str, str]], room: Room) -> None:
+    def __init__(self, definition: Workflow, renamings: Sequence[Mapping[str, str]]) -> None:
         self.definition = definition
-        self.room = room
-        self.newest: _Done | None = None
-        self.at: dict[int, _Done | None] = {}
-        self._to_come = deque(names)
+        self.newest: _LinkedTurn | None = None
+        self.at: dict[int, _LinkedTurn | None] = {}
+        self._to_come = deque(renamings)
         self._done: list[Mapping[str, str]] = []
 
-    def turns(self, place: _Done | None) -> tuple[Turn, ...]:
-        """Return the turns up to *place* in order, their steps under the names that they were given since."""
+    def turns(self, last: _LinkedTurn | None) -> tuple[Turn, ...]:
+        """Return the turns up to *last* in order, with the newest names of their steps."""
         found: list[Turn] = []
         names: dict[str, str] = {}
-        named = len(self._done)
-        while place is not None:
-            while named > place.named:
-                named -= 1
-                names.update(_before(names, self._done[named]))
-            found.append(_renamed(place.turn, names) if names else place.turn)
-            place = place.before
+        renamings = len(self._done)
+        while last is not None:
+            while renamings > last.renamings:
+                renamings -= 1
+                names.update(_before(names, self._done[renamings]))
+            found.append(_renamed(last.turn, names) if names else last.turn)
+            last = last.before
         return tuple(reversed(found))
 
-    def take(self, before: Record, after: Record) -> None:
-        """Take note of one record."""
+    def read(self, before: Record, after: Record) -> None:
+        """Add what the record *after* did."""
         if after.kind in {"move", "limit"}:
-            step = self.definition.get(self._at_last(before.session.step))
-            turn = _turn(step, before, after, self.newest)
-            self.room.take([turn.facts, turn.agents, turn.findings, turn.resolved, turn.answers])
-            self.add(turn)
+            step = self.definition.get(_after(before.session.step, self._to_come))
+            self.add(_turn(step, before, after, self.newest))
         elif after.kind == "rewind":
             self.newest = self.at.get(int(after.note["to"]))
         self.rename(after)
@@ -135,25 +140,23 @@ class _Line:
             self.at[after.session.revision] = self.newest
 
     def add(self, turn: Turn) -> None:
-        """Go on by one turn."""
+        """Append one turn."""
         last = self.newest
-        found = len(turn.findings) + (last.findings if last is not None else 0)
-        self.newest = _Done(turn, last, found, last.resolved if last is not None else None, len(self._done))
+        findings = len(turn.findings) + (last.findings if last is not None else 0)
+        resolved = last.resolved if last is not None else None
+        self.newest = _LinkedTurn(turn, last, findings, resolved, len(self._done))
 
     def rename(self, record: Record) -> None:
-        """Give the steps so far the names of a migration, if the record is one."""
+        """Apply the new names of a migration, if the record is one."""
         names = _names_in(record)
         if names:
             self._done.append(names)
             if self._to_come:
                 self._to_come.popleft()
 
-    def today(self, step: str | None) -> str | None:
-        """Return the name that the first step has now."""
+    def newest_name(self, step: str | None) -> str | None:
+        """Return the newest name of a step."""
         return _after(step, self._done)
-
-    def _at_last(self, step: str | None) -> str | None:
-        return _after(step, self._to_come)
 
 
 def _after(step: str | None, renamings: Iterable[Mapping[str, str]]) -> str | None:
@@ -163,43 +166,43 @@ def _after(step: str | None, renamings: Iterable[Mapping[str, str]]) -> str | No
 
 
 def _before(later: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
-    """Return what *names*, and then all that came *later*, make of each name in *names*."""
+    """Return the name of each step in *names* after the *later* renamings."""
     return {old: later.get(new, new) for old, new in names.items()}
 
 
-def _begin(store: Store, first: Record, line: _Line, depth: int) -> tuple[str, str | None]:
-    """Put into *line* what was before a session's first record: for a fork, the turns of its source.
-
-    Return when it all began, and at which step.
-    """
+def _begin(store: Store, first: Record, history: _History, depth: int) -> tuple[str, str | None]:
+    """Add the turns of its source to the *history* of a fork; return when the session began, and at which step."""
     session = first.session
-    line.at[session.revision] = line.newest
+    history.at[session.revision] = history.newest
     if first.kind != "fork":
         return session.started_at, session.step
     source, revision = str(first.note["from"]["session"]), int(first.note["from"]["revision"])
     if not depth:
-        raise StorageError(f"`{session.id}` is a fork of forks without end", hint="record its source instead")
-    above = _Line(_definition(store, source), _renames(store.records(source)), line.room)
+        raise StorageError(
+            f"session `{session.id}` is a fork of a fork, more than {MOST_FORKS} times",
+            hint="record its source instead",
+        )
+    source_history = _History(_definition(store, source), _renames(store.records(source)))
     records = _records(store, source)
     start = next(records)
-    began, entry = _begin(store, start, above, depth - 1)
-    there = start.session.revision == revision
+    started_at, entry = _begin(store, start, source_history, depth - 1)
+    reached = start.session.revision == revision
     for before, after in pairwise(chain([start], records)):
         if after.kind == "fork" and after.note.get("into") == session.id:
             break
-        if there:
-            above.rename(after)
+        if reached:
+            source_history.rename(after)
         else:
-            above.take(before, after)
-            there = after.session.revision == revision
-    for turn in above.turns(above.at.get(revision, above.newest)):
-        line.add(turn)
-    line.at[session.revision] = line.newest
-    return began, above.today(entry)
+            source_history.read(before, after)
+            reached = after.session.revision == revision
+    for turn in source_history.turns(source_history.at.get(revision, source_history.newest)):
+        history.add(turn)
+    history.at[session.revision] = history.newest
+    return started_at, source_history.newest_name(entry)
 
 
 def _given(definition: Workflow, session: Session) -> Mapping[str, Any]:
-    """Return the parameters of a session that are not what they would have been without being given."""
+    """Return the parameters of a session that differ from their defaults."""
     declared = definition.params
     return {
         name: value
@@ -209,7 +212,7 @@ def _given(definition: Workflow, session: Session) -> Mapping[str, Any]:
 
 
 def _records(store: Store, session_id: str) -> Iterator[Record]:
-    """Yield the records of a session with their long texts, each text read once; there is at least one."""
+    """Yield the records of a session with their attachments; there is at least one."""
     path = os.path.join(store.folder(session_id), JOURNAL)
     load = loader(store.folder(session_id))
     number = 0
@@ -238,75 +241,75 @@ def _definition(store: Store, session_id: str) -> Workflow:
         return from_plain(store.definition(session_id)["workflow"])
     except (KeyError, TypeError, ValueError, AttributeError):
         raise StorageError(
-            f"what session `{session_id}` keeps of its workflow is damaged",
-            hint=f"`flow migrate {session_id}` writes it anew",
+            f"the stored workflow of session `{session_id}` is damaged",
+            hint=f"write it again: flow migrate {session_id}",
             session=session_id,
         ) from None
 
 
-def _turn(step: StepDef | None, before: Record, after: Record, earlier: _Done | None) -> Turn:
-    was, now = before.session, after.session
-    move = now.last if after.kind == "move" else None
+def _turn(step: StepDef | None, before: Record, after: Record, earlier: _LinkedTurn | None) -> Turn:
+    old, new = before.session, after.session
+    move = new.last if after.kind == "move" else None
     asked = DONE if step is None or step.decides else str(Outcome.FAIL)
     return Turn(
-        revision=now.revision,
-        step=str(was.step),
+        revision=new.revision,
+        step=str(old.step),
         report=move.reported if move is not None else asked,
-        facts=move.facts if move is not None else _facts_since(step, was, now),
-        agents=tuple(_came_back(_dispatched(was if move is not None else now, after.note))),
-        findings=tuple(_found(was, earlier)),
-        resolved=tuple(_taken_back(was, earlier)),
-        answers=tuple(_answered(was)),
-        to=now.step,
-        status=now.status,
+        facts=move.facts if move is not None else _facts_since(step, old, new),
+        agents=tuple(_agent_results(_dispatched(old if move is not None else new, after.note))),
+        findings=tuple(_found(old, earlier)),
+        resolved=tuple(_resolved(old, earlier)),
+        answers=tuple(_answered(old)),
+        to=new.step,
+        status=new.status,
         moved=move is not None,
     )
 
 
-def _facts_since(step: StepDef | None, was: Session, now: Session) -> Mapping[str, Any]:
-    """Return the facts of a report that raised a question: those of its step, as they are since then."""
-    changed = {name for name, value in now.state.items() if name not in was.state or was.state[name] != value}
+def _facts_since(step: StepDef | None, old: Session, new: Session) -> Mapping[str, Any]:
+    """Return the facts of a report after which a limit asked the user: no move records them."""
+    changed = {name for name, value in new.state.items() if name not in old.state or old.state[name] != value}
     declared = set(step.reports) if step is not None else set()
     known = declared | changed if step is None or callable(step.handler) else declared
-    return {name: value for name, value in now.state.items() if name in known}
+    return {name: value for name, value in new.state.items() if name in known}
 
 
 def _dispatched(session: Session, note: Mapping[str, Any]) -> tuple[Dispatched, ...]:
-    told = note.get("dispatches")
-    return engine_agents.states(session._replace(dispatches=tuple(told)) if told else session)
+    recorded = note.get("dispatches")
+    return engine_agents.states(session._replace(dispatches=tuple(recorded)) if recorded else session)
 
 
-def _came_back(dispatches: Sequence[Dispatched]) -> Iterator[str]:
-    for each in dispatches:
-        if each.status == engine_agents.CANCELLED:
+def _agent_results(dispatches: Sequence[Dispatched]) -> Iterator[str]:
+    for dispatch in dispatches:
+        if dispatch.status == engine_agents.CANCELLED:
             yield engine_agents.CANCELLED
         else:
-            yield str(each.outcome) if each.status == engine_agents.DONE else NOT_BACK
+            yield str(dispatch.outcome) if dispatch.status == engine_agents.DONE else NOT_FINISHED
 
 
-def _found(was: Session, earlier: _Done | None) -> Iterator[tuple[str, str]]:
+def _found(session: Session, earlier: _LinkedTurn | None) -> Iterator[tuple[str, str]]:
     known = earlier.findings if earlier is not None else 0
-    yield from ((each.severity, each.text) for each in reviews.findings(was)[known:])
+    yield from ((finding.severity, finding.text) for finding in reviews.findings(session)[known:])
 
 
-def _taken_back(was: Session, earlier: _Done | None) -> Iterator[str]:
-    closed = [each.id for each in reviews.findings(was) if not each.is_open]
+def _resolved(session: Session, earlier: _LinkedTurn | None) -> Iterator[str]:
+    closed = [finding.id for finding in reviews.findings(session) if not finding.is_open]
     known: set[str] = set()
-    place = earlier.resolved if closed and earlier is not None else None
-    while place is not None:
-        known.update(place.turn.resolved)
-        place = place.earlier
-    yield from (each for each in closed if each not in known)
+    linked = earlier.resolved if closed and earlier is not None else None
+    while linked is not None:
+        known.update(linked.turn.resolved)
+        linked = linked.earlier
+    yield from (finding for finding in closed if finding not in known)
 
 
-def _answered(was: Session) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for each in questions.asked(was):
-        if each.source == questions.BY_AGENT:
+def _answered(session: Session) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for question in questions.asked(session):
+        if question.source == questions.BY_AGENT:
             continue
-        if each.answer is not None:
-            yield each.id, each.answer
-        elif each.default is not None:  # its deadline had passed when the step was reported
-            yield each.id, (each.default,)
+        if question.answer is not None:
+            yield question.id, question.answer
+        elif question.default is not None:  # its deadline had passed when the step was reported
+            yield question.id, (question.default,)
 
 
 def _renamed(turn: Turn, names: Mapping[str, str]) -> Turn:

@@ -1,4 +1,4 @@
-"""Results told: a table for people, plain data for programs."""
+"""The results of walks as a table for people and as plain data for programs."""
 
 from __future__ import annotations
 
@@ -7,100 +7,101 @@ from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
 from flowrail.formatters.guidance.as_text import table
-from flowrail.testing.walks.play import Played
-from flowrail.testing.walks.reproduce import repeat
+from flowrail.testing.walks.play import PlayedWalk
+from flowrail.testing.walks.reproduce import reproduction
 from flowrail.testing.walks.run import (
     FAILED,
     PASSED,
     SKIPPED,
-    Rehearsed,
+    WorkflowResult,
 )
 from flowrail.text.safe_text import one_line, visible
 
-
-def summary(results: Sequence[Rehearsed]) -> str:
-    """Return a table of *results*, and below it the shortest failing walk of each that failed."""
-    head = ["workflow", "walks", "commands", "ways taken", "seconds", "result"]
-    parts = [table(head, [_row(each) for each in results])]
-    parts += [part for result in results for part in _trouble(result)]
-    counts = {word: sum(each.status == word for each in results) for word in (PASSED, FAILED, SKIPPED)}
-    parts.append(", ".join(f"{count} {word}" for word, count in counts.items() if count) or "nothing to test")
-    return "\n\n".join(parts)
+HEAD = ["workflow", "walks", "commands", "transitions taken", "seconds", "result"]
 
 
-def data(results: Sequence[Rehearsed]) -> dict[str, Any]:
+def summary(results: Sequence[WorkflowResult]) -> str:
+    """Return a table of *results*, and below it the shortest failing walk of each failed workflow."""
+    parts = [table(HEAD, [_row(result) for result in results])]
+    parts += [part for result in results for part in _details(result)]
+    counts = {
+        status: sum(result.status == status for result in results) for status in (PASSED, FAILED, SKIPPED)
+    }
+    totals = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    return "\n\n".join([*parts, totals or "nothing to test"])
+
+
+def data(results: Sequence[WorkflowResult]) -> dict[str, Any]:
     """Return *results* as plain data."""
     return {
-        "results": [_item(each) for each in results],
-        "passed": sum(each.status == PASSED for each in results),
-        "failed": sum(each.status == FAILED for each in results),
-        "skipped": sum(each.status == SKIPPED for each in results),
+        "results": [_item(result) for result in results],
+        "passed": sum(result.status == PASSED for result in results),
+        "failed": sum(result.status == FAILED for result in results),
+        "skipped": sum(result.status == SKIPPED for result in results),
     }
 
 
-def paragraph(what: str, text: str) -> str:
-    """Return *text* about *what*, the lines that it has below the first indented."""
+def paragraph(subject: str, text: str) -> str:
+    """Return *text* after *subject*, with every line but the first indented."""
     first, *more = text.splitlines() or [""]
-    return "\n".join([f"{what}: {one_line(first)}", *(f"  {one_line(line)}" for line in more)])
+    return "\n".join([f"{subject}: {one_line(first)}", *(f"  {one_line(line)}" for line in more)])
 
 
-def _row(result: Rehearsed) -> list[str]:
-    covered = result.coverage
-    ways = f"{covered.taken} of {len(covered.counts)}" if covered else "-"
+def _row(result: WorkflowResult) -> list[str]:
+    coverage = result.coverage
     return [
         result.address,
         str(len(result.played)),
-        str(result.moves),
-        ways,
+        str(result.command_count),
+        f"{coverage.taken} of {len(coverage.counts)}" if coverage else "-",
         f"{result.seconds:.1f}",
         result.status,
     ]
 
 
-def _trouble(result: Rehearsed) -> Iterator[str]:
-    if result.why:
-        yield paragraph(result.address, result.why)
-    for each in result.failures[:1]:
+def _details(result: WorkflowResult) -> Iterator[str]:
+    if result.reason:
+        yield paragraph(result.address, result.reason)
+    for failure in result.failures[:1]:
         more = len(result.failures) - 1
         others = f" ({more} more walk{'s' if more > 1 else ''} failed)" if more else ""
-        lines = [f"{result.address}: the shortest walk that goes wrong is {each.walk.name}{others}"]
-        lines.append(f"  {_where(each)}{one_line(each.problem)}")
-        lines += [f"  {visible(line)}" for line in repeat(result.place, each).told]
+        lines = [f"{result.address}: the shortest failing walk is {failure.walk.name}{others}"]
+        lines.append(f"  {_place(failure)}{one_line(failure.problem)}")
+        lines += [f"  {visible(line)}" for line in reproduction(result.name, failure).text]
         yield "\n".join(lines)
     if result.is_part:
-        yield f"{result.address}: the workflow is too large for all of it to be walked"
+        yield f"{result.address}: the workflow is too large to walk all of it"
     if result.gaps:
-        yield f"{result.address}: no walk was found that {one_line(result.gaps)}"
+        yield f"{result.address}: no walk {one_line(result.gaps)}"
 
 
-def _where(played: Played) -> str:
+def _place(played: PlayedWalk) -> str:
     return f"at step {played.step}: " if played.step else ""
 
 
-def _item(result: Rehearsed) -> dict[str, Any]:
-    covered = result.coverage
+def _item(result: WorkflowResult) -> dict[str, Any]:
+    coverage = result.coverage
+    missing = coverage.missing if coverage else ()
     return {
         "workflow": result.address,
         "status": result.status,
-        "why": result.why,
+        "reason": result.reason,
         "walks": len(result.played),
-        "commands": result.moves,
+        "commands": result.command_count,
         "seconds": round(result.seconds, 3),
-        "ways": len(covered.counts) if covered else 0,
-        "taken": covered.taken if covered else 0,
-        "missing": [{"step": step, "outcome": outcome} for step, outcome in covered.missing]
-        if covered
-        else [],
+        "transitions": len(coverage.counts) if coverage else 0,
+        "taken": coverage.taken if coverage else 0,
+        "missing": [{"step": step, "outcome": outcome} for step, outcome in missing],
         "never_entered": list(result.unentered),
         "part": result.is_part,
         "failures": [
             {
-                "walk": each.walk.name,
-                "step": each.step,
-                "problem": each.problem,
-                "params": plain(each.walk.params),
-                "commands": repeat(result.place, each).commands,
+                "walk": failure.walk.name,
+                "step": failure.step,
+                "problem": failure.problem,
+                "params": plain(failure.walk.params),
+                "commands": reproduction(result.name, failure).commands,
             }
-            for each in result.failures
+            for failure in result.failures
         ],
     }

@@ -1,4 +1,4 @@
-"""The commands that repeat a walk: by its name, and one by one in a store of their own."""
+"""The commands that repeat a walk: one for the whole walk, and one for each of its moves."""
 
 from __future__ import annotations
 
@@ -9,78 +9,85 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import FlowError
-from flowrail.machines.definition.command_line import words_of
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills.catalog import find, named_root
-from flowrail.testing.walks.play import Played
+from flowrail.testing.walks.play import PlayedWalk
 
 _WITHOUT_IDS = frozenset({"start", "step"})
-"""What can be said of the one open session of a store, without its id."""
+"""Commands that find the only open session of a store without its id."""
 
 
-class Named(NamedTuple):
-    """How a workflow is named on a command line: by its address, or by a path where that leads elsewhere."""
+class WorkflowName(NamedTuple):
+    """How a workflow is named on a command line: by its address, or by its path if the address finds another."""
 
     words: tuple[str, ...]
     is_path: bool = False
 
 
-class Repeat(NamedTuple):
-    """A walk to be done again: ``again`` as a whole, ``lines`` one by one; as they ran where not ``typed``."""
+class Reproduction(NamedTuple):
+    """Commands that repeat a walk: ``whole`` repeats all of it, ``lines`` are its commands.
 
-    again: str
+    If ``by_hand`` is false, the lines hold ids of the recorded run and cannot be typed again.
+    """
+
+    whole: str
     lines: tuple[str, ...]
-    typed: bool
+    by_hand: bool
 
     @property
     def commands(self) -> list[str]:
-        """All of them, the whole first."""
-        return [self.again, *self.lines]
+        """All commands, the one for the whole walk first."""
+        return [self.whole, *self.lines]
 
     @property
-    def told(self) -> list[str]:
-        """The same for people."""
-        by_hand = "Or by hand:" if self.typed else "What it did, with the ids of that run:"
-        lines = [by_hand, *(f"  {line}" for line in self.lines)] if self.lines else []
-        return [f"To repeat it: {self.again}", *lines]
+    def text(self) -> list[str]:
+        """The commands with headings, for people."""
+        heading = "Or by hand:" if self.by_hand else "Its commands, with the ids of that run:"
+        lines = [heading, *(f"  {line}" for line in self.lines)] if self.lines else []
+        return [f"To repeat it: {self.whole}", *lines]
 
 
-def named(file: WorkflowFile, roots: Sequence[Root], cwd: str) -> Named:
-    """Return how one who stands in *cwd* names the workflow in *file*."""
+def name_of(file: WorkflowFile, roots: Sequence[Root], cwd: str) -> WorkflowName:
+    """Return how the workflow in *file* is named on a command line in *cwd*."""
     try:
         found = find(file.address, roots)
     except FlowError:
         found = None
     if found is not None and os.path.realpath(found.folder) == os.path.realpath(file.folder):
         root = named_root(found)
-        return Named((file.address, *(("--root", _near(root, cwd)) if root else ())))
-    return Named((_near(os.path.join(file.folder, file.path), cwd),), is_path=True)
+        return WorkflowName((file.address, *(("--root", _relative(root, cwd)) if root else ())))
+    return WorkflowName((_relative(os.path.join(file.folder, file.path), cwd),), is_path=True)
 
 
-def repeat(place: Named, played: Played) -> Repeat:
-    """Return the commands that repeat a walk, with the walk's own name first."""
-    again = shlex.join(["flow", "test", *place.words, "--walk", played.walk.name])
-    lines = [words_of(turn.command) for turn in played.turns]
-    typed = not place.is_path and all(words[1] in _WITHOUT_IDS for words in lines)
-    if typed:
-        store = _store(lines)
-        lines = [[*_without(words), *place.words[1:], "--store", store] for words in lines]
-    return Repeat(again, tuple(shlex.join(words) for words in lines), typed)
+def reproduction(name: WorkflowName, played: PlayedWalk) -> Reproduction:
+    """Return the commands that repeat a walk."""
+    whole = shlex.join(["flow", "test", *name.words, "--walk", played.walk.name])
+    lines = [shlex.split(command.command) for command in played.commands]
+    by_hand = not name.is_path and all(words[1] in _WITHOUT_IDS for words in lines)
+    if by_hand:
+        store = _store_name(lines)
+        lines = [[*_without_ids(words), *name.words[1:], "--store", store] for words in lines]
+    return Reproduction(whole, tuple(shlex.join(words) for words in lines), by_hand)
 
 
-def _without(words: Sequence[str]) -> list[str]:
-    """Return a command without the session and the store that it was about."""
-    gone = {at for at, word in enumerate(words) if word in {"--session", "--store"}}
-    return [word for at, word in enumerate(words) if at not in gone and at - 1 not in gone]
+def _without_ids(words: Sequence[str]) -> list[str]:
+    """Return a command without `--session` and `--store`."""
+    options = {position for position, word in enumerate(words) if word in {"--session", "--store"}}
+    return [
+        word for position, word in enumerate(words) if position not in options and position - 1 not in options
+    ]
 
 
-def _store(lines: Sequence[Sequence[str]]) -> str:
-    """Return the name of a store that nobody has yet: that of the folder which was thrown away."""
-    kept = next((words[at + 1] for words in lines for at, word in enumerate(words) if word == "--store"), "")
-    return os.path.basename(os.path.dirname(kept)) or "flow-test"
+def _store_name(lines: Sequence[Sequence[str]]) -> str:
+    """Return a name for a new store: that of the temporary folder of the run."""
+    path = next(
+        (words[position + 1] for words in lines for position, word in enumerate(words) if word == "--store"),
+        "",
+    )
+    return os.path.basename(os.path.dirname(path)) or "flow-test"
 
 
-def _near(path: str, cwd: str) -> str:
-    """Return *path* as it is typed in *cwd*."""
-    inside = os.path.relpath(os.path.realpath(path), os.path.realpath(cwd))
-    return path if inside.startswith(os.pardir) else inside
+def _relative(path: str, cwd: str) -> str:
+    """Return *path* relative to *cwd* if it is below it."""
+    relative = os.path.relpath(os.path.realpath(path), os.path.realpath(cwd))
+    return path if relative.startswith(os.pardir) else relative

@@ -1,7 +1,7 @@
-"""Where the commands of a walk run: in this process, on a store of their own.
+"""Run the commands of a walk in this process, on a store of their own.
 
-A stage takes the words of a command as it was printed and gives back what the command would answer, so that
-a walk is played through the same lines that an agent would run.
+A stage takes the words of a printed command and returns what the command would answer. A walk therefore goes
+through the same commands as an agent.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from flowrail.operations.running.open_workflow import open_skill
 from flowrail.operations.running.steps import World
 
 NAMED = "named by path"
-"""The origin of a folder of skills that stands in nobody's way but was pointed at."""
+"""The origin of a folder of skills that is searched because the user named a path in it."""
 
 
 class Reply(NamedTuple):
-    """What a command answered: its exit status, its JSON, and the other two forms where it tells a step."""
+    """What a command answered: exit status, JSON, and for a step also XML and text."""
 
     words: tuple[str, ...]
     status: int
@@ -41,21 +41,21 @@ class Reply(NamedTuple):
 
     @property
     def session(self) -> str:
-        """The session that was told of."""
+        """The id of the session in the answer."""
         return str(self.data["session"])
 
     @property
     def problem(self) -> str:
-        """What went wrong, on one line; empty where nothing did."""
+        """What went wrong, on one line; empty if nothing did."""
         error = self.data.get("error")
         if self.status == 0 and not error:
             return ""
-        told = f": {error['message']} [{error['code']}]" if error else ""
-        return f"exit status {self.status}{told}"
+        detail = f": {error['message']} [{error['code']}]" if error else ""
+        return f"exit status {self.status}{detail}"
 
 
 class Stage(Protocol):
-    """Runs commands, and knows the workflows that they are about."""
+    """Runs commands and knows their workflows."""
 
     def run(self, words: Sequence[str]) -> Reply:
         """Run one command, given as its words without ``flow``."""
@@ -63,23 +63,33 @@ class Stage(Protocol):
     def workflow(self, address: str) -> Workflow:
         """Return the workflow at *address*, ready to run."""
 
-    def settle(self, session_id: str) -> bool:
-        """End an agent's session as completed without walking it; false where that cannot be done."""
+    def complete(self, session_id: str) -> bool:
+        """Complete an agent's session without walking it; return false if the stage cannot do that."""
 
 
-class Inside:
+class InProcessStage:
     """A stage in this process."""
 
     def __init__(self, world: World, *, call: Call = call_plainly) -> None:
         self.world = world
         self.call = call
         self._workflows: dict[str, Workflow] = {}
+        self._verbs: Mapping[str, Callable[[_CommandLine], Any]] = {
+            "start": self._start,
+            "step": self._step,
+            "resume": self._resume,
+            "claim": self._claim,
+            "finish": self._finish,
+            "answer": self._answer,
+            "finding": self._finding,
+            "abandon": self._abandon,
+        }
 
     def run(self, words: Sequence[str]) -> Reply:
         """Run one command."""
         given = tuple(words)
         try:
-            return _replied(given, _VERBS[given[0]](self, _Line(given[1:])))
+            return _reply(given, self._verbs[given[0]](_CommandLine(given[1:])))
         except FlowError as error:
             body = {"code": error.code, "message": error.message, "hint": error.hint}
             return Reply(given, error.exit_status, {"error": body})
@@ -90,19 +100,17 @@ class Inside:
             self._workflows[address] = open_skill(address, self.world.roots, self.world.state).workflow
         return self._workflows[address]
 
-    def settle(self, session_id: str) -> bool:
-        """End an agent's session as if all its steps had been walked."""
+    def complete(self, session_id: str) -> bool:
+        """Complete an agent's session as if all its steps had been walked."""
         with self.world.store.change(session_id) as change:
             ended = change.kept.session._replace(status=COMPLETED, step=None, dispatches=(), questions=())
             change.commit(ended, kind="move", at=self.world.now(), by=self.world.by)
         return True
 
-    def start(self, line: _Line) -> Any:
-        """Begin a session."""
+    def _start(self, line: _CommandLine) -> Any:
         return steps.begin(self.world, line.arguments[0], line.every("-p"))
 
-    def step(self, line: _Line) -> Any:
-        """Report a step."""
+    def _step(self, line: _CommandLine) -> Any:
         return steps.report(
             self.world,
             line.arguments[0],
@@ -113,36 +121,30 @@ class Inside:
             call=self.call,
         )
 
-    def resume(self, line: _Line) -> Any:
-        """Show the step again."""
+    def _resume(self, line: _CommandLine) -> Any:
         return steps.resume(self.world, line.arguments[0])
 
-    def claim(self, line: _Line) -> Any:
-        """Take a piece of work."""
+    def _claim(self, line: _CommandLine) -> Any:
         return agents.claim(self.world, line.arguments[0], line.arguments[1], token=line.one("--token"))
 
-    def finish(self, line: _Line) -> Any:
-        """End a piece of work."""
+    def _finish(self, line: _CommandLine) -> Any:
         session, dispatch, outcome = line.arguments
         ended = agents.finish(self.world, session, dispatch, outcome, token=line.one("--token") or "")
         return as_working.ended_data(ended)
 
-    def answer(self, line: _Line) -> Any:
-        """Answer questions."""
+    def _answer(self, line: _CommandLine) -> Any:
         return questions.answer(self.world, line.arguments[0], line.arguments[1:], line.one("--reason") or "")
 
-    def finding(self, line: _Line) -> Any:
-        """Record a finding."""
+    def _finding(self, line: _CommandLine) -> Any:
         severity, text = line.one("--severity") or "", line.one("--text") or ""
         home, found = findings.add_finding(self.world, line.arguments[1], severity=severity, text=text)
         return as_working.finding_data(home, found)
 
-    def abandon(self, line: _Line) -> Any:
-        """End a session that is not finished."""
+    def _abandon(self, line: _CommandLine) -> Any:
         return as_data.session_item(steps.abandon(self.world, line.arguments[0]))
 
 
-class _Line:
+class _CommandLine:
     """The words of a command: arguments, and options that each have a value."""
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -162,24 +164,10 @@ class _Line:
         return next(iter(self.every(name)), None)
 
 
-_VERBS: Mapping[str, Callable[[Inside, _Line], Any]] = {
-    "start": Inside.start,
-    "step": Inside.step,
-    "resume": Inside.resume,
-    "claim": Inside.claim,
-    "finish": Inside.finish,
-    "answer": Inside.answer,
-    "finding": Inside.finding,
-    "abandon": Inside.abandon,
-}
-VERBS = frozenset(_VERBS)
-"""The commands that an answer may print."""
-
-
-def _replied(words: tuple[str, ...], answer: Any) -> Reply:
+def _reply(words: tuple[str, ...], answer: Any) -> Reply:
     if isinstance(answer, steps.Answer):
-        told: Guidance = answer.guidance
-        return Reply(words, 0, as_data.render(told), as_xml.render(told), as_text.render(told))
+        guidance: Guidance = answer.guidance
+        return Reply(words, 0, as_data.render(guidance), as_xml.render(guidance), as_text.render(guidance))
     if isinstance(answer, Handed):
         return Reply(words, 0, as_working.handed_data(answer), text=as_working.handed_text(answer))
     return Reply(words, 0, answer)

@@ -1,4 +1,4 @@
-"""A stage whose commands are processes of their own: the command line itself, as an agent runs it."""
+"""Run each command of a walk as a process of its own, as an agent does."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from flowrail.operations.running.open_workflow import open_skill
 from flowrail.operations.running.steps import World
 from flowrail.testing.walks.stage import NAMED, Reply
 
-LIMIT = 120.0  # seconds
-_FORMS = frozenset({"start", "step", "resume", "claim", "answer"})
-Run = Callable[..., subprocess.CompletedProcess[str]]
+SECONDS_PER_COMMAND = 120.0
+RunProcess = Callable[..., subprocess.CompletedProcess[str]]
 
 
-class AsProcess:
+class SubprocessStage:
     """Runs every command as ``python -P -m flowrail``."""
 
     def __init__(
@@ -27,8 +26,8 @@ class AsProcess:
         world: World,
         *,
         environ: Mapping[str, str] | None = None,
-        limit: float = LIMIT,
-        run: Run = subprocess.run,
+        limit: float = SECONDS_PER_COMMAND,
+        run: RunProcess = subprocess.run,
     ) -> None:
         self.world = world
         self._environ = {**(os.environ if environ is None else environ), "PYTHONUTF8": "1"}
@@ -36,24 +35,24 @@ class AsProcess:
         self._run = run
 
     def run(self, words: Sequence[str]) -> Reply:
-        """Run one command for its JSON; a step shown again is asked for as XML too."""
+        """Run one command and read its JSON; `resume` runs a second time for its XML."""
         given = tuple(words)
-        full = [*given, *self._places(given)]
+        full = [*given, *self._location_options(given)]
         status, out, err = self._answer([*full, "--json"])
         data = _document(out, err)
         xml = self._answer([*full, "--format", "xml"])[1] if given[0] == "resume" and not status else None
         return Reply(given, status, data, xml)
 
     def workflow(self, address: str) -> Workflow:
-        """Return a workflow, to plan its walks by."""
+        """Return a workflow, to plan its walks."""
         return open_skill(address, self.world.roots, self.world.state).workflow
 
-    def settle(self, session_id: str) -> bool:
-        """Return that nothing is cut short here."""
+    def complete(self, session_id: str) -> bool:
+        """Return false: every session is walked."""
         del session_id
         return False
 
-    def _places(self, words: tuple[str, ...]) -> list[str]:
+    def _location_options(self, words: tuple[str, ...]) -> list[str]:
         store = [] if "--store" in words else ["--store", self.world.store.path]
         roots = [root.path for root in self.world.roots if root.origin == NAMED]
         takes_roots = words[0] in {"start", "step"}
@@ -61,7 +60,7 @@ class AsProcess:
 
     def _answer(self, words: Sequence[str]) -> tuple[int, str, str]:
         try:
-            done = self._run(
+            process = self._run(
                 [sys.executable, "-P", "-m", "flowrail", *words],
                 capture_output=True,
                 text=True,
@@ -72,21 +71,21 @@ class AsProcess:
             )
         except subprocess.TimeoutExpired:
             return 124, "", f"no answer within {self._limit:g} seconds"
-        return done.returncode, done.stdout, done.stderr
+        return process.returncode, process.stdout, process.stderr
 
 
 def exit_status(words: Sequence[str], *, environ: Mapping[str, str] | None = None) -> int:
     """Return the exit status of one command, run as a process of its own."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-P", "-m", "flowrail", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        timeout=LIMIT,
+        timeout=SECONDS_PER_COMMAND,
         env=dict(os.environ if environ is None else environ),
         check=False,
     )
-    return done.returncode
+    return process.returncode
 
 
 def _document(out: str, err: str) -> dict[str, Any]:
@@ -96,5 +95,5 @@ def _document(out: str, err: str) -> dict[str, Any]:
         data = None
     if isinstance(data, dict):
         return data
-    told = " ".join((err or out).split())[-300:]
-    return {"error": {"code": "NO_ANSWER", "message": f"no JSON was answered: {told}", "hint": ""}}
+    output = " ".join((err or out).split())[-300:]
+    return {"error": {"code": "NO_ANSWER", "message": f"the command printed no JSON: {output}", "hint": ""}}

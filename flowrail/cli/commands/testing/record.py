@@ -18,9 +18,9 @@ from flowrail.testing.record.script import script
 def command(session_id: str, as_json: bool, store: str | None) -> None:
     """Turn a session into a test
 
-    Prints Python that steps the same workflow in memory the same way, and holds where each report
-    led: flow record ID > test_x.py. The facts of the session stand in it. What was rewound is
-    left out; a fork begins with what its source did.
+    Prints a Python test that runs the same workflow in memory with the same reports and checks
+    where each one leads: flow record ID > test_x.py. The test contains the facts of the session.
+    Rewound reports are left out; a fork begins with the reports of its source.
     """
     recorded = script(Here(store=store).store, session_id)
     if as_json:

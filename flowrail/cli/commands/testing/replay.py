@@ -7,7 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.time_limit import call_limited
 from flowrail.cli.world import world
-from flowrail.testing.record import replay_report
+from flowrail.testing.record import replay
 
 
 @click.command("replay", epilog=options.examples("flow replay", "flow replay problem-analysis-k3x9q2"))
@@ -18,14 +18,14 @@ from flowrail.testing.record import replay_report
 def command(targets: tuple[str, ...], as_json: bool, store: str | None, roots: tuple[str, ...]) -> int:
     """Run recorded sessions against today's workflows
 
-    In memory: no session is changed and none begun. Names for each the first report that would lead
-    elsewhere or be refused today. Without arguments all sessions of the store. Exits 1 where one
-    would go another way.
+    Runs in memory: no session is changed or started. Prints for each session the first report that
+    would lead elsewhere or be refused today. Without arguments, replays all sessions of the store.
+    Exits 1 if a session differs.
     """
     here = world(store=store, roots=roots)
-    results = list(replay_report.every(here, targets, call=call_limited))
+    results = list(replay.replay_all(here, targets, call=call_limited))
     if as_json:
-        output.data(replay_report.data(results))
+        output.data(replay.data(results))
     else:
-        output.text(replay_report.text(results))
-    return 1 if any(result.parting for result in results) else 0
+        output.text(replay.text(results))
+    return 1 if any(result.divergence for result in results) else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 import click
 
@@ -13,21 +12,23 @@ from flowrail.cli.world import world
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Here
 from flowrail.operations.skills import check
-from flowrail.testing.walks import report as told
+from flowrail.testing.walks import report
 from flowrail.testing.walks.run import (
     FAILED,
-    MakeStage,
-    Rehearsed,
-    rehearse,
+    run_walks,
 )
+from flowrail.testing.walks.subprocess_stage import SubprocessStage
 
 
-@click.command("test", epilog=options.examples("flow test problem-analysis", "flow test --junit report.xml"))
+@click.command(
+    "test", epilog=options.examples("flow test problem-analysis", "flow test .claude/skills --strict")
+)
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--subprocess", "processes", is_flag=True, help="Run each command as a process of its own.")
 @click.option("--walk", metavar="NAME", help="Only the walk of that name.")
-@click.option("--strict", is_flag=True, help="Fail as well where no walk takes some way or enters some step.")
-@click.option("--junit", metavar="FILE", help="Write the results there as JUnit XML.")
+@click.option(
+    "--strict", is_flag=True, help="Fail also if a transition is not taken or a step not entered by any walk."
+)
 @options.as_json
 @options.root
 def command(
@@ -35,22 +36,21 @@ def command(
     processes: bool,
     walk: str | None,
     strict: bool,
-    junit: str | None,
     as_json: bool,
     roots: tuple[str, ...],
 ) -> int:
-    """Walk every way through a workflow and judge what is told
+    """Walk through a workflow on every path and check each answer
 
-    Walks are generated that take every way and every pair of ways, go round every loop, always
-    fail and always iterate; agents come back well and badly, questions get every answer, reviews
-    find something and nothing. Sessions are kept in a folder of their own that is thrown away.
-    Project skills in Python run only where they were allowed. Exits 1 where anything is wrong.
+    The walks take every transition and every pair of transitions, repeat every loop, always
+    fail and always iterate. Agents succeed and fail, questions get every answer, reviews have
+    findings or none. Sessions are in a temporary folder. Project skills in Python run only if they
+    are approved. Exits 1 if a walk fails. For JUnit XML, run `pytest --flow --junitxml FILE`.
     """
     here = world(store=None, roots=roots)
     about = Here(roots=roots)
     files = check.files(targets, about.roots, about.cwd)
     results = list(
-        rehearse(
+        run_walks(
             files,
             about.roots,
             here.state,
@@ -58,36 +58,22 @@ def command(
             now=here.now,
             call=call_limited,
             only=walk,
-            make_stage=_as_processes() if processes else None,
-            watch=_Progress() if sys.stderr.isatty() else None,
+            make_stage=SubprocessStage if processes else None,
+            progress=_Progress() if sys.stderr.isatty() else None,
         )
     )
     if walk is not None and not any(result.played for result in results):
-        raise UsageError(f"there is no walk `{walk[:80]}`", hint="leave --walk out to see those that fail")
-    if junit is not None:
-        _write(junit, results)
+        raise UsageError(f"unknown walk `{walk[:80]}`", hint="leave out --walk to see the walks that fail")
     if as_json:
-        output.data(told.data(results))
+        output.data(report.data(results))
     else:
-        output.text(told.summary(results))
-    loose = strict and any(result.gaps for result in results)
-    return 1 if loose or any(result.status == FAILED for result in results) else 0
-
-
-def _as_processes() -> MakeStage:
-    from flowrail.testing.walks.subprocess_stage import AsProcess
-
-    return AsProcess
-
-
-def _write(path: str, results: Sequence[Rehearsed]) -> None:
-    from flowrail.testing.junit import document
-
-    output.to_file(path, document(results).encode())
+        output.text(report.summary(results))
+    incomplete = strict and any(result.gaps for result in results)
+    return 1 if incomplete or any(result.status == FAILED for result in results) else 0
 
 
 class _Progress:
-    """One line on a terminal that tells how far things are."""
+    """Shows the progress on one line of the terminal."""
 
     def __call__(self, address: str, done: int, total: int) -> None:
         streams.tell(f"\r\x1b[K{address}: walk {done} of {total}" + _at_end(done, total))
