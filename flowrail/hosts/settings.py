@@ -1,241 +1,252 @@
-"""What stands in a host's settings for our hooks, and how a text becomes one with it, or without.
+"""flowrail's hooks in the settings of a host: add them, remove them, inspect them.
 
-Pure: a text in, a text out. Hooks of others, comments, the order and every space stay as they are.
+Settings are plain JSON. Other entries stay as they are, in their order. A file that is not plain JSON, for example
+because it has comments, is refused with the lines to add by hand.
 """
 
 from __future__ import annotations
 
+import copy
+import json
+import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from flowrail.errors import ConflictError
-from flowrail.hosts.jsonc import (
-    Insertion,
-    Node,
-    Style,
-    added,
-    inserted,
-    parse,
-    style_of,
-    taken_out,
-    without,
-    written,
-)
+from flowrail.discovery.locations import config_folder, find_project_root
+from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.protocol import EVENTS
-from flowrail.text.json import place
+from flowrail.storage import files
+from flowrail.text.json import read_strictly
+from flowrail.text.safe_text import decode
 
+HOSTS = ("claude-code", "codex")
+#: Any host that calls no hooks of this form.
+OTHER = "other"
+#: After this many seconds a host continues without an answer.
 TIMEOUT = 10
-"""After so many seconds a host goes on without an answer."""
-_OURS, _ELSE = "flow hook ", " 2>/dev/null || echo '{}'"
-_FORM = re.compile(
-    rf"{_OURS}(?:{'|'.join(EVENTS)})(?: --[a-z][a-z0-9-]*(?:=[\w.-]+)?)*(?:{re.escape(_ELSE)})?\Z"
+LARGEST_FILE = 1_000_000
+
+_COMMAND, _FALLBACK = "flow hook ", " 2>/dev/null || echo '{}'"
+_OUR_COMMAND = re.compile(
+    rf"{_COMMAND}(?:{'|'.join(EVENTS)})(?: --[a-z][a-z0-9-]*(?:=[\w.-]+)?)*(?:{re.escape(_FALLBACK)})?\Z"
 )
+#: Commands that an agent may run unasked. A person decides on the others, such as `flow trust`.
 VERBS = (
     "step", "start", "status", "sessions", "resume", "history", "abandon", "claim", "finish", "ask", "answer",
     "finding", "handoff", "list", "show", "check", "preview", "discover",
 )  # fmt: skip
-"""What an agent may run unasked; what a person has to decide, such as `flow trust`, is not among it."""
 PERMISSIONS = tuple(f"Bash(flow {verb} *)" for verb in VERBS)
 
-
-class OddSettingsError(ConflictError):
-    """The host's settings have something else where hooks should stand."""
-
-    code = "ODD_SETTINGS"
+Settings = dict[str, Any]
 
 
-class Edited(NamedTuple):
-    """A text with something put in, and the parts that were: begin and length of each."""
+class LinkedSettingsError(ConflictError):
+    """The project's settings are a link out of the project, so they are not changed."""
 
-    text: str
-    spans: tuple[tuple[int, int], ...]
-
-
-def command_of(event: str) -> str:
-    """Return what a host runs at *event*: an answer even where there is no `flow`."""
-    return f"{_OURS}{event}{_ELSE}"
+    code = "SETTINGS_LINKED"
 
 
-def entry_of(event: str) -> dict[str, Any]:
-    """Return what stands in a host's settings for *event*."""
-    return {"hooks": [{"type": "command", "command": command_of(event), "timeout": TIMEOUT}]}
+class UnusableSettingsError(DocumentError):
+    """The host's settings are not plain JSON, or have another value where hooks belong."""
+
+    code = "SETTINGS_UNUSABLE"
 
 
-def hooks() -> dict[str, list[dict[str, Any]]]:
+class SettingsFile(NamedTuple):
+    """Where a host keeps its settings; ``to`` is `project` or `home`."""
+
+    host: str
+    to: str
+    path: str
+
+
+class SettingsChange(NamedTuple):
+    """The text of a host's settings before and after; `None` if there is no file."""
+
+    file: SettingsFile
+    before: str | None
+    after: str | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the text differs."""
+        return self.before != self.after
+
+
+class InstalledHooks(NamedTuple):
+    """What a host's settings say about our hooks.
+
+    ``events`` has for each event whether its hook is there as this version writes it, or `None` without one.
+    ``unknown`` are commands that begin like ours and are not ours. ``switched_off`` is `disableAllHooks`.
+    """
+
+    events: Mapping[str, bool | None]
+    unknown: tuple[str, ...]
+    switched_off: bool
+
+    @property
+    def any(self) -> bool:
+        """Whether a hook of ours is there, of this or another version."""
+        return any(state is not None for state in self.events.values())
+
+
+def settings_file(host: str, to: str, *, cwd: str, home: str, environ: Mapping[str, str]) -> SettingsFile:
+    """Return where *host* keeps the settings of the project around *cwd*, or the user's own."""
+    if to == "home":
+        codex = environ.get("CODEX_HOME") or os.path.join(home, ".codex")
+        folder = config_folder(home, environ) if host == "claude-code" else codex
+    else:
+        folder = os.path.join(find_project_root(cwd), ".claude" if host == "claude-code" else ".codex")
+    name = "settings.json" if host == "claude-code" else "hooks.json"
+    return SettingsFile(host, to, os.path.join(folder, name))
+
+
+def settings_files(cwd: str, home: str, environ: Mapping[str, str]) -> list[SettingsFile]:
+    """Return every file that may hold our hooks."""
+    found = [
+        settings_file(host, to, cwd=cwd, home=home, environ=environ)
+        for host in HOSTS
+        for to in ("project", "home")
+    ]
+    return list({os.path.realpath(file.path): file for file in found}.values())
+
+
+def hooks() -> dict[str, list[Settings]]:
     """Return all our hooks as a host's settings hold them."""
-    return {name: [entry_of(event)] for event, name in EVENTS.items()}
+    return {name: [_entry(event)] for event, name in EVENTS.items()}
 
 
-def is_ours(hook: object) -> bool:
-    """Return whether one hook of a host's settings is of ours, be it of another version."""
-    return _FORM.match(_command(hook)) is not None
+def hook_command(event: str) -> str:
+    """Return the command that a host runs at *event*. It answers even if `flow` cannot be found."""
+    return f"{_COMMAND}{event}{_FALLBACK}"
 
 
-def likened(text: str, *, source: str) -> list[str]:
-    """Return the commands of hooks that begin like ours and are none of ours."""
-    node = parse(text, source=source).member("hooks")
-    each = [
-        hook
-        for groups in (node.inner if node is not None and node.is_object else ())
-        for group in groups.inner
-        for hook in _hooks_of(group.value)
-    ]
-    return [
-        _command(hook) for hook in each if _command(hook).split()[:2] == _OURS.split() and not is_ours(hook)
-    ]
+def add_hooks(file: SettingsFile, *, permissions: bool, dry_run: bool) -> SettingsChange:
+    """Add our hooks to a host's settings, and with *permissions* the rules for `flow` commands."""
+    path = _writable_path(file)
+    before = _read(path)
+    settings = _parse(before, path)
+    changed = with_hooks(settings, permissions=permissions, source=path)
+    after = before if before is not None and changed == settings else _format(changed, before)
+    if not dry_run and after != before:
+        files.make_dir(os.path.dirname(path))
+        files.write_atomic(path, after.encode(), mode=_mode(path))
+    return SettingsChange(file, before, after)
 
 
-def _command(hook: object) -> str:
-    told = hook.get("command") if isinstance(hook, dict) else None
-    return told if isinstance(told, str) else ""
-
-
-def with_hooks(text: str | None, *, permissions: bool, source: str) -> Edited:
-    """Return *text* with what is missing of ours; `None` stands for a file that is not there."""
-    if text is None or not text.strip("\ufeff \t\r\n"):
-        made = written(_whole(permissions=permissions), style_of(""), 0) + "\n"
-        return Edited((text or "") + made, ((len(text or ""), len(made)),))
-    root = parse(text, source=source)
-    _refuse_odd(text, root, source)
-    style = style_of(text)
-    missing = [*_missing_hooks(text, root, style, source)]
-    if permissions:
-        missing += _missing_permissions(text, root, style, source)
-    insertions: list[Insertion] = []
-    for node, level in dict.fromkeys((each.node.start, each.level) for each in missing):
-        here = [each for each in missing if each.node.start == node]
-        between = f",{style.newline}{style.unit * level}"
-        entry = between.join(each.entry for each in here)
-        insertions += added(text, here[0].node, entry, style, level)
-    after, spans = inserted(text, insertions)
-    return Edited(after, tuple(spans))
-
-
-def without_hooks(text: str, *, source: str) -> str:
-    """Return *text* without what is ours, and without what holds nothing then."""
-    root = parse(text, source=source)
-    hooks, rules = root.member("hooks"), root.member("permissions")
-    held: dict[str, list[_Held]] = {}
-    if hooks is not None and hooks.is_object:
-        held["hooks"] = [*_own_hooks(text, hooks)]
-    if rules is not None and rules.is_object and (allow := rules.member("allow")) is not None:
-        own = [at for at, each in enumerate(allow.inner) if each.value in PERMISSIONS]
-        held["permissions"] = [_Held("allow", allow, own, ())] if own else []
-    gone = {name for name, each in held.items() if _holds_nothing(root.member(name), each)}
-    parts = taken_out(text, root, [at for at, (name, _) in enumerate(root.names) if name in gone])
-    for name in held.keys() - gone:
-        inner = root.member(name)
-        parts += _within(text, inner, held[name]) if inner is not None else []
-    return without(text, parts)
-
-
-def refuse_odd(text: str, *, source: str) -> None:
-    """Refuse settings that have something else where our hooks would stand."""
-    _refuse_odd(text, parse(text, source=source), source)
-
-
-def standing(text: str, *, source: str) -> dict[str, bool | None]:
-    """Return for each event whether its hook stands there as it should; `None` where there is none."""
-    root = parse(text, source=source)
-    node = root.member("hooks")
-    found: dict[str, bool | None] = {}
-    for event, name in EVENTS.items():
-        groups = node.member(name) if node is not None and node.is_object else None
-        ours = [
-            each
-            for group in (groups.inner if groups else ())
-            for each in _hooks_of(group.value)
-            if is_ours(each)
-        ]
-        found[event] = None if not ours else any(each.get("command") == command_of(event) for each in ours)
-    return found
-
-
-def _whole(*, permissions: bool) -> dict[str, Any]:
-    allow = {"permissions": {"allow": list(PERMISSIONS)}} if permissions else {}
-    return {**allow, "hooks": hooks()}
-
-
-class _Missing(NamedTuple):
-    """An element that is to stand in *node*, whose elements stand at that level."""
-
-    node: Node
-    level: int
-    entry: str
-
-
-def _missing_hooks(text: str, root: Node, style: Style, source: str) -> Iterator[_Missing]:
-    node = root.member("hooks")
-    if node is None:
-        yield _Missing(root, 1, f'"hooks": {written(hooks(), style, 1)}')
-        return
-    standing_now = standing(text, source=source)
-    for event, name in EVENTS.items():
-        groups = node.member(name)
-        if standing_now[event]:
-            continue
-        if groups is None:
-            yield _Missing(node, 2, f'"{name}": {written([entry_of(event)], style, 2)}')
+def remove_hooks(file: SettingsFile, *, dry_run: bool) -> SettingsChange:
+    """Remove our hooks and permissions from a host's settings. A file that holds nothing else is deleted."""
+    path = _writable_path(file)
+    before = _read(path)
+    if before is None:
+        return SettingsChange(file, None, None)
+    settings = _parse(before, path)
+    changed = without_hooks(settings)
+    if changed == settings:
+        return SettingsChange(file, before, before)
+    after = _format(changed, before) if changed else None
+    if not dry_run:
+        if after is None:
+            files.remove(path)
+            with suppress(OSError):  # the folder holds other files
+                os.rmdir(os.path.dirname(path))
         else:
-            yield _Missing(groups, 3, written(entry_of(event), style, 3))
+            files.write_atomic(path, after.encode(), mode=_mode(path))
+    return SettingsChange(file, before, after)
 
 
-def _missing_permissions(text: str, root: Node, style: Style, source: str) -> Iterator[_Missing]:
-    node = root.member("permissions")
-    if node is None:
-        whole = {"allow": list(PERMISSIONS)}
-        yield _Missing(root, 1, f'"permissions": {written(whole, style, 1)}')
-        return
-    if not node.is_object:
-        raise _odd("`permissions` is no object", place(text, node.start, source))
-    allow = node.member("allow")
-    if allow is None:
-        yield _Missing(node, 2, f'"allow": {written(list(PERMISSIONS), style, 2)}')
-        return
-    if not allow.is_list:
-        raise _odd("`permissions.allow` is no list", place(text, allow.start, source))
-    yield from (_Missing(allow, 3, f'"{rule}"') for rule in PERMISSIONS if rule not in allow.value)
+def inspect(file: SettingsFile) -> InstalledHooks | None:
+    """Return what a host's settings say about our hooks, or `None` without a file."""
+    text = _read(os.path.realpath(file.path))
+    if text is None:
+        return None
+    settings = _parse(text, file.path)
+    _check_shape(settings, file.path)
+    commands = [command for groups in _event_groups(settings).values() for command in _commands(groups)]
+    unknown = tuple(
+        command for command in commands if command.split()[:2] == _COMMAND.split() and not _is_ours(command)
+    )
+    return InstalledHooks(_states(settings), unknown, settings.get("disableAllHooks") is True)
 
 
-class _Held(NamedTuple):
-    """What of a member goes: whole elements by number, and parts within others."""
-
-    name: str
-    node: Node
-    numbers: list[int]
-    parts: tuple[tuple[int, int], ...]
-
-
-def _own_hooks(text: str, hooks: Node) -> Iterator[_Held]:
-    for (name, _), groups in zip(hooks.names, hooks.inner, strict=True):
-        whole: list[int] = []
-        parts: list[tuple[int, int]] = []
-        for at, group in enumerate(groups.inner if groups.is_list else ()):
-            inner = group.member("hooks") if group.is_object else None
-            own = [number for number, each in enumerate(inner.inner) if is_ours(each.value)] if inner else []
-            if own and inner is not None and len(own) == len(inner.inner):
-                whole.append(at)
-            elif own and inner is not None:
-                parts += taken_out(text, inner, own)
-        if whole or parts:
-            yield _Held(name, groups, whole, tuple(parts))
+def with_hooks(settings: Settings, *, permissions: bool, source: str) -> Settings:
+    """Return *settings* with our hooks; those of another version are replaced."""
+    _check_shape(settings, source)
+    result = copy.deepcopy(settings)
+    for event, state in _states(settings).items():
+        if state:
+            continue
+        events = result.setdefault("hooks", {})
+        events[EVENTS[event]] = [*_without_ours(events.get(EVENTS[event], [])), _entry(event)]
+    if permissions:
+        rules = result.setdefault("permissions", {}).setdefault("allow", [])
+        rules += [rule for rule in PERMISSIONS if rule not in rules]
+    return result
 
 
-def _holds_nothing(node: Node | None, held: list[_Held]) -> bool:
-    """Return whether nothing is left of a member once what is ours is gone."""
-    gone = [each for each in held if len(each.numbers) == len(each.node.inner)]
-    return bool(held) and node is not None and len(gone) == len(node.inner)
+def without_hooks(settings: Settings) -> Settings:
+    """Return *settings* without our hooks and permissions, and without what is empty because of that."""
+    result = copy.deepcopy(settings)
+    events = _event_groups(settings)
+    left = {name: _without_ours(groups) for name, groups in events.items()}
+    removed = {name for name, groups in events.items() if left[name] != groups}
+    if removed:
+        result["hooks"] |= left
+        for name in removed:
+            if not left[name]:
+                del result["hooks"][name]
+        if not result["hooks"]:
+            del result["hooks"]
+    rules = settings.get("permissions")
+    allowed = rules.get("allow") if isinstance(rules, dict) else None
+    if isinstance(allowed, list) and any(rule in PERMISSIONS for rule in allowed):
+        result["permissions"]["allow"] = [rule for rule in allowed if rule not in PERMISSIONS]
+        if not result["permissions"]["allow"]:
+            del result["permissions"]["allow"]
+        if not result["permissions"]:
+            del result["permissions"]
+    return result
 
 
-def _within(text: str, node: Node, held: list[_Held]) -> list[tuple[int, int]]:
-    """Return the parts of a member that go; a list that would be empty then goes with its name."""
-    names = {each.name for each in held if len(each.numbers) == len(each.node.inner)}
-    parts = taken_out(text, node, [at for at, (own, _) in enumerate(node.names) if own in names])
-    for each in held:
-        if each.name not in names:
-            parts += [*taken_out(text, each.node, each.numbers), *each.parts]
-    return parts
+def _entry(event: str) -> Settings:
+    return {"hooks": [{"type": "command", "command": hook_command(event), "timeout": TIMEOUT}]}
+
+
+def _states(settings: Settings) -> dict[str, bool | None]:
+    events = _event_groups(settings)
+    states: dict[str, bool | None] = {}
+    for event, name in EVENTS.items():
+        ours = [command for command in _commands(events.get(name, [])) if _is_ours(command)]
+        states[event] = hook_command(event) in ours if ours else None
+    return states
+
+
+def _event_groups(settings: Settings) -> dict[str, list[Any]]:
+    events = settings.get("hooks")
+    if not isinstance(events, dict):
+        return {}
+    return {name: groups for name, groups in events.items() if isinstance(groups, list)}
+
+
+def _commands(groups: list[Any]) -> Iterator[str]:
+    for group in groups:
+        for hook in _hooks_of(group):
+            yield _command_of(hook)
+
+
+def _without_ours(groups: list[Any]) -> list[Any]:
+    result: list[Any] = []
+    for group in groups:
+        own = _hooks_of(group)
+        left = [hook for hook in own if not _is_ours(_command_of(hook))]
+        if left == own:
+            result.append(group)
+        elif left:
+            result.append({**group, "hooks": left})
+    return result
 
 
 def _hooks_of(group: object) -> list[Any]:
@@ -243,19 +254,68 @@ def _hooks_of(group: object) -> list[Any]:
     return inner if isinstance(inner, list) else []
 
 
-def _refuse_odd(text: str, root: Node, source: str) -> None:
-    if not root.is_object:
-        raise _odd("the whole is no object", place(text, root.start, source))
-    node = root.member("hooks")
-    if node is None:
-        return
-    if not node.is_object:
-        raise _odd("`hooks` is no object", place(text, node.start, source))
+def _command_of(hook: object) -> str:
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return command if isinstance(command, str) else ""
+
+
+def _is_ours(command: str) -> bool:
+    return _OUR_COMMAND.match(command) is not None
+
+
+def _check_shape(settings: Settings, source: str) -> None:
+    events, rules = settings.get("hooks", {}), settings.get("permissions", {})
+    if not isinstance(events, dict):
+        raise UnusableSettingsError("`hooks` is not an object", hint="fix it", place=source)
     for name in EVENTS.values():
-        groups = node.member(name)
-        if groups is not None and not groups.is_list:
-            raise _odd(f"`hooks.{name}` is no list", place(text, groups.start, source))
+        if not isinstance(events.get(name, []), list):
+            raise UnusableSettingsError(f"`hooks.{name}` is not a list", hint="fix it", place=source)
+    if not isinstance(rules, dict) or not isinstance(rules.get("allow", []), list):
+        raise UnusableSettingsError("`permissions.allow` is not a list", hint="fix it", place=source)
 
 
-def _odd(what: str, where: str) -> OddSettingsError:
-    return OddSettingsError(f"{where}: {what}", hint="mend it first", place=where)
+def _writable_path(file: SettingsFile) -> str:
+    """Return the real file. The user's own may be a link, for example to a folder of dotfiles; a project's may not."""
+    real = os.path.realpath(file.path)
+    if file.to != "home" and any(os.path.islink(path) for path in (file.path, os.path.dirname(file.path))):
+        raise LinkedSettingsError(
+            f"{file.path} is behind a link",
+            hint=f"change {real} by hand, or use --to home",
+            place=file.path,
+        )
+    return real
+
+
+def _read(path: str) -> str | None:
+    try:
+        data = files.read_bounded(path, limit=LARGEST_FILE, what="the host's settings")
+    except files.MissingFileError:
+        return None
+    return decode(data, source=path)
+
+
+def _parse(text: str | None, source: str) -> Settings:
+    if text is None or not text.strip():
+        return {}
+    lines = json.dumps({"hooks": hooks()}, indent=2)
+    hint = f"settings must be plain JSON without comments; fix the file, or add these lines by hand:\n{lines}"
+    try:
+        settings = read_strictly(text, source=source)
+    except DocumentError as error:
+        raise UnusableSettingsError(error.fact, hint=hint, place=error.place) from None
+    if not isinstance(settings, dict):
+        raise UnusableSettingsError("the file is not a JSON object", hint=hint, place=source)
+    return settings
+
+
+def _format(settings: Settings, before: str | None) -> str:
+    """Return *settings* as text, indented as *before* is."""
+    found = re.search(r"\n([ \t]+)\"", before or "")
+    return json.dumps(settings, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
+
+
+def _mode(path: str) -> int:
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        return 0o644

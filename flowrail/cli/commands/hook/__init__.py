@@ -18,8 +18,8 @@ command = LazyGroup(
     name="hook",
     help=HELP,
     table={
-        "install": Entry(f"{_HERE}.install", _SETUP, "Put our hooks into a host's settings"),
-        "uninstall": Entry(f"{_HERE}.uninstall", _SETUP, "Take our hooks out of a host's settings again"),
+        "install": Entry(f"{_HERE}.install", _SETUP, "Add our hooks to a host's settings"),
+        "uninstall": Entry(f"{_HERE}.uninstall", _SETUP, "Remove our hooks from a host's settings"),
         "session-start": Entry(f"{_HERE}.session_start", _EVENTS, "Tell which sessions are open here"),
         "stop": Entry(f"{_HERE}.stop", _EVENTS, "Keep an agent at a procedure that is not finished"),
         "subagent-stop": Entry(

@@ -12,8 +12,7 @@ from flowrail.formatters.reports.hooks import (
     difference,
     installed,
 )
-from flowrail.hosts import setup
-from flowrail.hosts.settings import PERMISSIONS
+from flowrail.hosts.settings import OTHER, PERMISSIONS, add_hooks, settings_file
 from flowrail.operations.environment import Here
 
 
@@ -27,18 +26,18 @@ from flowrail.operations.environment import Here
 @options.dry_run
 @options.as_json
 def command(host: str, to: str, permissions: bool, dry_run: bool, as_json: bool) -> None:
-    """Put our hooks into a host's settings
+    """Add our hooks to a host's settings
 
-    What stands there stays as it is, comments and order too. Doing it again changes nothing;
-    `flow hook uninstall` gives back the very bytes that were there.
+    Other entries stay, in their order. Running it again changes nothing. Settings must be plain
+    JSON: a file with comments is refused with the lines to add by hand.
     """
-    if host == setup.OTHER:
+    if host == OTHER:
         output.data({"hooks": [], "instructions": ELSEWHERE}) if as_json else output.text(ELSEWHERE)
         return
     here = Here()
-    place = setup.place(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
+    file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
     wanted = permissions and host == "claude-code"
-    done = setup.install(place, here.state, permissions=wanted, dry_run=dry_run)
+    done = add_hooks(file, permissions=wanted, dry_run=dry_run)
     if as_json:
         output.data(data(done, dry_run=dry_run, permissions=PERMISSIONS))
         return

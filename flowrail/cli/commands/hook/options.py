@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from flowrail.hosts.setup import HOSTS, OTHER
+from flowrail.hosts.settings import HOSTS, OTHER
 
 host = click.option(
     "--host",

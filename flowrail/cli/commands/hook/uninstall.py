@@ -12,7 +12,7 @@ from flowrail.formatters.reports.hooks import (
     difference,
     uninstalled,
 )
-from flowrail.hosts import setup
+from flowrail.hosts.settings import OTHER, remove_hooks, settings_file
 from flowrail.operations.environment import Here
 
 
@@ -22,17 +22,16 @@ from flowrail.operations.environment import Here
 @options.dry_run
 @options.as_json
 def command(host: str, to: str, dry_run: bool, as_json: bool) -> None:
-    """Take our hooks out of a host's settings again
+    """Remove our hooks from a host's settings
 
-    Hooks of others stay. Where nobody changed the settings since, they are byte for byte as they
-    were before; a file that was made for our hooks is deleted.
+    Other entries stay. A file that holds nothing else is deleted.
     """
-    if host == setup.OTHER:
+    if host == OTHER:
         output.data({"hooks": [], "instructions": NONE_ELSEWHERE}) if as_json else output.text(NONE_ELSEWHERE)
         return
     here = Here()
-    place = setup.place(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
-    done = setup.uninstall(place, here.state, dry_run=dry_run)
+    file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
+    done = remove_hooks(file, dry_run=dry_run)
     if as_json:
         output.data(data(done, dry_run=dry_run))
         return

@@ -1,0 +1,357 @@
+"""flowrail's hooks in the settings of hosts: everything else in them stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.hooks import A, claude_code, within
+from support.sandbox import flow, process, put_skill, told
+
+from flowrail.hosts.protocol import EVENTS
+from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks, with_hooks, without_hooks
+from flowrail.operations.doctor.hooks import hooks_section
+from flowrail.operations.doctor.section import World
+
+PROJECT = Path(".claude/settings.json")
+OTHERS = """\
+{
+    "model": "opus",
+    "hooks": {
+        "Stop": [{"matcher": "", "hooks": [{"type": "command", "command": "say 'done, }]'"}]}],
+        "PostToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "fmt"}]}]
+    },
+    "permissions": {"allow": ["Bash(ls *)"], "deny": []},
+    "z": 1,
+    "a": "é"
+}
+"""
+
+
+def put(text: str) -> None:
+    PROJECT.parent.mkdir(exist_ok=True)
+    PROJECT.write_text(text)
+
+
+def findings() -> list[dict[str, Any]]:
+    """Return what an examination finds of hooks."""
+    state = Path(os.environ["HOME"]) / "state"
+    world = World(os.getcwd(), os.environ["HOME"], os.environ, str(state), ".flow")
+    return [each._asdict() for each in hooks_section(world).findings]
+
+
+def test_without_settings_a_file_is_made_and_removed_again() -> None:
+    assert told("hook", "install")["changed"] is True
+    assert json.loads(PROJECT.read_text()) == {"hooks": hooks()}
+    assert told("hook", "install")["changed"] is False
+
+    assert told("hook", "uninstall")["changed"] is True
+    assert not PROJECT.parent.exists()
+
+
+def test_a_folder_with_other_files_stays() -> None:
+    told("hook", "install")
+    (PROJECT.parent / "mine").write_text("x")
+
+    told("hook", "uninstall")
+
+    assert [path.name for path in PROJECT.parent.iterdir()] == ["mine"]
+
+
+def test_other_entries_stay_in_their_order_and_indentation() -> None:
+    put(OTHERS)
+
+    told("hook", "install", "--permissions")
+    installed = PROJECT.read_text()
+    told("hook", "uninstall")
+
+    settings = json.loads(installed)
+    assert list(settings) == ["model", "hooks", "permissions", "z", "a"]
+    assert installed.startswith('{\n    "model"')
+    assert '"é"' in installed
+    assert settings["hooks"]["Stop"][0]["hooks"][0]["command"] == "say 'done, }]'"
+    assert settings["permissions"]["allow"] == ["Bash(ls *)", *PERMISSIONS]
+    assert json.loads(PROJECT.read_text()) == json.loads(OTHERS)
+
+
+def test_hooks_of_another_version_are_replaced() -> None:
+    old = {"hooks": [{"type": "command", "command": "flow hook stop --old"}]}
+    put(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}, old]}}))
+    assert "HOOKS_OUTDATED" in [finding["code"] for finding in findings()]
+
+    told("hook", "install")
+
+    text = PROJECT.read_text()
+    assert "--old" not in text
+    assert json.loads(text)["hooks"]["Stop"][0]["hooks"][0]["command"] == "x"
+    assert text.count("flow hook stop") == 1
+
+
+ALIKE = (
+    "flow hook stop; curl x | sh",
+    "flow hook stop && x",
+    "flow hook stop\nx",
+    "flow hook stop 2>/dev/null || echo '{}'; x",
+    "flow hook stop --old=$(x)",
+    "flow hook stopper",
+    "flow  hook x",
+)
+
+
+@pytest.mark.parametrize("command", ALIKE)
+def test_a_command_that_only_begins_like_ours_is_reported_and_stays(command: str) -> None:
+    theirs = {"Stop": [{"hooks": [{"type": "command", "command": command}]}], "Other": []}
+    put(json.dumps({"hooks": theirs}))
+
+    (alone,) = findings()
+    told("hook", "install")
+    (beside,) = findings()
+    told("hook", "uninstall")
+
+    assert (alone["code"], alone["severity"]) == ("HOOKS_ALIKE", "warning")
+    assert alone["message"].endswith(f"begins like ours and is not ours: {command}")
+    assert beside == alone
+    assert json.loads(PROJECT.read_text())["hooks"] == theirs
+    put(json.dumps({"hooks": theirs | {"PreToolUse": hooks()["PreToolUse"]}}))
+    told("hook", "uninstall")
+    assert json.loads(PROJECT.read_text())["hooks"] == theirs
+
+
+DOCUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+GROUPS = st.lists(
+    st.fixed_dictionaries(
+        {"hooks": st.lists(st.fixed_dictionaries({"command": st.text(max_size=4)}), max_size=2)}
+    ),
+    max_size=2,
+)
+OWN = st.fixed_dictionaries(
+    {},
+    optional={
+        "hooks": st.dictionaries(st.sampled_from([*EVENTS.values(), "Other"]), GROUPS, max_size=4),
+        "permissions": st.fixed_dictionaries(
+            {}, optional={"allow": st.lists(st.text(max_size=4), max_size=2)}
+        ),
+        "x": DOCUMENTS,
+        "y": DOCUMENTS,
+    },
+)
+
+
+@given(OWN, st.booleans())
+def test_adding_hooks_can_be_undone(value: Any, permissions: bool) -> None:
+    added = with_hooks(value, permissions=permissions, source="x")
+
+    assert with_hooks(added, permissions=permissions, source="x") == added
+    for name, groups in hooks().items():
+        assert added["hooks"][name] == [*value.get("hooks", {}).get(name, []), *groups]
+    assert _not_empty(without_hooks(added)) == _not_empty(value)
+
+
+def _not_empty(settings: Any) -> Any:
+    """Return *settings* without empty lists of hooks and rules: they mean nothing to a host."""
+    events = {name: groups for name, groups in settings.get("hooks", {}).items() if groups}
+    rules = {name: each for name, each in settings.get("permissions", {}).items() if each}
+    others = {key: each for key, each in settings.items() if key not in {"hooks", "permissions"}}
+    return others | ({"hooks": events} if events else {}) | ({"permissions": rules} if rules else {})
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("{", 1),
+        ('{\n  // mine\n  "a": 1\n}', 2),
+        ('{\n"a": 1,\n}', 2),
+        ("[]", 0),
+        ('{"a": 1, "a": 2}', 1),
+        ("[" * 200, 1),
+    ],
+)
+def test_settings_that_are_not_plain_json_are_refused_with_the_lines_to_add(text: str, line: int) -> None:
+    put(text)
+
+    for verb in ("install", "uninstall"):
+        ran = flow("hook", verb, "--json")
+        assert (ran.status, ran.error["code"]) == (2, "SETTINGS_UNUSABLE")
+        assert '"command": "flow hook stop' in ran.error["hint"]
+        assert ran.error["message"].startswith(
+            f"{PROJECT.absolute()}:{line}: " if line else f"{PROJECT.absolute()}: "
+        )
+        assert PROJECT.read_text() == text
+    assert [finding["code"] for finding in findings()] == ["SETTINGS_UNREADABLE"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"permissions": []}', '{"permissions": {"allow": 1}}'],
+)
+def test_settings_with_other_values_where_hooks_belong_are_refused(text: str) -> None:
+    put(text)
+
+    ran = flow("hook", "install", "--permissions", "--json")
+
+    assert (ran.status, ran.error["code"]) == (2, "SETTINGS_UNUSABLE")
+    assert told("hook", "uninstall")["changed"] is False
+    assert PROJECT.read_text() == text
+
+
+def test_a_dry_run_shows_the_difference_and_writes_nothing() -> None:
+    put(OTHERS)
+
+    shown = flow("hook", "install", "--dry-run").out
+
+    assert "+" in shown
+    assert "flow hook stop" in shown
+    assert "nothing was written" in shown
+    assert PROJECT.read_text() == OTHERS
+    told("hook", "install")
+    installed = PROJECT.read_text()
+    assert "-" in flow("hook", "uninstall", "--dry-run").out
+    assert PROJECT.read_text() == installed
+
+
+def test_a_users_own_settings_may_be_a_link_and_the_projects_may_not(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    real.write_text('{\n  "a": 1\n}\n')
+    real.chmod(0o640)
+    home = Path(os.environ["HOME"]) / ".claude"
+    home.mkdir()
+    (home / "settings.json").symlink_to(real)
+
+    told("hook", "install", "--to", "home")
+    assert (home / "settings.json").is_symlink()
+    assert "flow hook stop" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o640
+    told("hook", "uninstall", "--to", "home")
+    assert real.read_text() == '{\n  "a": 1\n}\n'
+    PROJECT.parent.mkdir()
+    PROJECT.symlink_to(real)
+    ran = flow("hook", "install", "--json")
+    assert (ran.status, ran.error["code"]) == (4, "SETTINGS_LINKED")
+    assert real.read_text() == '{\n  "a": 1\n}\n'
+
+
+def test_settings_without_our_hooks_are_left_alone() -> None:
+    assert "none found" in flow("hook", "uninstall").out
+    put('{"model":   "opus"}')
+    assert "none found" in flow("hook", "uninstall").out
+    assert PROJECT.read_text() == '{"model":   "opus"}'
+    PROJECT.write_bytes(b"\xff\xfe{}")
+    assert flow("hook", "install", "--json").status == 2
+    assert PROJECT.read_bytes() == b"\xff\xfe{}"
+
+
+def test_codex_has_a_file_of_its_own() -> None:
+    out = flow("hook", "install", "--host", "codex").out
+    assert "/hooks" in out
+    assert json.loads(Path(".codex/hooks.json").read_text()) == {"hooks": hooks()}
+    told("hook", "install", "--host", "codex", "--to", "home", "--permissions")
+    assert "permissions" not in (Path(os.environ["HOME"]) / ".codex/hooks.json").read_text()
+    assert [each["code"] for each in findings()] == ["HOOKS_TWICE"]
+    told("hook", "uninstall", "--host", "codex")
+    assert not Path(".codex/hooks.json").exists()
+    assert findings() == []
+
+
+def test_other_hosts_are_told_what_can_be_done() -> None:
+    out = flow("hook", "install", "--host", "other").out
+
+    assert "AGENTS.md" in out
+    assert "flow resume ID" in out
+    assert told("hook", "install", "--host", "other")["hooks"] == []
+    back = told("hook", "uninstall", "--host", "other")
+    assert back["hooks"] == []
+    assert flow("hook", "uninstall", "--host", "other").out == f"{back['instructions']}\n"
+    assert ".codex" not in back["instructions"]
+
+
+def test_the_doctor_knows_what_is_missing() -> None:
+    assert findings() == []
+    assert "flow hook install" in flow("doctor").out
+    told("hook", "install")
+    assert findings() == []
+    assert str(PROJECT) in flow("doctor").out
+    text = PROJECT.read_text()
+    PROJECT.write_text(text.replace('"SubagentStop"', '"Other"'))
+    (found,) = [each for each in flow("doctor", "--json").data["findings"] if each["section"] == "hooks"]
+    assert (found["code"], found["severity"]) == ("HOOKS_MISSING", "warning")
+    assert "subagent-stop" in found["message"]
+
+
+def test_hooks_that_are_switched_off_are_told() -> None:
+    put('{"disableAllHooks": true}')
+    assert findings() == []
+    told("hook", "install")
+    assert [each["code"] for each in findings()] == ["HOOKS_OFF"]
+
+
+def test_what_a_host_runs_answers_even_where_there_is_no_flow(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for event in EVENTS:
+        done = subprocess.run(
+            ["/bin/sh", "-c", hook_command(event)], env={"PATH": str(tmp_path / "bin")}, input="{}",
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
+
+
+def test_what_is_installed_is_what_answers() -> None:
+    put_skill("small")
+    session = within(A, "start", "small")["session"]
+    told("hook", "install")
+    settings = json.loads(PROJECT.read_text())
+    (hook,) = settings["hooks"]["Stop"][0]["hooks"]
+    words = hook["command"].partition(" 2>")[0].split()
+
+    assert words[0] == "flow"
+    assert session in process(*words[1:], stdin=json.dumps(claude_code("stop"))).out
+
+
+def test_no_permission_lets_an_agent_decide_for_a_person() -> None:
+    words = {rule.split()[1] for rule in PERMISSIONS}
+
+    assert not words & {
+        "trust",
+        "untrust",
+        "adopt",
+        "hook",
+        "install",
+        "uninstall",
+        "migrate",
+        "prune",
+        "rewind",
+        "mcp",
+    }
+    assert all(flow(word, "--help").status == 0 for word in words)
+
+
+@pytest.mark.parametrize("words", [("install", "--to", "home"), ("plugin", "/proc/nowhere/plugin")])
+def test_a_place_that_cannot_be_made_is_refused_with_a_hint(words: tuple[str, ...]) -> None:
+    (Path.home() / ".claude").symlink_to("/proc/nowhere")
+
+    ran = flow("hook", *words)
+
+    assert ran.status == 3
+    assert "could not be made" in ran.err
+    assert "[WRITE_FAILED]\n  " in ran.err
+
+
+def test_settings_that_are_a_link_to_a_device_are_named_with_what_it_leads_to() -> None:
+    Path(".codex").mkdir()
+    Path(".codex/hooks.json").symlink_to("/dev/zero")
+
+    told_of = [
+        each for each in flow("doctor", "--json").data["findings"] if each["code"] == "SETTINGS_UNREADABLE"
+    ]
+
+    assert [each["place"] for each in told_of] == [str(Path.cwd() / ".codex" / "hooks.json")]
+    assert told_of[0]["message"].endswith("is a device (/dev/zero)")
