@@ -17,11 +17,11 @@ from flowrail.discovery.scan.declaration import Reading, read_metadata
 from flowrail.discovery.scan.frontmatter import Frontmatter
 from flowrail.errors import DocumentError
 from flowrail.storage import files
+from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 
 #: What the optional registry is called, in the user's own configuration folder.
 REGISTRY_FILE = "handoff-registry.yaml"
-LIMIT = 1_000_000
 _ORIGIN = "registry"
 _DIGITS = 6
 
@@ -93,7 +93,7 @@ def skill_file(entry: Mapping[str, object], *, registry: str, home: str) -> str 
 def read_registry(path: str, home: str) -> Registry:
     """Return what the file at *path* holds; one that cannot be read is a note, a missing one nothing."""
     try:
-        data = files.read_bounded(path, limit=LIMIT, what="the registry", follow=True)
+        data = files.read_bounded(path, limit=limits.YAML_BYTES, what="the registry", follow=True)
         document = yaml_text.load(data, source=path, plain_text=True)
     except files.MissingFileError:
         return Registry(path)

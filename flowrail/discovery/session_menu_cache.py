@@ -21,6 +21,7 @@ from flowrail.discovery.locations import OFFERED, Root
 from flowrail.discovery.scan.scan import SKILL_FILE
 from flowrail.errors import DocumentError
 from flowrail.storage import files as storage_files
+from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 
 FILE = OFFERED
@@ -28,7 +29,6 @@ TTL_MINUTES = 30
 #: A file changed so shortly before counts as changed since: clocks tick, and file systems round.
 TICK = timedelta(seconds=2)
 _SKEW = timedelta(minutes=5)
-_LIMIT = 4_000_000
 
 
 class Available(NamedTuple):
@@ -152,7 +152,7 @@ def read(folder: str) -> Cached | None:
     """Return the cache in the session's *folder*, or None where there is none that can be read."""
     path = os.path.join(folder, FILE)
     try:
-        data = storage_files.read_bounded(path, limit=_LIMIT, what="the cache")
+        data = storage_files.read_bounded(path, limit=limits.YAML_BYTES, what="the cache")
         return _cached(yaml_text.load(data, source=path).value)
     except (DocumentError, ValueError, TypeError, LookupError, AttributeError):
         return None

@@ -26,26 +26,26 @@ SOME = [
 def test_the_file_has_the_form_of_the_document() -> None:
     assert menu_cache.document(SOME, NOW, {"lit-pm": 7}) == (
         "discovery:\n"
-        '  timestamp: "2026-02-07T18:30:00.000Z"\n'
+        "  timestamp: '2026-02-07T18:30:00.000Z'\n"
         "  ttl_minutes: 30\n"
         "workflows:\n"
-        "  - skill: lit-pm\n"
-        "    scope: global\n"
-        "    priority: 3\n"
-        "    categories:\n"
-        "      - research\n"
-        "      - literature\n"
-        "    description: Comprehensive literature review (4-24 hours)\n"
-        '    trigger: "--handoff {payload_path}"\n'
-        "    relevance_score: 7\n"
-        "  - skill: programming-pm\n"
-        "    scope: project\n"
-        "    priority: 1\n"
-        "    categories:\n"
-        "      - implementation\n"
-        '    description: "Yes: no"\n'
-        '    trigger: "{payload_path}"\n'
-        "    relevance_score: null\n"
+        "- skill: lit-pm\n"
+        "  scope: global\n"
+        "  priority: 3\n"
+        "  categories:\n"
+        "  - research\n"
+        "  - literature\n"
+        "  description: Comprehensive literature review (4-24 hours)\n"
+        "  trigger: --handoff {payload_path}\n"
+        "  relevance_score: 7\n"
+        "- skill: programming-pm\n"
+        "  scope: project\n"
+        "  priority: 1\n"
+        "  categories:\n"
+        "  - implementation\n"
+        "  description: 'Yes: no'\n"
+        "  trigger: '{payload_path}'\n"
+        "  relevance_score: null\n"
     )
 
 

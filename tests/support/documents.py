@@ -38,7 +38,7 @@ NEARLY_YAML = st.lists(
     max_size=25,
 ).map("".join)
 
-_SIZE = 999_000
+_SIZE = 255_000
 
 
 def _filled(piece: str, before: str = "", after: str = "") -> str:

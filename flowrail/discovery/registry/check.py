@@ -9,9 +9,10 @@ from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.registry.schema import mistakes, unfit
-from flowrail.discovery.registry_file import LIMIT, RegistryEntry
+from flowrail.discovery.registry_file import RegistryEntry
 from flowrail.errors import DocumentError
 from flowrail.storage import files
+from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import in_quotes
 
@@ -31,7 +32,7 @@ def check(discovery: Discovery) -> list[Note]:
     if not registry.exists:
         return []
     try:
-        data = files.read_bounded(registry.path, limit=LIMIT, what="the registry", follow=True)
+        data = files.read_bounded(registry.path, limit=limits.YAML_BYTES, what="the registry", follow=True)
         document = yaml_text.load(data, source=registry.path)
     except DocumentError:
         return list(registry.notes)  # they say why it cannot be read

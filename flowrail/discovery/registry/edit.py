@@ -20,8 +20,8 @@ from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.registry_file import LIMIT
 from flowrail.errors import DocumentError
+from flowrail.text import limits
 from flowrail.text.yaml import Document, Path
 
 _TOP = ("version", "description", "categories", "input_requirements", "output_types")
@@ -159,7 +159,7 @@ def written_like(text: str) -> YAML:
     yaml = YAML(typ="rt")
     yaml.Constructor, yaml.Representer = _Constructor, _Representer
     yaml.preserve_quotes = True
-    yaml.width = LIMIT
+    yaml.width = limits.YAML_BYTES
     yaml.explicit_start = _framed(text)[1].startswith("---")  # with something on its line
     entry, inside = _ENTRY.search(text), _INSIDE.search(text)
     dash, gap = (len(entry[1]), len(entry[2])) if entry else (2, 1)

@@ -29,9 +29,10 @@ from flowrail.discovery.registry.edit import (
     written_like,
 )
 from flowrail.discovery.registry.schema import mistakes, unfit
-from flowrail.discovery.registry_file import LIMIT, skill_file
+from flowrail.discovery.registry_file import skill_file
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.storage import files
+from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import decode
 
@@ -130,7 +131,7 @@ def apply(sync: Sync) -> None:
 
 def _read(path: str) -> bytes | None:
     try:
-        return files.read_bounded(path, limit=LIMIT, what="the registry", follow=True)
+        return files.read_bounded(path, limit=limits.YAML_BYTES, what="the registry", follow=True)
     except files.MissingFileError:
         return None
 

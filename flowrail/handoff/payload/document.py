@@ -16,6 +16,7 @@ from flowrail.errors import DocumentError
 from flowrail.handoff.errors import INVALID, MISSING, Problem
 from flowrail.machines.sessions.limits import LARGEST_PAYLOAD
 from flowrail.storage import files
+from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.json import (
     NotJsonError,
@@ -31,7 +32,7 @@ YAML, JSON = "yaml", "json"
 FORMS = {"1.0": YAML, "1.2": YAML, "2.0": YAML, "3.0": JSON}
 """The form that each version is written in where none is asked for."""
 
-_MOST_VALUES = yaml_text.LIMITS.nodes
+_MOST_VALUES = limits.VALUES
 _NO_LINES = yaml_text.Document(None, {}, "")
 
 

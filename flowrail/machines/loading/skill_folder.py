@@ -27,12 +27,12 @@ from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import LARGEST_TOGETHER
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import read_bounded
+from flowrail.text import limits
 from flowrail.text.safe_text import decode
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.suppressions import Excepted
 
-LARGEST_WORKFLOW = 1_000_000
 LARGEST_PYTHON = 131_072  # reading it as a tree takes some 700 bytes of memory for each byte
 LARGEST_TEXT = 65_536
 MOST_READ = 64_000_000  # to tell whether a folder changed: no definition comes from as much
@@ -255,7 +255,7 @@ def _resources(
 def _largest(path: str) -> int:
     if path.endswith(".md"):
         return LARGEST_TEXT
-    return LARGEST_PYTHON if path.endswith(".py") else LARGEST_WORKFLOW
+    return LARGEST_PYTHON if path.endswith(".py") else limits.YAML_BYTES
 
 
 def _taken(file: WorkflowFile, path: str, contents: Mapping[str, bytes] | None) -> bytes:

@@ -1,0 +1,15 @@
+"""How large a document may be. Every reader of YAML and JSON takes its limits from here.
+
+A document within these limits is read within two seconds and 150 MB, whatever it contains.
+"""
+
+from __future__ import annotations
+
+YAML_BYTES = 256 * 1024
+JSON_BYTES = 4 * 1024 * 1024
+DEPTH = 32
+"""Lists and mappings inside each other."""
+VALUES = 20_000
+"""Values and keys in one document."""
+INTEGER_DIGITS = 40
+"""Digits of an integer; longer ones are texts."""
