@@ -45,11 +45,30 @@ EXCEPTIONS = {
 """Files and folders that are not checked, each with its reason."""
 
 NOT_EDITED_YET = (
-    "CONTRIBUTING.md", "README.md", "benchmarks/", "docs/adr/0004", "docs/adr/0005",
-    "docs/adr/0011", "docs/adr/0014", "docs/adr/0015", "docs/adr/0025", "docs/adr/0026", "docs/conf.py",
-    "docs/explanation/", "docs/how-to/", "docs/key_meanings.py", "docs/pages.py", "docs/reference/", "docs/tutorial/",
-    "examples/", "flowrail/", "noxfile.py", "tests/",
-)  # fmt: skip
+    "CONTRIBUTING.md",
+    "README.md",
+    "benchmarks/",
+    "docs/adr/0004",
+    "docs/adr/0005",
+    "docs/adr/0011",
+    "docs/adr/0014",
+    "docs/adr/0015",
+    "docs/adr/0025",
+    "docs/adr/0026",
+    "docs/conf.py",
+    "docs/explanation/compared-on",
+    "docs/explanation/the-engines",
+    "docs/explanation/what-the-store",
+    "docs/how-to/",
+    "docs/key_meanings.py",
+    "docs/pages.py",
+    "docs/reference/",
+    "docs/tutorial/",
+    "examples/",
+    "flowrail/",
+    "noxfile.py",
+    "tests/",
+)
 """Texts from before the style guide. Edit one, remove its line."""
 
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in INSTEAD.items()]
