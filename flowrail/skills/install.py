@@ -291,7 +291,7 @@ def _make_folders(folder: str, paths: Sequence[str]) -> None:
     except OSError as error:
         in_the_way = isinstance(error, NotADirectoryError)
         hint = (
-            "a file stands in the way: name another place with --to"
+            "a file is in the way: name another place with --to"
             if in_the_way
             else "make that place writable"
         )

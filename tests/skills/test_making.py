@@ -67,7 +67,7 @@ def test_its_own_test_fails_where_a_way_leads_nowhere(form: tuple[str, ...]) -> 
     (file,) = [each for each in folder.iterdir() if each.name.startswith("workflow.")]
     before = file.read_text()
     file.write_text(
-        before.replace("ok: tell", "ok: gone").replace('Outcome.OK: "tell"', 'Outcome.OK: "gone"')
+        before.replace("ok: summarize", "ok: gone").replace('Outcome.OK: "summarize"', 'Outcome.OK: "gone"')
     )
     assert file.read_text() != before
     environ = {**clean_environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -121,7 +121,7 @@ def test_both_forms_are_the_same_procedure(python: bool, tmp_path: Path) -> None
     definition, findings = definition_of("thing", told_roots(tmp_path))
 
     assert not findings
-    assert [step.id for step in definition.steps] == ["settle", "work", "tell"]
+    assert [step.id for step in definition.steps] == ["plan", "work", "summarize"]
     assert list(definition.steps[1].reports) == ["left"]
 
 
@@ -210,7 +210,7 @@ def test_a_file_in_the_way_of_a_folder_is_told_as_such(words: tuple[str, ...]) -
     status, error = refused(*words)
 
     assert (status, error["code"]) == (3, "STORAGE")
-    assert error["hint"].startswith("a file stands in the way: ")
+    assert error["hint"].startswith("a file is in the way: ")
 
 
 def test_a_place_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

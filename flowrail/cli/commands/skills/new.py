@@ -59,7 +59,7 @@ def _python() -> str:
     return "python3" if os.path.dirname(first) == os.path.dirname(sys.executable) else sys.executable
 
 
-def _where(made: scaffold.Made, here: Here) -> str:
+def _where(made: scaffold.NewSkill, here: Here) -> str:
     """Return what has to be said of the place of a skill that nobody finds without being told it."""
     root = os.path.dirname(made.folder)
     if any(os.path.realpath(each.path) == os.path.realpath(root) for each in here.roots):

@@ -1,0 +1,98 @@
+"""Make a new skill from the templates in `files/`: a small workflow that an author then changes.
+
+A new skill passes `flow check`, and its own test walks every transition to an end. In the templates, ``SKILL``
+stands for the name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import NamedTuple
+
+from flowrail.errors import ConflictError, StorageError, UsageError
+from flowrail.machines.definition.step import LONGEST_NAME, WORKFLOW_NAME
+from flowrail.machines.loading.skill_folder import entry_file
+from flowrail.skills.catalog import bundled_folder
+from flowrail.storage.files import write_atomic
+
+_STEPS = ("plan", "work", "summarize")
+
+
+class NotANameError(UsageError):
+    """A skill cannot have this name."""
+
+    code = "NOT_A_NAME"
+
+
+class ExistsError(ConflictError):
+    """A file or folder of this name exists already."""
+
+    code = "EXISTS"
+
+
+class NewSkill(NamedTuple):
+    """A new skill: its folder, its files, and whether it has the name of a bundled one."""
+
+    skill: str
+    folder: str
+    files: tuple[str, ...]
+    hides_bundled: bool
+
+
+def make(name: str, root: str, *, python: bool = False) -> NewSkill:
+    """Write a new skill called *name* into the folder *root*; refuse if anything of that name exists.
+
+    With *python* the workflow is a Python file, otherwise YAML and one text per step.
+    """
+    if not WORKFLOW_NAME.match(name) or "/" in name or len(name) > LONGEST_NAME:
+        raise NotANameError(
+            f"a skill cannot be called `{name[:80]}`",
+            hint=f"use lower-case letters, digits and single hyphens, at most {LONGEST_NAME}",
+            name=name[:80],
+        )
+    folder = os.path.join(root, name)
+    if os.path.lexists(folder):
+        raise ExistsError(f"{folder} exists already", hint="use another name or another --dir", path=folder)
+    written = _contents(name, python=python)
+    for path, text in written.items():
+        _write(os.path.join(folder, path), text)
+    hides_bundled = entry_file(os.path.join(bundled_folder(), name), name) is not None
+    return NewSkill(name, folder, tuple(written), hides_bundled)
+
+
+def _contents(name: str, *, python: bool) -> Mapping[str, str]:
+    """Return the files of a new skill by path."""
+    texts = {step: _template(f"steps/{step}.md") for step in _STEPS}
+    if python:
+        workflow = _template("workflow.py.txt")
+        for step, text in texts.items():
+            workflow = workflow.replace(f"{step.upper()}_TEXT", text)
+        written = {"workflow.py": workflow}
+    else:
+        written = {
+            "workflow.yaml": _template("workflow.yaml"),
+            **{f"steps/{step}.md": text for step, text in texts.items()},
+        }
+    written["SKILL.md"] = _template("SKILL.md")
+    written[f"tests/test_{name.replace('-', '_')}.py"] = _template("test.py.txt")
+    return {path: text.replace("SKILL", name) for path, text in written.items()}
+
+
+def _template(path: str) -> str:
+    return files(__name__).joinpath("files", path).read_text("utf-8")
+
+
+def _write(path: str, text: str) -> None:
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        file_in_the_way = isinstance(error, NotADirectoryError)
+        raise StorageError(
+            f"{folder} could not be made ({error.strerror})",
+            hint="a file is in the way: use another --dir" if file_in_the_way else "make the folder writable",
+            path=path,
+        ) from None
+    write_atomic(path, text.encode(), mode=0o644, durable=False)
