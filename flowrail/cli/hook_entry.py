@@ -29,7 +29,7 @@ def run(event: str) -> int:
 
 
 def _answer(event: str) -> object:
-    from flowrail.hooks.dispatch import Rim, answer
+    from flowrail.hooks.dispatch import HookContext, answer
     from flowrail.hosts.protocol import LONGEST_INPUT
     from flowrail.machines.sessions.user_key import state_folder
 
@@ -37,7 +37,7 @@ def _answer(event: str) -> object:
     if len(data) > LONGEST_INPUT:
         return {}
     home = os.path.expanduser("~")
-    rim = Rim(os.environ, home, _cwd(), state_folder(os.environ, home), _now)
+    rim = HookContext(os.environ, home, _cwd(), state_folder(os.environ, home), _now)
     return answer(event, data, rim)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 VERSIONS = ("1.0", "1.2", "2.0", "3.0")
 
 
-class Verdict(StrEnum):
+class CompatibilityLevel(StrEnum):
     """What becomes of a payload of one version at a target of another."""
 
     YES = "yes"
@@ -21,22 +21,22 @@ class Verdict(StrEnum):
 class Compatibility(NamedTuple):
     """Whether a target understands a source, and what that costs."""
 
-    verdict: Verdict
+    verdict: CompatibilityLevel
     reason: str
 
     @property
     def possible(self) -> bool:
         """Whether a payload can be handed over at all."""
-        return self.verdict is not Verdict.NO
+        return self.verdict is not CompatibilityLevel.NO
 
 
 _MATRIX = {
-    ("3.0", "2.0"): (Verdict.PARTIAL, "downgrade: tracing and tiered context are lost"),
-    ("3.0", "1.2"): (Verdict.NO, "an internal schema of programming-pm"),
-    ("2.0", "3.0"): (Verdict.YES, "upgraded on the way"),
-    ("1.2", "3.0"): (Verdict.ADAPTER, "an adapter reads what both have in common"),
-    ("1.0", "2.0"): (Verdict.ADAPTER, "an adapter adds what 1.0 does not have"),
-    ("1.0", "3.0"): (Verdict.ADAPTER, "two adapters, by way of 2.0"),
+    ("3.0", "2.0"): (CompatibilityLevel.PARTIAL, "downgrade: tracing and tiered context are lost"),
+    ("3.0", "1.2"): (CompatibilityLevel.NO, "an internal schema of programming-pm"),
+    ("2.0", "3.0"): (CompatibilityLevel.YES, "upgraded on the way"),
+    ("1.2", "3.0"): (CompatibilityLevel.ADAPTER, "an adapter reads what both have in common"),
+    ("1.0", "2.0"): (CompatibilityLevel.ADAPTER, "an adapter adds what 1.0 does not have"),
+    ("1.0", "3.0"): (CompatibilityLevel.ADAPTER, "two adapters, by way of 2.0"),
 }
 
 
@@ -47,8 +47,8 @@ def compatibility(source: str, target: str) -> Compatibility:
     """
     sent, read = normal_version(source), normal_version(target)
     if sent == read:
-        return Compatibility(Verdict.YES, "same version")
-    unlisted = (Verdict.NO, f"no way from {sent} to {read}")
+        return Compatibility(CompatibilityLevel.YES, "same version")
+    unlisted = (CompatibilityLevel.NO, f"no way from {sent} to {read}")
     return Compatibility(*_MATRIX.get((sent, read), unlisted))
 
 

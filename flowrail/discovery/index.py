@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import Note
-from flowrail.discovery.locations import AskGit, Places, Root, Scope, look
+from flowrail.discovery.locations import AskGit, Locations, Root, Scope, look
 from flowrail.discovery.registry_file import Registry, RegistryEntry, read_registry, registry_path
 from flowrail.discovery.scan.declaration import SkillFile
 from flowrail.discovery.scan.eligibility import judge, shadowed
 from flowrail.discovery.scan.scan import (
-    Found,
     Scanned,
+    ScannedSkill,
     scan,
     visit,
 )
@@ -31,10 +31,10 @@ _NAME = re.compile(r"\w[\w.-]{0,63}\Z")
 _MOST_NAMED = 40
 
 
-class UnknownSkillError(UsageError):
+class UnknownCandidateError(UsageError):
     """No candidate goes by that name."""
 
-    code = "UNKNOWN_SKILL"
+    code = "UNKNOWN_CANDIDATE"
 
     def __init__(self, name: str, names: Iterable[str]) -> None:
         known = sorted(names)
@@ -64,7 +64,7 @@ def _by_name(what: str, names: Iterable[str]) -> str:
     return f"{what}: {', '.join(plain[:_MOST_NAMED])}{more}" if plain else "see `flow discover --all`"
 
 
-class Nothing(NamedTuple):
+class EmptyMenu(NamedTuple):
     """That there is nothing to offer: which of the three cases, what to do, and how many there were.
 
     ``codes`` counts what kept the skills from being offered.
@@ -89,7 +89,7 @@ class Discovery(NamedTuple):
     hidden: tuple[Candidate, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[Note, ...] = ()
-    places: Places = Places(())
+    places: Locations = Locations(())
     registry: Registry = Registry("")
     skills: int = 0
 
@@ -102,10 +102,10 @@ class Discovery(NamedTuple):
         if len(labelled) > 1:
             raise AmbiguousSkillError(name, (each.skill for each in labelled))
         if not labelled:
-            raise UnknownSkillError(name, (each.skill for each in self.candidates))
+            raise UnknownCandidateError(name, (each.skill for each in self.candidates))
         return labelled[0]
 
-    def nothing(self, fitting: int) -> Nothing | None:
+    def nothing(self, fitting: int) -> EmptyMenu | None:
         """Return what to say where none is offered, *fitting* being how many answer what was asked."""
         if fitting:
             return None
@@ -125,7 +125,7 @@ class Discovery(NamedTuple):
                 f"{_skills(accepting)} accept{'s' * (accepting == 1)} handoffs, none fits what was asked.",
                 "Ask for less, or see them all with `flow discover --all`.",
             )
-        return Nothing(*told, self.skills, accepting, codes)
+        return EmptyMenu(*told, self.skills, accepting, codes)
 
     def data(self, *, everything: bool = False) -> dict[str, object]:
         """Return it as plain data, for JSON; with *everything* those hidden too."""
@@ -161,11 +161,13 @@ def discover(
     return combine(places, scanned, registry, elsewhere)
 
 
-def combine(places: Places, scanned: Scanned, registry: Registry, elsewhere: Scanned = _NOTHING) -> Discovery:
+def combine(
+    places: Locations, scanned: Scanned, registry: Registry, elsewhere: Scanned = _NOTHING
+) -> Discovery:
     """Return *scanned*, and what lies *elsewhere* by the registry's word, as one. Pure."""
     found = (*scanned.found, *elsewhere.found)
     entries = _Entries(registry)
-    groups: dict[str, list[Found]] = {}
+    groups: dict[str, list[ScannedSkill]] = {}
     for each in found:
         groups.setdefault(each.skill, []).append(each)
     settled = [_settle(group, entries) for group in groups.values()]
@@ -208,7 +210,7 @@ class _Entries:
         }
         self._by_folder = {entry.folder: entry for entry in registry.entries}
 
-    def of(self, found: Found) -> RegistryEntry | None:
+    def of(self, found: ScannedSkill) -> RegistryEntry | None:
         """Return the entry about *found*: that of its folder, or of its name if it is the user's own."""
         if not self._all:
             return None
@@ -219,13 +221,13 @@ class _Entries:
             entry = named if named and (own or not named.path) else None
         return entry
 
-    def unmatched(self, found: Iterable[Found]) -> list[RegistryEntry]:
+    def unmatched(self, found: Iterable[ScannedSkill]) -> list[RegistryEntry]:
         """Return the entries that are about none of *found*."""
         matched = {id(entry) for each in found if (entry := self.of(each))}
         return [entry for entry in self._all if id(entry) not in matched]
 
 
-def _settle(group: list[Found], entries: _Entries) -> _Settled:
+def _settle(group: list[ScannedSkill], entries: _Entries) -> _Settled:
     """Judge the folders of one name, nearest first."""
     if len(group) == 1:
         return _Settled(_judge(group[0], entries))
@@ -241,12 +243,14 @@ def _settle(group: list[Found], entries: _Entries) -> _Settled:
     )
 
 
-def _judge(found: Found, entries: _Entries) -> Candidate | Skipped:
+def _judge(found: ScannedSkill, entries: _Entries) -> Candidate | Skipped:
     entry = entries.of(found)
     return judge(found, entry.reading if entry else None)
 
 
-def _collisions(first: Found, others: list[Found], judged: list[Candidate | Skipped]) -> Iterator[Note]:
+def _collisions(
+    first: ScannedSkill, others: list[ScannedSkill], judged: list[Candidate | Skipped]
+) -> Iterator[Note]:
     for other, verdict in zip(others, judged, strict=True):
         if isinstance(verdict, Candidate):
             reason = f"`{in_quotes(first.skill)}` hides {other.path}, which accepts handoffs too"
@@ -258,7 +262,7 @@ def _collisions(first: Found, others: list[Found], judged: list[Candidate | Skip
             yield Note("CLIENT_PREFERS_PERSONAL", reason, first.path)
 
 
-def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[Found]]) -> _Settled:
+def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]]) -> _Settled:
     """Judge an entry about no skill that was found: one that lives elsewhere, or is gone."""
     skipped = Skipped(entry.folder, Scope.REGISTRY, entry.path, "", "", entry.line, entry.name)
     if not entry.remote:
@@ -270,7 +274,7 @@ def _from_registry(entry: RegistryEntry, groups: Mapping[str, list[Found]]) -> _
     if entry.folder in groups:
         return _Settled(skipped._replace(code="SHADOWED", reason=f"hidden by {groups[entry.folder][0].path}"))
     root = Root("", Scope.REGISTRY, "registry")
-    verdict = judge(Found(entry.folder, entry.path, root, SkillFile(entry.reading)))
+    verdict = judge(ScannedSkill(entry.folder, entry.path, root, SkillFile(entry.reading)))
     return _Settled(verdict._replace(remote=True) if isinstance(verdict, Candidate) else verdict)
 
 

@@ -74,7 +74,7 @@ class Root(NamedTuple):
     own: str = ""
 
 
-class Places(NamedTuple):
+class Locations(NamedTuple):
     """Every place looked at, in order, usable or not, and what git had to do with it."""
 
     roots: tuple[Root, ...]
@@ -107,7 +107,7 @@ def look(
     extra: Iterable[str] = (),
     *,
     ask_git: AskGit | None = None,
-) -> Places:
+) -> Locations:
     """Return every place where skills could be, with what is wrong with those that cannot be used.
 
     Outside a git repository only *cwd* counts as the project: a folder above it may be anyone's.
@@ -123,7 +123,7 @@ def look(
     ]
     personal = [(path, Scope.GLOBAL, origin) for path, origin in _home_folders(home, environ)]
     asked = [(named(path, here, home), Scope.EXTRA, "--root") for path in extra]
-    return Places(_judge([*project, *personal, *asked]), top, superproject, problem)
+    return Locations(_judge([*project, *personal, *asked]), top, superproject, problem)
 
 
 def find_project_root(cwd: str) -> str:

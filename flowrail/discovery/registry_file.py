@@ -99,10 +99,10 @@ def read_registry(path: str, home: str) -> Registry:
         return Registry(path)
     except DocumentError as problem:
         return Registry(path, True, notes=(_unreadable(path, problem.fact, _line(problem)),))
-    return _Reader(path, home).read(document)
+    return _RegistryReader(path, home).read(document)
 
 
-class _Reader:
+class _RegistryReader:
     """Reads one registry and collects what was odd about it."""
 
     def __init__(self, path: str, home: str) -> None:

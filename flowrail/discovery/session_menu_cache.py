@@ -31,7 +31,7 @@ TICK = timedelta(seconds=2)
 _SKEW = timedelta(minutes=5)
 
 
-class Available(NamedTuple):
+class SavedWorkflow(NamedTuple):
     """A workflow as the cache has it."""
 
     skill: str
@@ -43,12 +43,12 @@ class Available(NamedTuple):
     relevance_score: int | None = None
 
 
-class Cached(NamedTuple):
+class SavedMenu(NamedTuple):
     """A cache as read: when it was made, how long it is good for, and what it holds."""
 
     timestamp: datetime
     ttl_minutes: int
-    workflows: tuple[Available, ...]
+    workflows: tuple[SavedWorkflow, ...]
 
     def stale(self, now: datetime, *, changed: datetime | None = None, resumed: bool = False) -> str:
         """Return why it is not to be used any more, or nothing where it is good.
@@ -66,7 +66,7 @@ class Cached(NamedTuple):
         return ""
 
 
-class Kept(NamedTuple):
+class SessionMenu(NamedTuple):
     """The cache of a session: ``used``, or written anew and for which ``reason``.
 
     ``timestamp`` is when its skills were found, ``scores`` what they scored then or now.
@@ -91,7 +91,7 @@ def keep(
     scores: Mapping[str, int] | None = None,
     resumed: datetime | None = None,
     rescan: bool = False,
-) -> Kept:
+) -> SessionMenu:
     """Return the cache in the session's *folder*, written anew where it is not good any more.
 
     *scores* are written in either case; those known before stay where there are none now. *resumed* is
@@ -111,11 +111,11 @@ def keep(
         found, reason = None, "other skills are in sight than then"
     if found is None:
         path = write(folder, candidates, now, scores)
-        return Kept(path, now, False, reason, scores or {})
+        return SessionMenu(path, now, False, reason, scores or {})
     known = {each.skill: each.relevance_score for each in found.workflows if each.relevance_score is not None}
     if scores and dict(scores) != known:
         write(folder, candidates, found.timestamp, scores)
-    return Kept(os.path.join(folder, FILE), found.timestamp, True, "", scores or known)
+    return SessionMenu(os.path.join(folder, FILE), found.timestamp, True, "", scores or known)
 
 
 def document(candidates: Iterable[Candidate], now: datetime, scores: Mapping[str, int] | None = None) -> str:
@@ -148,7 +148,7 @@ def write(
     return path
 
 
-def read(folder: str) -> Cached | None:
+def read(folder: str) -> SavedMenu | None:
     """Return the cache in the session's *folder*, or None where there is none that can be read."""
     path = os.path.join(folder, FILE)
     try:
@@ -166,7 +166,7 @@ def current(
     files: Iterable[str] = (),
     resumed: bool = False,
     rescan: bool = False,
-) -> tuple[Cached | None, str]:
+) -> tuple[SavedMenu | None, str]:
     """Return the cache in *folder* if it is good, else why it is time to discover again.
 
     *roots* are the places that a discovery would look at now, *files* what else it would read.
@@ -186,12 +186,12 @@ def newest_change(roots: Iterable[Root], files: Iterable[str] = ()) -> datetime 
     return datetime.fromtimestamp(newest / 1e9, UTC) if newest else None
 
 
-def _cached(value: Any) -> Cached:
+def _cached(value: Any) -> SavedMenu:
     head = value["discovery"]
     moment = datetime.fromisoformat(head["timestamp"])
     ttl = max(0, min(int(head["ttl_minutes"]), TTL_MINUTES))
     workflows = tuple(_available(**each) for each in value["workflows"])
-    return Cached(moment if moment.tzinfo else moment.replace(tzinfo=UTC), ttl, workflows)
+    return SavedMenu(moment if moment.tzinfo else moment.replace(tzinfo=UTC), ttl, workflows)
 
 
 def _available(
@@ -203,11 +203,11 @@ def _available(
     description: str,
     trigger: str,
     relevance_score: int | None = None,
-) -> Available:
+) -> SavedWorkflow:
     texts = (skill, scope, description, trigger, *categories)
     if not all(isinstance(each, str) for each in texts) or not isinstance(relevance_score, int | None):
         raise TypeError("a value of another kind")
-    return Available(skill, scope, priority, tuple(categories), description, trigger, relevance_score)
+    return SavedWorkflow(skill, scope, priority, tuple(categories), description, trigger, relevance_score)
 
 
 def _paths(roots: Iterable[Root], files: Iterable[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.index import AmbiguousSkillError, Discovery, UnknownSkillError
+from flowrail.discovery.index import AmbiguousSkillError, Discovery, UnknownCandidateError
 from flowrail.errors import DocumentError
 from flowrail.handoff.errors import TargetNotFoundError
 from flowrail.machines.loading.skill_folder import entry_file
@@ -34,7 +34,7 @@ def choose(discovery: Discovery, name: str) -> Chosen:
         raise TargetNotFoundError(
             error.message, hint=error.hint, recoverable=True, target_skill=name, skills=skills
         ) from None
-    except UnknownSkillError:
+    except UnknownCandidateError:
         known = sorted(each.skill for each in discovery.candidates)
         raise TargetNotFoundError(
             f"no skill that accepts handoffs is called `{name[:80]}`",

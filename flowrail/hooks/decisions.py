@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flowrail.errors import FlowError
-from flowrail.hooks.dispatch import Rim
-from flowrail.hooks.fast_lookup import Glimpse
-from flowrail.hosts.protocol import LONGEST, NOTHING, Answer, Heard, block, context
+from flowrail.hooks.dispatch import HookContext
+from flowrail.hooks.fast_lookup import SessionGlance
+from flowrail.hosts.protocol import LONGEST, NOTHING, Answer, HookInput, block, context
 from flowrail.machines.engine import agents
 from flowrail.machines.engine.advance import settled
 from flowrail.machines.guidance.guide import command
@@ -39,7 +39,7 @@ _WAIT = 2.0
 _BY = "hook"
 
 
-def standing(found: Sequence[Glimpse], heard: Heard, rim: Rim) -> Answer:
+def standing(found: Sequence[SessionGlance], heard: HookInput, rim: HookContext) -> Answer:
     """Return which sessions are open, where they stand, and the command that goes on; one's own first."""
     newest = sorted(found, key=lambda each: each.moved_at, reverse=True)[:MOST_LOOKED_AT]
     kept = [(each, session.session) for each in newest if (session := _read(each, rim)) is not None]
@@ -53,7 +53,7 @@ def standing(found: Sequence[Glimpse], heard: Heard, rim: Rim) -> Answer:
     return context("\n".join([head, *_fitting(lines, LONGEST - len(head) - 60)]))
 
 
-def hold(found: Sequence[Glimpse], heard: Heard, rim: Rim) -> Answer:
+def hold(found: Sequence[SessionGlance], heard: HookInput, rim: HookContext) -> Answer:
     """Return the answer that holds an agent whose session is not finished, and count it there."""
     for each in found:
         store = _store(each, rim)
@@ -76,7 +76,7 @@ def hold(found: Sequence[Glimpse], heard: Heard, rim: Rim) -> Answer:
     return NOTHING
 
 
-def why_not(glimpse: Glimpse, rule: str, heard: Heard, rim: Rim) -> str | None:
+def why_not(glimpse: SessionGlance, rule: str, heard: HookInput, rim: HookContext) -> str | None:
     """Return why a tool is not used now; `None` where the session is another than it seemed."""
     kept = _read(glimpse, rim)
     if kept is None or kept.session.step != glimpse.step or not kept.session.is_open:
@@ -91,7 +91,7 @@ def why_not(glimpse: Glimpse, rule: str, heard: Heard, rim: Rim) -> str | None:
     )
 
 
-def _is_at_work(store: Store, session: Session, heard: Heard) -> bool:
+def _is_at_work(store: Store, session: Session, heard: HookInput) -> bool:
     """Return whether it is this agent's to go on: nobody else is asked or at work."""
     if session.status != ACTIVE or not is_of(session.host, heard.conversations):
         return False
@@ -106,7 +106,7 @@ def _is_at_work(store: Store, session: Session, heard: Heard) -> bool:
     return not claimed or heard.background is False
 
 
-def _why(glimpse: Glimpse, session: Session, times: int, rim: Rim) -> str:
+def _why(glimpse: SessionGlance, session: Session, times: int, rim: HookContext) -> str:
     resume, ask, abandon = (
         _command("resume", glimpse),
         _command("ask", glimpse, "-"),
@@ -122,7 +122,7 @@ def _why(glimpse: Glimpse, session: Session, times: int, rim: Rim) -> str:
     )
 
 
-def _line(glimpse: Glimpse, session: Session, heard: Heard, rim: Rim) -> str:
+def _line(glimpse: SessionGlance, session: Session, heard: HookInput, rim: HookContext) -> str:
     if is_of(session.host, heard.conversations):
         whose = "of this conversation"
     else:
@@ -143,13 +143,13 @@ def _fitting(lines: Sequence[str], room: int) -> Iterator[str]:
         yield line
 
 
-def _where(glimpse: Glimpse, session: Session, rim: Rim) -> str:
+def _where(glimpse: SessionGlance, session: Session, rim: HookContext) -> str:
     steps = _steps(glimpse, rim)
     number = f" ({steps.index(session.step) + 1} of {len(steps)})" if session.step in steps else ""
     return f"step {_quoted(session.step)}{number}"
 
 
-def _steps(glimpse: Glimpse, rim: Rim) -> list[object]:
+def _steps(glimpse: SessionGlance, rim: HookContext) -> list[object]:
     store = _store(glimpse, rim)
     try:
         definition: Mapping[str, Any] = store.definition(glimpse.id) if store else {}
@@ -158,7 +158,7 @@ def _steps(glimpse: Glimpse, rim: Rim) -> list[object]:
         return []
 
 
-def _command(verb: str, glimpse: Glimpse, *words: str) -> str:
+def _command(verb: str, glimpse: SessionGlance, *words: str) -> str:
     store = glimpse.shelf.path if glimpse.is_child else glimpse.shelf.named
     return one_line(command(verb, glimpse.id, *words, store=store))
 
@@ -167,7 +167,7 @@ def _quoted(text: object) -> str:
     return f"`{in_quotes(shortened(one_line(str(text)), 80))}`"
 
 
-def _read(glimpse: Glimpse, rim: Rim) -> Kept | None:
+def _read(glimpse: SessionGlance, rim: HookContext) -> Kept | None:
     store = _store(glimpse, rim)
     try:
         return store.read(glimpse.id) if store and not store.is_foreign(glimpse.id) else None
@@ -175,7 +175,7 @@ def _read(glimpse: Glimpse, rim: Rim) -> Kept | None:
         return None
 
 
-def _store(glimpse: Glimpse, rim: Rim) -> Store | None:
+def _store(glimpse: SessionGlance, rim: HookContext) -> Store | None:
     """Return the store of a session; `None` where this user began none, so that no key is made by looking."""
     if not os.path.exists(os.path.join(rim.state, "key")):
         return None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.hooks import fast_lookup
-from flowrail.hooks.fast_lookup import Glimpse
+from flowrail.hooks.fast_lookup import SessionGlance
 from flowrail.hosts.protocol import (
     NOTHING,
     PRE_TOOL_USE,
@@ -21,7 +21,7 @@ from flowrail.hosts.protocol import (
     STOP,
     SUBAGENT_STOP,
     Answer,
-    Heard,
+    HookInput,
     deny,
     hear,
 )
@@ -32,7 +32,7 @@ MOST_OWN = 50
 _FORBIDS = b'"forbids"'
 
 
-class Rim(NamedTuple):
+class HookContext(NamedTuple):
     """What a hook may know of the world beside what it is told."""
 
     environ: Mapping[str, str]
@@ -42,7 +42,7 @@ class Rim(NamedTuple):
     now: Callable[[], str]
 
 
-def answer(event: str, data: bytes, rim: Rim) -> Answer:
+def answer(event: str, data: bytes, rim: HookContext) -> Answer:
     """Return the answer to *event*; nothing where there is nothing to say, and where anything goes wrong."""
     heard = hear(data, rim.environ)
     if heard is None:
@@ -52,7 +52,7 @@ def answer(event: str, data: bytes, rim: Rim) -> Answer:
     return _ANSWERS[event](heard, rim)
 
 
-def _session_start(heard: Heard, rim: Rim) -> Answer:
+def _session_start(heard: HookInput, rim: HookContext) -> Answer:
     _tell_the_shell(heard, rim.environ)
     found = [
         each
@@ -67,17 +67,17 @@ def _session_start(heard: Heard, rim: Rim) -> Answer:
     return standing(found, heard, rim)
 
 
-def _stop(heard: Heard, rim: Rim) -> Answer:
+def _stop(heard: HookInput, rim: HookContext) -> Answer:
     found = [each for each in _own(heard, rim) if not each.is_child and each.status == "active"]
     return _held(found, heard, rim)
 
 
-def _subagent_stop(heard: Heard, rim: Rim) -> Answer:
+def _subagent_stop(heard: HookInput, rim: HookContext) -> Answer:
     mine = _of_the_agent(heard, rim)
     return _held([mine] if mine is not None and mine.status == "active" else [], heard, rim)
 
 
-def _pre_tool_use(heard: Heard, rim: Rim) -> Answer:
+def _pre_tool_use(heard: HookInput, rim: HookContext) -> Answer:
     if not heard.tool:
         return NOTHING
     if heard.agent is None:
@@ -98,7 +98,7 @@ def _pre_tool_use(heard: Heard, rim: Rim) -> Answer:
     return NOTHING
 
 
-def _project(glimpse: Glimpse, heard: Heard, rim: Rim) -> str:
+def _project(glimpse: SessionGlance, heard: HookInput, rim: HookContext) -> str:
     """Return the folder that paths in rules are from: where the sessions lie, unless they lie elsewhere."""
     if not rim.environ.get("FLOW_STORE"):
         return os.path.dirname(glimpse.shelf.path)
@@ -106,7 +106,7 @@ def _project(glimpse: Glimpse, heard: Heard, rim: Rim) -> str:
     return find_project_root(project if os.path.isabs(project) else heard.cwd)
 
 
-def _held(found: Sequence[Glimpse], heard: Heard, rim: Rim) -> Answer:
+def _held(found: Sequence[SessionGlance], heard: HookInput, rim: HookContext) -> Answer:
     if not found:
         return NOTHING
     from flowrail.hooks.decisions import hold
@@ -114,7 +114,7 @@ def _held(found: Sequence[Glimpse], heard: Heard, rim: Rim) -> Answer:
     return hold(found, heard, rim)
 
 
-def _own(heard: Heard, rim: Rim) -> list[Glimpse]:
+def _own(heard: HookInput, rim: HookContext) -> list[SessionGlance]:
     """Return the open sessions of this conversation, the one that moved last first."""
     if not heard.conversations:
         return []
@@ -124,14 +124,14 @@ def _own(heard: Heard, rim: Rim) -> list[Glimpse]:
     return sorted(found, key=lambda each: each.moved_at, reverse=True)[:MOST_OWN]
 
 
-def _shelves(heard: Heard, rim: Rim) -> list[fast_lookup.Shelf]:
+def _shelves(heard: HookInput, rim: HookContext) -> list[fast_lookup.SessionFolder]:
     """Return where sessions may be; nowhere where this user never began one: then none is theirs."""
     if not os.path.exists(os.path.join(rim.state, "key")):
         return []
     return fast_lookup.shelves(heard.cwd, rim.environ)
 
 
-def _of_the_agent(heard: Heard, rim: Rim) -> Glimpse | None:
+def _of_the_agent(heard: HookInput, rim: HookContext) -> SessionGlance | None:
     """Return the session that a sub-agent works in: bound to it, told of in its transcript, or the only one."""
     if heard.agent is not None:
         alone = _own(heard._replace(host=None), rim)
@@ -143,7 +143,7 @@ def _of_the_agent(heard: Heard, rim: Rim) -> Glimpse | None:
     return found[0] if len(found) == 1 else None
 
 
-def _tell_the_shell(heard: Heard, environ: Mapping[str, str]) -> None:
+def _tell_the_shell(heard: HookInput, environ: Mapping[str, str]) -> None:
     """Let the shell of the conversation know its name, where the host has a file for that and does not."""
     path = environ.get("CLAUDE_ENV_FILE", "")
     if heard.host is None or not os.path.isabs(path) or environ.get("CLAUDE_CODE_SESSION_ID"):

@@ -33,17 +33,17 @@ _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 _OPEN = (b'"status": "active"', b'"status": "waiting"')
 
 
-class Shelf(NamedTuple):
+class SessionFolder(NamedTuple):
     """A folder of sessions; ``named`` is how commands name it, `None` where they need not."""
 
     path: str
     named: str | None
 
 
-class Glimpse(NamedTuple):
+class SessionGlance(NamedTuple):
     """A session as its copy shows it."""
 
-    shelf: Shelf
+    shelf: SessionFolder
     id: str
     status: str
     step: str
@@ -51,26 +51,26 @@ class Glimpse(NamedTuple):
     is_child: bool
 
 
-def shelves(cwd: str, environ: Mapping[str, str]) -> list[Shelf]:
+def shelves(cwd: str, environ: Mapping[str, str]) -> list[SessionFolder]:
     """Return where sessions of somebody in *cwd* may be: a named store, the folder's, the host's project's."""
     named = environ.get("FLOW_STORE")
     if named:
         path = os.path.abspath(os.path.join(cwd, named))
-        return [Shelf(path, path)]
-    found = [Shelf(os.path.join(find_project_root(cwd), ".flow"), None)]
+        return [SessionFolder(path, path)]
+    found = [SessionFolder(os.path.join(find_project_root(cwd), ".flow"), None)]
     project = environ.get("CLAUDE_PROJECT_DIR", "")
     if os.path.isabs(project):
         path = os.path.join(find_project_root(project), ".flow")
-        found += [Shelf(path, path)] if path != found[0].path else []
+        found += [SessionFolder(path, path)] if path != found[0].path else []
     return found
 
 
-def open_sessions(shelf: Shelf) -> Iterator[Glimpse]:
+def open_sessions(shelf: SessionFolder) -> Iterator[SessionGlance]:
     """Yield the sessions that have not ended."""
     yield from (each for each, _ in _copies(shelf, _OPEN))
 
 
-def sessions_of(shelf: Shelf, conversations: Sequence[str]) -> Iterator[Glimpse]:
+def sessions_of(shelf: SessionFolder, conversations: Sequence[str]) -> Iterator[SessionGlance]:
     """Yield the sessions that have not ended and belong to one of these conversations, the closest first."""
     marks = tuple(f'"{each}"'.encode() for each in conversations)
     found = [(each, host) for each, host in _copies(shelf, marks) if is_of(host, tuple(conversations))]
@@ -78,7 +78,7 @@ def sessions_of(shelf: Shelf, conversations: Sequence[str]) -> Iterator[Glimpse]
         yield from (each for each, host in found if host.get("id") == name)
 
 
-def step_of(glimpse: Glimpse, part: bytes = b"") -> Mapping[str, Any]:
+def step_of(glimpse: SessionGlance, part: bytes = b"") -> Mapping[str, Any]:
     """Return the current step as the session keeps its definition; nothing where *part* is nowhere in it."""
     path = os.path.join(glimpse.shelf.path, "sessions", glimpse.id, "definition.json")
     with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
@@ -89,7 +89,7 @@ def step_of(glimpse: Glimpse, part: bytes = b"") -> Mapping[str, Any]:
     return {}
 
 
-def told_in(transcript: str, glimpses: Sequence[Glimpse]) -> Glimpse | None:
+def told_in(transcript: str, glimpses: Sequence[SessionGlance]) -> SessionGlance | None:
     """Return the session that an agent's *transcript* speaks of most; `None` where it speaks of none."""
     text = _end_of(transcript)
     spoken = [(text.count(each.id.encode()), at, each) for at, each in enumerate(glimpses)]
@@ -97,7 +97,9 @@ def told_in(transcript: str, glimpses: Sequence[Glimpse]) -> Glimpse | None:
     return most[2] if most[0] else None
 
 
-def _copies(shelf: Shelf, marks: Sequence[bytes]) -> Iterator[tuple[Glimpse, Mapping[str, Any]]]:
+def _copies(
+    shelf: SessionFolder, marks: Sequence[bytes]
+) -> Iterator[tuple[SessionGlance, Mapping[str, Any]]]:
     """Yield each session that is open and whose copy holds one of *marks*, and what it says of its host."""
     folder = os.path.join(shelf.path, "sessions")
     try:
@@ -121,7 +123,7 @@ def _copies(shelf: Shelf, marks: Sequence[bytes]) -> Iterator[tuple[Glimpse, Map
             session = json.loads(data)["session"]
             if session["status"] not in {"active", "waiting"} or session["id"] != name:
                 continue
-            about = Glimpse(
+            about = SessionGlance(
                 shelf,
                 name,
                 session["status"],

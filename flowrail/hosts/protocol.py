@@ -28,7 +28,7 @@ Answer = Mapping[str, Any]
 NOTHING: Answer = {}
 
 
-class Heard(NamedTuple):
+class HookInput(NamedTuple):
     """What a hook was told: which conversation and agent, where, and what is about to happen.
 
     ``background`` is whether work goes on behind the conversation, `None` where the host does not say.
@@ -49,7 +49,7 @@ class Heard(NamedTuple):
         return tuple(each for each in (self.agent, self.host) if each)
 
 
-def hear(data: bytes, environ: Mapping[str, str]) -> Heard | None:
+def hear(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
     """Return what *data* says, or `None` where it is no object, or one of very many values."""
     if _holds_very_many(data):
         return None
@@ -60,7 +60,7 @@ def hear(data: bytes, environ: Mapping[str, str]) -> Heard | None:
     if not isinstance(said, dict):
         return None
     given, tasks = said.get("tool_input"), said.get("background_tasks")
-    return Heard(
+    return HookInput(
         host=usable(said.get("session_id")) or host_id(environ),
         agent=usable(said.get("agent_id")),
         cwd=_text(said, "cwd"),

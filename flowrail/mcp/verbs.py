@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from flowrail.discovery.ranking.menu import Asked as Wanted
+from flowrail.discovery.ranking.menu import MenuRequest as Wanted
 from flowrail.discovery.ranking.menu import offer
 from flowrail.discovery.ranking.scores import Query
 from flowrail.errors import UsageError

@@ -12,7 +12,7 @@ from flowrail.errors import DocumentError
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
-from flowrail.skills.catalog import Found, workflows
+from flowrail.skills.catalog import Skill, workflows
 from flowrail.text.phrases import listed
 
 MOST_KEPT = 60_000
@@ -45,7 +45,7 @@ class Shelf:
     def files(self, skill: str, folder: str) -> Mapping[str, WorkflowFile]:
         """Return the workflows of a folder by address, looked up once for all that stand in it one behind the other."""
         if (skill, folder) != self._folder:
-            self._files = {each.address: each for each in workflows(Found(skill, folder, "path"))}
+            self._files = {each.address: each for each in workflows(Skill(skill, folder, "path"))}
             self._folder = (skill, folder)
         return self._files
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from flowrail.discovery.index import Discovery, combine
-from flowrail.discovery.locations import Places, Root, Scope
+from flowrail.discovery.locations import Locations, Root, Scope
 from flowrail.discovery.registry_file import Registry
 from flowrail.discovery.scan.scan import scan
 
@@ -22,7 +22,7 @@ def bundled(installed: Discovery) -> Discovery:
     """Return the bundled skills, but for those that an installed one stands in front of."""
     about = os.stat(_HERE)
     root = Root(_HERE, Scope.BUNDLED, Scope.BUNDLED.value, identity=(about.st_dev, about.st_ino))
-    found = combine(Places((root,)), scan([root]), Registry(""))
+    found = combine(Locations((root,)), scan([root]), Registry(""))
     taken = {each.skill for each in installed.candidates}
     taken |= {each.skill for each in installed.skipped if each.is_skill}
     return found._replace(

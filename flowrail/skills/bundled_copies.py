@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from flowrail import approval
 from flowrail.errors import DocumentError, FlowError
-from flowrail.skills.catalog import BUNDLED, Found, bundled_folder
+from flowrail.skills.catalog import BUNDLED, Skill, bundled_folder
 from flowrail.storage.files import read_bounded
 
 MANIFEST = ".flowrail-install.json"
@@ -27,7 +27,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+){0,3}\Z")
 
 
-class Copy(NamedTuple):
+class BundledCopy(NamedTuple):
     """A folder that stands in front of a bundled skill: its files, and where they are not as shipped."""
 
     content: approval.Snapshot
@@ -62,7 +62,7 @@ def _shipped_in(name: str) -> str:
     return os.path.join(bundled_folder(), name)
 
 
-def of_bundled(found: Found) -> Copy | None:
+def of_bundled(found: Skill) -> BundledCopy | None:
     """Return how a skill compares with the bundled one that it hides, or `None` where it hides none."""
     if not _hides_bundled(found):
         return None
@@ -70,14 +70,14 @@ def of_bundled(found: Found) -> Copy | None:
     now, theirs = digests(mine), digests(shipped(found.name))
     manifest = read_manifest(found.folder)
     untouched = manifest is not None and manifest.files == now
-    return Copy(
+    return BundledCopy(
         mine,
         tuple(_changes(theirs, now)),
         (manifest.version or None) if manifest and untouched else None,
     )
 
 
-def as_bundled(found: Found) -> bool | None:
+def as_bundled(found: Skill) -> bool | None:
     """Return whether a skill is a copy of the bundled one that it hides; `None` where it hides none.
 
     Whoever looks asks this of every skill, so only files that are as many and as large are read.
@@ -93,7 +93,7 @@ def as_bundled(found: Found) -> bool | None:
         return False
 
 
-def _hides_bundled(found: Found) -> bool:
+def _hides_bundled(found: Skill) -> bool:
     return any(source == BUNDLED for source, _ in found.hides)
 
 

@@ -21,7 +21,7 @@ from flowrail.machines.definition.step import WORKFLOW_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import LARGEST_TEXT, Loaded, WorkflowFile
 from flowrail.skills.beside import Beside, Shelf
-from flowrail.skills.catalog import Found, workflows
+from flowrail.skills.catalog import Skill, workflows
 from flowrail.storage.files import read_bounded
 from flowrail.text.phrases import listed
 from flowrail.text.safe_text import decode
@@ -103,7 +103,7 @@ def _handoff(data: bytes) -> Iterator[Finding]:
 
 
 def _commands(file: WorkflowFile, definition: Workflow, text: str, shelf: Shelf) -> Iterator[Finding]:
-    own = {each.address: each for each in workflows(Found(file.address, file.folder, "path"))}
+    own = {each.address: each for each in workflows(Skill(file.address, file.folder, "path"))}
     own.setdefault(file.address, file)
     lines = list(_shown(text))
     guesses = Suggestions()
@@ -243,7 +243,7 @@ def _leftover(file: WorkflowFile, loaded: Loaded, shelf: Shelf) -> Iterator[Find
         return
     paths = (f"{file.text_folder}/{name}" for name in names if name.endswith(".md"))
     left = dict.fromkeys(path for path in paths if path not in loaded.files)
-    for each in workflows(Found(file.address.partition("/")[0], file.folder, "path")) if left else ():
+    for each in workflows(Skill(file.address.partition("/")[0], file.folder, "path")) if left else ():
         if each.address != file.address and not each.is_python:
             others = shelf.by(each)
             if others is None:

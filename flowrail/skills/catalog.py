@@ -33,7 +33,7 @@ class UnknownSkillError(UsageError):
     code = "UNKNOWN_SKILL"
 
 
-class Found(NamedTuple):
+class Skill(NamedTuple):
     """A skill's folder, where it was found, and the folders of the same name that it hides."""
 
     name: str
@@ -47,7 +47,7 @@ class Found(NamedTuple):
         return any(source in OWN_SCOPES for source, _ in self.hides)
 
 
-def named_root(found: Found) -> str:
+def named_root(found: Skill) -> str:
     """Return the place of a skill that nobody finds without being told it, else nothing."""
     return os.path.dirname(found.folder) if found.source == Scope.EXTRA.value else ""
 
@@ -74,7 +74,7 @@ def places(roots: Iterable[Root]) -> list[tuple[str, str]]:
     return [*((str(scope.value), path) for scope, path in named), (BUNDLED, bundled_folder())]
 
 
-def find(address: str, roots: Iterable[Root]) -> Found:
+def find(address: str, roots: Iterable[Root]) -> Skill:
     """Return the nearest skill of that name; refuse with near names where there is none."""
     if not WORKFLOW_NAME.match(address):
         raise _unknown(address, roots)
@@ -88,10 +88,10 @@ def find(address: str, roots: Iterable[Root]) -> Found:
     if not found:
         raise _unknown(address, [Root(root, Scope.EXTRA, source) for source, root in standing])
     (source, folder), *hidden = found
-    return Found(name, folder, source, tuple(hidden))
+    return Skill(name, folder, source, tuple(hidden))
 
 
-def workflow_file(address: str, found: Found) -> WorkflowFile:
+def workflow_file(address: str, found: Skill) -> WorkflowFile:
     """Return the workflow at *address* in a skill that was found."""
     file = find_file(found.folder, address)
     if file is None:
@@ -109,16 +109,16 @@ def workflow_file(address: str, found: Found) -> WorkflowFile:
     return file
 
 
-def listing(roots: Iterable[Root]) -> list[Found]:
+def listing(roots: Iterable[Root]) -> list[Skill]:
     """Return every skill in sight by name, the nearest of each name, with those that it hides."""
     found: dict[str, list[tuple[str, str]]] = {}
     for source, root in places(roots):
         for name in _names(root):
             found.setdefault(name, []).append((source, os.path.join(root, name)))
-    return [Found(name, where[0][1], where[0][0], tuple(where[1:])) for name, where in sorted(found.items())]
+    return [Skill(name, where[0][1], where[0][0], tuple(where[1:])) for name, where in sorted(found.items())]
 
 
-def workflows(found: Found) -> Iterator[WorkflowFile]:
+def workflows(found: Skill) -> Iterator[WorkflowFile]:
     """Yield every workflow of a skill, the entry one first."""
     entry = entry_file(found.folder, found.name)
     if entry is not None:

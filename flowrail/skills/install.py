@@ -56,19 +56,19 @@ class NotOursError(ConflictError):
     code = "NOT_OURS"
 
 
-class Handled(NamedTuple):
+class InstalledFile(NamedTuple):
     """What became of one file."""
 
     path: str
     state: str
 
 
-class Placed(NamedTuple):
+class InstalledSkill(NamedTuple):
     """What became of one skill: its folder, and each file of it."""
 
     skill: str
     folder: str
-    files: tuple[Handled, ...]
+    files: tuple[InstalledFile, ...]
 
     def only(self, *states: str) -> list[str]:
         """Return the paths of the files that became one of *states*."""
@@ -86,7 +86,7 @@ def bundled() -> list[str]:
 
 def install(
     names: Iterable[str], root: str, *, card: bool = False, force: bool = False, dry_run: bool = False
-) -> list[Placed]:
+) -> list[InstalledSkill]:
     """Put bundled skills into the folder *root*, each file that is there and not ours left alone.
 
     With *card* only SKILL.md is put there, which is what a host reads; the steps stay with the package.
@@ -98,10 +98,10 @@ def install(
     if not dry_run:
         for each in planned:
             _carry_out(each)
-    return [Placed(each.skill, each.folder, each.files) for each in planned]
+    return [InstalledSkill(each.skill, each.folder, each.files) for each in planned]
 
 
-def uninstall(names: Iterable[str], root: str, *, dry_run: bool = False) -> list[Placed]:
+def uninstall(names: Iterable[str], root: str, *, dry_run: bool = False) -> list[InstalledSkill]:
     """Take away what `install` wrote into *root* and nobody changed since."""
     known = {name: os.path.join(root, name) for name in dict.fromkeys(names)}
     found = {name: (folder, _installed(name, folder)) for name, folder in known.items()}
@@ -125,7 +125,7 @@ def installed(root: str) -> list[str]:
 class _Planned(NamedTuple):
     skill: str
     folder: str
-    files: tuple[Handled, ...]
+    files: tuple[InstalledFile, ...]
     contents: Mapping[str, bytes]
     manifest: Manifest
 
@@ -150,13 +150,13 @@ def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
     was = known or Manifest("", {}, {})
     if known is None and not force:
         _refuse_foreign(folder, name, wanted)
-    files: list[Handled] = []
+    files: list[InstalledFile] = []
     ours: dict[str, str] = {}
     before: dict[str, str] = {}
     for path, digest in wanted.items():
         now = _digest(folder, path)
         state = _state(path, now, digest, was, force=force)
-        files.append(Handled(path, state))
+        files.append(InstalledFile(path, state))
         if state in {NEW, UPDATED} or (state == SAME and path in was.files):
             ours[path] = digest
         elif state == LEFT and path in was.files:
@@ -166,7 +166,7 @@ def _plan(name: str, root: str, *, card: bool, force: bool) -> _Planned:
     for path in sorted((was.files.keys() | was.before.keys()) - wanted.keys()):
         now = _digest(folder, path)
         if now is not None:
-            files.append(Handled(path, REMOVED if was.ours(path, now) else LEFT))
+            files.append(InstalledFile(path, REMOVED if was.ours(path, now) else LEFT))
         if now is not None and was.ours(path, now):
             before[path] = now
     manifest = Manifest(__version__, ours, before)
@@ -233,16 +233,16 @@ def _installed(name: str, folder: str) -> Manifest:
     return manifest
 
 
-def _removal(name: str, folder: str, manifest: Manifest) -> Placed:
-    files: list[Handled] = []
+def _removal(name: str, folder: str, manifest: Manifest) -> InstalledSkill:
+    files: list[InstalledFile] = []
     for path in sorted({*manifest.files, *manifest.before}):
         now = _digest(folder, path)
         state = GONE if now is None else (REMOVED if manifest.ours(path, now) else LEFT)
-        files.append(Handled(path, state))
-    return Placed(name, folder, tuple(files))
+        files.append(InstalledFile(path, state))
+    return InstalledSkill(name, folder, tuple(files))
 
 
-def _take_away(each: Placed) -> None:
+def _take_away(each: InstalledSkill) -> None:
     taken = each.only(REMOVED)
     for above in dict.fromkeys([*(above for path in taken for above in _above(path)), "."]):
         sweep(
@@ -291,9 +291,7 @@ def _make_folders(folder: str, paths: Sequence[str]) -> None:
     except OSError as error:
         in_the_way = isinstance(error, NotADirectoryError)
         hint = (
-            "a file is in the way: name another place with --to"
-            if in_the_way
-            else "make that place writable"
+            "a file is in the way: name another place with --to" if in_the_way else "make that place writable"
         )
         raise StorageError(f"{folder} could not be made ({error.strerror})", hint=hint, path=folder) from None
 

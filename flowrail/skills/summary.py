@@ -14,7 +14,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.loading import skill_folder
 from flowrail.skills.bundled_copies import as_bundled
-from flowrail.skills.catalog import Found, find, listing, workflow_file, workflows
+from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
 
 
 def items(roots: Sequence[Root]) -> list[dict[str, Any]]:
@@ -36,7 +36,7 @@ def show(address: str, roots: Sequence[Root]) -> dict[str, Any]:
     }
 
 
-def addresses(found: Found) -> Iterator[str]:
+def addresses(found: Skill) -> Iterator[str]:
     """Yield the address of every workflow of a skill, the entry one first."""
     yield from (file.address for file in workflows(found))
 
@@ -56,7 +56,7 @@ def left_to_give(address: str, roots: Sequence[Root]) -> str:
     return "".join(f" -p {name}=…" for name, arg in definition.params.items() if arg.required)
 
 
-def _item(found: Found) -> dict[str, Any]:
+def _item(found: Skill) -> dict[str, Any]:
     file = workflow_file(found.name, found)
     try:
         loaded = skill_folder.read(file)
@@ -66,7 +66,7 @@ def _item(found: Found) -> dict[str, Any]:
     return _head(found, found.name, loaded)
 
 
-def _head(found: Found, address: str, loaded: skill_folder.Loaded) -> dict[str, Any]:
+def _head(found: Skill, address: str, loaded: skill_folder.Loaded) -> dict[str, Any]:
     definition = loaded.definition
     return {
         "name": address,

@@ -387,7 +387,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_to
 
 
-def kept(session: str) -> menu_cache.Cached:
+def kept(session: str) -> menu_cache.SavedMenu:
     found = menu_cache.read(str(sessions_folder() / session))
     assert found
     return found

@@ -57,7 +57,7 @@ def test_what_is_written_is_read_back(tree: Path) -> None:
     assert path == str(tree / "available-workflows.yaml")
     assert kept
     assert (kept.timestamp, kept.ttl_minutes) == (NOW, 30)
-    assert kept.workflows[0] == menu_cache.Available(
+    assert kept.workflows[0] == menu_cache.SavedWorkflow(
         "lit-pm",
         "global",
         3,
@@ -125,8 +125,8 @@ def test_where_there_is_no_cache_there_is_none(tree: Path) -> None:
     assert menu_cache.read(str(tree)) is None
 
 
-def kept(**changes: object) -> menu_cache.Cached:
-    return menu_cache.Cached(NOW, 30, ())._replace(**changes)  # type: ignore[arg-type]
+def kept(**changes: object) -> menu_cache.SavedMenu:
+    return menu_cache.SavedMenu(NOW, 30, ())._replace(**changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from support.skills import ACCEPTING, candidate, head, put
 
 import flowrail.discovery
 from flowrail.discovery import discover_handoff_targets, find_workflows, score_relevance
-from flowrail.discovery.index import AmbiguousSkillError, Discovery, UnknownSkillError, discover
+from flowrail.discovery.index import AmbiguousSkillError, Discovery, UnknownCandidateError, discover
 from flowrail.discovery.locations import Scope
 
 
@@ -112,11 +112,11 @@ def test_a_skill_is_found_by_its_folder_first_then_by_its_name() -> None:
     assert found.find("alone").skill == "four"
     with pytest.raises(AmbiguousSkillError, match="2 skills call themselves `shared`") as ambiguous:
         found.find("shared")
-    with pytest.raises(UnknownSkillError) as unknown:
+    with pytest.raises(UnknownCandidateError) as unknown:
         found.find("five")
     assert ambiguous.value.details["skills"] == ["one", "two"]
     assert unknown.value.hint == "choose one of: four, one, three, two"
-    with pytest.raises(UnknownSkillError, match="five"):
+    with pytest.raises(UnknownCandidateError, match="five"):
         Discovery().find("five")
 
 

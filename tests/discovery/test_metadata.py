@@ -22,7 +22,7 @@ from flowrail.discovery.scan.declaration import (
 )
 from flowrail.discovery.scan.eligibility import judge, merge
 from flowrail.discovery.scan.frontmatter import read_frontmatter
-from flowrail.discovery.scan.scan import Found
+from flowrail.discovery.scan.scan import ScannedSkill
 
 V2 = """\
 handoff:
@@ -61,7 +61,7 @@ def reading(lines: str, *, name: str = "a-skill", description: str = "Does thing
 def verdict(lines: str, *, description: str = "Does things") -> Candidate | Skipped:
     root = Root("/skills", Scope.GLOBAL, "home")
     file = SkillFile(reading(lines, description=description))
-    return judge(Found("a-skill", "/skills/a-skill/SKILL.md", root, file))
+    return judge(ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", root, file))
 
 
 def candidate(lines: str) -> Candidate:
@@ -329,7 +329,7 @@ def test_a_name_unlike_the_folder_is_told_and_the_folder_counts() -> None:
     root = Root("/skills", Scope.GLOBAL, "home")
     file = SkillFile(reading(MINIMAL, name="Other Name"))
 
-    found = judge(Found("a-skill", "/skills/a-skill/SKILL.md", root, file))
+    found = judge(ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", root, file))
 
     assert (found.skill, found.name) == ("a-skill", "Other Name")
     assert "NAME_DIFFERS" in {note.code for note in found.notes}
@@ -397,7 +397,9 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
     text = yaml.safe_dump({**document, "handoff": block})
     file = SkillFile(read_metadata(read_frontmatter(f"---\n{text}---\n".encode(), "SKILL.md"), "SKILL.md"))
 
-    found = judge(Found("a-skill", "/skills/a-skill/SKILL.md", Root("/skills", Scope.GLOBAL, "home"), file))
+    found = judge(
+        ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", Root("/skills", Scope.GLOBAL, "home"), file)
+    )
 
     json.dumps(found.data())
     if isinstance(found, Candidate):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.skills import candidate
 
-from flowrail.discovery.compatibility import VERSIONS, Verdict, compatibility, normal_version
+from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compatibility, normal_version
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking.scores import (
     CATEGORIES,
@@ -385,26 +385,26 @@ def test_a_query_is_answered_by_what_it_asks_for(query: Query, expected: bool) -
 @pytest.mark.parametrize(
     ("source", "target", "verdict"),
     [
-        ("3.0", "3.0", Verdict.YES),
-        ("3.0", "2.0", Verdict.PARTIAL),
-        ("3.0", "1.2", Verdict.NO),
-        ("2.0", "3.0", Verdict.YES),
-        ("1.2", "3.0", Verdict.ADAPTER),
-        ("2.0", "2.0", Verdict.YES),
-        ("1.0", "2.0", Verdict.ADAPTER),
-        ("1.0", "3.0", Verdict.ADAPTER),
-        ("3.0", "1.0", Verdict.NO),
-        ("2.0", "1.2", Verdict.NO),
-        ("9.0", "9.0", Verdict.YES),
-        ("9.0", "3.0", Verdict.NO),
+        ("3.0", "3.0", CompatibilityLevel.YES),
+        ("3.0", "2.0", CompatibilityLevel.PARTIAL),
+        ("3.0", "1.2", CompatibilityLevel.NO),
+        ("2.0", "3.0", CompatibilityLevel.YES),
+        ("1.2", "3.0", CompatibilityLevel.ADAPTER),
+        ("2.0", "2.0", CompatibilityLevel.YES),
+        ("1.0", "2.0", CompatibilityLevel.ADAPTER),
+        ("1.0", "3.0", CompatibilityLevel.ADAPTER),
+        ("3.0", "1.0", CompatibilityLevel.NO),
+        ("2.0", "1.2", CompatibilityLevel.NO),
+        ("9.0", "9.0", CompatibilityLevel.YES),
+        ("9.0", "3.0", CompatibilityLevel.NO),
     ],
 )
-def test_which_version_may_talk_to_which(source: str, target: str, verdict: Verdict) -> None:
+def test_which_version_may_talk_to_which(source: str, target: str, verdict: CompatibilityLevel) -> None:
     found = compatibility(source, target)
 
     assert found.verdict is verdict
     assert found.reason
-    assert found.possible is (verdict is not Verdict.NO)
+    assert found.possible is (verdict is not CompatibilityLevel.NO)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from support.skills import head, put
 from flowrail.discovery.diagnostics import MOST_NOTES
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.scan import (
-    Limits,
+    ScanLimits,
     Scanned,
     scan,
     visit,
@@ -22,8 +22,8 @@ def root_at(path: Path, scope: Scope = Scope.PROJECT) -> Root:
     return Root(str(path), scope, "cwd", identity=(about.st_dev, about.st_ino))
 
 
-def scanned(*paths: Path, recursive: bool = False, limits: Limits | None = None) -> Scanned:
-    return scan([root_at(path) for path in paths], recursive=recursive, limits=limits or Limits())
+def scanned(*paths: Path, recursive: bool = False, limits: ScanLimits | None = None) -> Scanned:
+    return scan([root_at(path) for path in paths], recursive=recursive, limits=limits or ScanLimits())
 
 
 def names(found: Scanned) -> list[str]:
@@ -189,7 +189,7 @@ def test_a_scan_ends_after_so_many_folders(tree: Path) -> None:
     for number in range(4):
         put(tree, f"skill-{number}")
 
-    found = scanned(tree, limits=Limits(folders=3))
+    found = scanned(tree, limits=ScanLimits(folders=3))
 
     assert len(found.found) == 3
     assert [note.code for note in found.notes] == ["TOO_MANY_FOLDERS"]

@@ -7,7 +7,7 @@ import pytest
 from support.skills import ACCEPTING, head, put
 
 from flowrail.discovery.index import Discovery, discover
-from flowrail.discovery.ranking.explain import why
+from flowrail.discovery.ranking.explain import explain
 from flowrail.discovery.ranking.scores import Query, Synthesis
 
 
@@ -23,7 +23,7 @@ def found(tree: Path) -> Discovery:
 
 
 def test_each_place_is_named_with_what_was_seen_there(found: Discovery, tree: Path) -> None:
-    told = why(found, "both")
+    told = explain(found, "both")
 
     assert [(each.root.origin, each.root.problem, each.paths) for each in told.places] == [
         ("cwd", "", (str(tree / "project/.claude/skills/both/SKILL.md"),)),
@@ -34,7 +34,7 @@ def test_each_place_is_named_with_what_was_seen_there(found: Discovery, tree: Pa
 
 
 def test_an_offered_skill_is_told_with_whom_it_hides(found: Discovery, tree: Path) -> None:
-    told = why(found, "both")
+    told = explain(found, "both")
 
     assert told.verdict == f"`both` is offered, from {tree / 'project/.claude/skills/both/SKILL.md'}"
     assert told.candidate
@@ -47,7 +47,7 @@ def test_an_offered_skill_is_told_with_whom_it_hides(found: Discovery, tree: Pat
 
 
 def test_what_excluded_a_skill_is_the_verdict(found: Discovery) -> None:
-    told = why(found, "closed")
+    told = explain(found, "closed")
 
     assert (
         told.verdict == "`closed` is not offered: it accepts no handoffs: `handoff.accepts_handoff` says so"
@@ -57,7 +57,7 @@ def test_what_excluded_a_skill_is_the_verdict(found: Discovery) -> None:
 
 
 def test_a_name_that_several_go_by_names_them_all(found: Discovery) -> None:
-    told = why(found, "shared")
+    told = explain(found, "shared")
 
     assert told.verdict.startswith("`shared` is what 2 skills go by: ")
     assert told.candidate
@@ -65,25 +65,25 @@ def test_a_name_that_several_go_by_names_them_all(found: Discovery) -> None:
 
 
 def test_a_name_that_nothing_goes_by_was_not_found(found: Discovery) -> None:
-    assert why(found, "nobody").verdict == "nothing called `nobody` was found in any place"
+    assert explain(found, "nobody").verdict == "nothing called `nobody` was found in any place"
 
 
 def test_the_score_is_told_part_by_part_where_something_was_asked(found: Discovery) -> None:
-    relevance = why(found, "both", asked=Synthesis("strategic")).score
-    fit = why(found, "both", asked=Query(("research",))).score
+    relevance = explain(found, "both", asked=Synthesis("strategic")).score
+    fit = explain(found, "both", asked=Query(("research",))).score
 
     assert relevance is not None
     assert relevance.parts[0].rule == "problem type"
     assert relevance == 4
     assert fit is not None
     assert fit.parts[0].rule == "category"
-    assert why(found, "closed", asked=Query()).score is None
+    assert explain(found, "closed", asked=Query()).score is None
 
 
 def test_it_is_plain_data_too(found: Discovery) -> None:
-    data = json.loads(json.dumps(why(found, "both", asked=Query()).data()))
+    data = json.loads(json.dumps(explain(found, "both", asked=Query()).data()))
 
     assert data["candidate"]["skill"] == "both"
     assert data["places"][1]["problem"] == "missing"
     assert data["score"]["score"] == 0
-    assert json.loads(json.dumps(why(found, "nobody").data()))["candidate"] is None
+    assert json.loads(json.dumps(explain(found, "nobody").data()))["candidate"] is None

@@ -13,11 +13,11 @@ from support.skills import candidate
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.index import Discovery
-from flowrail.discovery.locations import Places, Root, Scope
-from flowrail.discovery.ranking.explain import why
-from flowrail.discovery.ranking.menu import Asked, offer
+from flowrail.discovery.locations import Locations, Root, Scope
+from flowrail.discovery.ranking.explain import explain
+from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query, Synthesis
-from flowrail.discovery.session_menu_cache import Kept
+from flowrail.discovery.session_menu_cache import SessionMenu
 from flowrail.formatters.reports import doctor, menu
 from flowrail.formatters.reports import skill_search as as_why
 from flowrail.formatters.reports.notes import notes
@@ -31,7 +31,7 @@ def found(*candidates: Candidate, **more: Any) -> Discovery:
 
 
 def text(discovery: Discovery, query: Query = Query(), **more: Any) -> str:  # noqa: B008 - it cannot be changed
-    return menu.render(offer(discovery, Asked(query)), discovery, **more)
+    return menu.render(offer(discovery, MenuRequest(query)), discovery, **more)
 
 
 def is_harmless(page: str) -> bool:
@@ -94,8 +94,8 @@ def test_the_many_that_do_not_fit_are_counted() -> None:
 
 
 def test_a_cache_says_whether_it_was_used() -> None:
-    used = Kept("/s/available-workflows.yaml", NOW, True, "", {"b": 2, "a-skill": 7})
-    anew = Kept("/s/available-workflows.yaml", NOW, False, "it is older than 30 minutes")
+    used = SessionMenu("/s/available-workflows.yaml", NOW, True, "", {"b": 2, "a-skill": 7})
+    anew = SessionMenu("/s/available-workflows.yaml", NOW, False, "it is older than 30 minutes")
 
     assert text(found(candidate()), kept=used).endswith(
         "The same as found for this session at 2026-02-07 18:30:00 UTC (/s/available-workflows.yaml); "
@@ -104,7 +104,7 @@ def test_a_cache_says_whether_it_was_used() -> None:
     assert text(found(candidate()), kept=anew).endswith(
         "Found anew, since it is older than 30 minutes; kept for this session in /s/available-workflows.yaml."
     )
-    data = menu.data(offer(found(candidate()), Asked()), found(candidate()), kept=used)
+    data = menu.data(offer(found(candidate()), MenuRequest()), found(candidate()), kept=used)
     assert json.loads(json.dumps(data))["cache"]["timestamp"] == "2026-02-07T18:30:00+00:00"
 
 
@@ -143,13 +143,13 @@ def test_no_text_of_a_skill_can_touch_a_terminal(
         *candidates,
         hidden=tuple(each._replace(hidden_by=path) for each in candidates),
         skipped=tuple(skipped),
-        places=Places((Root(path, Scope.EXTRA, "--root", "missing"),)),
+        places=Locations((Root(path, Scope.EXTRA, "--root", "missing"),)),
     )
-    for asked in (Asked(Query(text=word)), Asked(synthesis=Synthesis(word))):
+    for asked in (MenuRequest(Query(text=word)), MenuRequest(synthesis=Synthesis(word))):
         offered = offer(seen, asked)
         assert is_harmless(menu.render(offered, seen, everything=True))
         for name in {path, *(each.skill for each in candidates)}:
-            assert is_harmless(as_why.render(why(seen, name, asked=asked.by), offered, seen))
+            assert is_harmless(as_why.render(explain(seen, name, asked=asked.by), offered, seen))
 
 
 @given(st.lists(skills, max_size=4), st.lists(passed, max_size=3), st.integers(1, 5))
@@ -157,7 +157,7 @@ def test_the_data_are_plain_and_say_what_the_page_says(
     candidates: list[Candidate], skipped: list[Skipped], top: int
 ) -> None:
     seen = found(*candidates, skipped=tuple(skipped))
-    offered = offer(seen, Asked())
+    offered = offer(seen, MenuRequest())
 
     data = json.loads(json.dumps(menu.data(offered, seen, everything=True)))
 

@@ -301,7 +301,7 @@ def test_copies_and_definitions_of_too_many_lists_are_passed_over(session: Path)
     (session / "definition.json").write_text(
         f'{definition.rstrip().removesuffix("}")}, "a": [{"[]," * fast_lookup.MOST_PARTS}1]}}'
     )
-    shelf = fast_lookup.Shelf(str(session.parent.parent), None)
+    shelf = fast_lookup.SessionFolder(str(session.parent.parent), None)
 
     assert [fast_lookup.step_of(each) for each in fast_lookup.open_sessions(shelf)] == [{}]
 
@@ -325,7 +325,7 @@ def test_copies_of_others_are_read_up_to_a_bound_and_hide_none_of_ones_own(
     for number in range(9):
         forged(session, f"a-00000{number}", 100_000)
     monkeypatch.setattr(fast_lookup, bound, 150_000)
-    shelf = fast_lookup.Shelf(str(session.parent.parent), None)
+    shelf = fast_lookup.SessionFolder(str(session.parent.parent), None)
 
     found = [each.id for each in fast_lookup.open_sessions(shelf)]
 

@@ -13,19 +13,19 @@ from support.sandbox import BUNDLED, SMALL, flow, project_skills, put_python, pu
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import UsageError
 from flowrail.machines.loading.skill_folder import find_file
-from flowrail.operations.skills.check import Checked
+from flowrail.operations.skills.check import CheckReport
 from flowrail.operations.skills.check import check as check_here
 
 
-def check(*targets: str) -> list[Checked]:
+def check(*targets: str) -> list[CheckReport]:
     return check_here(targets, skill_roots(os.getcwd(), os.environ["HOME"], os.environ), os.getcwd())
 
 
-def addresses(found: Sequence[Checked]) -> list[str]:
+def addresses(found: Sequence[CheckReport]) -> list[str]:
     return [each.address for each in found]
 
 
-def codes(found: Sequence[Checked]) -> list[str]:
+def codes(found: Sequence[CheckReport]) -> list[str]:
     return [finding.code for each in found for finding in each.findings]
 
 

@@ -19,14 +19,14 @@ from flowrail.discovery.ranking.scores import (
 )
 
 
-class PlaceSeen(NamedTuple):
+class LocationSeen(NamedTuple):
     """A place, and what of that name was seen there: paths, or why nothing could be."""
 
     root: Root
     paths: tuple[str, ...]
 
 
-class Why(NamedTuple):
+class Explanation(NamedTuple):
     """All there is to say about a name.
 
     ``verdict`` is one sentence. ``candidate`` is the one offered, ``hidden`` those it stands before and
@@ -35,7 +35,7 @@ class Why(NamedTuple):
 
     name: str
     verdict: str
-    places: tuple[PlaceSeen, ...]
+    places: tuple[LocationSeen, ...]
     candidate: Candidate | None = None
     hidden: tuple[Candidate, ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -56,7 +56,7 @@ class Why(NamedTuple):
         }
 
 
-def why(discovery: Discovery, name: str, *, asked: object = None) -> Why:
+def explain(discovery: Discovery, name: str, *, asked: object = None) -> Explanation:
     """Return all there is to say about the skill called *name*, be it its folder or what it calls itself.
 
     *asked* is a `Query`, or a synthesis; without it nothing is scored.
@@ -68,13 +68,13 @@ def why(discovery: Discovery, name: str, *, asked: object = None) -> Why:
     named: list[Candidate | Skipped] = [*candidates, *skipped]
     seen = [(each.root, each.path) for each in named]
     places = tuple(
-        PlaceSeen(root, tuple(path for where, path in seen if where == root.path))
+        LocationSeen(root, tuple(path for where, path in seen if where == root.path))
         for root in discovery.places.roots
     )
     files = {path for _, path in seen}
     told = [note for note in discovery.notes if note.file in files]
     own = [note for each in named for note in each.notes]
-    return Why(
+    return Explanation(
         name,
         _verdict(name, candidates, skipped),
         places,

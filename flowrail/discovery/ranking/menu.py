@@ -11,7 +11,7 @@ from typing import NamedTuple
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import VERSIONS, Compatibility, compatibility, normal_version
 from flowrail.discovery.diagnostics import Note
-from flowrail.discovery.index import Discovery, Nothing
+from flowrail.discovery.index import Discovery, EmptyMenu
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking.scores import (
     CATEGORIES,
@@ -25,7 +25,7 @@ from flowrail.discovery.ranking.scores import (
 )
 
 
-class Asked(NamedTuple):
+class MenuRequest(NamedTuple):
     """What is asked for, and what the work so far has shown where that is to decide the order.
 
     The query says who fits at all. With a synthesis the first scorer ranks them, else the second.
@@ -73,11 +73,11 @@ class Unfit(NamedTuple):
 class Menu(NamedTuple):
     """All that fit, best first, how many of them to show, those that do not fit, or what to say instead."""
 
-    asked: Asked
+    asked: MenuRequest
     ranked: tuple[Ranked, ...]
     length: int
     unfit: tuple[Unfit, ...]
-    nothing: Nothing | None
+    nothing: EmptyMenu | None
 
     @property
     def places(self) -> list[tuple[int, Ranked]]:
@@ -94,7 +94,7 @@ class Menu(NamedTuple):
         return next((place for place, each in self.places if each.candidate.skill == candidate.skill), 0)
 
 
-def offer(discovery: Discovery, asked: Asked, *, top: int | None = None) -> Menu:
+def offer(discovery: Discovery, asked: MenuRequest, *, top: int | None = None) -> Menu:
     """Return what to offer of *discovery*: the first *top*, or three to five as their scores have it."""
     query = asked.query
     fitting = [each for each in discovery.candidates if answers(each, query)]

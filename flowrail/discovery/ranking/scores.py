@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Self
 
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.compatibility import VERSIONS, Verdict, compatibility
+from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compatibility
 from flowrail.discovery.locations import Scope
 
 #: Which categories can take on a problem of which type.
@@ -33,7 +33,7 @@ _LOOP_PENALTY = -30
 _FEWEST, _MOST = 3, 5
 
 
-class Part(NamedTuple):
+class ScorePart(NamedTuple):
     """What one rule gave, of how much it could have given, and why."""
 
     rule: str
@@ -45,9 +45,9 @@ class Part(NamedTuple):
 class Score(int):
     """A number that knows its parts, which add up to it."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
 
-    def __new__(cls, parts: Iterable[Part]) -> Self:
+    def __new__(cls, parts: Iterable[ScorePart]) -> Self:
         """Return the sum of *parts*."""
         known = tuple(parts)
         score = super().__new__(cls, sum(part.points for part in known))
@@ -121,9 +121,9 @@ def score_query(query: Query, candidate: Candidate) -> Score:
         _autonomy(candidate, supervised=query.supervised),
     ]
     if candidate.skill in query.chain:
-        parts.append(Part("loop", _LOOP_PENALTY, 0, f"`{candidate.skill}` is in the chain already"))
+        parts.append(ScorePart("loop", _LOOP_PENALTY, 0, f"`{candidate.skill}` is in the chain already"))
     if (total := sum(part.points for part in parts)) < 0:
-        parts.append(Part("floor", -total, 0, "a score is never below 0"))
+        parts.append(ScorePart("floor", -total, 0, "a score is never below 0"))
     return Score(parts)
 
 
@@ -191,88 +191,90 @@ def _many(value: object) -> list[str]:
 # --- the rules of the first scorer ----------------------------------------------------------------
 
 
-def _problem_type(problem_type: str, candidate: Candidate) -> Part:
+def _problem_type(problem_type: str, candidate: Candidate) -> ScorePart:
     wanted = CATEGORIES.get(problem_type)
     if wanted is None:
         reason = f"there is no problem type `{problem_type}`" if problem_type else "no problem type is given"
-        return Part("problem type", 0, 3, reason)
+        return ScorePart("problem type", 0, 3, reason)
     fitting = [each for each in wanted if each in candidate.categories]
     if fitting:
-        return Part("problem type", 3, 3, f"`{fitting[0]}` suits {_a(problem_type)} problem")
-    return Part("problem type", 0, 3, f"{_a(problem_type)} problem wants one of: {', '.join(wanted)}")
+        return ScorePart("problem type", 3, 3, f"`{fitting[0]}` suits {_a(problem_type)} problem")
+    return ScorePart("problem type", 0, 3, f"{_a(problem_type)} problem wants one of: {', '.join(wanted)}")
 
 
 def _a(problem_type: str) -> str:
     return f"{'an' if problem_type[:1] in 'aeiou' else 'a'} {problem_type}"
 
 
-def _uncertainties(open_points: Collection[str], candidate: Candidate) -> Part:
+def _uncertainties(open_points: Collection[str], candidate: Candidate) -> ScorePart:
     many = len(open_points) >= _MANY_UNCERTAINTIES
     reason = f"{len(open_points)} uncertainties are open, {_MANY_UNCERTAINTIES} call for research"
     return _if_also("uncertainties", "research", candidate, reason, holds=many)
 
 
-def _implementation(summary: str, candidate: Candidate) -> Part:
+def _implementation(summary: str, candidate: Candidate) -> ScorePart:
     word = _BUILDING.search(summary)
     reason = f"the summary says `{word[0]}`" if word else "the summary speaks of building nothing"
     return _if_also("implementation", "implementation", candidate, reason, holds=word is not None)
 
 
-def _convergence(level: str, candidate: Candidate) -> Part:
+def _convergence(level: str, candidate: Candidate) -> ScorePart:
     reason = f"the convergence is {level or 'not given'}"
     return _if_also("convergence", "research", candidate, reason, holds=level in _LOW_CONVERGENCE)
 
 
-def _nearness(candidate: Candidate) -> Part:
+def _nearness(candidate: Candidate) -> ScorePart:
     near = candidate.scope is Scope.PROJECT
-    return Part("scope", int(near), 1, f"its scope is {candidate.scope.value}")
+    return ScorePart("scope", int(near), 1, f"its scope is {candidate.scope.value}")
 
 
-def _if_also(rule: str, category: str, candidate: Candidate, reason: str, *, holds: bool) -> Part:
+def _if_also(rule: str, category: str, candidate: Candidate, reason: str, *, holds: bool) -> ScorePart:
     """Return two points where *reason* *holds* and the candidate has *category*."""
     able = category in candidate.categories
     if holds and not able:
         reason = f"{reason}, but `{category}` is not among its categories"
-    return Part(rule, 2 if holds and able else 0, 2, reason)
+    return ScorePart(rule, 2 if holds and able else 0, 2, reason)
 
 
 # --- the rules of the second scorer ---------------------------------------------------------------
 
 
-def _asked(rule: str, wanted: Sequence[str], offered: Sequence[str], most: int) -> Part:
+def _asked(rule: str, wanted: Sequence[str], offered: Sequence[str], most: int) -> ScorePart:
     """Return all points where everything wanted is offered, half of them where something is."""
     common = [each for each in wanted if each in offered]
     if not wanted:
-        return Part(rule, 0, most, f"no {rule} is asked for")
+        return ScorePart(rule, 0, most, f"no {rule} is asked for")
     if not common:
-        return Part(rule, 0, most, f"none of: {', '.join(wanted)}")
+        return ScorePart(rule, 0, most, f"none of: {', '.join(wanted)}")
     if len(common) == len(wanted):
-        return Part(rule, most, most, f"has {', '.join(common)}")
-    return Part(rule, most // 2, most, f"has {', '.join(common)} of: {', '.join(wanted)}")
+        return ScorePart(rule, most, most, f"has {', '.join(common)}")
+    return ScorePart(rule, most // 2, most, f"has {', '.join(common)} of: {', '.join(wanted)}")
 
 
-def _schema(sent: str, candidate: Candidate) -> Part:
+def _schema(sent: str, candidate: Candidate) -> ScorePart:
     sent = sent or VERSIONS[-1]
     fit = compatibility(sent, candidate.schema_version)
     reason = f"{sent} to {candidate.schema_version}: {fit.verdict.value}, {fit.reason}"
-    if fit.verdict is Verdict.YES:
-        return Part("schema", 20, 20, reason)
+    if fit.verdict is CompatibilityLevel.YES:
+        return ScorePart("schema", 20, 20, reason)
     universal = candidate.schema_type == "universal"
-    return Part("schema", 10 if universal else 0, 20, f"{reason}; universal" if universal else reason)
+    return ScorePart("schema", 10 if universal else 0, 20, f"{reason}; universal" if universal else reason)
 
 
-def _past(history: Collection[str], candidate: Candidate) -> Part:
+def _past(history: Collection[str], candidate: Candidate) -> ScorePart:
     known = candidate.skill in history
-    return Part("history", 10 if known else 0, 10, f"{'a' if known else 'no'} handoff to it has succeeded")
+    return ScorePart(
+        "history", 10 if known else 0, 10, f"{'a' if known else 'no'} handoff to it has succeeded"
+    )
 
 
-def _autonomy(candidate: Candidate, *, supervised: bool) -> Part:
+def _autonomy(candidate: Candidate, *, supervised: bool) -> ScorePart:
     wanted = "supervised" if supervised else "on its own"
     if candidate.autonomous is None:
-        return Part("autonomy", 0, 10, "it does not say whether it works on its own")
+        return ScorePart("autonomy", 0, 10, "it does not say whether it works on its own")
     works = "on its own" if candidate.autonomous else "supervised"
     fits = candidate.autonomous is not supervised
-    return Part("autonomy", 10 if fits else 0, 10, f"works {works}, {wanted} is asked for")
+    return ScorePart("autonomy", 10 if fits else 0, 10, f"works {works}, {wanted} is asked for")
 
 
 # --- queries and order ----------------------------------------------------------------------------
@@ -283,7 +285,7 @@ def _overlap(wanted: Sequence[str], offered: Sequence[str]) -> bool:
 
 
 def _understands(candidate: Candidate, version: str) -> bool:
-    return compatibility(version, candidate.schema_version).verdict is Verdict.YES
+    return compatibility(version, candidate.schema_version).verdict is CompatibilityLevel.YES
 
 
 def _words(text: str) -> set[str]:

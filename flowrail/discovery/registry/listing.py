@@ -21,7 +21,7 @@ def severity(note: Note) -> str:
     return "error" if note.code in MISTAKES else "warning"
 
 
-class Registered(NamedTuple):
+class RegistryRow(NamedTuple):
     """An entry of the registry, and the skill as it is offered, where it is.
 
     ``standing`` is one of ``offered``, ``hidden``, ``remote`` (offered, lives elsewhere), ``gone`` and
@@ -43,22 +43,22 @@ class Registered(NamedTuple):
         }
 
 
-def registered(discovery: Discovery) -> list[Registered]:
+def registered(discovery: Discovery) -> list[RegistryRow]:
     """Return every entry of the registry that could be read, in its order."""
     personal = frozenset(root.path for root in discovery.places.roots if root.personal)
     return [_standing(entry, discovery, personal) for entry in discovery.registry.entries]
 
 
-def _standing(entry: RegistryEntry, discovery: Discovery, personal: frozenset[str]) -> Registered:
+def _standing(entry: RegistryEntry, discovery: Discovery, personal: frozenset[str]) -> RegistryRow:
     for candidate in (*discovery.candidates, *discovery.hidden):
         if _about(entry, candidate, personal):
             if candidate.hidden_by:
-                return Registered(entry, "hidden", f"by {candidate.hidden_by}", candidate)
-            return Registered(entry, "remote" if candidate.remote else "offered", "", candidate)
+                return RegistryRow(entry, "hidden", f"by {candidate.hidden_by}", candidate)
+            return RegistryRow(entry, "remote" if candidate.remote else "offered", "", candidate)
     passed = next((each for each in discovery.skipped if _about(entry, each, personal)), None)
     gone = passed is not None and passed.code == "REGISTRY_STALE"
     reason = passed.reason if passed else "nothing called so was found"
-    return Registered(entry, "gone" if gone else "not offered", reason)
+    return RegistryRow(entry, "gone" if gone else "not offered", reason)
 
 
 def _about(entry: RegistryEntry, skill: Candidate | Skipped, personal: frozenset[str]) -> bool:

@@ -38,11 +38,11 @@ SchemaVersion = Annotated[str, AfterValidator(_version)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-class _Open(BaseModel):
+class _OpenModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow")
 
 
-class HandoffBlock(_Open):
+class HandoffBlock(_OpenModel):
     """What a workflow accepts and provides."""
 
     accepts_from: list[Text]
@@ -51,7 +51,7 @@ class HandoffBlock(_Open):
     schema_type: Text = "universal"
 
 
-class WorkflowMeta(_Open):
+class WorkflowMeta(_OpenModel):
     """What helps to choose a workflow."""
 
     estimated_duration: Text | None = None
@@ -59,7 +59,7 @@ class WorkflowMeta(_Open):
     autonomous: bool | None = None
 
 
-class WorkflowEntry(_Open):
+class WorkflowEntry(_OpenModel):
     """One workflow; without a `skill_path`, or with a URL there, it lives elsewhere.
 
     What is required is so of those: a skill that lies here says it itself.
@@ -80,7 +80,7 @@ class WorkflowEntry(_Open):
     remote: bool = False
 
 
-class RegistryMeta(_Open):
+class RegistryMeta(_OpenModel):
     """What the registry says of itself."""
 
     total_workflows: Annotated[int, Field(ge=0)] | None = None
@@ -88,7 +88,7 @@ class RegistryMeta(_Open):
     discovery_mode: Literal["hybrid", "frontmatter", "registry"] | None = None
 
 
-class RegistryDocument(_Open):
+class RegistryDocument(_OpenModel):
     """The whole file."""
 
     version: Literal["1.0"]

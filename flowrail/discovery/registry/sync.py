@@ -91,7 +91,7 @@ def plan(path: str, discovery: Discovery, *, home: str, now: datetime) -> Sync:
     known = yaml_text.load(text, source=path) if before is None else _right(path, text, discovery)
     yaml = written_like(text)
     data = load(yaml, text, path)
-    work = _Work(data["workflows"], path, home)
+    work = _RegistryEditor(data["workflows"], path, home)
     for candidate in _own(discovery):
         work.take(candidate)
     left_out = tuple(work.left_out)
@@ -186,7 +186,7 @@ meta:
 """
 
 
-class _Work:
+class _RegistryEditor:
     """The list of workflows while it is edited."""
 
     def __init__(self, items: MutableSequence[Any], path: str, home: str) -> None:

@@ -130,10 +130,10 @@ def declared_meta() -> Sequence[tuple[str, str]]:
 
 def read_metadata(front: Frontmatter, file: str) -> Reading:
     """Return what *front*, the frontmatter of *file*, declares; nothing in it is an error."""
-    return _Reader(front, file).read()
+    return _DeclarationReader(front, file).read()
 
 
-class _Reader:
+class _DeclarationReader:
     """Reads one frontmatter and collects what was odd about it."""
 
     def __init__(self, front: Frontmatter, file: str) -> None:

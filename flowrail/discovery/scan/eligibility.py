@@ -14,7 +14,7 @@ from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.compatibility import VERSIONS, normal_version
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.scan.declaration import Declared, Reading
-from flowrail.discovery.scan.scan import Found
+from flowrail.discovery.scan.scan import ScannedSkill
 from flowrail.text.safe_text import in_quotes
 
 TRIGGER = "{payload_path}"
@@ -31,7 +31,7 @@ class _Refusal(NamedTuple):
     line: int
 
 
-def judge(found: Found, entry: Reading | None = None) -> Candidate | Skipped:
+def judge(found: ScannedSkill, entry: Reading | None = None) -> Candidate | Skipped:
     """Return *found* as a candidate with every field filled in, or why it is none."""
     reading, problem = found.file
     merged = merge(reading, entry) if entry else reading
@@ -43,12 +43,12 @@ def judge(found: Found, entry: Reading | None = None) -> Candidate | Skipped:
     return candidate._replace(notes=(*notes, *candidate.notes))
 
 
-def shadowed(found: Found, by: str) -> Skipped:
+def shadowed(found: ScannedSkill, by: str) -> Skipped:
     """Return *found* as passed over, since *by* has its name and is nearer."""
     return _skipped(found, "SHADOWED", f"hidden by {by}", 0, ())
 
 
-def _skipped(found: Found, code: str, reason: str, line: int, notes: tuple[Note, ...]) -> Skipped:
+def _skipped(found: ScannedSkill, code: str, reason: str, line: int, notes: tuple[Note, ...]) -> Skipped:
     name, root = found.file.reading.declared.name or "", found.root
     return Skipped(found.skill, root.scope, found.path, code, reason, line, name, root.path, True, notes)
 
@@ -163,7 +163,7 @@ def _notes(reading: Reading, path: str, version: str) -> list[Note]:
     return notes
 
 
-def _differing_name(found: Found) -> tuple[Note, ...]:
+def _differing_name(found: ScannedSkill) -> tuple[Note, ...]:
     name = found.file.reading.declared.name
     if name is None or name == found.skill:
         return ()

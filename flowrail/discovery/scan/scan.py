@@ -22,14 +22,14 @@ from flowrail.discovery.scan.frontmatter import read_file
 SKILL_FILE = "SKILL.md"
 
 
-class Limits(NamedTuple):
+class ScanLimits(NamedTuple):
     """How far a scan goes: levels below a root where it is recursive, and folders in all."""
 
     depth: int = 4
     folders: int = 50_000
 
 
-class Found(NamedTuple):
+class ScannedSkill(NamedTuple):
     """A folder with a SKILL.md, and what that declares."""
 
     skill: str
@@ -41,7 +41,7 @@ class Found(NamedTuple):
 class Scanned(NamedTuple):
     """The skills that were found, nearest first, and everything else that was seen."""
 
-    found: tuple[Found, ...]
+    found: tuple[ScannedSkill, ...]
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[Note, ...] = ()
 
@@ -50,7 +50,7 @@ def scan(
     roots: Iterable[Root],
     *,
     recursive: bool = False,
-    limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
+    limits: ScanLimits = ScanLimits(),  # noqa: B008 - it cannot be changed
 ) -> Scanned:
     """Return what lies one level below each of *roots*, or deeper where *recursive*.
 
@@ -71,7 +71,7 @@ def read_skill(path: str) -> SkillFile:
 
 def visit(paths: Iterable[str]) -> Scanned:
     """Return the skills whose files are *paths*, which the registry names outside of all roots."""
-    scanner = _Scanner(Limits(), depth=0)
+    scanner = _Scanner(ScanLimits(), depth=0)
     for path in paths:
         folder = os.path.dirname(path)
         root = Root(os.path.dirname(folder), Scope.REGISTRY, "registry")
@@ -83,8 +83,8 @@ def visit(paths: Iterable[str]) -> Scanned:
 class _Scanner:
     """One scan: what it has found, and the folders it has been in."""
 
-    def __init__(self, limits: Limits, depth: int) -> None:
-        self.found: list[Found] = []
+    def __init__(self, limits: ScanLimits, depth: int) -> None:
+        self.found: list[ScannedSkill] = []
         self.skipped: list[Skipped] = []
         self.notes: list[Note] = []
         self._folders = limits.folders
@@ -154,7 +154,7 @@ class _Scanner:
         except OSError as error:
             self.skip(root, path, *_refusal(error), skill=name)
         else:
-            self.found.append(Found(name, path, root, file))
+            self.found.append(ScannedSkill(name, path, root, file))
         return True
 
     def skip(self, root: Root, path: str, code: str, reason: str, *, skill: str = "") -> None:
@@ -180,14 +180,12 @@ def _identity(root: Root, entry: os.DirEntry[str]) -> tuple[int, int] | None:
 
 
 def skill_file_in(folder: str) -> str | None:
-    """Return the name of the SKILL.md in *folder*, or of a file whose name differs only in upper and lower case."""
-    if os.path.lexists(os.path.join(folder, SKILL_FILE)):
-        return SKILL_FILE
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.lower() == SKILL_FILE.lower())
-    except OSError:
-        return None
-    return names[0] if names else None
+    """Return the name of the SKILL.md in *folder*, or of a file whose name differs only in upper and lower case.
+
+    Raises OSError if the folder cannot be read.
+    """
+    names = sorted(name for name in os.listdir(folder) if name.lower() == SKILL_FILE.lower())
+    return SKILL_FILE if SKILL_FILE in names else next(iter(names), None)
 
 
 def _with_note(file: SkillFile, path: str) -> SkillFile:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import HINTS
-from flowrail.discovery.index import Discovery, Nothing
+from flowrail.discovery.index import Discovery, EmptyMenu
 from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.menu import (
-    Asked,
     Menu,
+    MenuRequest,
     Unfit,
     remarks,
 )
@@ -25,7 +25,7 @@ from flowrail.text.phrases import count, joined, section
 from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
-    from flowrail.discovery.session_menu_cache import Kept  # brings YAML
+    from flowrail.discovery.session_menu_cache import SessionMenu  # brings YAML
 
 _MOST_UNFIT = 10
 
@@ -34,7 +34,7 @@ def render(
     menu: Menu,
     discovery: Discovery,
     *,
-    kept: Kept | None = None,
+    kept: SessionMenu | None = None,
     everything: bool = False,
     command: str = "flow discover",
 ) -> str:
@@ -65,7 +65,7 @@ def data(
     menu: Menu,
     discovery: Discovery,
     *,
-    kept: Kept | None = None,
+    kept: SessionMenu | None = None,
     everything: bool = False,
     top: int | None = None,
 ) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _offers(menu: Menu, command: str, *, everything: bool) -> str:
     return "\n\n".join(parts)
 
 
-def _offer(place: int, ranked: Ranked, asked: Asked) -> str:
+def _offer(place: int, ranked: Ranked, asked: MenuRequest) -> str:
     candidate, score = ranked
     lines = [
         f"{place}. {names(candidate)}  {int(score)} of {asked.most}",
@@ -175,7 +175,7 @@ def _reasons(score: Score) -> str:
     return "; ".join(given) or "nothing counts for it"
 
 
-def _schema(candidate: Candidate, asked: Asked) -> str:
+def _schema(candidate: Candidate, asked: MenuRequest) -> str:
     fit = asked.schema(candidate)
     legacy = ", legacy dialect" if candidate.legacy else ""
     return f"{shortened(candidate.schema_version, 20)}: {fit.verdict.value}, {shortened(fit.reason)}{legacy}"
@@ -193,7 +193,7 @@ def _whereabouts(candidate: Candidate) -> str:
     return f"lives elsewhere{position(candidate.path)}" if candidate.remote else candidate.scope.value
 
 
-def _nothing(nothing: Nothing, discovery: Discovery) -> str:
+def _nothing(nothing: EmptyMenu, discovery: Discovery) -> str:
     lines = [nothing.message, nothing.hint]
     if nothing.code == "NONE_INSTALLED":
         lines.append("Looked in:")
@@ -222,7 +222,7 @@ def _unfit(unfit: Sequence[Unfit], most: int) -> str:
     return section("Accept handoffs, but do not fit what is asked for", lines)
 
 
-def _cache(kept: Kept | None) -> str:
+def _cache(kept: SessionMenu | None) -> str:
     if kept is None:
         return ""
     if not kept.used:
@@ -236,7 +236,7 @@ def _cache(kept: Kept | None) -> str:
     )
 
 
-def _item(ranked: Ranked, asked: Asked, shown: bool) -> dict[str, Any]:
+def _item(ranked: Ranked, asked: MenuRequest, shown: bool) -> dict[str, Any]:
     return {
         **ranked.candidate.data(),
         **ranked.score.data(),
@@ -248,7 +248,7 @@ def _item(ranked: Ranked, asked: Asked, shown: bool) -> dict[str, Any]:
     }
 
 
-def _unfit_item(candidate: Candidate, reasons: Sequence[str], asked: Asked) -> dict[str, Any]:
+def _unfit_item(candidate: Candidate, reasons: Sequence[str], asked: MenuRequest) -> dict[str, Any]:
     return {
         **candidate.data(),
         "score": None,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flowrail.discovery.diagnostics import Note
-from flowrail.discovery.registry.listing import Registered, severity
+from flowrail.discovery.registry.listing import RegistryRow, severity
 from flowrail.discovery.registry_file import Registry
 from flowrail.formatters.reports.notes import notes, position
 from flowrail.text.phrases import count, joined
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flowrail.discovery.registry.sync import Sync
 
 
-def render(registry: Registry, workflows: Sequence[Registered]) -> str:
+def render(registry: Registry, workflows: Sequence[RegistryRow]) -> str:
     """Return what stands in the registry: each workflow, where it is, and where each field was read."""
     if not registry.exists:
         return f"There is no registry at {shortened(registry.path)}. It is optional: `flow registry sync` makes one."
@@ -24,7 +24,7 @@ def render(registry: Registry, workflows: Sequence[Registered]) -> str:
     return "\n\n".join(filter(None, [*parts, notes(registry.notes)]))
 
 
-def data(registry: Registry, workflows: Iterable[Registered]) -> dict[str, Any]:
+def data(registry: Registry, workflows: Iterable[RegistryRow]) -> dict[str, Any]:
     """Return the same as plain data."""
     return {**registry.data(), "workflows": [each.data() for each in workflows]}
 
@@ -84,7 +84,7 @@ def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, Any]:
     }
 
 
-def _workflow(each: Registered) -> str:
+def _workflow(each: RegistryRow) -> str:
     entry, said = each.entry, each.entry.reading.declared
     reason = f", {shortened(each.reason)}" if each.reason else ""
     lines = [f"{shortened(entry.folder, 80)}  {each.standing}{reason}"]

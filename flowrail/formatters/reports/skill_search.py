@@ -6,8 +6,8 @@ from typing import Any
 
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery
-from flowrail.discovery.ranking.explain import Why
-from flowrail.discovery.ranking.menu import Asked, Menu, misses
+from flowrail.discovery.ranking.explain import Explanation
+from flowrail.discovery.ranking.menu import Menu, MenuRequest, misses
 from flowrail.discovery.ranking.scores import Score
 from flowrail.formatters.reports.menu import hidden, passed_over
 from flowrail.formatters.reports.notes import notes
@@ -22,7 +22,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def render(why: Why, menu: Menu, discovery: Discovery) -> str:
+def render(why: Explanation, menu: Menu, discovery: Discovery) -> str:
     """Return all there is to say about one name: the verdict, its score part by part, the places."""
     parts = [f"{shortened(why.verdict)}{_meant(why, discovery)}"]
     if why.candidate:
@@ -35,7 +35,7 @@ def render(why: Why, menu: Menu, discovery: Discovery) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def data(why: Why, menu: Menu) -> dict[str, Any]:
+def data(why: Explanation, menu: Menu) -> dict[str, Any]:
     """Return the same as plain data, in the form of a menu with at most one candidate."""
     candidate = why.candidate
     place = menu.place(candidate) if candidate else 0
@@ -55,7 +55,7 @@ def _standing(candidate: Candidate, menu: Menu) -> str:
     return f"It does not fit what is asked for: {'; '.join(map(shortened, misses(candidate, menu.asked.query)))}."
 
 
-def _parts(score: Score, asked: Asked) -> str:
+def _parts(score: Score, asked: MenuRequest) -> str:
     width = max(len(part.rule) for part in score.parts)
     lines = [
         f"  {part.rule:{width}}  {part.points:3d} of {part.most:2d}  {shortened(part.reason)}"
@@ -76,7 +76,7 @@ def _declared(candidate: Candidate) -> str:
     return section("Reads as", lines)
 
 
-def _places(why: Why) -> str:
+def _places(why: Explanation) -> str:
     lines = [
         f"  {shortened(seen.root.path)} ({seen.root.origin}): "
         + (shortened(seen.root.problem) or ", ".join(map(shortened, seen.paths)) or "nothing of that name")
@@ -85,7 +85,7 @@ def _places(why: Why) -> str:
     return section("Looked in", lines)
 
 
-def _meant(why: Why, discovery: Discovery) -> str:
+def _meant(why: Explanation, discovery: Discovery) -> str:
     if why.candidate or why.skipped:
         return ""
     known = [*(each.skill for each in discovery.candidates), *(each.skill for each in discovery.skipped)]

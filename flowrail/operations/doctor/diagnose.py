@@ -19,8 +19,8 @@ from flowrail.discovery.registry.listing import MISTAKES
 from flowrail.machines.definition.findings import Finding
 from flowrail.operations.doctor.installation import installation
 from flowrail.operations.doctor.section import (
+    DoctorContext,
     Section,
-    World,
     count,
     guarded,
 )
@@ -42,7 +42,7 @@ _TWICE = frozenset({"NAME_DIFFERS"})
 _DIALECTS = {"v3": "v3", "v2": "v2 (legacy)", "v2+v3": "both", "": "the registry alone"}
 
 
-def diagnose(world: World, more: Sequence[Callable[[], Section]] = ()) -> dict[str, Any]:
+def diagnose(world: DoctorContext, more: Sequence[Callable[[], Section]] = ()) -> dict[str, Any]:
     """Return what `flow doctor` tells, as plain data: sections with facts, findings, and how many.
 
     *more* are sections of rooms that this one does not know.
@@ -72,7 +72,7 @@ def diagnose(world: World, more: Sequence[Callable[[], Section]] = ()) -> dict[s
 # --- installation ---------------------------------------------------------------------------------
 
 
-def _installation(world: World) -> Section:
+def _installation(world: DoctorContext) -> Section:
     about = installation(world.environ)
     needs = [f"{need.wanted} ({need.installed or 'missing'})" for need in about.needs]
     facts = [
@@ -88,7 +88,7 @@ def _installation(world: World) -> Section:
 # --- skills ---------------------------------------------------------------------------------------
 
 
-def _skills(found: Discovery, world: World) -> Iterator[Section]:
+def _skills(found: Discovery, world: DoctorContext) -> Iterator[Section]:
     seen = examine(found, world.home, world.environ)
     yield _places(found)
     yield _files(found, seen)

@@ -8,12 +8,12 @@ from typing import Any
 from flowrail.errors import DocumentError
 from flowrail.hosts.settings import InstalledHooks, SettingsFile, inspect, settings_files
 from flowrail.machines.definition.findings import Finding
-from flowrail.operations.doctor.section import Section, World
+from flowrail.operations.doctor.section import DoctorContext, Section
 
 MOST_UNKNOWN, LONGEST_COMMAND = 9, 200
 
 
-def hooks_section(world: World) -> Section:
+def hooks_section(world: DoctorContext) -> Section:
     """Return which settings hold our hooks, and what is wrong with them."""
     facts: list[str] = []
     findings: list[Finding] = []

@@ -9,7 +9,7 @@ from flowrail.discovery.locations import AskGit
 from flowrail.machines.definition.findings import Finding
 
 
-class World(NamedTuple):
+class DoctorContext(NamedTuple):
     """Where one stands: everything that an examination may look at."""
 
     cwd: str

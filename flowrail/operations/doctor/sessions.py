@@ -13,9 +13,9 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding
 from flowrail.machines.sessions.user_key import Owner
-from flowrail.operations.doctor.section import Section, World
+from flowrail.operations.doctor.section import DoctorContext, Section
 from flowrail.skills.bundled_copies import as_bundled
-from flowrail.skills.catalog import OWN_SCOPES, Found, listing, named_root, workflows
+from flowrail.skills.catalog import OWN_SCOPES, Skill, listing, named_root, workflows
 
 if TYPE_CHECKING:
     from flowrail.machines.sessions.store import Store
@@ -33,7 +33,7 @@ class _Looking(Owner):
             return b""
 
 
-def sessions(world: World) -> Section:
+def sessions(world: DoctorContext) -> Section:
     """Return where sessions are kept, how many stand how, and what is wrong with them."""
     from flowrail.machines.sessions.journal import UnknownSessionError
     from flowrail.machines.sessions.store import Store  # brings cattrs
@@ -139,14 +139,14 @@ def leave(roots: Sequence[Root], state: str) -> Section:
     return Section("trust", facts, findings, data)
 
 
-def _needs_leave(found: Found) -> bool:
+def _needs_leave(found: Skill) -> bool:
     if found.source in OWN_SCOPES:
         return False
     stands_in_front = found.hides_own and not as_bundled(found)
     return stands_in_front or any(file.is_python for file in workflows(found))
 
 
-def _standing(found: Found, state: str) -> tuple[str, str, str]:
+def _standing(found: Skill, state: str) -> tuple[str, str, str]:
     """Return how a skill stands, in a word and in a sentence, and what to do about it."""
     ask = approval.asking(found.name, named_root(found))
     allowed = approval.allowance(found.folder, state)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking.scores import Synthesis, read_synthesis
-from flowrail.discovery.session_menu_cache import Kept, keep
+from flowrail.discovery.session_menu_cache import SessionMenu, keep
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
 
@@ -44,7 +44,7 @@ def kept_for(
     *,
     scores: Mapping[str, int] | None = None,
     rescan: bool = False,
-) -> Kept:
+) -> SessionMenu:
     """Return the cache of a session, written anew where it is not good any more; see `keep`.
 
     It is about what is installed: the bundled skills are there in any case.

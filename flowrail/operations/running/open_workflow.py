@@ -27,7 +27,7 @@ from flowrail.skills import bundled_copies
 from flowrail.skills.catalog import (
     BUNDLED,
     OWN_SCOPES,
-    Found,
+    Skill,
     UnknownSkillError,
     bundled_folder,
     find,
@@ -74,7 +74,7 @@ def open_skill(address: str, roots: Sequence[Root], state: str) -> Opened:
     return _opened(found, workflow_file(address, found), roots, state)
 
 
-def _opened(found: Found, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str) -> Opened:
+def _opened(found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str) -> Opened:
     loaded = skill_folder.run(file, _allowed(found, file, roots, state))
     workflow = loaded.workflow()
     return Opened(workflow, _kept(workflow, loaded, file, found), found.source)
@@ -91,7 +91,7 @@ def open_beside(
     name = address.partition("/")[0]
     source, place = _believed(str(kept["source"]), session.skill, _folder_of(kept), roots)
     if name == session.skill.partition("/")[0]:
-        found = Found(name, place, source, _hidden(session.skill, place, roots))
+        found = Skill(name, place, source, _hidden(session.skill, place, roots))
     else:
         found = find(address, [*_beside(place, source), *roots])
     try:
@@ -135,7 +135,7 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
         hint = f"put the folder back, or end the session: flow abandon {session.id}"
         raise ChangedError(what, hint=hint, session=session.id)
     source, place = _believed(str(kept["source"]), session.skill, place, roots)
-    found = Found(session.skill.partition("/")[0], place, source, _hidden(session.skill, place, roots))
+    found = Skill(session.skill.partition("/")[0], place, source, _hidden(session.skill, place, roots))
     file = skill_folder.file_at(place, session.skill, path)
     if file is None:  # any other file of a folder that may run would be run too
         raise _spoilt(session)
@@ -207,7 +207,7 @@ def changed_under(session: Session, workflow: Workflow) -> ChangedError:
 
 
 def _kept(
-    workflow: Workflow, loaded: skill_folder.Loaded, file: skill_folder.WorkflowFile, found: Found
+    workflow: Workflow, loaded: skill_folder.Loaded, file: skill_folder.WorkflowFile, found: Skill
 ) -> dict[str, Any]:
     bundled = found.source == BUNDLED
     return {
@@ -229,7 +229,7 @@ def _folder_of(kept: Mapping[str, Any]) -> str:
 
 
 def _allowed(
-    found: Found, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
+    found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root], state: str
 ) -> Mapping[str, bytes] | None:
     """Return the folder's content where running it has to be allowed, `None` where it need not."""
     tried = file.is_python and is_tried(found.folder, roots)  # it held none when it was looked at
@@ -251,7 +251,7 @@ def _allowed(
     ).contents
 
 
-def _why_not(found: Found, copy: bundled_copies.Copy | None) -> tuple[str, str]:
+def _why_not(found: Skill, copy: bundled_copies.BundledCopy | None) -> tuple[str, str]:
     """Return why a project's skill may not simply run, and what to do instead of allowing it."""
     if copy is None:
         return f"of this project stands in front of your own at {found.hides[-1][1]}", ""

@@ -21,13 +21,13 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.skills import card_checks, references
 from flowrail.skills.beside import Shelf
-from flowrail.skills.catalog import OWN_SCOPES, Found, find, listing, workflow_file, workflows
+from flowrail.skills.catalog import OWN_SCOPES, Skill, find, listing, workflow_file, workflows
 from flowrail.skills.references import Problems
 
 _WORKFLOW_PATH = re.compile(r"([a-z0-9-]+)/(?:workflow\.(?:yaml|py)|workflows/([a-z0-9-]+)\.yaml)")
 
 
-class Checked(NamedTuple):
+class CheckReport(NamedTuple):
     """One workflow, its folder and its findings."""
 
     address: str
@@ -58,7 +58,7 @@ class Past(Protocol):
 
 def check(
     targets: Sequence[str], roots: Sequence[Root], cwd: str, *, problems: Problems | None = None
-) -> list[Checked]:
+) -> list[CheckReport]:
     """Return a report on every workflow that *targets* name, or on all in sight.
 
     *problems* tells what is wrong with the fences of a text; without it they are not looked at.
@@ -74,7 +74,7 @@ def check(
     for target in bare:
         path = os.path.normpath(os.path.join(cwd, target))
         reports.append(
-            Checked(os.path.basename(path), path, tuple(card_checks.of_card(path)), is_workflow=False)
+            CheckReport(os.path.basename(path), path, tuple(card_checks.of_card(path)), is_workflow=False)
         )
     return reports
 
@@ -222,8 +222,8 @@ def _names(path: str, target: str) -> list[str]:
         raise UsageError(fact, hint="make it readable for this user") from None
 
 
-def _at(path: str) -> Found:
-    return Found(os.path.basename(path), path, "path")
+def _at(path: str) -> Skill:
+    return Skill(os.path.basename(path), path, "path")
 
 
 def _file(path: str) -> skill_folder.WorkflowFile:
@@ -244,7 +244,7 @@ def _file(path: str) -> skill_folder.WorkflowFile:
 
 def _checked(
     file: skill_folder.WorkflowFile, roots: Sequence[Root], problems: Problems | None, shelf: Shelf
-) -> Checked:
+) -> CheckReport:
     try:
         loaded = skill_folder.read(file)
         shelf.put(file, loaded)
@@ -258,4 +258,4 @@ def _checked(
             os.path.join(file.folder, "")
         )  # the folder is told by whoever shows it
         findings = (Finding("FR100", "error", error.fact, error.hint, place),)
-    return Checked(file.address, file.folder, findings)
+    return CheckReport(file.address, file.folder, findings)

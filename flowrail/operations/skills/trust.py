@@ -10,10 +10,10 @@ from flowrail.discovery.locations import Root
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.scan import SKILL_FILE, skill_file_in
-from flowrail.skills.catalog import OWN_SCOPES, Found, UnknownSkillError, find, places
+from flowrail.skills.catalog import OWN_SCOPES, Skill, UnknownSkillError, find, places
 
 
-def find_folder(name: str, roots: Iterable[Root]) -> Found:
+def find_folder(name: str, roots: Iterable[Root]) -> Skill:
     """Return the skill called *name* whose folder can be approved.
 
     A project's skill without a workflow counts too, because its health check is a program. A workflow of that
@@ -64,7 +64,7 @@ def describe(now: Snapshot, approved: Allowance | None) -> Iterator[str]:
     yield from _runs(now)
 
 
-def _without_workflow(name: str, roots: Iterable[Root]) -> Found | None:
+def _without_workflow(name: str, roots: Iterable[Root]) -> Skill | None:
     """Return the nearest skill of a project that has a SKILL.md.
 
     A name that could pass for other text in the question to a person is refused.
@@ -73,8 +73,8 @@ def _without_workflow(name: str, roots: Iterable[Root]) -> Found | None:
         return None
     for source, root in places(roots):
         folder = os.path.join(root, name)
-        if source not in OWN_SCOPES and skill_file_in(folder):
-            return Found(name, folder, source)
+        if source not in OWN_SCOPES and os.path.isdir(folder) and skill_file_in(folder):
+            return Skill(name, folder, source)
     return None
 
 

@@ -10,7 +10,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.ranking.menu import Asked, offer
+from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import CATEGORIES, Query
 from flowrail.formatters.reports import handoff as page
 from flowrail.formatters.reports import menu as as_menu
@@ -71,7 +71,7 @@ def command(
         history=succeeded(at.handoffs),
         chain=chain_of(session) if session else (),
     )
-    asked = Asked(query, synthesis(session, problem_type))
+    asked = MenuRequest(query, synthesis(session, problem_type))
     output.notes(asked.unknown())
     if session is not None and asked.synthesis is None and not problem_type_of(session):
         output.notes(
@@ -101,7 +101,7 @@ def command(
         output.text(page.render_targets(text, offers[: menu.length] if session else ()))
 
 
-def _told(session: Session | None, asked: Asked) -> tuple[str, ...]:
+def _told(session: Session | None, asked: MenuRequest) -> tuple[str, ...]:
     """Return the problem type as words of a command, where only the one who asks has said it."""
     kind = asked.synthesis.problem_type if asked.synthesis else ""
     known = session is not None and problem_type_of(session) == kind

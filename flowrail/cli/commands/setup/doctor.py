@@ -8,7 +8,7 @@ from flowrail.cli import options, output
 from flowrail.formatters.reports.doctor import render
 from flowrail.operations.doctor.diagnose import diagnose
 from flowrail.operations.doctor.hooks import hooks_section
-from flowrail.operations.doctor.section import World
+from flowrail.operations.doctor.section import DoctorContext
 from flowrail.operations.environment import Here
 
 
@@ -24,7 +24,7 @@ def command(as_json: bool, roots: tuple[str, ...], store: str | None) -> int:
     Nothing is run or written. Exits 1 where anything is wrong; warnings are not.
     """
     here = Here(store=store, roots=roots)
-    world = World(here.cwd, here.home, here.environ, here.state, here.store_path, roots, here.ask_git)
+    world = DoctorContext(here.cwd, here.home, here.environ, here.state, here.store_path, roots, here.ask_git)
     examined = diagnose(world, [lambda: hooks_section(world)])
     if as_json:
         output.data(examined)

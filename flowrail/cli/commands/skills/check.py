@@ -11,7 +11,7 @@ from flowrail.cli.lazy_imports import load_engine
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.operations.environment import Here
 from flowrail.operations.skills import check
-from flowrail.operations.skills.check import Checked, WorkflowChange
+from flowrail.operations.skills.check import CheckReport, WorkflowChange
 from flowrail.text.safe_text import one_line
 
 
@@ -58,7 +58,7 @@ def _changes(targets: Sequence[str], here: Here, revision: str) -> list[Workflow
     return check.compare(files, past, above)
 
 
-def _data(reports: Sequence[Checked], changes: Sequence[WorkflowChange] | None) -> dict[str, object]:
+def _data(reports: Sequence[CheckReport], changes: Sequence[WorkflowChange] | None) -> dict[str, object]:
     return {
         "findings": [
             {"workflow": report.address, "path": report.path, **finding._asdict()}
@@ -70,7 +70,7 @@ def _data(reports: Sequence[Checked], changes: Sequence[WorkflowChange] | None) 
     }
 
 
-def _lines(reports: Sequence[Checked], changes: Sequence[WorkflowChange] | None) -> list[str]:
+def _lines(reports: Sequence[CheckReport], changes: Sequence[WorkflowChange] | None) -> list[str]:
     lines: list[str] = []
     for report in reports:
         for finding in report.findings:

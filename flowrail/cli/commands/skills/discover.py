@@ -11,14 +11,14 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.discovery.index import Discovery, discover
-from flowrail.discovery.ranking.menu import Asked, Menu, offer
+from flowrail.discovery.ranking.menu import Menu, MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query, Synthesis
 from flowrail.formatters.reports import menu as as_menu
 from flowrail.operations.environment import Here
 from flowrail.skills.bundled import bundled
 
 if TYPE_CHECKING:
-    from flowrail.discovery.session_menu_cache import Kept
+    from flowrail.discovery.session_menu_cache import SessionMenu
 
 
 @click.command(
@@ -80,7 +80,7 @@ def command(
     here = Here(store=store, roots=roots)
     history, chain = _past(here, session_id)
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
-    asked = Asked(query, _synthesis(here, session_id, problem_type))
+    asked = MenuRequest(query, _synthesis(here, session_id, problem_type))
     output.notes(asked.unknown())
     found, ours = _discover(here, roots, recursive=recursive)
     menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
@@ -125,7 +125,7 @@ def _synthesis(here: Here, session_id: str | None, problem_type: str | None) -> 
     return synthesis(here.store.read(session_id).session, problem_type)
 
 
-def _kept(here: Here, session_id: str, found: Discovery, menu: Menu, *, rescan: bool) -> Kept | None:
+def _kept(here: Here, session_id: str, found: Discovery, menu: Menu, *, rescan: bool) -> SessionMenu | None:
     """Return the session's cache, or None where it cannot be written, which costs time only."""
     from flowrail.operations.handoffs.handoff_menu import kept_for
     from flowrail.storage.files import WriteFailedError
@@ -142,12 +142,12 @@ def _kept(here: Here, session_id: str, found: Discovery, menu: Menu, *, rescan: 
 def _tell_why(
     name: str, found: Discovery, menu: Menu, ours: Discovery, beside: Menu, *, as_json: bool
 ) -> None:
-    from flowrail.discovery.ranking.explain import why
+    from flowrail.discovery.ranking.explain import explain
     from flowrail.formatters.reports import skill_search as as_why
 
-    told = why(found, name, asked=menu.asked.by)
+    told = explain(found, name, asked=menu.asked.by)
     if told.candidate is None and not told.skipped:
-        behind = why(ours, name, asked=menu.asked.by)
+        behind = explain(ours, name, asked=menu.asked.by)
         if behind.candidate is not None or behind.skipped:
             told, menu = behind._replace(places=(*told.places, *behind.places)), beside
     if as_json:

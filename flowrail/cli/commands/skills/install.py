@@ -17,7 +17,7 @@ from flowrail.skills.install import (
     REMOVED,
     SAME,
     UPDATED,
-    Placed,
+    InstalledSkill,
 )
 from flowrail.text.safe_text import one_line
 
@@ -65,7 +65,7 @@ def command(
         output.text("nothing was written")
 
 
-def _told(placed: Placed) -> Iterator[str]:
+def _told(placed: InstalledSkill) -> Iterator[str]:
     counted = [f"{len(placed.only(state))} {words}" for state, words in _WORDS.items() if placed.only(state)]
     yield f"{placed.skill} in {placed.folder}: files {', '.join(counted) or 'none'}"
     for path in placed.only(LEFT):
