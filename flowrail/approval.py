@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError
 from flowrail.storage import files as storage_files
 
@@ -82,16 +83,16 @@ def is_name(skill: str) -> bool:
     return _NAME.match(skill) is not None
 
 
-def asking(skill: str, root: str = "") -> str:
+def asking(skill: str, root: str = "") -> str | Hint:
     """Return what a person types to allow *skill*; *root* is its place where that has to be named."""
     if not is_name(skill):
         return "a person first names its folder in letters, digits, `.`, `_` and `-`"
-    return f"a person types: {typed('trust', skill, root)}"
+    return Hint("a person types: ", typed("trust", skill, root))
 
 
-def typed(verb: str, skill: str, root: str = "") -> str:
+def typed(verb: str, skill: str, root: str = "") -> Command:
     """Return the command that does *verb* to *skill*, its place with it where that has to be named."""
-    return shlex.join(["flow", verb, skill, *(("--root", root) if root else ())])
+    return Command(verb, skill, root=root or None)
 
 
 def require(
@@ -100,7 +101,7 @@ def require(
     *,
     skill: str,
     why: str,
-    instead: str = "",
+    instead: str | Hint = "",
     root: str = "",
     now: Snapshot | None = None,
 ) -> Snapshot:
@@ -118,10 +119,11 @@ def require(
     else:
         changes = ", ".join(_changes(allowed.files, now.files)[:10])
         what = f"{why}, and it changed since it was allowed: {changes}"
-        instead = "; ".join(each for each in (_left_by_python(allowed.files, now), instead) if each)
+        left = _left_by_python(allowed.files, now)
+        instead = Hint(left, "; ", instead) if left and instead else left or instead
     raise TrustError(
         f"skill `{skill}` {what}",
-        hint=asking(skill, root) + (f"; {instead}" if instead else ""),
+        hint=Hint(asking(skill, root), "; ", instead) if instead else asking(skill, root),
         skill=skill,
         folder=now.folder,
         digest=now.digest,

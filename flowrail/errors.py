@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeVar
 
+from flowrail.command import Command, Hint
+
 _Refusal = TypeVar("_Refusal", bound="FlowError")
 
 
@@ -29,10 +31,10 @@ class FlowError(Exception):
     code: ClassVar[str] = "FAILED"
     exit_status: ClassVar[int] = 1
 
-    def __init__(self, message: str, *, hint: str, **details: object) -> None:
+    def __init__(self, message: str, *, hint: str | Hint | Command, **details: object) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = Hint(hint) if isinstance(hint, Command) else hint
         self.details = details
 
 
@@ -48,7 +50,7 @@ class DocumentError(UsageError):
 
     code = "DOCUMENT"
 
-    def __init__(self, message: str, *, hint: str, place: str, **details: object) -> None:
+    def __init__(self, message: str, *, hint: str | Hint | Command, place: str, **details: object) -> None:
         super().__init__(f"{place}: {message}", hint=hint, place=place, **details)
         self.place = place
         self.fact = message

@@ -147,7 +147,7 @@ def test_a_block_that_names_no_workflow_is_refused() -> None:
     with pytest.raises(NoWorkflowError) as caught:
         page("page.md", ())
 
-    assert caught.value.hint == (
+    assert str(caught.value.hint) == (
         "write <!-- flow:steps SKILL -->, or run flow diagram SKILL --inject page.md"
     )
 

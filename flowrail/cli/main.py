@@ -13,6 +13,7 @@ import click
 from flowrail import __version__
 from flowrail.cli import streams
 from flowrail.cli.lazy_group import Entry, LazyGroup
+from flowrail.command import Hint
 from flowrail.errors import FlowError, UsageError
 
 _RUN, _WORK = "Run a procedure", "Work for others, questions, reviews"
@@ -149,13 +150,21 @@ def _run(words: list[str]) -> int:
 
 
 def _refuse(error: FlowError, words: Sequence[str]) -> int:
-    from flowrail.cli.hints import in_store, store_of
     from flowrail.cli.output import refuse
 
-    with suppress(OSError):  # the current folder may be gone
-        error.hint = in_store(error.hint, store_of(words, os.environ))
+    if isinstance(error.hint, Hint):
+        with suppress(OSError):  # the current folder may be gone
+            error.hint = error.hint.with_store(_named_store(words))
     as_json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
     return refuse(error, as_json=as_json)
+
+
+def _named_store(words: Sequence[str]) -> str | None:
+    """Return the store that the command line or the environment names."""
+    named = next((value for option, value in pairwise(words) if option == "--store"), None)
+    named = named or next((word.partition("=")[2] for word in words if word.startswith("--store=")), None)
+    named = named or os.environ.get("FLOW_STORE")
+    return os.path.abspath(named) if named else None
 
 
 def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:

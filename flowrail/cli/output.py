@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flowrail.cli import streams
+from flowrail.command import Command, Hint
 
 _PIECE = 65_536
 
@@ -70,7 +71,11 @@ def document(what: Any) -> str:
     """Return plain data as one JSON document, as it is printed."""
     from flowrail.text.safe_text import json_visible
 
-    return json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=list))
+    return json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, (Command, Hint)) else list(value)
 
 
 def listed(name: str, items: Iterable[Any], after: Callable[[], Mapping[str, Any]]) -> None:
@@ -141,7 +146,7 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
 
         # what a message quotes can pass neither for another message nor for the hint
         message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
-        streams.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(error.hint))}\n")
+        streams.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(str(error.hint)))}\n")
     return error.exit_status
 
 
@@ -153,7 +158,7 @@ def error_data(error: FlowError) -> dict[str, Any]:
     return {
         "code": error.code,
         "message": bounded(error.message),
-        "hint": bounded(error.hint),
+        "hint": bounded(str(error.hint)),
         "details": plain(error.details),
         **getattr(error, "beside", {}),
     }

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from typing import TextIO
 
+from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
 
 _commands: list[ExitStack] = []
@@ -92,7 +93,7 @@ def _answer_or_refusal() -> Iterator[None]:
         _give_up(sys.stdout)
         raise AnswerLostError(
             f"the answer could not be written ({error.strerror})",
-            hint="what was done stands; `flow resume` shows where things are, the same report is answered again",
+            hint=Hint("what was done is kept; see the current step: ", Command("resume")),
         ) from None
 
 

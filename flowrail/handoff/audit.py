@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
+from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, alone
 from flowrail.handoff.entries import Entry
 from flowrail.handoff.handoff import (
@@ -117,7 +118,7 @@ def report(
     if wanted is not None and not handed and not sessions and not broken:
         raise UnknownHandoffError(
             f"there is no handoff and no session `{wanted[:80]}` here",
-            hint="`flow audit --all` tells of all",
+            hint=Hint("see all: ", Command("audit", all=True)),
             id=wanted[:80],
         )
     return Report(tuple(handed), tuple(sessions), tuple(_traces(handed, theirs)), tuple(broken))

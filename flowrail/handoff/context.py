@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from flowrail.command import Command, Option
 from flowrail.discovery.index import Discovery
 from flowrail.handoff.payload.integrity import moment
 from flowrail.handoff.store import Handoffs
-from flowrail.machines.guidance.guide import command as command_line
 from flowrail.machines.sessions.store import Store
 
 
@@ -42,7 +42,6 @@ class Desk(NamedTuple):
         """Return a stamp of ours as a moment; this one where none is given."""
         return moment(self.now() if stamp is None else stamp) or datetime.now(UTC)
 
-    def command(self, *words: str, root: str = "") -> str:
-        """Return one command line of ours, every word quoted where it needs it; *root* as one that was named."""
-        named = ("--root", root) if root else ()
-        return command_line(*words, *named, store=self.shown_store)
+    def command(self, verb: str, *arguments: str, root: str = "", **options: Option) -> Command:
+        """Return a command for this store. *root* is a folder of skills that has to be named."""
+        return Command(verb, *arguments, store=self.shown_store, **options, root=root or None)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import HandoffError
 from flowrail.text.safe_text import in_quotes
 
@@ -52,7 +53,7 @@ class Refusal(HandoffError):  # noqa: N818 - the room's own word; those below ar
         self,
         message: str,
         *,
-        hint: str,
+        hint: str | Hint | Command,
         recoverable: bool = False,
         preserved: str | None = None,
         **details: object,
@@ -107,7 +108,9 @@ class ClosedError(Refusal):
     code = "HANDOFF_CLOSED"
 
 
-def refuse(what: str, problems: Sequence[Problem], *, hint: str, preserved: str | None = None) -> Refusal:
+def refuse(
+    what: str, problems: Sequence[Problem], *, hint: str | Hint | Command, preserved: str | None = None
+) -> Refusal:
     """Return the one refusal that names every error among *problems*."""
     wrong = errors(problems)
     missing = [each.field for each in wrong if each.kind == MISSING]

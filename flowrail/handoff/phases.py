@@ -12,6 +12,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
+from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError
 from flowrail.handoff import invocation
 from flowrail.handoff.context import Desk
@@ -79,7 +80,7 @@ def _validate(desk: Desk, change: Change, held: SessionChange) -> None:
     answers["beyond_mending"] = any(not each.holds and not each.mendable for each in checks)
     handoff = handoff._replace(checks=tuple(each.data() for each in checks))
     if not all(each.holds for each in checks):
-        again = desk.command("handoff", "retry", handoff.id, root=handoff.root)
+        again = desk.command("handoff retry", handoff.id, root=handoff.root)
         refusal = guards.refusal(handoff, checks, _preserve(change, handoff), again)
         _fail(desk, change, handoff, refusal, answers)
         raise refusal
@@ -104,7 +105,7 @@ def _transfer(desk: Desk, change: Change, held: SessionChange) -> None:
     if integrity.has_expired(integrity.moment(handoff.expires_at), desk.moment()):
         late = ValidationFailedError(
             f"the payload for `{handoff.target}` expired before it was written: {handoff.expires_at}",
-            hint=f"have it made anew: {desk.command('handoff', 'retry', handoff.id, root=handoff.root)}",
+            hint=Hint("make it again: ", desk.command("handoff retry", handoff.id, root=handoff.root)),
             recoverable=True,
             preserved=_preserve(change, handoff),
             validation_errors=["the payload has expired"],
@@ -124,19 +125,23 @@ def _transfer(desk: Desk, change: Change, held: SessionChange) -> None:
             _fail(desk, change, handoff, told)
         raise
     phase = machine.after(handoff.phase, "invoke", lambda _: guards.written(handoff))
-    line = invocation.line(handoff.trigger, handoff.target, handoff.payload)
-    if handoff.ours:
-        line = receive_command(desk, handoff)
+    line = invocation_of(desk, handoff)
     commit(desk, change, handoff._replace(phase=phase, invocation=line), note={"line": line})
 
 
 _PHASES = {DISCOVERY: _select, SELECTION: _examine, VALIDATION: _validate, TRANSFER: _transfer}
 
 
-def receive_command(desk: Desk, handoff: Handoff) -> str:
+def invocation_of(desk: Desk, handoff: Handoff) -> str:
+    """Return the line that invokes the target with the payload."""
+    if handoff.ours:
+        return str(receive_command(desk, handoff))
+    return invocation.line(handoff.trigger, handoff.target, handoff.payload)
+
+
+def receive_command(desk: Desk, handoff: Handoff) -> Command:
     """Return the command that receives a payload, its digest beside it."""
-    words = ("handoff", "receive", handoff.payload, "--sha256", handoff.digest)
-    return desk.command(*words, root=handoff.root)
+    return desk.command("handoff receive", handoff.payload, sha256=handoff.digest, root=handoff.root)
 
 
 def drafted(desk: Desk, handoff: Handoff, session: Session) -> Handoff:
@@ -184,7 +189,7 @@ def _fail(
     phase = machine.after(handoff.phase, "refuse", lambda name: bool(known.get(name)))
     document = error.document()["error"]
     after = handoff._replace(
-        phase=phase, problem=_plain({**document, "hint": error.hint}), attempts=handoff.attempts + 1
+        phase=phase, problem=_plain({**document, "hint": str(error.hint)}), attempts=handoff.attempts + 1
     )
     commit(desk, change, after, note={"code": error.code})
     with suppress(StorageError):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from flowrail.command import Hint
 from flowrail.errors import DocumentError
 from flowrail.handoff.arriving import Asked, on_record, problems
 from flowrail.handoff.context import Desk
@@ -135,7 +136,7 @@ def _still_open(desk: Desk, change: Change) -> None:
     handoff, keeper = change.kept.handoff, _keeper(desk, change)
     if handoff.phase == INVOCATION:
         return
-    status = keeper.command("handoff", "status", handoff.id)
+    status = keeper.command("handoff status", handoff.id)
     if handoff.claim and handoff.phase != EXPIRED_PHASE:
         claim = handoff.claim
         session = str(claim.get("session", ""))
@@ -150,7 +151,7 @@ def _still_open(desk: Desk, change: Change) -> None:
     if handoff.phase in ON_ITS_WAY:
         raise ClosedError(
             f"handoff `{handoff.id}` has not been sent yet, it stands at {handoff.phase}",
-            hint=f"the sender goes on: {keeper.command('handoff', 'retry', handoff.id)}",
+            hint=Hint("the sender goes on: ", keeper.command("handoff retry", handoff.id)),
             recoverable=True,
             handoff=handoff.id,
             phase=handoff.phase,
@@ -186,7 +187,7 @@ def _check(desk: Desk, change: Change, payload: Payload, asked: Asked) -> tuple[
     raise refuse(
         f"the payload of handoff `{handoff.id}` is refused",
         wrong,
-        hint=f"have it sent again: {_keeper(desk, change).command('handoff', 'status', handoff.id)}",
+        hint=Hint("have it sent again: ", _keeper(desk, change).command("handoff status", handoff.id)),
         preserved=payload.source,
     )
 
@@ -226,11 +227,13 @@ def _is_there(desk: Desk, session: str) -> bool:
 def _not_in_sight(desk: Desk, handoff: Handoff) -> TargetNotFoundError:
     """Refuse where a workflow of ours was to take over and is none from here: nothing would be begun."""
     root = os.path.dirname(os.path.dirname(handoff.target_path))
-    words = ("handoff", "receive", handoff.payload, "--sha256", handoff.digest)
     return TargetNotFoundError(
         f"the target `{in_quotes(handoff.target)}` is no workflow that can be found from here; "
         f"it was {handoff.target_path}",
-        hint=f"name its place: {desk.command(*words, root=root)}",
+        hint=Hint(
+            "name its place: ",
+            desk.command("handoff receive", handoff.payload, sha256=handoff.digest, root=root),
+        ),
         recoverable=True,
         preserved=handoff.payload,
         target_skill=handoff.target,

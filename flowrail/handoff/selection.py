@@ -6,6 +6,7 @@ import os
 from hashlib import sha256
 from typing import NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import AmbiguousSkillError, Discovery, UnknownCandidateError
 from flowrail.errors import DocumentError
@@ -38,7 +39,7 @@ def choose(discovery: Discovery, name: str) -> Chosen:
         known = sorted(each.skill for each in discovery.candidates)
         raise TargetNotFoundError(
             f"no skill that accepts handoffs is called `{name[:80]}`",
-            hint=did_you_mean(name, known, "`flow handoff targets` lists those that do"),
+            hint=did_you_mean(name, known, Hint("see which do: ", Command("handoff targets"))),
             recoverable=True,
             target_skill=name[:80],
             skills=known,

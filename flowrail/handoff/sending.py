@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from flowrail.command import Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.handoff.chain import drawn
 from flowrail.handoff.context import Desk
@@ -63,12 +64,13 @@ def retry(desk: Desk, handoff_id: str, asked: Asked = NOTHING) -> Sent:
             return Sent(handoff, replayed=True)
         handoff = _expired(desk, handoff_id)
     if handoff.phase in ENDED:
-        facts = [f"{name}={value}" for name, value in handoff.facts.items() if _is_short(value)]
-        given = [word for fact in facts for word in ("-s", fact)]
-        words = ("handoff", "send", handoff.target, "--session", handoff.session, *given)
+        facts = {name: value for name, value in handoff.facts.items() if _is_short(value)}
+        again = desk.command(
+            "handoff send", handoff.target, session=handoff.session, facts=facts, root=handoff.root
+        )
         raise ClosedError(
             f"handoff `{handoff_id}` is over: {handoff.phase}",
-            hint=f"send it anew: {desk.command(*words, root=handoff.root)}",
+            hint=Hint("send it again: ", again),
             handoff=handoff_id,
             phase=handoff.phase,
         )
@@ -116,7 +118,7 @@ def cancel(desk: Desk, handoff_id: str, reason: str = "") -> Handoff:
         if handoff.phase in ENDED:
             raise ClosedError(
                 f"handoff `{handoff_id}` is over: {handoff.phase}",
-                hint=desk.command("handoff", "status", handoff_id),
+                hint=desk.command("handoff status", handoff_id),
                 handoff=handoff_id,
                 phase=handoff.phase,
             )

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.handoff.entries import Entry, read_line, written
 from flowrail.handoff.handoff import Handoff
@@ -139,7 +140,7 @@ class Handoffs:
         if not HANDOFF_ID.match(handoff_id):
             raise UnknownHandoffError(
                 f"`{handoff_id[:80]}` is no id of a handoff",
-                hint="`flow handoff status --all` lists them",
+                hint=Hint("see all: ", Command("handoff status", all=True)),
                 handoff=handoff_id[:80],
             )
         return os.path.join(self.path, handoff_id)
@@ -256,7 +257,7 @@ class Handoffs:
         names = [] if is_there else self.ids()
         return UnknownHandoffError(
             f"there is no handoff `{handoff_id}` here",
-            hint=did_you_mean(handoff_id, names, "`flow handoff status --all` lists them"),
+            hint=did_you_mean(handoff_id, names, Hint("see all: ", Command("handoff status", all=True))),
             handoff=handoff_id,
         )
 

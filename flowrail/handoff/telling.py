@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -17,7 +16,7 @@ from flowrail.handoff.handoff import (
 )
 from flowrail.handoff.payload import file, integrity
 from flowrail.handoff.payload.document import get
-from flowrail.handoff.phases import receive_command
+from flowrail.handoff.phases import invocation_of, receive_command
 from flowrail.machines.guidance.received_work import now_at
 
 MOST_TOLD, LONGEST_TOLD = 20, 400
@@ -83,8 +82,8 @@ def _found_again(desk: Desk, handoff: Handoff) -> Handoff:
     now = now_at(before, os.path.join(desk.store.folder(handoff.session), file.FOLDER))
     if not before or now == before:
         return handoff
-    line = handoff.invocation.replace(shlex.quote(before), shlex.quote(now))
-    return handoff._replace(payload=now, invocation=line)
+    found = handoff._replace(payload=now)
+    return found._replace(invocation=invocation_of(desk, found))
 
 
 def _problem(handoff: Handoff, *, theirs: bool) -> Any:
@@ -92,16 +91,16 @@ def _problem(handoff: Handoff, *, theirs: bool) -> Any:
     return {key: told[key] for key in told if not theirs or key != "hint"} or None
 
 
-def _next(desk: Desk, handoff: Handoff) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = []
+def _next(desk: Desk, handoff: Handoff) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
     if handoff.phase == INVOCATION:
         found.append({"does": "receive", "command": receive_command(desk, handoff)})
     if handoff.phase == FAILED or handoff.phase in ON_ITS_WAY:
         found.append(
-            {"does": "retry", "command": desk.command("handoff", "retry", handoff.id, root=handoff.root)}
+            {"does": "retry", "command": desk.command("handoff retry", handoff.id, root=handoff.root)}
         )
     if handoff.is_open:
-        found.append({"does": "cancel", "command": desk.command("handoff", "cancel", handoff.id)})
+        found.append({"does": "cancel", "command": desk.command("handoff cancel", handoff.id)})
     return found
 
 

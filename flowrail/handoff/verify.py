@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, FlowError
 from flowrail.handoff.entries import Entry
 from flowrail.handoff.handoff import INVOCATION, Handoff
@@ -114,7 +115,7 @@ def _looked_through(records: Iterable[Entry], copied: int) -> tuple[Entry, list[
         entries.append(last._replace(handoff=handoff, by="", note={}))
     if last is None:
         raise UnknownHandoffError(
-            "the journal has no record", hint="`flow handoff status --all` lists those that have"
+            "the journal has no record", hint=Hint("see all: ", Command("handoff status", all=True))
         )
     return last, entries
 

@@ -10,13 +10,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.hooks.dispatch import HookContext
 from flowrail.hooks.fast_lookup import SessionGlance
 from flowrail.hosts.protocol import LONGEST, NOTHING, Answer, HookInput, block, context
 from flowrail.machines.engine import agents
 from flowrail.machines.engine.advance import settled
-from flowrail.machines.guidance.guide import command
 from flowrail.machines.sessions.host_binding import (
     HELD,
     held_once_more,
@@ -160,7 +160,7 @@ def _steps(glimpse: SessionGlance, rim: HookContext) -> list[object]:
 
 def _command(verb: str, glimpse: SessionGlance, *words: str) -> str:
     store = glimpse.shelf.path if glimpse.is_child else glimpse.shelf.named
-    return one_line(command(verb, glimpse.id, *words, store=store))
+    return one_line(str(Command(verb, glimpse.id, *words, store=store)))
 
 
 def _quoted(text: object) -> str:

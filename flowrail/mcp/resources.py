@@ -85,6 +85,6 @@ def beginning(name: str, params: Mapping[str, Any]) -> str:
     call = Call("start", {"skill": name, **({"params": dict(params)} if params else {})})
     return (
         f"Work through the procedure `{name}` to its end.\n\n{known[name].about}\n\n"
-        f"It begins with the tool call\n\n    {call.said}\n\n"
+        f"It begins with the tool call\n\n    {call}\n\n"
         "Each answer tells one step and the calls that go on from it."
     )

@@ -23,7 +23,7 @@ from flowrail import __version__
 from flowrail.cli.output import error_data
 from flowrail.errors import FlowError
 from flowrail.mcp import resources
-from flowrail.mcp.calls import in_calls
+from flowrail.mcp.calls import hint_with_calls
 from flowrail.mcp.lines import next_line, standard_input
 from flowrail.mcp.tools import (
     INSTRUCTIONS,
@@ -176,9 +176,10 @@ def _answer(tool: Callable[[], Told], store: Callable[[], str]) -> types.CallToo
         told = tool()
         return _result(told.text, told.data)
     except FlowError as error:
-        hint = visible(error.hint)
-        with suppress(FlowError):  # where the folder is gone there is no store either
-            hint = in_calls(hint, store(), markup=False)
+        hint = str(error.hint)
+        with suppress(FlowError):  # without a current folder there is no store
+            hint = hint_with_calls(error.hint, store())
+        hint = visible(hint)
         text = f"{visible(error.message)} [{error.code}]\n{hint}"
         return _result(text, {"error": {**error_data(error), "hint": hint}}, is_error=True)
     except Exception as error:  # noqa: BLE001 - one call that fails must not end the others

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from flowrail.command import Command
 from flowrail.discovery.ranking.menu import MenuRequest as Wanted
 from flowrail.discovery.ranking.menu import offer
 from flowrail.discovery.ranking.scores import Query
@@ -16,6 +17,7 @@ from flowrail.errors import UsageError
 from flowrail.formatters.guidance.as_data import broken_item, render, session_item
 from flowrail.formatters.guidance.as_text import standing, table
 from flowrail.formatters.guidance.as_xml import render as as_xml
+from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.guidance.work import (
     ended_data,
     finding_data,
@@ -35,7 +37,7 @@ from flowrail.handoff.sending import cancel as cancel_handoff
 from flowrail.handoff.sending import retry, send
 from flowrail.handoff.telling import item
 from flowrail.machines.engine.question_input import parse_questions
-from flowrail.mcp.calls import in_calls, with_calls
+from flowrail.mcp.calls import shown_as_call, with_calls
 from flowrail.operations.handoffs.handoff_menu import synthesis
 from flowrail.operations.handoffs.source_session import to_hand_over
 from flowrail.operations.running import (
@@ -111,10 +113,14 @@ def status(place: Place, given: Given) -> Told:
     world = place.world()
     if given.get("session"):
         answer = steps.resume(world, given["session"])
-        text = in_calls(standing(answer.guidance), world.store.path, markup=False)
-        return Told(text, with_calls(render(answer.guidance), world.store.path))
+        show = shown_as_call(world.store.path)
+        return Told(
+            standing(answer.guidance, show), _with_calls(world, render(answer.guidance, show, _as_it_is))
+        )
     items = [
-        session_item(each.kept, store=world.shown_store) if each.kept else broken_item(each.id, each.problem)
+        session_item(each.kept, store=world.shown_store, keep=_as_it_is)
+        if each.kept
+        else broken_item(each.id, each.problem)
         for each in summaries(world.store)
     ]
     rows = [
@@ -124,7 +130,7 @@ def status(place: Place, given: Given) -> Told:
     text = (
         table(["session", "status", "step", "moved", "problem"], rows) if items else "no session is open here"
     )
-    return Told(text, with_calls({"sessions": items}, world.store.path))
+    return Told(text, _with_calls(world, {"sessions": items}))
 
 
 def ask(place: Place, given: Given) -> Told:
@@ -132,7 +138,8 @@ def ask(place: Place, given: Given) -> Told:
     world = place.world()
     questions = parse_questions(json.dumps(given["questions"]), source="questions")
     put = running_questions.ask(world, given["session"], questions, token=given.get("token"))
-    return _plain(world, put_text(put), put_data(put), markup=True)
+    show = shown_as_call(world.store.path)
+    return Told(put_text(put, show), _with_calls(world, put_data(put, show, _as_it_is)))
 
 
 def answer(place: Place, given: Given) -> Told:
@@ -154,7 +161,8 @@ def claim(place: Place, given: Given) -> Told:
     )
     if isinstance(taken, Answer):
         return _told(world, taken)
-    return _plain(world, handed_xml(taken), handed_data(taken), markup=True)
+    show = shown_as_call(world.store.path)
+    return Told(handed_xml(taken, show), _with_calls(world, handed_data(taken, _as_it_is)))
 
 
 def finish(place: Place, given: Given) -> Told:
@@ -175,7 +183,8 @@ def finish(place: Place, given: Given) -> Told:
             token=given["token"],
             facts=given.get("facts"),
         )
-    return _plain(world, visible("\n".join(ended.lines)), ended_data(ended))
+    show = shown_as_call(world.store.path)
+    return Told(visible("\n".join(result_lines(ended.answer, show))), ended_data(ended, show))
 
 
 def finding(place: Place, given: Given) -> Told:
@@ -253,7 +262,7 @@ def handoff(place: Place, given: Given) -> Told:
             return _handoff(world, item(at, kept.handoff, theirs=kept.foreign))
         open_ones = (each for each in at.handoffs.all() if each.handoff.is_open)
         items = [item(at, each.handoff, theirs=each.foreign) for each in open_ones]
-        return _plain(world, handoff_page.render_list(items), {"handoffs": items})
+        return Told(handoff_page.render_list(items), _with_calls(world, {"handoffs": items}))
     if action == "receive":
         return _received(place, world, at, given)
     if action == "cancel":
@@ -263,7 +272,7 @@ def handoff(place: Place, given: Given) -> Told:
     else:
         target = _needed(given, "target", action)
         session = given.get("session") or to_hand_over(
-            world, lambda each: at.command("handoff", "send", target, "--session", each)
+            world, lambda found: at.command("handoff send", target, session=found)
         )
         sent = send(at, Sending(target, session, **how))
     return _handoff(world, item(at, sent.handoff, replayed=sent.replayed, notes=sent.notes))
@@ -280,19 +289,25 @@ def _received(place: Place, world: World, at: Desk, given: Given) -> Told:
 
 
 def _handoff(world: World, told: dict[str, Any]) -> Told:
-    return _plain(world, handoff_page.render(told), told)
+    return Told(handoff_page.render(told, shown_as_call(world.store.path)), _with_calls(world, told))
 
 
 def _told(world: World, answer: Answer) -> Told:
     """Return a step as its agent is told it, its commands as calls."""
-    text = in_calls(as_xml(answer.guidance), world.store.path, markup=True)
+    show = shown_as_call(world.store.path)
+    text = as_xml(answer.guidance, show)
     notes = [visible(each) for each in answer.notes]
-    data = {**with_calls(render(answer.guidance), world.store.path), "notes": notes}
+    data = {**_with_calls(world, render(answer.guidance, show, _as_it_is)), "notes": notes}
     return Told("\n".join([text, *(f"note: {each}" for each in notes)]), data)
 
 
-def _plain(world: World, text: str, data: dict[str, Any], *, markup: bool = False) -> Told:
-    return Told(in_calls(text, world.store.path, markup=markup), with_calls(data, world.store.path))
+def _as_it_is(command: Command) -> Command:
+    return command
+
+
+def _with_calls(world: World, data: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = with_calls(data, world.store.path)
+    return found
 
 
 def _texts(params: Mapping[str, Any] | None) -> list[str]:

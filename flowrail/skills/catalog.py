@@ -7,10 +7,10 @@ where it holds a workflow; the folder's name is the skill's.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import UsageError
 from flowrail.machines.definition.step import WORKFLOW_NAME
@@ -145,19 +145,18 @@ def _unknown(address: str, roots: Iterable[Root]) -> UnknownSkillError:
         address.rstrip("/")
     )  # who gives the folder, as to `flow check`, is told its name
     meant = folder if folder in known else address[:80]
+    similar = did_you_mean(meant, known, Hint("see all skills: ", Command("list")))
     return UnknownSkillError(
         f"there is no skill `{address[:80]}`",
-        hint=_lying_there(address, roots) or did_you_mean(meant, known, "`flow list` shows all there are"),
+        hint=_lying_there(address, roots) or similar,
         skill=address[:80],
         known=known,
     )
 
 
-def _lying_there(name: str, roots: Iterable[Root]) -> str:
+def _lying_there(name: str, roots: Iterable[Root]) -> Hint | None:
     """Return what to do where a folder of that very name lies in a place of skills and is none that can be run."""
     plain = name == os.path.basename(name) and name not in {"", os.curdir, os.pardir}
     there = (os.path.join(root.path, name) for root in roots if plain)
     path = next((each for each in there if os.path.isdir(each)), "")
-    return (
-        f"{path} is no skill that can be run; see why: {shlex.join(['flow', 'check', path])}" if path else ""
-    )
+    return Hint(f"{path} is no skill that can be run; see why: ", Command("check", path)) if path else None

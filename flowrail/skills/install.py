@@ -16,6 +16,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail import __version__, approval
+from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, DocumentError, StorageError, UsageError
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.skills.bundled_copies import (
@@ -134,7 +135,7 @@ def _bundled_name(name: str) -> str:
     if name not in (known := bundled()):
         raise UnknownSkillError(
             f"there is no bundled skill `{name[:80]}`",
-            hint=did_you_mean(name[:80], known, "`flow list` shows all there are"),
+            hint=did_you_mean(name[:80], known, Hint("see all skills: ", Command("list"))),
             skill=name[:80],
             known=known,
         )

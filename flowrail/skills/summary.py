@@ -47,13 +47,13 @@ def definition_of(address: str, roots: Sequence[Root]) -> tuple[Workflow, tuple[
     return loaded.definition, loaded.findings
 
 
-def left_to_give(address: str, roots: Sequence[Root]) -> str:
-    """Return the options that a start of that workflow cannot do without, their values left open."""
+def left_to_give(address: str, roots: Sequence[Root]) -> dict[str, str]:
+    """Return the required parameters of that workflow, with their values left open."""
     try:
         definition, _ = definition_of(address, roots)
     except FlowError:
-        return ""
-    return "".join(f" -p {name}=…" for name, arg in definition.params.items() if arg.required)
+        return {}
+    return {name: "…" for name, arg in definition.params.items() if arg.required}
 
 
 def _item(found: Skill) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _item(found: Skill) -> dict[str, Any]:
     try:
         loaded = skill_folder.read(file)
     except DocumentError as error:
-        finding = Finding("FR100", "error", error.fact, error.hint, error.place)
+        finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
         loaded = skill_folder.Loaded(Workflow(found.name, validate=False), (finding,), {})
     return _head(found, found.name, loaded)
 

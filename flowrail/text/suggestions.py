@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
+from typing import TypeVar
 
 _LONGEST = 40
 _MOST_COMPARED = 200
+_Otherwise = TypeVar("_Otherwise")
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
@@ -29,7 +31,7 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     return [match for folded in dict.fromkeys([*close, *longer]) for match in names[folded]][:3]
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+def did_you_mean(name: str, known: Iterable[str], otherwise: _Otherwise) -> str | _Otherwise:
     """Return a hint that names what is near *name*, or *otherwise*."""
     close = near(name, known)
     return f"did you mean {', '.join(f'`{match}`' for match in close)}?" if close else otherwise

@@ -55,7 +55,7 @@ def test_anything_else_is_refused_with_the_place(content: bytes, message: str) -
         read_facts(write(content))
 
     assert caught.value.exit_status == 2
-    assert caught.value.hint
+    assert str(caught.value.hint)
 
 
 def test_a_file_may_be_a_link_and_must_be_there() -> None:

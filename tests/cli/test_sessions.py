@@ -81,7 +81,7 @@ def test_of_very_many_open_only_the_newest_are_named_in_the_hint() -> None:
     named = [each for each in ids if f"flow resume {each}" in error["hint"]]
     assert (status, sorted(error["details"]["sessions"])) == (4, sorted(ids))
     assert named == ids[3:]
-    assert error["hint"].endswith("; flow sessions lists all 8")
+    assert error["hint"].endswith("; list all 8: flow sessions")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_an_unknown_session_is_refused_with_near_ones(words: list[str]) -> None:
 
     for name, hint in (
         (f"{session[:-1]}1", f"did you mean `{session}`?"),
-        ("../../etc", "`flow sessions --all` lists them"),
+        ("../../etc", "see all sessions: flow sessions --all"),
     ):
         status, error = refused(*words, name)
         assert (status, error["code"], error["hint"]) == (2, "UNKNOWN_SESSION", hint)
@@ -319,7 +319,7 @@ def test_a_damaged_session_that_may_be_the_open_one_is_told_with_the_ways_around
 
     assert (status, error["code"], error["details"]["session"]) == (3, "JOURNAL_DAMAGED", old)
     assert (
-        f"`flow history {old}` tells what can be read of it, `flow start small` begins another"
+        f"see what can be read of it: flow history {old}; start another beside it: flow start small"
         in error["hint"]
     )
     assert told("start", "small")["revision"] == 0
@@ -337,7 +337,7 @@ def test_of_a_damaged_session_history_tells_what_comes_before_the_damage() -> No
     assert (ran.status, text.status) == (3, 3)
     assert [each["revision"] for each in ran.data["steps"]] == [0]
     assert ran.error["code"] == "JOURNAL_DAMAGED"
-    assert ran.error["hint"].endswith(f"what is told above can be gone on from: flow fork {session} --at 0")
+    assert ran.error["hint"].endswith(f"continue from what is shown above: flow fork {session} --at 0")
     assert len(text.out.splitlines()) == 2
     assert "[JOURNAL_DAMAGED]" in text.err
     forked = told("fork", session, "--at", "0")

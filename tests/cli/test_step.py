@@ -136,7 +136,7 @@ def test_parameters_of_an_open_session_are_fixed() -> None:
     assert (status, error["code"]) == (2, "USAGE")
     assert error["message"] == f"session `{session}` of `asking` is open, and its parameters are fixed"
     leave, begin = error["hint"].split(": ", 1)
-    assert leave == "leave -p out, or begin another"
+    assert leave == "leave the parameters out, or start another"
     assert begin == "flow start asking -p 'topic=another one' -p size=2"
     assert told(*shlex.split(begin)[1:])["params"] == {"topic": "another one", "size": 2}
 
@@ -151,9 +151,7 @@ def test_another_run_of_a_skill_from_a_place_of_its_own_is_begun_by_the_printed_
     assert told(*shlex.split(begin)[1:])["session"] != session
 
 
-@pytest.mark.parametrize(
-    "topic", ["two\nlines", "ends with one\n", "\rreturned", "a\u200db", "\x1b[1m", "\u3164"]
-)
+@pytest.mark.parametrize("topic", ["two\nlines", "ends with one\n", "\rreturned", "a\u200db", "\x1b[1m"])
 def test_a_printed_command_is_one_line_and_leaves_open_what_would_take_more_or_be_shown_otherwise(
     topic: str,
 ) -> None:
@@ -165,7 +163,7 @@ def test_a_printed_command_is_one_line_and_leaves_open_what_would_take_more_or_b
     status, error = refused(*shlex.split(begin)[1:])
 
     assert begin == "flow start needy -p 'topic=…'"
-    assert refused("step", "needy", "-p", f"topic={topic}")[1]["hint"].endswith(f"begin another: {begin}")
+    assert refused("step", "needy", "-p", f"topic={topic}")[1]["hint"].endswith(f"start another: {begin}")
     assert (status, error["message"]) == (2, "`-p topic=…` gives no value")
     assert error["hint"] == "write what it is in place of `…`"
 
@@ -351,8 +349,8 @@ def test_a_report_without_a_session_says_how_to_begin_one() -> None:
     status, error = refused("step", "small", "ok")
 
     assert (status, error["code"]) == (4, "NO_OPEN_SESSION")
-    assert error["hint"] == "begin one: flow start small"
-    assert refused("step", "planner", "ok")[1]["hint"] == "begin one: flow start planner -p task=…"
+    assert error["hint"] == "start one: flow start small"
+    assert refused("step", "planner", "ok")[1]["hint"] == "start one: flow start planner -p 'task=…'"
 
 
 def test_a_report_after_the_end_is_refused() -> None:
@@ -363,7 +361,7 @@ def test_a_report_after_the_end_is_refused() -> None:
 
     assert (status, error["code"]) == (4, "SESSION_ENDED")
     assert error["message"] == f"session `{here['session']}` is failed"
-    assert "`flow start small`" in error["hint"]
+    assert "start a new one: flow start small" in error["hint"]
 
 
 @pytest.mark.parametrize("outcome", [[], ["ok"]])
@@ -483,7 +481,7 @@ def test_anything_else_at_another_revision_is_a_conflict(words: list[str], step:
         f"session `{here['session']}` is at revision 1, not {step}; "
         f"`done` was reported of step `look` at {at}"
     )
-    assert error["hint"] == f"see where it stands: flow resume {here['session']}"
+    assert error["hint"] == f"see its state: flow resume {here['session']}"
     details = {
         "session": here["session"],
         "revision": 1,

@@ -86,7 +86,7 @@ def test_a_prompt_whose_lease_is_over_is_claimed_anew_and_the_agent_before_is_re
     )
     assert team.handed(1, "bob").dispatch.token != late.dispatch.token
     assert team.told().dispatches[0].lease_over is False
-    assert refused(*late.finish[0].split()[1:])[1]["code"] == "DISPATCH_GONE"
+    assert refused(*late.finish[0].words[1:])[1]["code"] == "DISPATCH_GONE"
 
 
 def test_a_session_whose_lease_is_over_is_gone_on_with_from_where_it_stands() -> None:
@@ -150,7 +150,9 @@ def test_an_agent_that_comes_late_is_told_to_stop() -> None:
     status, error = refused(*late["finish"][0].split()[1:])
 
     assert (status, error["code"]) == (4, "SESSION_ENDED")
-    assert error["hint"].startswith(f"stop here and say so; `flow history {begun['session']} ")
+    assert error["hint"].startswith(
+        f"stop here and say so; see how it went: flow history {begun['session']} "
+    )
     assert "flow start" not in error["hint"]
 
 
@@ -162,7 +164,7 @@ def test_a_claim_that_is_refused_prints_a_command_that_shows_what_is_left() -> N
 
     hint = refused("claim", begun["session"], "d0-1")[1]["hint"]
 
-    line = hint.split("`")[1]
+    line = hint[hint.index("flow status") :]
     assert told(*line.split()[1:])["session"] == begun["session"]
 
 
@@ -232,7 +234,7 @@ def test_work_that_cannot_begin_names_the_command_that_calls_it_off() -> None:
 
     hint = refused("claim", begun["session"], "d0-2")[1]["hint"]
 
-    line = hint.split("`")[1]
+    line = hint[hint.index("flow finish") :]
     assert told(*line.split()[1:])["status"] == "cancelled"
 
 

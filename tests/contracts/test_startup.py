@@ -101,6 +101,7 @@ def test_a_hook_with_nothing_to_say_loads_next_to_nothing(event: str) -> None:
         "flowrail.__main__",
         "flowrail.storage.files",
         "flowrail.cli",
+        "flowrail.command",
         "flowrail.cli.hook_entry",
         "flowrail.discovery",
         "flowrail.discovery.locations",

@@ -219,8 +219,8 @@ def test_where_nothing_can_it_is_said_what_to_install(monkeypatch: pytest.Monkey
     with pytest.raises(png.NoPngError) as caught:
         png.render("<svg/>", find=lambda _: None)
 
-    assert "pip install 'flowrail[png]'" in caught.value.hint
-    assert "librsvg2-bin" in caught.value.hint
+    assert "pip install 'flowrail[png]'" in str(caught.value.hint)
+    assert "librsvg2-bin" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(("program", "why"), [("false", "could not"), ("nosuch", "could not")])

@@ -130,7 +130,7 @@ def test_a_hint_gives_only_what_can_be_no_more_than_a_name_and_of_many_the_first
     for each in (some, many, none):
         with pytest.raises(AmbiguousSkillError) as refused:
             each.find("shared")
-        hints[len(each.candidates)] = refused.value.hint
+        hints[len(each.candidates)] = str(refused.value.hint)
 
     assert hints[3] == "name it by its folder: one"
     assert hints[50].endswith(", n39 and 10 more")

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.golden import as_in_golden_file
 
+from flowrail.command import Command
 from flowrail.formatters.guidance.work import handed_text, handed_xml
 from flowrail.machines.engine.agents import Dispatched, Handed
 from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
@@ -19,12 +20,12 @@ HANDED = Handed(
     dispatch=WORK,
     prompt="Is a < b && c > d in auth?\n\n```flow:forbidden\n- Editing auth\n```",
     finish=(
-        "flow finish review-4k2m9a d2-1 ok --token 7kq2m9xw4r3p",
-        "flow finish review-4k2m9a d2-1 fail --token 7kq2m9xw4r3p",
+        Command("finish", "review-4k2m9a", "d2-1", "ok", token="7kq2m9xw4r3p"),
+        Command("finish", "review-4k2m9a", "d2-1", "fail", token="7kq2m9xw4r3p"),
     ),
-    ask="flow ask review-4k2m9a - --token 7kq2m9xw4r3p",
+    ask=Command("ask", "review-4k2m9a", "-", token="7kq2m9xw4r3p"),
     answered=(("Which parts?", "Code; other:the <tests>"),),
-    finding="flow finding add review-4k2m9a --token 7kq2m9xw4r3p",
+    finding=Command("finding add", "review-4k2m9a", token="7kq2m9xw4r3p"),
 )
 
 
@@ -45,6 +46,6 @@ def test_its_xml_is_one_element_with_two_ways_to_end() -> None:
         "model": "opus",
         "until": "2026-11-18T13:00:00.000Z",
     }
-    assert [case.text for case in root.iterfind("next/case")] == list(HANDED.finish)
+    assert [case.text for case in root.iterfind("next/case")] == [str(command) for command in HANDED.finish]
     assert [action.text for action in root.iterfind("current_action/forbidden/action")] == ["Editing auth"]
     assert str(QUESTION_RELAY_HANDLER) not in handed_xml(HANDED)

@@ -213,7 +213,7 @@ def test_the_name_of_a_file_is_quoted_in_the_command_that_looks_at_it() -> None:
     path = put(with_(example("3.0"), "meta.mood", 1), "my payload;.json")
 
     assert refused("handoff", "convert", path, "--to", "2.0")[1]["hint"] == (
-        "see `flow handoff validate 'my payload;.json'`"
+        "see what is wrong: flow handoff validate 'my payload;.json'"
     )
 
 

@@ -401,7 +401,7 @@ def test_a_payload_from_elsewhere_whose_receipt_failed_is_told_with_the_command_
     text = flow("handoff", "status", kept["handoff"]).out
 
     assert kept["invocation"] is None
-    assert text.endswith(f"\nWhoever takes over confirms it by:\n  {kept['receive_command']}\n")
+    assert text.endswith(f"\nThe skill that takes over confirms it with:\n  {kept['receive_command']}\n")
     assert flow(*shlex.split(kept["receive_command"])[1:], "-p", "area=there").status == 0
 
 

@@ -523,7 +523,7 @@ def test_one_that_nobody_received_in_time_is_over_when_it_is_tried_again(
     status, error = refused("handoff", "retry", sent["handoff"])
 
     assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
-    assert error["hint"] == f"send it anew: flow handoff send digger --session {here}"
+    assert error["hint"] == f"send it again: flow handoff send digger --session {here}"
     assert phases(sent["handoff"])[-1] == "expired"
     assert refused("handoff", "retry", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
 
@@ -889,6 +889,6 @@ def test_what_was_sent_is_shown_as_text() -> None:
     handoff = told("handoff", "status")["handoffs"][0]["handoff"]
 
     assert out.splitlines()[-1].strip().startswith("/digger /")
-    assert "Whoever takes over confirms it by:" in out
+    assert "The skill that takes over confirms it with:" in out
     assert "replayed" in flow("handoff", "retry", handoff).out
     assert flow("handoff", "cancel", handoff).out.splitlines()[0].endswith("rejected")

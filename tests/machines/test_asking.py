@@ -215,7 +215,7 @@ def test_near_labels_are_offered() -> None:
     with pytest.raises(BadAnswerError) as caught:
         questions.asked(start(asking_workflow(), now=NOW))[0].answered(["Yess"], at=NOW, by="me")
 
-    assert caught.value.hint == "did you mean `Yes`?"
+    assert str(caught.value.hint) == "did you mean `Yes`?"
 
 
 def test_an_unanswered_question_stands_for_nothing() -> None:

@@ -315,7 +315,7 @@ def test_a_gate_is_as_the_seed_shows_it() -> None:
         qr_name="Implementation Review",
         work_step=1,
         pass_step=4,
-        pass_message="Implementation verified",  # noqa: S106 - no password
+        pass_message="Implementation verified",
         self_fix=True,
         fix_target=AgentRole.DEVELOPER,
     )

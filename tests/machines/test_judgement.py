@@ -141,7 +141,7 @@ def test_an_argument_that_does_not_fit_or_is_missing_is_told() -> None:
         decided(wants, size=4)
     with pytest.raises(HandlerError, match="needs `size`, which has no value yet") as caught:
         decided(wants)
-    assert caught.value.hint == "give it at the start (-p size=…) or report it (-s size=…)"
+    assert str(caught.value.hint) == "give it at the start (-p size=…) or report it (-s size=…)"
 
 
 def test_a_default_is_passed_even_where_it_would_not_be_taken() -> None:

@@ -76,7 +76,7 @@ def test_a_file_that_is_no_key_is_refused_and_kept(tmp_path: Path, content: byte
     with pytest.raises(DocumentError) as caught:
         user_key(str(tmp_path))
 
-    assert caught.value.hint
+    assert str(caught.value.hint)
     assert (tmp_path / "key").read_bytes() == content
 
 

@@ -212,7 +212,7 @@ def test_registered_workflows_are_found_with_the_discovered_ones(package: Path) 
         register_workflow(linear("a", name="mine"))
     with pytest.raises(UsageError) as caught:
         registered("mime")
-    assert caught.value.hint == "did you mean `mine`?"
+    assert str(caught.value.hint) == "did you mean `mine`?"
     with pytest.raises(KeyError):
         found["nobody"]
 

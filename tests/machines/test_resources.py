@@ -73,9 +73,9 @@ def test_near_names_are_offered(resources: FolderResources) -> None:
     with pytest.raises(UnknownResourceError) as step:
         resources.get_step("other", "c")
 
-    assert caught.value.hint == "did you mean `severity`?"
-    assert other.value.hint == "there are: plan-format"
-    assert step.value.hint == "name one of its steps"
+    assert str(caught.value.hint) == "did you mean `severity`?"
+    assert str(other.value.hint) == "there are: plan-format"
+    assert str(step.value.hint) == "name one of its steps"
 
 
 @pytest.mark.parametrize(
@@ -117,4 +117,4 @@ def test_without_a_way_to_look_up_workflows_none_is_in_reach(tmp_path: Path) -> 
         bare.get_workflow("other")
     with pytest.raises(UnknownResourceError) as caught:
         bare.get_resource("x")
-    assert caught.value.hint == "there are: none"
+    assert str(caught.value.hint) == "there are: none"

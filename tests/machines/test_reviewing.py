@@ -85,7 +85,7 @@ def test_a_claim_of_any_outcome_is_refused_with_what_is_on_record(
         report(flow, at_gate(1, *severities, *severities), outcome)
 
     assert caught.value.exit_status == 4
-    assert caught.value.hint == "report `done`"
+    assert str(caught.value.hint) == "report `done`"
     assert caught.value.details["blocking"] == (["F1", "F2"] if severities else [])
     assert ("F1 MUST a MUST; F2 MUST a MUST" in caught.value.message) is bool(severities)
 
@@ -327,7 +327,7 @@ def test_a_loop_goes_as_it_was_settled(
             }
             told = guide(flow, session)
             assert (session.step, session.status) == ("gate", "waiting")
-            assert {option["outcome"] for option in told.questions[0].options} == open_ways
+            assert {option.outcome for option in told.questions[0].options} == open_ways
             choice = next((each for each in pending if each in open_ways), "stop")
             session = report(flow, answered(session, f"limit={choice}"), "done")
             if choice in {"stop", "accept-the-risk"}:

@@ -59,7 +59,7 @@ def main(*words: str) -> None:
             qr_name="Implementation Review",
             work_step=1,
             pass_step=4,
-            pass_message="Implementation verified",  # noqa: S106 - as the seed writes it
+            pass_message="Implementation verified",
             self_fix=True,
             fix_target=AgentRole.DEVELOPER,
         )

@@ -196,7 +196,7 @@ def test_an_unknown_id_is_refused_with_near_ones(store: Store) -> None:
     with pytest.raises(UnknownSessionError) as caught:
         store.read("skill-abcdeg")
 
-    assert caught.value.hint == f"did you mean `{ID}`?"
+    assert str(caught.value.hint) == f"did you mean `{ID}`?"
     assert caught.value.code == "UNKNOWN_SESSION"
     assert Store("/nowhere", store.owner).ids() == []
 
@@ -500,7 +500,7 @@ def test_a_session_of_another_key_is_foreign(store: Store, stranger: Store) -> N
         with pytest.raises(ForeignSessionError) as caught:
             use(ID)
         assert caught.value.exit_status == 7
-        assert f"flow adopt {ID}" in caught.value.hint
+        assert f"flow adopt {ID}" in str(caught.value.hint)
 
     assert stranger.read(ID, adopt=True).foreign
     assert [record.kind for record in stranger.records(ID)] == ["start"]

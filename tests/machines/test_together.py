@@ -17,13 +17,14 @@ from support.loops import (
 )
 from support.workflows import step, workflow
 
+from flowrail.formatters.guidance.content import result_lines
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import GateDef, Outcome
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine.advance import start
-from flowrail.machines.guidance.agents import facts_line, handed_back
+from flowrail.machines.guidance.agents import handed_back
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.guidance.views import LoopView
 from flowrail.machines.sessions.session import Session
@@ -43,10 +44,10 @@ def test_agents_commands_name_the_store_and_those_of_the_session_do_not() -> Non
 
     shown = told(flow, start(flow, now=NOW))
 
-    assert [each.command for each in shown.dispatches] == [
+    assert [str(each.command) for each in shown.dispatches] == [
         f"flow claim dull-abc234 d0-{number} --store '/a b/.flow'" for number in (1, 2, 3)
     ]
-    assert all("--store" not in way.command for way in shown.next)
+    assert all("--store" not in str(way.command) for way in shown.next)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_a_piece_of_work_is_told_with_the_command_that_fits(
 
     view = told(flow, session).dispatches[0]
 
-    assert (view.status, view.resume, view.again) == (status, resume, again)
+    assert (view.status, view.resume and str(view.resume), view.again) == (status, resume, again)
 
 
 def test_what_failed_is_not_wanted_again_once_enough_have_succeeded() -> None:
@@ -113,7 +114,7 @@ def test_questions_of_agents_stand_beside_those_of_the_step() -> None:
 
     (question,) = shown.questions
     assert (question.session, question.source) == ("dull-one-abc234", "agent")
-    assert question.command == "flow answer dull-one-abc234 db=OPTION --store '/a b/.flow'"
+    assert str(question.command) == "flow answer dull-one-abc234 db=OPTION --store '/a b/.flow'"
     assert "db" in shown.next[0].waits_for
     assert without.questions == ()
 
@@ -127,7 +128,7 @@ def test_a_last_answer_is_three_lines() -> None:
     )
     session = session._replace(parent={"session": "dull-abc234", "dispatch": "d3-1"})
 
-    lines = handed_back(session, STORE)[1].splitlines()
+    lines = result_lines(handed_back(session, STORE), str)
 
     assert lines == [
         "RESULT fail of dull/one, session dull-one-abc234, dispatch d3-1",
@@ -137,9 +138,12 @@ def test_a_last_answer_is_three_lines() -> None:
 
 
 def test_long_facts_are_named_with_where_they_stand() -> None:
-    session = Session("dull-abc234", "dull", None, state=Frozen({"long": "x" * 9_000, "short": "y"}))
+    parent = {"session": "lead-abc234", "dispatch": "d3-1"}
+    session = Session(
+        "dull-abc234", "dull", None, parent=parent, state=Frozen({"long": "x" * 9_000, "short": "y"})
+    )
 
-    line = facts_line(session, STORE)
+    line = result_lines(handed_back(session, STORE), str)[1]
 
     assert len(line) < 300
     assert '"short": "y"' in line

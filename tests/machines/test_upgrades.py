@@ -70,7 +70,7 @@ def test_a_later_format_is_refused_and_says_what_to_use(number: object) -> None:
         session_of_today({"format": number})
 
     assert (caught.value.code, caught.value.exit_status) == ("NEWER_FORMAT", 3)
-    assert "version of flowrail" in caught.value.hint
+    assert "version of flowrail" in str(caught.value.hint)
 
 
 def test_a_journal_of_a_later_format_is_refused_with_its_place() -> None:

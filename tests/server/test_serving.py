@@ -150,13 +150,13 @@ WRONG = [
 def test_wrong_arguments_are_refused_with_what_is_taken(tool: str, arguments: dict[str, Any]) -> None:
     with pytest.raises(WrongArgumentsError) as caught:
         call(standing(), tool, arguments)
-    assert caught.value.hint
+    assert str(caught.value.hint)
 
 
 def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: Tools) -> None:
     assert tools.refused("start", skill="nosuch")["code"] == "UNKNOWN_SKILL"
     assert tools.refused("step", session="../../etc")["code"] == "UNKNOWN_SESSION"
-    assert "`status {}`" in tools.refused("step", session="../../etc")["hint"]
+    assert "status {}" in tools.refused("step", session="../../etc")["hint"]
     assert tools.refused("step")["code"] == "NO_OPEN_SESSION"
     assert tools.refused("step", outcome="ok")["code"] == "USAGE"
     assert tools.refused("step", facts={"a": 1})

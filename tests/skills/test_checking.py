@@ -79,7 +79,7 @@ def test_what_is_no_workflow_is_refused(target: str) -> None:
     with pytest.raises(UsageError) as caught:
         check(target)
 
-    assert caught.value.hint
+    assert str(caught.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_a_step_is_told_with_defaults_and_without_commands() -> None:
 
     assert told.step is not None
     assert (told.step.title, told.actions) == ("Look at nothing", ("Look at it, 3 times.",))
-    assert [way.command for way in told.next] == ["", ""]
+    assert [way.command for way in told.next] == [None, None]
     assert (told.session, told.revision) == ("", 0)
 
 
@@ -63,9 +63,9 @@ def test_an_unknown_step_is_refused_with_near_ones(step: str) -> None:
     expected = (
         "did you mean `investigate`?"
         if step.lower().startswith("inv")
-        else "`flow show problem-analysis` lists its steps"
+        else "see its steps: flow show problem-analysis"
     )
-    assert caught.value.hint == expected
+    assert str(caught.value.hint) == expected
     assert caught.value.details["steps"] == ["gate", "hypothesize", "investigate", "formulate", "output"]
 
 

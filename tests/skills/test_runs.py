@@ -112,7 +112,7 @@ def test_sessions_of_a_skill_and_of_its_agents_are_told_apart(here: World) -> No
 
     for address, guidance in begun.items():
         assert steps.step_again(here, address).guidance.session == guidance.session
-        assert guidance.next[0].command.startswith(f"flow step {address} ok --session ")
+        assert str(guidance.next[0].command).startswith(f"flow step {address} ok --session ")
 
 
 def test_foreign_sessions_are_nobodys_open_ones(here: World, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_which_session_is_meant_must_be_clear(here: World) -> None:
     with pytest.raises(SeveralOpenError) as several:
         steps.resume(here, None)
 
-    assert none.value.hint == "`flow list` shows what can be started"
+    assert str(none.value.hint) == "see what can be started: flow list"
     assert several.value.message == "2 sessions are open"
 
 

@@ -322,7 +322,7 @@ def test_a_full_journal_refuses_and_prints_the_fork_that_goes_on(
     for words in (["step", "loop", "ok", "--session", session], ["rewind", session, "--to", "0"]):
         status, error = refused(*words)
         assert (status, error["code"]) == (3, "TOO_LARGE")
-        assert error["hint"] == f"go on in a new session: flow fork {session} --at 3"
+        assert error["hint"] == f"continue in a new session: flow fork {session} --at 3"
         assert error["details"]["command"] == f"flow fork {session} --at 3"
 
     ran = flow(*error["details"]["command"].split()[1:], "--json")

@@ -11,6 +11,7 @@ from support.agents import FREE, LEAD, ONE, REVIEW, Team, put_lead
 from support.sandbox import HANDLER, home_skills, put_skill
 
 from flowrail.errors import ConflictError, UsageError
+from flowrail.formatters.guidance import as_text
 from flowrail.machines.engine.agents import RESULTS, DispatchGoneError, JoinPendingError
 from flowrail.machines.engine.errors import SessionEndedError
 from flowrail.operations.running import agents, findings
@@ -44,7 +45,7 @@ def test_claiming_begins_a_session_of_ones_own(team: Team) -> None:
     dispatch = team.told().dispatches[1]
     assert (dispatch.status, dispatch.holder, dispatch.child) == ("claimed", "ann", told.session)
     assert dispatch.expires_at == "2026-11-18T12:10:00.000Z"
-    assert dispatch.resume == f"flow resume {told.session} --store {team.world.store.path}"
+    assert str(dispatch.resume) == f"flow resume {told.session} --store {team.world.store.path}"
 
 
 def test_a_free_form_piece_of_work_is_a_prompt_and_the_commands_that_end_it(free: Team) -> None:
@@ -53,7 +54,7 @@ def test_a_free_form_piece_of_work_is_a_prompt_and_the_commands_that_end_it(free
     assert handed.prompt == "Look at a, 2 deep."
     for line, word in zip(handed.finish, ("ok", "fail"), strict=True):
         verb = ["flow", "finish", free.id, "d0-1", word, "--token", str(handed.dispatch.token)]
-        assert shlex.split(line) == [*verb, "--store", free.world.store.path]
+        assert shlex.split(str(line)) == [*verb, "--store", free.world.store.path]
     assert free.sessions() == {free.id}
 
 
@@ -154,7 +155,7 @@ def test_the_same_is_handed_to_an_agent_that_stands_in(free: Team) -> None:
     assert again.dispatch.expires_at == "2026-11-18T12:15:00.000Z"
     assert free.told().dispatches[0].holder == "bob"
     line = free.told().dispatches[0].resume
-    assert line == (
+    assert str(line) == (
         f"flow claim {free.id} d0-1 --token {handed.dispatch.token} --store {free.world.store.path}"
     )
 
@@ -251,8 +252,8 @@ def test_a_free_form_result_ends_its_work(free: Team) -> None:
     )
 
     assert (ended.dispatch.status, ended.dispatch.outcome, ended.replayed) == ("done", "ok", False)
-    assert ended.lines[1] == 'FACTS {"found": "x"}'
-    assert ended.lines[2].endswith(f"flow resume {free.id} --store {free.world.store.path}")
+    assert ended.answer.facts == {"found": "x"}
+    assert str(ended.answer.next) == (f"flow resume {free.id} --store {free.world.store.path}")
     assert free.statuses() == ["ok", "pending", "pending"]
 
 
@@ -304,7 +305,7 @@ def test_work_with_a_session_is_ended_by_that(team: Team) -> None:
     with pytest.raises(DispatchGoneError) as caught:
         agents.finish(team.world, team.id, "d0-1", "ok", token=child)
 
-    assert child in caught.value.hint
+    assert child in str(caught.value.hint)
 
 
 def test_work_that_nobody_claimed_is_not_ended(free: Team) -> None:
@@ -329,7 +330,7 @@ def test_a_result_that_is_too_long_is_refused_with_what_to_do(free: Team) -> Non
     with pytest.raises(ResultTooLongError) as caught:
         agents.finish(free.world, free.id, "d0-1", "ok", token=token, facts={"a": "x" * (RESULTS // 3)})
 
-    assert "file" in caught.value.hint
+    assert "file" in str(caught.value.hint)
     assert free.statuses()[0] == "claimed"
 
 
@@ -340,27 +341,27 @@ def test_long_facts_of_an_agents_session_stay_there(team: Team) -> None:
 
     kept = str(team.told().dispatches[0].result["found"])
     assert f"bytes: flow status {child} --json" in kept
-    assert f"bytes: flow status {child} --json" in told.actions[1]
-    assert len(told.actions[1]) < 1_000
+    answer = as_text.render(told)
+    assert f"bytes: flow status {child} --json" in answer
+    assert len(answer) < 1_000
 
 
 def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) -> None:
     told = team.work(team.child(2), found='it\'s <b> & "so"\n')
 
-    said = told.actions[1].splitlines()
+    said = as_text.render(told).splitlines()[-3:]
     assert told.status == "completed"
-    assert "word for word" in told.actions[0]
+    assert "word for word" in as_text.render(told)
     assert said[0].startswith("RESULT ok of lead/one, session lead-one-")
     assert said[0].endswith(", dispatch d0-2")
     assert said[1] == 'FACTS {"found": "it\'s <b> & \\"so\\"\\n"}'
     assert said[2] == (
         f"NEXT for whoever launched this agent: flow resume {team.id} --store {team.world.store.path}"
     )
-    assert len(said) == 3
 
 
 def test_a_failed_agent_says_so(team: Team) -> None:
-    assert "RESULT fail of lead/one" in team.work(team.child(1), "fail").actions[1]
+    assert "RESULT fail of lead/one" in as_text.render(team.work(team.child(1), "fail"))
 
 
 # --- calling off

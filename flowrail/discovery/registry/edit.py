@@ -19,6 +19,7 @@ from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
 from flowrail.errors import DocumentError
 from flowrail.text import limits
@@ -238,4 +239,4 @@ def _lost(before: object, after: object, written: Mapping[str, Any]) -> Path | N
 
 
 def _not_plain(fact: str, path: str) -> DocumentError:
-    return DocumentError(fact, hint="write it more plainly: `flow registry check` may tell where", place=path)
+    return DocumentError(fact, hint=Hint("simplify it; see where: ", Command("registry check")), place=path)

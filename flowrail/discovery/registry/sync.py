@@ -14,6 +14,7 @@ from datetime import datetime
 from difflib import unified_diff
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.registry.check import local_skills
@@ -122,7 +123,9 @@ def apply(sync: Sync) -> None:
         return
     if _read(sync.path) != sync.before:
         raise RegistryChangedError(
-            "the registry was changed meanwhile", hint="run `flow registry sync` again", path=sync.path
+            "the registry was changed meanwhile",
+            hint=Hint("run it again: ", Command("registry sync")),
+            path=sync.path,
         )
     target = os.path.realpath(sync.path)
     mode = os.stat(target).st_mode & 0o777 if sync.before is not None else _MODE
@@ -144,7 +147,7 @@ def _right(path: str, text: str, discovery: Discovery) -> yaml_text.Document:
         more = f", and {len(found) - 1} more" if len(found) > 1 else ""
         raise RegistryInvalidError(
             f"{found[0].reason}{more}",
-            hint="mend it: `flow registry check` names all mistakes",
+            hint=Hint("fix it; see all errors: ", Command("registry check")),
             place=found[0].place,
             notes=[note.data() for note in found],
         )

@@ -6,22 +6,30 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from flowrail.command import Command
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance.content import FENCE, around, own_pieces
-from flowrail.machines.guidance.guide import Guidance, Way, command
+from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces
+from flowrail.machines.guidance.guide import Guidance, Way
 from flowrail.machines.sessions.stored_session import Kept
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
-    from flowrail.machines.guidance.views import DispatchView
+    from flowrail.machines.guidance.views import DispatchView, QuestionView
 
 LONGEST_PARAM = 400
 """Parameters are told so far beside a step; JSON has the whole."""
 
 
-def render(guidance: Guidance) -> dict[str, Any]:
-    """Return *guidance* as plain data."""
+def render(guidance: Guidance, show: Show = str, keep: Keep = str) -> dict[str, Any]:
+    """Return *guidance* as plain data.
+
+    Each command is what *keep* makes of it, and in texts what *show* makes of it.
+    """
+    return {name: plain(part, keep) for name, part in _parts(guidance, show).items()}
+
+
+def _parts(guidance: Guidance, show: Show) -> dict[str, Any]:
     step = guidance.step
     return {
         "session": guidance.session,
@@ -31,31 +39,35 @@ def render(guidance: Guidance) -> dict[str, Any]:
         "revision": guidance.revision,
         "head": guidance.head,
         "step": step._asdict() if step else None,
-        "actions": _told(guidance),
-        "dispatches": [plain(each._asdict()) for each in guidance.dispatches],
-        "questions": [plain(each._asdict()) for each in guidance.questions],
+        "actions": _told(guidance, show),
+        "dispatches": [each._asdict() for each in guidance.dispatches],
+        "questions": [_question(each) for each in guidance.questions],
         "replayed": guidance.replayed,
         "resumed": guidance.resumed,
         "next": [_way(way) for way in guidance.next],
         "started_at": guidance.started_at,
-        "params": plain(guidance.params),
+        "params": guidance.params,
         "start_command": guidance.start_command,
         "join": _join(guidance),
-        "findings": [plain(each._asdict()) for each in guidance.findings],
-        "parent": plain(guidance.parent) or None,
+        "findings": [each._asdict() for each in guidance.findings],
+        "parent": guidance.parent or None,
         "then_command": guidance.then_command,
         "finding_command": guidance.finding_command,
         "findings_command": guidance.findings_command,
-        "loop": plain(guidance.loop._asdict()) if guidance.loop else None,
+        "loop": guidance.loop._asdict() if guidance.loop else None,
         "ask_command": guidance.ask_command,
         "launcher_command": guidance.launcher_command,
-        "said": [plain(each) for each in guidance.said],
-        "forbids": list(guidance.forbids),
+        "said": guidance.said,
+        "forbids": guidance.forbids,
     }
 
 
-def _told(guidance: Guidance) -> list[str]:
-    before, after = around(guidance)
+def _question(question: QuestionView) -> dict[str, Any]:
+    return {**question._asdict(), "options": [option._asdict() for option in question.options]}
+
+
+def _told(guidance: Guidance, show: Show) -> list[str]:
+    before, after = around(guidance, show)
     if not any(FENCE in action for action in guidance.actions):
         return [*before, *guidance.actions, *after]
     return [*before, "\n".join(own_pieces(guidance)), *after]
@@ -77,23 +89,23 @@ def _join(guidance: Guidance) -> dict[str, Any] | None:
 def _way(way: Way) -> dict[str, Any]:
     return {
         "outcome": way.outcome,
-        "facts": dict(way.facts),
-        "wants": [{**want._asdict(), "example": plain(want.example)} for want in way.wants],
+        "facts": way.facts,
+        "wants": [want._asdict() for want in way.wants],
         "to": way.to,
         "ends": way.ends,
         "capped": way.capped,
-        "waits_for": list(way.waits_for),
+        "waits_for": way.waits_for,
         "command": way.command,
     }
 
 
-def plain(value: Any) -> Any:
-    """Return *value* with its tuples as lists and its mappings as plain dicts."""
+def plain(value: Any, keep: Keep = str) -> Any:
+    """Return *value* with its tuples as lists, its mappings as plain dicts, and its commands as *keep* makes them."""
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain(item, keep) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value
+        return [plain(item, keep) for item in value]
+    return keep(value) if isinstance(value, Command) else value
 
 
 def in_short(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,7 +130,9 @@ def example_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
 
 
-def session_item(kept: Kept, *, store: str | None = None, lost: bool = False) -> dict[str, Any]:
+def session_item(
+    kept: Kept, *, store: str | None = None, lost: bool = False, keep: Keep = str
+) -> dict[str, Any]:
     """Return one session of a list."""
     session = kept.session
     return {
@@ -135,7 +149,7 @@ def session_item(kept: Kept, *, store: str | None = None, lost: bool = False) ->
         "foreign": kept.foreign,
         "parent": session.parent.get("session"),
         "lost": lost,
-        "command": command("resume", session.id, store=store)
+        "command": keep(Command("resume", session.id, store=store))
         if session.is_open and not kept.foreign and not lost
         else None,
         "error": None,

@@ -11,9 +11,12 @@ from flowrail.formatters.guidance.content import (
     FINDING,
     MANY,
     NOBODY,
+    Show,
+    command_of,
     findings_of,
     item_of,
     pieces,
+    shown,
     variables,
 )
 from flowrail.machines.guidance.guide import Guidance, Way, wants_of
@@ -26,24 +29,29 @@ MOST_HELD = 4_000_000
 """So many characters of a table are held until its columns are as wide as they need to be."""
 
 
-def render(guidance: Guidance) -> str:
+def render(guidance: Guidance, show: Show = str) -> str:
     """Return *guidance* as text: where it stands, what to do, how to go on."""
     parts = [_header(guidance)]
     if guidance.resumed:
         parts.append(
             f"Resumed; started {one_line(guidance.started_at)}{_given(guidance)}."
-            + (f" For a new one: {guidance.start_command}" if guidance.start_command else "")
+            + (f" For a new one: {show(guidance.start_command)}" if guidance.start_command else "")
         )
-    parts.append(visible("\n".join(pieces(guidance)).strip("\n")))
+    parts.append(visible("\n".join(pieces(guidance, show)).strip("\n")))
     if guidance.forbids:
         parts.append(f"Not in this step: {one_line(', '.join(guidance.forbids))}")
     parts += [
         part
-        for part in (_said(guidance), _dispatches(guidance), _questions(guidance), _findings(guidance))
+        for part in (
+            _said(guidance),
+            _dispatches(guidance, show),
+            _questions(guidance, show),
+            _findings(guidance, show),
+        )
         if part
     ]
     if guidance.next:
-        parts.append(_next(guidance))
+        parts.append(_next(guidance, show))
     return "\n\n".join(parts)
 
 
@@ -65,7 +73,7 @@ def _given(guidance: Guidance) -> str:
     return f" with {given}" if given else ""
 
 
-def _dispatches(guidance: Guidance) -> str:
+def _dispatches(guidance: Guidance, show: Show) -> str:
     join = guidance.join
     if join is None:
         return ""
@@ -84,8 +92,8 @@ def _dispatches(guidance: Guidance) -> str:
         if each.status == "done" and each.result:
             lines.append(f"    {_result(each.result)}")
         if each.status != "done" or each.again:
-            line = (each.cancel if join.met else None) or each.resume or each.command
-            lines += [f"    {visible(line)}"] if line else []  # a preview has none
+            line = command_of(each, join, show)
+            lines += [f"    {visible(line)}"] if line else []
     return "\n".join(lines)
 
 
@@ -101,7 +109,7 @@ def _said(guidance: Guidance) -> str:
     )
 
 
-def _questions(guidance: Guidance) -> str:
+def _questions(guidance: Guidance, show: Show) -> str:
     lines = []
     for each in guidance.questions:
         where = "" if each.session == guidance.session else f" (session {each.session})"
@@ -112,13 +120,13 @@ def _questions(guidance: Guidance) -> str:
         if each.default and each.due:
             lines.append(f"  without an answer until {one_line(each.due)}: {one_line(each.default)}")
         for option in each.options:
-            about = f"  {one_line(option['description'])}" if option["description"] else ""
-            lines.append(f"  {one_line(option['label'])}{about}\n    {visible(option['command'])}")
+            about = f"  {one_line(option.description)}" if option.description else ""
+            lines.append(f"  {one_line(option.label)}{about}\n    {visible(shown(option.command, show))}")
     return "\n".join(lines)
 
 
-def _findings(guidance: Guidance) -> str:
-    shown, more = findings_of(guidance)
+def _findings(guidance: Guidance, show: Show) -> str:
+    shown, more = findings_of(guidance, show)
     lines = [
         f"  {each.id} {each.severity} (round {each.round}) {one_line(each.text)}"
         + (f"  {one_line(each.place)}" if each.place else "")
@@ -129,15 +137,20 @@ def _findings(guidance: Guidance) -> str:
     return "\n".join(
         [
             *(["Findings on record:", *lines] if lines else []),
-            *([f"To record a finding, append {FINDING} to", f"    {visible(record)}"] if record else []),
+            *(
+                [f"To record a finding, append {FINDING} to", f"    {visible(show(record))}"]
+                if record
+                else []
+            ),
         ]
     )
 
 
-def _next(guidance: Guidance) -> str:
+def _next(guidance: Guidance, show: Show) -> str:
     lines = ["Report how it went; what is printed then is the next step:"]
     lines += [
-        f"  {_way(way)}" + (f"\n    {visible(way.command)}" if way.command else "") for way in guidance.next
+        f"  {_way(way)}" + (f"\n    {visible(show(way.command))}" if way.command else "")
+        for way in guidance.next
     ]
     wants = wants_of(guidance.next)
     if wants:
@@ -161,18 +174,23 @@ def _way(way: Way) -> str:
     return f"{way.outcome}{facts}: {to}{' (the limit is reached)' if way.capped else ''}{waits}"
 
 
-def standing(guidance: Guidance) -> str:
+def standing(guidance: Guidance, show: Show = str) -> str:
     """Return where a session stands and the ways on, without what the step tells."""
     parts = [_header(guidance)]
     given = _given(guidance)
     parts.append(f"started {one_line(guidance.started_at)}{given}")
     parts += [
         part
-        for part in (_said(guidance), _dispatches(guidance), _questions(guidance), _findings(guidance))
+        for part in (
+            _said(guidance),
+            _dispatches(guidance, show),
+            _questions(guidance, show),
+            _findings(guidance, show),
+        )
         if part
     ]
     if guidance.next:
-        parts.append(_next(guidance))
+        parts.append(_next(guidance, show))
     elif (
         guidance.status in {"active", "waiting"} and not guidance.dispatches
     ):  # it has lost its work, and that is all there is to tell

@@ -9,12 +9,16 @@ from flowrail.formatters.guidance.as_data import example_text, in_short, result_
 from flowrail.formatters.guidance.content import (
     FACTS_FILE,
     FINDING,
+    LONGEST_RESULT,
     MANY,
     NOBODY,
+    Show,
+    command_of,
     findings_of,
     how_to_ask,
     item_of,
     pieces,
+    shown,
     variables,
 )
 from flowrail.machines.guidance.guide import (
@@ -41,7 +45,6 @@ LAUNCH_ANEW = (
 )
 
 CLAIMED = "claimed"
-LONGEST_RESULT = 8_000
 ALL_RESULTS = 100_000
 """Bytes of results that are printed, of one piece of work and of all together; JSON has the whole."""
 ENOUGH = (
@@ -50,7 +53,7 @@ ENOUGH = (
 )
 
 
-def render(guidance: Guidance) -> str:
+def render(guidance: Guidance, show: Show = str) -> str:
     """Return *guidance* as one well-formed element, one step and its ways on."""
     flags = {
         "replayed": guidance.replayed or None,
@@ -65,13 +68,13 @@ def render(guidance: Guidance) -> str:
         source=guidance.source,
         **flags,
     )
-    return "\n".join([f"<step_output{head}>", *_body(guidance), "</step_output>"])
+    return "\n".join([f"<step_output{head}>", *_body(guidance, show), "</step_output>"])
 
 
-def _body(guidance: Guidance) -> list[str]:
+def _body(guidance: Guidance, show: Show) -> list[str]:
     parts: list[str] = []
     if guidance.resumed:
-        parts.append(_resumed(guidance))
+        parts.append(_resumed(guidance, show))
     step = guidance.step
     if step is not None:
         where = attributes(
@@ -83,25 +86,32 @@ def _body(guidance: Guidance) -> list[str]:
             limit=step.limit,
         )
         parts.append(f"<step_header{where}>{xml_text(step.title)}</step_header>")
-    told = "\n".join(piece if isinstance(piece, Markup) else xml_text(piece) for piece in pieces(guidance))
+    told = "\n".join(
+        piece if isinstance(piece, Markup) else xml_text(piece) for piece in pieces(guidance, show)
+    )
     parts.append("<current_action>\n" + told.strip("\n") + "\n</current_action>")
     if guidance.forbids:
         parts.append(f"<not_in_this_step>{xml_text(', '.join(guidance.forbids))}</not_in_this_step>")
-    parts += [*_said(guidance), *_dispatches(guidance), *_questions(guidance), *_findings(guidance)]
+    parts += [
+        *_said(guidance),
+        *_dispatches(guidance, show),
+        *_questions(guidance, show),
+        *_findings(guidance, show),
+    ]
     if guidance.finding_command:
         append = attributes(append=FINDING)
-        parts.append(f"<finding_command{append}>{xml_text(guidance.finding_command)}</finding_command>")
+        parts.append(f"<finding_command{append}>{xml_text(show(guidance.finding_command))}</finding_command>")
     if guidance.next:
-        parts += ["<next>", *_wants(guidance), *(_case(way) for way in guidance.next), "</next>"]
+        parts += ["<next>", *_wants(guidance), *(_case(way, show) for way in guidance.next), "</next>"]
     return parts
 
 
-def _resumed(guidance: Guidance) -> str:
+def _resumed(guidance: Guidance, show: Show) -> str:
     params = json.dumps(in_short(guidance.params), ensure_ascii=False)
-    return f"<resumed{attributes(params=params)}>{xml_text(guidance.start_command or '')}</resumed>"
+    return f"<resumed{attributes(params=params)}>{xml_text(shown(guidance.start_command, show))}</resumed>"
 
 
-def _dispatches(guidance: Guidance) -> Iterator[str]:
+def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
     join = guidance.join
     if join is None:
         return
@@ -137,7 +147,7 @@ def _dispatches(guidance: Guidance) -> Iterator[str]:
         inside = (
             result_of(each, most)
             if each.status == "done" and not each.again
-            else (each.cancel if join.met else None) or each.resume or each.command
+            else command_of(each, join, show)
         )
         yield f"<dispatch{about}>{xml_text(inside)}</dispatch>"
     yield "</dispatches>"
@@ -150,11 +160,11 @@ def _said(guidance: Guidance) -> Iterator[str]:
         yield f"<user_said{about}><text>{xml_text(each['question'])}</text>{words}</user_said>"
 
 
-def _questions(guidance: Guidance) -> Iterator[str]:
+def _questions(guidance: Guidance, show: Show) -> Iterator[str]:
     if not guidance.questions:
         return
     yield "<questions>"
-    if asked := how_to_ask(guidance):
+    if asked := how_to_ask(guidance, show):
         yield f"<ask>{xml_text(asked)}</ask>"
     for each in guidance.questions:
         about = attributes(
@@ -171,14 +181,14 @@ def _questions(guidance: Guidance) -> Iterator[str]:
             continue
         yield f"<question{about}><text>{xml_text(each.text)}</text>"
         for option in each.options:
-            said = attributes(label=option["label"], description=option["description"] or None)
-            yield f"<option{said}>{xml_text(option['command'])}</option>"
+            said = attributes(label=option.label, description=option.description or None)
+            yield f"<option{said}>{xml_text(shown(option.command, show))}</option>"
         yield "</question>"
     yield "</questions>"
 
 
-def _findings(guidance: Guidance) -> Iterator[str]:
-    shown, more = findings_of(guidance)
+def _findings(guidance: Guidance, show: Show) -> Iterator[str]:
+    shown, more = findings_of(guidance, show)
     for each in shown:
         about = attributes(id=each.id, severity=each.severity, round=each.round, place=each.place)
         yield f"<finding{about}>{xml_text(each.text)}</finding>"
@@ -201,7 +211,7 @@ def _want(want: Want) -> str:
     return f"<want{head}>append {append}{about}</want>"
 
 
-def _case(way: Way) -> str:
+def _case(way: Way, show: Show) -> str:
     facts = " ".join(f"{name}={value}" for name, value in way.facts.items())
     head = attributes(
         outcome=way.outcome,
@@ -210,4 +220,4 @@ def _case(way: Way) -> str:
         capped=way.capped or None,
         waits_for=" ".join(way.waits_for) or None,
     )
-    return f"<case{head}>{xml_text(way.command)}</case>"
+    return f"<case{head}>{xml_text(shown(way.command, show))}</case>"

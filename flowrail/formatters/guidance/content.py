@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from flowrail.command import Command
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.text.markup import Markup
 from flowrail.text.phrases import in_words
@@ -11,8 +14,15 @@ from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
+    from flowrail.machines.engine.agents import WorkResult
+    from flowrail.machines.engine.joins import Join
     from flowrail.machines.engine.reviews import Recorded
     from flowrail.machines.guidance.views import DispatchView
+
+Show: TypeAlias = Callable[[Command], str]
+"""How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
+Keep: TypeAlias = Callable[[Command], Any]
+"""What stands for a command in plain data: its shell line, or the command itself."""
 
 BY_LIMIT = "limit"
 
@@ -34,33 +44,43 @@ SEVERAL = "Where multi is true, append one ID=LABEL for each further choice."
 NOBODY = "There is nothing to hand out here: the list that this step goes over holds nothing. Launch nobody for it."
 """Said where a step gives a list away that turned out empty."""
 MOST_FINDINGS, LONGEST_FINDING = 40, 1_000
+LONGEST_RESULT = 8_000
 LONGEST_VALUE = 120
 """Items and variables of work are told so far; JSON has the whole, and so has the agent that does it."""
 
 MANY = 4
+ANSWER = (
+    "The work is done. Your whole answer is the lines below, word for word. Before them, write only what the last "
+    "step asked you to give:"
+)
 FACTS_FILE = "or append --facts FILE instead, a file that holds them as one JSON object"
 """Said where so many values are asked for that a command line gets unwieldy."""
 
 
-def how_to_ask(guidance: Guidance) -> str:
+def how_to_ask(guidance: Guidance, show: Show) -> str:
     """Return what to do with the questions that are open; nothing where there is none."""
     waiting = [each for each in guidance.questions if each.answer is None]
     if waiting and guidance.launcher_command:
-        return f"{ASK_ABOVE}{guidance.launcher_command}"
+        return f"{ASK_ABOVE}{show(guidance.launcher_command)}"
     lines = [
         *([ASK_USER] if waiting else []),
         *([OWN_WORDS] if any(each.source != BY_LIMIT for each in waiting) else []),
         *([SEVERAL] if any(each.multi for each in waiting) else []),
         *(
             [REASON]
-            if any("--reason" in str(way["command"]) for each in waiting for way in each.options)
+            if any(
+                "reason" in option.command.options
+                for each in waiting
+                for option in each.options
+                if option.command
+            )
             else []
         ),
     ]
     return " ".join(lines)
 
 
-def findings_of(guidance: Guidance) -> tuple[list[Recorded], str]:
+def findings_of(guidance: Guidance, show: Show) -> tuple[list[Recorded], str]:
     """Return the findings as they are printed, the worst of them where there are many, and what is left out."""
     if not guidance.findings:
         return [], ""
@@ -76,7 +96,29 @@ def findings_of(guidance: Guidance) -> tuple[list[Recorded], str]:
     left = len(guidance.findings) - len(shown)
     cut = any(len(each.text) > LONGEST_FINDING for each in shown)
     more = f"{left} more" if left else "whole texts" if cut else ""
-    return shown, f"{more}: {guidance.findings_command}" if more else ""
+    return shown, f"{more}: {show(guidance.findings_command)}" if more and guidance.findings_command else ""
+
+
+def shown(command: Command | None, show: Show) -> str:
+    """Return a command as *show* prints it; nothing in a preview, which has no commands."""
+    return show(command) if command else ""
+
+
+def command_of(dispatch: DispatchView, join: Join, show: Show) -> str:
+    """Return the command that is printed for a dispatch: to cancel it if enough have succeeded, else to work on it."""
+    return shown((dispatch.cancel if join.met else None) or dispatch.resume or dispatch.command, show)
+
+
+def result_lines(result: WorkResult, show: Show) -> list[str]:
+    """Return the lines that an agent answers with when its work has ended."""
+    from flowrail.machines.engine.agents import cut  # few steps end work for another session
+
+    facts = cut(result.facts, LONGEST_RESULT, show(result.whole))
+    return [
+        f"RESULT {result.of}",
+        f"FACTS {json.dumps(facts, ensure_ascii=False, default=list)}",
+        f"NEXT for whoever launched this agent: {show(result.next)}",
+    ]
 
 
 def variables(dispatch: DispatchView) -> str:
@@ -91,13 +133,13 @@ def item_of(dispatch: DispatchView) -> str | None:
     return None if dispatch.item is None else shortened(in_words(dispatch.item), LONGEST_VALUE)
 
 
-def pieces(guidance: Guidance) -> list[str | Markup]:
+def pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
     """Return what is told in order: the step's own text, and what stands around it."""
-    before, after = around(guidance)
+    before, after = around(guidance, show)
     return [*before, *own_pieces(guidance), *after]
 
 
-def around(guidance: Guidance) -> tuple[list[str | Markup], list[str | Markup]]:
+def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str | Markup]]:
     """Return what stands before a step's text and after it: its review loop, how to ask the user."""
     before: list[str | Markup] = []
     after: list[str | Markup] = []
@@ -109,11 +151,15 @@ def around(guidance: Guidance) -> tuple[list[str | Markup], list[str | Markup]]:
         from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, QUESTION_RELAY_UPWARDS
 
         after.append(QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER)
-    if _is_new_to_it(guidance):
+    if guidance.then_command is not None:
+        after.append(f"It continues with {guidance.then_command.arguments[0]}: {show(guidance.then_command)}")
+    if guidance.result is not None:
+        after += [ANSWER, "\n".join(result_lines(guidance.result, show))]
+    if guidance.ask_command and _is_new_to_it(guidance):
         from flowrail.formatters.blocks.elements import element
         from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT
 
-        after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", str(guidance.ask_command))]
+        after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", show(guidance.ask_command))]
     return before, after
 
 
@@ -125,7 +171,7 @@ def _gives_work(guidance: Guidance) -> bool:
 def _is_new_to_it(guidance: Guidance) -> bool:
     """Return whether this is what an agent that works for another reads first."""
     is_first = guidance.revision == 0 or guidance.resumed
-    return bool(guidance.ask_command) and guidance.step is not None and is_first
+    return guidance.step is not None and is_first
 
 
 def own_pieces(guidance: Guidance) -> list[str | Markup]:

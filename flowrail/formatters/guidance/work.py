@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from flowrail.command import Command
 from flowrail.formatters.blocks.elements import block, element
 from flowrail.formatters.guidance.as_data import plain
-from flowrail.formatters.guidance.content import FENCE, FINDING
+from flowrail.formatters.guidance.content import FENCE, FINDING, Keep, Show, result_lines
 from flowrail.machines.engine.agents import Ended, Handed
 from flowrail.machines.engine.questions import Asked, Put
 from flowrail.machines.engine.reviews import Recorded
-from flowrail.machines.guidance.guide import Guidance, command
+from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
 from flowrail.text.markup import Markup
 from flowrail.text.phrases import in_words
@@ -18,7 +19,7 @@ from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import one_line, visible
 
 
-def handed_text(handed: Handed) -> str:
+def handed_text(handed: Handed, show: Show = str) -> str:
     """Return a free-form piece of work as its agent is told it."""
     ok, fail = handed.finish
     answers = [
@@ -31,33 +32,34 @@ def handed_text(handed: Handed) -> str:
             *([*answers, ""] if answers else []),
             "When this is done, run the first of these commands, each fact of the result as -s NAME=VALUE;",
             "if it cannot be done, the second, with -s reason=TEXT. Return what it prints as your answer.",
-            f"  {visible(ok)}",
-            f"  {visible(fail)}",
+            f"  {visible(show(ok))}",
+            f"  {visible(show(fail))}",
             "",
             SUB_AGENT_QUESTION_FORMAT,
-            element("ask_command", handed.ask),
-            *([element("finding_command", handed.finding, append=FINDING)] if handed.finding else []),
+            element("ask_command", show(handed.ask)),
+            *([element("finding_command", show(handed.finding), append=FINDING)] if handed.finding else []),
         )
     )
 
 
-def handed_xml(handed: Handed) -> str:
+def handed_xml(handed: Handed, show: Show = str) -> str:
     """Return the same as one well-formed element, so that nothing put into the prompt passes for more of it."""
     dispatch = handed.dispatch
     head = {"session": handed.session, "dispatch": dispatch.id, "agent": dispatch.agent}
     about = {"model": dispatch.model, "until": dispatch.expires_at}
     said = [block("answered", [element("text", text), answer]) for text, answer in handed.answered]
     ways = [
-        element("case", line, outcome=word) for word, line in zip(("ok", "fail"), handed.finish, strict=True)
+        element("case", show(command), outcome=word)
+        for word, command in zip(("ok", "fail"), handed.finish, strict=True)
     ]
-    finding = [element("finding_command", handed.finding, append=FINDING)] if handed.finding else []
+    finding = [element("finding_command", show(handed.finding), append=FINDING)] if handed.finding else []
     lines = [
         block("current_action", _pieces(handed)),
         *said,
         element("how", _HOW),
         block("next", ways),
         SUB_AGENT_QUESTION_FORMAT,
-        element("ask_command", handed.ask),
+        element("ask_command", show(handed.ask)),
         *finding,
     ]
     return str(block("work_output", lines, **head, **about))
@@ -80,7 +82,7 @@ def _pieces(handed: Handed) -> list[str | Markup]:
     return [*with_blocks(handed.prompt, Again(handed.resources)), *more]
 
 
-def handed_data(handed: Handed) -> dict[str, Any]:
+def handed_data(handed: Handed, keep: Keep = str) -> dict[str, Any]:
     """Return the same as plain data."""
     return {
         "session": handed.session,
@@ -92,14 +94,14 @@ def handed_data(handed: Handed) -> dict[str, Any]:
         "expires_at": handed.dispatch.expires_at,
         "token": handed.dispatch.token,
         "prompt": "\n".join(_pieces(handed)),
-        "finish": list(handed.finish),
-        "ask_command": handed.ask,
-        "finding_command": handed.finding,
+        "finish": [keep(command) for command in handed.finish],
+        "ask_command": keep(handed.ask),
+        "finding_command": keep(handed.finding) if handed.finding else None,
         "answered": [{"question": text, "answer": said} for text, said in handed.answered],
     }
 
 
-def ended_data(ended: Ended) -> dict[str, Any]:
+def ended_data(ended: Ended, show: Show = str) -> dict[str, Any]:
     """Return the end of a piece of work."""
     return {
         "session": ended.session,
@@ -108,24 +110,24 @@ def ended_data(ended: Ended) -> dict[str, Any]:
         "outcome": ended.dispatch.outcome,
         "result": plain(ended.dispatch.result),
         "replayed": ended.replayed,
-        "answer": list(ended.lines),
+        "answer": result_lines(ended.answer, show),
     }
 
 
-def put_text(put: Put) -> str:
+def put_text(put: Put, show: Show = str) -> str:
     """Return the block that is an agent's whole answer; it tells whoever launched it how to go on."""
-    return str(as_xml(put.written, answer=put.answer))
+    return str(as_xml(put.written, answer=show(put.answer)))
 
 
-def put_data(put: Put) -> dict[str, Any]:
+def put_data(put: Put, show: Show = str, keep: Keep = str) -> dict[str, Any]:
     """Return questions that were put, also as a host's question tool takes them."""
     return {
         "session": put.session,
         "questions": [_question(each) for each in put.questions],
         "host": as_host_questions(put.written),
-        "block": put_text(put),
-        "answer_command": put.answer,
-        "resume_command": put.resume,
+        "block": put_text(put, show),
+        "answer_command": keep(put.answer),
+        "resume_command": keep(put.resume),
     }
 
 
@@ -133,9 +135,9 @@ def _question(each: Asked) -> dict[str, Any]:
     return {**plain(each._asdict()), "options": [option._asdict() for option in each.options]}
 
 
-def invocation(guidance: Guidance, place: str) -> str:
+def invocation(guidance: Guidance, place: str, show: Show = str) -> str:
     """Return how an agent that asked is launched again once its questions are answered."""
-    resume = command("resume", guidance.session, store=place)
+    resume = Command("resume", guidance.session, store=place)
     waiting = [question.id for question in guidance.questions if question.answer is None]
     if waiting:
         return f"Recorded. Still open: {', '.join(waiting)}"
@@ -143,7 +145,7 @@ def invocation(guidance: Guidance, place: str) -> str:
         (
             "Recorded. Launch an agent afresh for this work; its whole task is: run the command below",
             "and do what it prints, step by step, to the end.",
-            f"  {visible(resume)}",
+            f"  {visible(show(resume))}",
         )
     )
 

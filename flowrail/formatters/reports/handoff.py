@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.as_text import table
+from flowrail.formatters.guidance.content import Show
 from flowrail.text.phrases import count, joined, section
 from flowrail.text.safe_text import shortened, visible
 
 
-def render(item: Mapping[str, Any]) -> str:
+def render(item: Mapping[str, Any], show: Show = str) -> str:
     """Return where one handoff stands: what was checked, what is wrong, and the line that goes on."""
     head = f"{item['handoff']} · {shortened(item['source'])} → {shortened(item['target'])} · {item['phase']}"
     marks = [name for name in ("replayed", "expired", "foreign") if item[name]]
@@ -32,7 +33,7 @@ def render(item: Mapping[str, Any]) -> str:
         session = f", session {shortened(claim['session'])}" if claim.get("session") else ""
         lines.append(f"received {shortened(claim['at'])} by {shortened(claim['by'])}{session}")
     lines += [*_checks(item["checks"]), *_problem(item["problem"], item["phase"])]
-    return "\n".join([*lines, *_ways(item)])
+    return "\n".join([*lines, *_ways(item, show)])
 
 
 def render_list(items: Sequence[Mapping[str, Any]]) -> str:
@@ -108,13 +109,19 @@ def _problem(problem: Mapping[str, Any] | None, phase: str) -> list[str]:
     return lines + ([f"  {visible(problem['hint'])}"] if problem.get("hint") and phase == "failed" else [])
 
 
-def _ways(item: Mapping[str, Any]) -> list[str]:
+def _ways(item: Mapping[str, Any], show: Show) -> list[str]:
     if item["receive_command"]:
         lines = [""]
-        if item["receive_command"] != item["invocation"]:
-            lines += ["Whoever takes over confirms it by:", f"  {visible(item['receive_command'])}"]
-        if item["invocation"]:
-            lines += ["Give this line to the agent that takes over:", f"  {visible(item['invocation'])}"]
+        receive = show(item["receive_command"])
+        if not item["ours"]:
+            lines += ["The skill that takes over confirms it with:", f"  {visible(receive)}"]
+        line_to_give = receive if item["ours"] else item["invocation"]
+        if line_to_give:
+            lines += ["Give this line to the agent that takes over:", f"  {visible(line_to_give)}"]
         return lines
-    said = (item["problem"] or {}).get("hint") or ""  # with what a retry needs
-    return [f"  {visible(each['command'])}" for each in item["next"] if each["command"] not in said]
+    has_hint = bool((item["problem"] or {}).get("hint"))  # it names the retry with what that needs
+    return [
+        f"  {visible(show(entry['command']))}"
+        for entry in item["next"]
+        if not (has_hint and entry["does"] == "retry")
+    ]

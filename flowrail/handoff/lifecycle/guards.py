@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.discovery.index import Discovery
@@ -111,7 +112,7 @@ def _declined(case: Case) -> Iterator[Check]:
             return
 
 
-def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, again: str) -> Refusal:
+def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, again: Command) -> Refusal:
     """Return the one refusal that tells everything that does not hold; *again* is the command to retry."""
     wrong = [each for each in checks if not each.holds]
     names = {each.name for each in wrong}
@@ -125,14 +126,15 @@ def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, 
         kind = HealthCheckFailedError
     recoverable = all(each.mendable for each in wrong)
     facts = dict.fromkeys(fact for each in wrong for fact in each.facts)
-    given = "".join(f" -s {fact}=…" for fact in facts)
+    given = dict.fromkeys(facts, "…")
     heavy = [fact for each in wrong for fact in each.heavy]
-    given += "".join(f" -s {fact}= -s {fact}_file=…" for fact in heavy)
+    for fact in heavy:
+        given |= {fact: "", f"{fact}_file": "…"}
     what = "write it into a file and name that" if heavy else "give what is wanting" if given else "mend that"
-    hint = f"{what}: {again}{given}"
+    hint = Hint(f"{what}: ", again.with_options(facts=given))
     return kind(
         f"the handoff to `{handoff.target}` is refused: {'; '.join(each.told for each in wrong)}",
-        hint=hint if recoverable else f"this cannot be mended; {_instead(names)}",
+        hint=hint if recoverable else Hint("this cannot be mended; ", _instead(names)),
         recoverable=recoverable,
         preserved=preserved,
         missing_fields=missing,
@@ -142,9 +144,9 @@ def refusal(handoff: Handoff, checks: tuple[Check, ...], preserved: str | None, 
     )
 
 
-def _instead(failing: Collection[str]) -> str:
-    other = ", or send it by another `--schema`" if "schema_fits" in failing else ""
-    return f"`flow handoff targets` shows who else can take over{other}"
+def _instead(failing: Collection[str]) -> Hint:
+    other = "; or send it by another `--schema`" if "schema_fits" in failing else ""
+    return Hint("see which other skills can take over: ", Command("handoff targets"), other)
 
 
 def _there(case: Case) -> Check:

@@ -10,6 +10,7 @@ import os
 import re
 from hashlib import sha256
 
+from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError
 from flowrail.handoff.payload.document import JSON, LARGEST, YAML
 from flowrail.storage import files
@@ -43,7 +44,7 @@ def write(path: str, data: bytes) -> None:
     elif digest_of(path) != sha256(data).hexdigest():
         raise PayloadChangedError(
             f"{path} is there already and holds something else",
-            hint="move it away, then `flow handoff retry`",
+            hint=Hint("move it away, then try again: ", Command("handoff retry")),
             place=path,
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
 
 Path = tuple[str | int, ...]
@@ -148,7 +149,7 @@ class WorkflowError(FlowError):
         lines = "\n".join(f"  {finding.line}" for finding in findings)
         super().__init__(
             f"workflow `{name}` has {count}\n{lines}",
-            hint="mend what is named, then run `flow check`",
+            hint=Hint("fix the findings, then check again: ", Command("check")),
             workflow=name,
             findings=[finding._asdict() for finding in findings],
         )

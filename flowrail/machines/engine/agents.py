@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.delegation import MOST_DISPATCHES, needed_by
 from flowrail.machines.definition.frozen import Frozen
@@ -100,22 +101,34 @@ class Handed(NamedTuple):
     session: str
     dispatch: Dispatched
     prompt: str
-    finish: tuple[str, ...]
-    ask: str = ""
+    finish: tuple[Command, ...]
+    ask: Command
     answered: tuple[tuple[str, str], ...] = ()
     resources: Mapping[str, str] = Frozen()
-    finding: str | None = None
+    finding: Command | None = None
     """For a reviewer: the command that puts a finding on record, but for what was found."""
     given: Mapping[str, Any] = Frozen()
     """Variables, and the item, of which the prompt says nothing."""
 
 
+class WorkResult(NamedTuple):
+    """What an agent answers with when its work for another session has ended."""
+
+    of: str
+    """The outcome, and what it is the outcome of."""
+    facts: Mapping[str, Any]
+    whole: Command
+    """Prints the facts that are too long for the answer."""
+    next: Command
+    """For the agent that launched this one."""
+
+
 class Ended(NamedTuple):
-    """A piece of work that has come back, and the lines to answer with."""
+    """A piece of work that has come back, and what its agent answers with."""
 
     session: str
     dispatch: Dispatched
-    lines: tuple[str, ...]
+    answer: WorkResult
     replayed: bool = False
 
 
@@ -149,7 +162,7 @@ def one(session: Session, dispatch_id: str) -> Dispatched:
         raise UnknownDispatchError(
             f"session `{session.id}` has no dispatch `{dispatch_id[:40]}` now",
             hint=suggestions.did_you_mean(
-                dispatch_id[:40], known, f"`flow status {session.id}` shows what it waits for"
+                dispatch_id[:40], known, Hint("see what it waits for: ", Command("status", session.id))
             ),
             dispatches=list(known),
         )
@@ -288,7 +301,7 @@ def check_joined(step: StepDef, session: Session, outcome: str) -> None:
     ended = f"{failed} of {join.total} did not" if failed else f"{join.succeeded} of {join.needed} have"
     raise JoinPendingError(
         f"step `{step.id}` waits for its agents: {join.needed} must succeed, {ended}",
-        hint=f"`flow status {session.id}` prints the commands of what is left"
+        hint=Hint("see the commands of what is left: ", Command("status", session.id))
         if join.open
         else "report another outcome, or claim a failed one again",
         step=step.id,

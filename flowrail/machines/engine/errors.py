@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from shlex import quote
 
+from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, UsageError
 from flowrail.machines.definition.step import DONE, REPORTABLE
 from flowrail.text.phrases import listed
@@ -50,7 +50,12 @@ class SessionEndedError(ConflictError):
     def __init__(self, *, session: str, skill: str, status: str) -> None:
         super().__init__(
             f"session `{session}` is {status}",
-            hint=f"`flow history {quote(session)}` tells how it went; `flow start {quote(skill)}` starts a new one",
+            hint=Hint(
+                "see how it went: ",
+                Command("history", session),
+                "; start a new one: ",
+                Command("start", skill),
+            ),
             session=session,
             status=status,
         )
@@ -63,7 +68,7 @@ class StepGoneError(ChangedError):
         super().__init__(
             f"session `{session}` stands at step `{step}`, which the workflow does not have",
             hint=did_you_mean(
-                str(step), steps, f"`flow migrate {quote(session)} --plan` shows what can be done"
+                str(step), steps, Hint("see what can be done: ", Command("migrate", session, plan=True))
             ),
             session=session,
             step=step,
@@ -75,7 +80,7 @@ class ValuesError(UsageError):
 
     code = "BAD_VALUES"
 
-    def __init__(self, what: str, problems: Sequence[str], *, hint: str, names: Sequence[str]) -> None:
+    def __init__(self, what: str, problems: Sequence[str], *, hint: str | Hint, names: Sequence[str]) -> None:
         super().__init__(
             f"{what}: {'; '.join(problems)}", hint=hint, problems=list(problems), names=list(names)
         )

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 from xml.parsers import expat
 
+from flowrail.command import Hint
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.questions import (
     Option,
@@ -32,7 +33,7 @@ class QuestionsError(DocumentError):
 
     code = "BAD_QUESTIONS"
 
-    def __init__(self, source: str, problems: Sequence[tuple[str, str]], *, hint: str = _HINT) -> None:
+    def __init__(self, source: str, problems: Sequence[tuple[str, str]], *, hint: str | Hint = _HINT) -> None:
         lines = "".join(f"\n  {where}: {what}" for where, what in problems[:MOST_NAMED])
         more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
         one = len(problems) == 1

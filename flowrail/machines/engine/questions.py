@@ -6,10 +6,10 @@ one that an agent put only stands beside the step's text once it is answered.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.questions import (
     LONGEST_DESCRIPTION,
@@ -146,8 +146,8 @@ class Put(NamedTuple):
     session: str
     questions: tuple[Asked, ...]
     written: tuple[Question, ...]
-    answer: str
-    resume: str
+    answer: Command
+    resume: Command
 
 
 def asked(session: Session) -> tuple[Asked, ...]:
@@ -221,7 +221,7 @@ def check_answered(session: Session, step: StepDef) -> None:
     if waiting:
         raise QuestionOpenError(
             f"step `{step.id}` waits for the user's answer to {phrases.listed(waiting)}",
-            hint=f"ask the user, then: flow answer {shlex.quote(session.id)} {shlex.quote(waiting[0])}=OPTION",
+            hint=Hint("ask the user, then: ", Command("answer", session.id, answers={waiting[0]: "OPTION"})),
             step=step.id,
             questions=waiting,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
 from flowrail.machines.definition.step import StepDef, handler_args
@@ -30,7 +31,7 @@ def check_params(workflow: Workflow, given: Mapping[str, Any]) -> Frozen[str, An
         raise ValuesError(
             f"cannot start `{workflow.name}`",
             problems,
-            hint=f"`flow show {workflow.name}` lists its parameters",
+            hint=Hint("see its parameters: ", Command("show", workflow.name)),
             names=list(workflow.params),
         )
     defaults = {name: arg.default for name, arg in workflow.params.items() if arg.has_default}

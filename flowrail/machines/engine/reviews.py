@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.gates import DEFAULT_POLICY, POLICIES, Severity
 from flowrail.machines.definition.step import GateDef, Outcome, StepDef
@@ -173,7 +174,7 @@ def resolve(
         raise UnknownFindingError(
             f"session `{session.id}` has no finding `{finding_id[:40]}`",
             hint=suggestions.did_you_mean(
-                finding_id[:40], ids, f"`flow finding list {session.id}` shows them"
+                finding_id[:40], ids, Hint("see all: ", Command("finding list", session.id))
             ),
             findings=ids,
         )
@@ -215,7 +216,7 @@ def verdict(step: StepDef, session: Session) -> Verdict:
         raise ReviewPendingError(
             f"gate `{step.id}` has nothing to decide from: "
             f"its review `{gate.review}` has not ended in this round",
-            hint=f"`flow history {session.id}` tells what was done",
+            hint=Hint("see what was done: ", Command("history", session.id)),
             step=step.id,
             review=gate.review,
         )
@@ -262,7 +263,7 @@ def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesEr
     named = judged.blocking[:MOST_NAMED]
     lines = [f"{each.id} {each.severity} {safe_text.shortened(each.text)}" for each in named]
     if left := len(judged.blocking) - len(named):
-        lines.append(f"and {left} more, which `flow finding list {session.id}` has")
+        lines.append(f"and {left} more")
     against = f"; against it stand {'; '.join(lines)}" if lines else ""
     return GateDecidesError(
         f"gate `{step.id}` decides from the record and takes nobody's `{outcome}`{against}",

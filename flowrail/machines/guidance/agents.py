@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
+from flowrail.command import Command
 from flowrail.machines.definition.gates import Severity
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, reviews
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.agents import Dispatched
+from flowrail.machines.engine.agents import Dispatched, WorkResult
 from flowrail.machines.engine.outcome import in_context, name_of
 from flowrail.machines.engine.questions import Asked, Choice
-from flowrail.machines.guidance.guide import Guidance, command
-from flowrail.machines.guidance.views import DispatchView, LoopView, QuestionView
+from flowrail.machines.guidance.guide import Guidance
+from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
 from flowrail.machines.sessions.session import Session
 
-_ANSWER = (
-    "The work is done. Your whole answer is the lines below, word for word; in front of them stands only "
-    "what the last step told you to give:"
-)
-LONGEST_RESULT = 8_000
 FIX, REVERIFY = "fix", "re-verify"
 
 
@@ -55,7 +49,7 @@ def with_others(
         join=join,
         questions=tuple(questions),
         findings=found,
-        findings_command=command("finding", "list", session.id, store=store) if found else None,
+        findings_command=Command("finding list", session.id, store=store) if found else None,
         loop=loop,
     )
 
@@ -130,28 +124,16 @@ def _called(step: StepDef, session: Session, visit: int) -> str:
     return name_of(step, in_context(step, session.params, session.state, visit, session.id))
 
 
-def handed_back(session: Session, place: str | None) -> tuple[str, ...]:
-    """Return what an agent is to answer, word for word, when its work for another session has ended."""
+def handed_back(session: Session, place: str | None) -> WorkResult:
+    """Return what an agent answers with when its work for another session has ended."""
     parent = session.parent
-    resume = command("resume", str(parent["session"]), store=place)
     outcome = "ok" if session.status == "completed" else "fail"
-    return (
-        _ANSWER,
-        "\n".join(
-            (
-                f"RESULT {outcome} of {session.skill}, session {session.id}, dispatch {parent['dispatch']}",
-                f"FACTS {facts_line(session, place)}",
-                f"NEXT for whoever launched this agent: {resume}",
-            )
-        ),
+    return WorkResult(
+        of=f"{outcome} of {session.skill}, session {session.id}, dispatch {parent['dispatch']}",
+        facts=session.state,
+        whole=Command("status", session.id, json=True, store=place),
+        next=Command("resume", str(parent["session"]), store=place),
     )
-
-
-def facts_line(session: Session, place: str | None) -> str:
-    """Return the facts that an agent reported, on one line; for a long one, where it is to be had."""
-    where = command("status", session.id, "--json", store=place)
-    kept = agents.cut(session.state, LONGEST_RESULT, where)
-    return json.dumps(kept, ensure_ascii=False, default=list)
 
 
 def _dispatch(
@@ -169,39 +151,34 @@ def _dispatch(
         expires_at=each.expires_at,
         child=each.child,
         outcome=each.outcome,
-        command=command("claim", session.id, each.id, store=place),
+        command=Command("claim", session.id, each.id, store=place),
         item=each.item,
         result=each.result,
         again=needed and each.ended and not each.succeeded,
         resume=_resume(each, session, place)
         if each.status == agents.CLAIMED and (each.child or not over)
         else None,
-        cancel=None if each.ended else command("finish", session.id, each.id, "--cancel", store=place),
+        cancel=None if each.ended else Command("finish", session.id, each.id, cancel=True, store=place),
         lease_over=over,
     )
 
 
-def _resume(each: Dispatched, session: Session, place: str | None) -> str:
+def _resume(each: Dispatched, session: Session, place: str | None) -> Command:
     """Return the command by which a fresh agent goes on with what another had claimed."""
     if each.child:
-        return command("resume", each.child, store=place)
-    return command("claim", session.id, each.id, "--token", str(each.token), store=place)
+        return Command("resume", each.child, store=place)
+    return Command("claim", session.id, each.id, token=str(each.token), store=place)
 
 
-def _answer(question: Asked, option: Choice) -> list[str]:
-    """Return the words that answer with *option*; to accept what is open takes a reason."""
-    reason = ["--reason", engine_questions.ACCEPTED] if option.outcome == engine_questions.ACCEPT else []
-    return [f"{question.id}={option.label}", *reason]
+def _answer(session: Session, question: Asked, option: Choice, store: str | None) -> Command:
+    """Return the command that answers with *option*. To accept what is open takes a reason."""
+    reason = engine_questions.ACCEPTED if option.outcome == engine_questions.ACCEPT else None
+    return Command("answer", session.id, answers={question.id: option.label}, reason=reason, store=store)
 
 
 def _question(each: Asked, session: Session, store: str | None) -> QuestionView:
-    options: list[dict[str, Any]] = [
-        {
-            "label": option.label,
-            "description": option.description,
-            "outcome": option.outcome,
-            "command": command("answer", session.id, *_answer(each, option), store=store),
-        }
+    options = [
+        OptionView(option.label, option.description, option.outcome, _answer(session, each, option, store))
         for option in each.options
     ]
     return QuestionView(
@@ -213,7 +190,7 @@ def _question(each: Asked, session: Session, store: str | None) -> QuestionView:
         answer=each.answer,
         session=session.id,
         source=each.source,
-        command=command("answer", session.id, f"{each.id}=OPTION", store=store),
+        command=Command("answer", session.id, answers={each.id: "OPTION"}, store=store),
         default=each.default,
         due=each.due,
     )

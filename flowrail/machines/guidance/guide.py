@@ -5,12 +5,11 @@ Pure. Where a way on leads is told only where nothing that is still to be report
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from flowrail.command import Command, value_text
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.graph import resolve, reviews
@@ -29,11 +28,11 @@ from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.engine.transitions import asks_user, is_capped
 from flowrail.machines.guidance.received_work import handed_over
 from flowrail.machines.sessions.session import Session
-from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import fill
-from flowrail.text.safe_text import can_be_typed, hides, is_shown
+from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
+    from flowrail.machines.engine.agents import WorkResult
     from flowrail.machines.engine.joins import Join
     from flowrail.machines.engine.reviews import Recorded
     from flowrail.machines.guidance.views import DispatchView, LoopView, QuestionView
@@ -62,7 +61,8 @@ class Way(NamedTuple):
     ends: bool
     capped: bool
     waits_for: tuple[str, ...]
-    command: str
+    command: Command | None
+    """Reports this outcome; `None` in a preview."""
 
 
 class StepView(NamedTuple):
@@ -93,26 +93,29 @@ class Guidance(NamedTuple):
     params: Mapping[str, Any]
     replayed: bool = False
     resumed: bool = False
-    start_command: str | None = None
+    start_command: Command | None = None
     dispatches: tuple[DispatchView, ...] = ()
     join: Join | None = None
     questions: tuple[QuestionView, ...] = ()
     findings: tuple[Recorded, ...] = ()
     parent: Mapping[str, Any] = Frozen()
-    then_command: str | None = None
+    then_command: Command | None = None
+    """The command that starts the workflow after this one."""
     resources: Mapping[str, str] = Frozen()
-    finding_command: str | None = None
+    finding_command: Command | None = None
     """Where a review is at work: the command that puts a finding on record, but for what was found."""
     loop: LoopView | None = None
-    ask_command: str | None = None
+    ask_command: Command | None = None
     """For an agent that works for another: the command that puts its questions, ``-`` for what it writes."""
+    result: WorkResult | None = None
+    """For an agent that works for another, when its work has ended: what it answers with."""
     forbids: tuple[str, ...] = ()
     """Tools that the current step does without."""
-    findings_command: str | None = None
+    findings_command: Command | None = None
     """Where there are findings: the command that lists them all, whole."""
     said: tuple[Mapping[str, Any], ...] = ()
     """What the user answered in the step before this one."""
-    launcher_command: str | None = None
+    launcher_command: Command | None = None
     """For an agent that works for another: the command by which that one goes on."""
 
 
@@ -151,12 +154,12 @@ def guide(
         params=session.params,
         replayed=replayed,
         resumed=resumed,
-        start_command=command("start", session.skill, *_given_again(workflow, session), store=store)
+        start_command=Command("start", session.skill, params=_given_again(workflow, session), store=store)
         if resumed and not session.parent  # one of an agent's own would be nobody's work
         else None,
         parent=session.parent,
-        ask_command=command("ask", session.id, "-", store=store) if session.parent else None,
-        launcher_command=command("resume", str(session.parent["session"]), store=store)
+        ask_command=Command("ask", session.id, "-", store=store) if session.parent else None,
+        launcher_command=Command("resume", str(session.parent["session"]), store=store)
         if session.parent
         else None,
         said=session.last.said if session.last and session.is_open else (),
@@ -171,16 +174,14 @@ def guide(
 
         told = with_others(told, workflow, step, session, from_agents, store=store, place=place, now=now)
     if reviewed or session.parent.get("review"):
-        told = told._replace(finding_command=command("finding", "add", session.id, store=store))
+        told = told._replace(finding_command=Command("finding add", session.id, store=store))
     return told._replace(next=tuple(_ways(workflow, session, step, store, _waits(told))))
 
 
-def _given_again(workflow: Workflow, session: Session) -> list[str]:
-    """Return what a new run cannot do without, as this one was given it."""
+def _given_again(workflow: Workflow, session: Session) -> dict[str, Any]:
+    """Return the required parameters of this session, for the command that starts another one."""
     needed = [name for name, arg in workflow.params.items() if arg.required and name in session.params]
-    given = {name: session.params[name] for name in needed}
-    values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
-    return [part for name, value in values.items() for part in ("-p", f"{name}={value}")]
+    return {name: session.params[name] for name in needed}
 
 
 def farewell(
@@ -190,15 +191,12 @@ def farewell(
     if session.parent:
         from flowrail.machines.guidance.agents import handed_back
 
-        return told._replace(actions=handed_back(session, place))
+        return told._replace(result=handed_back(session, place))
     then = workflow.then if session.status == "completed" else None
     address = fill(then, {**session.params, **session.state}) if then else ""
     if not WORKFLOW_NAME.match(address):  # a fact may say anything, and only names become part of a command
         return told._replace(actions=_farewell(session))
-    line = command("start", address, store=store)
-    return told._replace(
-        actions=(*_farewell(session), f"It goes on with {address}: {line}"), then_command=line
-    )
+    return told._replace(actions=_farewell(session), then_command=Command("start", address, store=store))
 
 
 def _waits(told: Guidance) -> tuple[str, ...]:
@@ -209,33 +207,17 @@ def _waits(told: Guidance) -> tuple[str, ...]:
     return (*asked, *told.join.open)
 
 
-def command(verb: str, *words: str, store: str | None = None) -> str:
-    """Return one command line of ours, every word quoted for a shell where it needs it.
-
-    It is one line: of NAME=VALUE with more of them, or with a character that is shown as its code point, the value
-    is left open, for whoever runs it to give. The label of an answer is taken as it is shown. A store of which the
-    name could not be typed from it is a project's own, and left out.
-    """
-    parts = [
-        "flow",
-        verb,
-        *(_in_one_line(word, hiding=verb == "answer") for word in words),
-        *(("--store", store) if store and can_be_typed(store) else ()),
-    ]
-    return " ".join(shlex.quote(part) for part in parts)
-
-
-def _in_one_line(word: str, *, hiding: bool) -> str:
-    name, equals, value = word.partition("=")
-    left_open = "\n" in value or "\r" in value or (hides(value) and not hiding)
-    return f"{name}=…" if equals and left_open else word
-
-
-def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store: str | None) -> str:
+def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store: str | None) -> Command:
     """Return the command that reports *outcome* of the current step and nothing else."""
-    given = [part for name, value in facts.items() for part in ("-s", f"{name}={in_words(value)}")]
-    where = ["--session", session.id, "--expect", str(session.revision)]
-    return command("step", session.skill, outcome, *given, *where, store=store)
+    return Command(
+        "step",
+        session.skill,
+        outcome,
+        facts=facts,
+        session=session.id,
+        expect=session.revision,
+        store=store,
+    )
 
 
 def _context(session: Session, step: StepDef, facts: Mapping[str, Any] | None = None) -> Any:
@@ -316,7 +298,7 @@ def _parted(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]
 def _sayable(arg: Arg) -> bool:
     """Return whether there are choices, each of which a command can hold on its one line."""
     try:
-        said = {choice: in_words(choice) for choice in arg.choices or ()}
+        said = {choice: value_text(choice) for choice in arg.choices or ()}
         return bool(said) and all(
             is_shown(text) and arg.read(text) == choice for choice, text in said.items()
         )

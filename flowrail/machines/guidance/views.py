@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from flowrail.command import Command
+
 
 class DispatchView(NamedTuple):
     """One piece of work for an agent, as it stands now; ``command`` is its first command."""
@@ -22,20 +24,29 @@ class DispatchView(NamedTuple):
     expires_at: str | None
     child: str | None
     outcome: str | None
-    command: str
+    command: Command | None
     item: Any
     result: Mapping[str, Any]
     again: bool
     """Whether it ended without success and is still needed, so that it may be claimed once more."""
-    resume: str | None
+    resume: Command | None
     """Where it is claimed: the command by which a fresh agent goes on with it.
 
     A prompt whose lease is over has none: it is claimed anew, so that the agent before is refused.
     """
-    cancel: str | None
+    cancel: Command | None
     """Until it has ended: the command that calls it off."""
     lease_over: bool
     """Whether it is claimed and its time has passed, so that it may be claimed by another."""
+
+
+class OptionView(NamedTuple):
+    """One answer to a question, and the command that gives it."""
+
+    label: str
+    description: str
+    outcome: str | None
+    command: Command | None
 
 
 class QuestionView(NamedTuple):
@@ -47,12 +58,12 @@ class QuestionView(NamedTuple):
     id: str
     header: str
     text: str
-    options: tuple[Mapping[str, Any], ...]
+    options: tuple[OptionView, ...]
     multi: bool
     answer: tuple[str, ...] | None
     session: str
     source: str
-    command: str
+    command: Command | None
     default: str | None
     due: str | None
 

@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
 from flowrail.machines.definition.step import StepContext
 from flowrail.machines.definition.workflow import Workflow
@@ -38,7 +39,7 @@ def run_python(data: bytes, address: str, path: str) -> Workflow:
             raise NotLoadedError(
                 f"{path} raised {type(error).__name__}: "
                 f"{' '.join(str(error).split())[:200]}{_line(error, path)}",
-                hint="mend the file; `flow check` reads it without running it",
+                hint=Hint("fix the file; check it without running it: ", Command("check")),
                 path=path,
             ) from error
 

@@ -202,7 +202,7 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
     try:
         document = yaml_text.load(data, source=file.path)
     except DocumentError as error:
-        finding = Finding("FR100", "error", error.fact, error.hint, error.place)
+        finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
         return Loaded(Workflow(file.address, validate=False), (finding,), files)
     parsed = read_document(
         document.value,

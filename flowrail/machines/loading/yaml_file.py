@@ -166,7 +166,9 @@ class Builder:
             return (text.strip("\n"),)
         except DocumentError as error:
             self.findings.append(
-                Finding("FR125", "error", f"no text: {error.fact}", error.hint, self.place(path), step_id)
+                Finding(
+                    "FR125", "error", f"no text: {error.fact}", str(error.hint), self.place(path), step_id
+                )
             )
             return (f"(no text: {name})",)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines.sessions import limits
 from flowrail.storage import files as storage_files
@@ -170,6 +171,9 @@ def _size(path: str) -> int:
 def _damaged(path: str, what: str) -> TextDamagedError:
     return TextDamagedError(
         f"{path}: {what.removeprefix('a text of the session ')}",
-        hint="restore the file from a copy, or go back to before it was reported: flow fork ID --at REV",
+        hint=Hint(
+            "restore the file from a copy, or continue from before it was reported: ",
+            Command("fork", "ID", at="REVISION"),
+        ),
         place=path,
     )

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 
+from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.machines.sessions import limits
 from flowrail.storage import files
@@ -47,7 +48,7 @@ def unknown(session_id: str, known: Callable[[], list[str]]) -> UnknownSessionEr
     names = [name for name in known() if name != session_id]
     return UnknownSessionError(
         f"there is no session `{session_id}` here",
-        hint=did_you_mean(session_id, names, "`flow sessions --all` lists them"),
+        hint=did_you_mean(session_id, names, Hint("see all sessions: ", Command("sessions", all=True))),
         session=session_id,
     )
 

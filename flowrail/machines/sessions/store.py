@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any
 
+from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, TrustError
 from flowrail.machines.sessions import (
     attachments,
@@ -34,7 +35,7 @@ from flowrail.machines.sessions import (
 from flowrail.machines.sessions.definition_snapshot import DEFINITION, Vouched
 from flowrail.machines.sessions.journal import JOURNAL, UnknownSessionError, unknown
 from flowrail.machines.sessions.session import ENDED, Session
-from flowrail.machines.sessions.stored_session import Change, Kept, said
+from flowrail.machines.sessions.stored_session import Change, Kept
 from flowrail.machines.sessions.user_key import Owner
 from flowrail.storage import files
 from flowrail.storage import journal as storage_journal
@@ -124,7 +125,7 @@ class Store:
         if not SESSION_ID.match(session_id) or len(session_id) > LONGEST_ID:
             raise UnknownSessionError(
                 f"`{session_id[:80]}` is no id of a session",
-                hint="`flow sessions --all` lists them",
+                hint=Hint("see all sessions: ", Command("sessions", all=True)),
                 session=session_id[:80],
             )
         return f"{self.sessions}/{session_id}"
@@ -288,7 +289,7 @@ class Store:
         path = os.path.join(self.folder(session_id), DEFINITION)
         vouched, key = self._vouched(session_id), self.owner.key()
         return definition_snapshot.read(
-            path, session_id, key, vouched, lambda verb: said(verb, session_id, store=self.named)
+            path, session_id, key, vouched, lambda verb: str(Command(verb, session_id, store=self.named))
         )
 
     def keep_definition(self, session_id: str, definition: Mapping[str, Any]) -> None:
@@ -372,7 +373,7 @@ class Store:
             snapshot.check(folder, -1, "", seen)
             raise UnknownSessionError(
                 f"session `{session_id}` was never started",
-                hint="`flow sessions --all` lists those that were",
+                hint=Hint("see all sessions: ", Command("sessions", all=True)),
                 session=session_id,
             )
         record = _last_record(tail.line, fd, path, attachments.loader(folder))
@@ -402,8 +403,12 @@ class Store:
             f"somebody else went on with session `{session_id}`, not you on this machine"
             if theirs
             else f"session `{session_id}` was not started by you on this machine",
-            hint=f"look at it with `{said('history', session_id, store=self.named)}`; "
-            f"to take it over a person types: {said('adopt', session_id, store=self.named)}",
+            hint=Hint(
+                "look at it: ",
+                Command("history", session_id, store=self.named),
+                "; to take it over, a person types: ",
+                Command("adopt", session_id, store=self.named),
+            ),
             session=session_id,
         )
 

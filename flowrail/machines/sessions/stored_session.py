@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
 from flowrail.machines.sessions import (
     attachments,
@@ -94,18 +95,11 @@ class Change:
         return self.kept
 
     def _full(self, session: Session) -> limits.TooLargeError:
-        fork = said("fork", session.id, "--at", str(self.kept.session.revision), store=self._named)
+        fork = Command("fork", session.id, at=self.kept.session.revision, store=self._named)
         return limits.TooLargeError(
             f"the journal of `{session.id}` has {self._end} bytes and no room for another record",
-            hint=f"go on in a new session: {fork}",
+            hint=Hint("continue in a new session: ", fork),
             session=session.id,
             bytes=self._end,
-            command=fork,
+            command=str(fork),
         )
-
-
-def said(verb: str, *words: str, store: str | None) -> str:
-    """Return a command for a hint."""
-    from flowrail.machines.guidance.guide import command  # brings what only refusals need here
-
-    return command(verb, *words, store=store)

@@ -52,7 +52,7 @@ def sessions(world: DoctorContext) -> Section:
             continue  # its start was interrupted: it never began
         except FlowError as error:
             counts["broken"] += 1
-            findings.append(Finding("SESSION_BROKEN", "error", error.message, error.hint, session_id))
+            findings.append(Finding("SESSION_BROKEN", "error", error.message, str(error.hint), session_id))
             continue
         counts["open" if kept.session.is_open else "ended"] += 1
         if kept.foreign:
@@ -74,7 +74,7 @@ def _ids(store: Store, findings: list[Finding]) -> list[str]:
         return store.ids()
     except FlowError as error:
         if not any(each.place == store.path for each in findings):
-            findings.append(Finding("STORE_UNUSABLE", "error", error.message, error.hint, store.path))
+            findings.append(Finding("STORE_UNUSABLE", "error", error.message, str(error.hint), store.path))
         return []
 
 
@@ -93,7 +93,7 @@ def _key(state: str) -> Iterator[Finding]:
         try:
             Owner(state).key()
         except DocumentError as error:
-            yield Finding("KEY_BROKEN", "error", error.fact, error.hint, error.place)
+            yield Finding("KEY_BROKEN", "error", error.fact, str(error.hint), error.place)
 
 
 def _unusable(folder: str, what: str, remedy: str) -> Iterator[Finding]:
@@ -148,12 +148,12 @@ def _needs_leave(found: Skill) -> bool:
 
 def _standing(found: Skill, state: str) -> tuple[str, str, str]:
     """Return how a skill stands, in a word and in a sentence, and what to do about it."""
-    ask = approval.asking(found.name, named_root(found))
+    ask = str(approval.asking(found.name, named_root(found)))
     allowed = approval.allowance(found.folder, state)
     try:
         now = approval.snapshot(found.folder, keep=False).digest
     except FlowError as error:
-        return "impossible", f"cannot be allowed ({error.message})", error.hint
+        return "impossible", f"cannot be allowed ({error.message})", str(error.hint)
     if allowed is None:
         return "not allowed", "was not allowed by anybody", ask
     if allowed.digest != now:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import LONGEST_NAME, Outcome, StepDef
@@ -24,11 +25,11 @@ from flowrail.machines.engine.agents import (
     DispatchGoneError,
     Ended,
     Handed,
+    WorkResult,
 )
 from flowrail.machines.engine.errors import SessionEndedError, ValuesError
 from flowrail.machines.engine.outcome import in_context, names_in
-from flowrail.machines.guidance.agents import LONGEST_RESULT
-from flowrail.machines.guidance.guide import command, guide
+from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.host_binding import bound
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.stored_session import Change, Kept
@@ -80,7 +81,7 @@ def claim(
         elif not agents.claimable(dispatch, now):
             raise DispatchGoneError(
                 f"dispatch `{dispatch.id}` is {_held(dispatch)}",
-                hint=f"take another; `flow status {session_id}` lists what is left",
+                hint=Hint("take another; see what is left: ", Command("status", session_id)),
                 dispatch=dispatch.id,
                 status=dispatch.status,
                 holder=dispatch.holder,
@@ -141,9 +142,9 @@ def _held_by(dispatch: Dispatched, token: str) -> None:
 def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken: Dispatched) -> Handed:
     values = names_in(in_context(step, session.params, session.state, session.visit, session.id))
     prompt = agents.prompt_of(step, taken, values) or "\n\n".join(_told(opened, session))
-    where = ("--token", str(taken.token))
+    token, store = str(taken.token), world.store.path
     ways = tuple(
-        command("finish", session.id, taken.id, word, *where, store=world.store.path)
+        Command("finish", session.id, taken.id, word, token=token, store=store)
         for word in (Outcome.OK, Outcome.FAIL)
     )
     said = [each for each in questions.asked(session) if each.source == questions.BY_AGENT and each.answer]
@@ -152,11 +153,11 @@ def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken
         dispatch=taken,
         prompt=prompt,
         finish=ways,
-        ask=command("ask", session.id, "-", *where, store=world.store.path),
+        ask=Command("ask", session.id, "-", token=token, store=store),
         answered=tuple((each.text, "; ".join(each.answer or ())) for each in said),
         resources=opened.workflow.resources,
         given=agents.untold(step, taken),
-        finding=command("finding", "add", session.id, *where, store=world.store.path)
+        finding=Command("finding add", session.id, token=token, store=store)
         if _review_at(opened.workflow, session, step)
         else None,
     )
@@ -241,7 +242,7 @@ def _at_work(world: World, change: Change) -> tuple[Opened, Session, StepDef]:
     try:
         step = standing(opened.workflow, session)
     except SessionEndedError as error:  # an agent that comes late is not to begin the whole procedure anew
-        error.hint = f"stop here and say so; `flow history {session.id}` tells how it went"
+        error.hint = Hint("stop here and say so; see how it went: ", Command("history", session.id))
         raise
     return opened, reconciled(world.store, session), step
 
@@ -276,8 +277,10 @@ def _begin_child(
             parent={**above_it, "review": review} if review else above_it,
         )
     except ValuesError as error:  # an agent cannot mend what it was given
-        off = command("finish", parent.id, dispatch.id, "--cancel", store=world.store.path)
-        error.hint = f"stop here and say so; whoever launched this agent calls the work off with `{off}`"
+        off = Command("finish", parent.id, dispatch.id, cancel=True, store=world.store.path)
+        error.hint = Hint(
+            "stop here and say so; the agent that launched this one cancels the work with ", off
+        )
         raise
     guide(opened.workflow, child, place=world.store.path)
     child = bound(child, world.host)
@@ -289,16 +292,14 @@ def _told(opened: Opened, session: Session) -> tuple[str, ...]:
 
 
 def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bool = False) -> Ended:
-    resume = command("resume", session.id, store=world.store.path)
-    what = dispatch.outcome if dispatch.status == DONE else dispatch.status
-    where = command("status", session.id, "--json", store=world.store.path)
-    facts = f"FACTS {_json(agents.cut(dispatch.result, LONGEST_RESULT, where))}"
-    lines = (
-        f"RESULT {what} of dispatch {dispatch.id}",
-        facts,
-        f"NEXT for whoever launched this agent: {resume}",
+    outcome = dispatch.outcome if dispatch.status == DONE else dispatch.status
+    answer = WorkResult(
+        of=f"{outcome} of dispatch {dispatch.id}",
+        facts=dispatch.result,
+        whole=Command("status", session.id, json=True, store=world.store.path),
+        next=Command("resume", session.id, store=world.store.path),
     )
-    return Ended(session.id, dispatch, lines, replayed)
+    return Ended(session.id, dispatch, answer, replayed)
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from flowrail.command import Command
 from flowrail.errors import FlowError, alone
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.engine import agents
@@ -20,7 +21,6 @@ from flowrail.machines.engine.agents import (
     DispatchGoneError,
 )
 from flowrail.machines.engine.errors import SessionEndedError
-from flowrail.machines.guidance.guide import command
 from flowrail.machines.sessions.journal import UnknownSessionError
 from flowrail.machines.sessions.session import COMPLETED, Session
 from flowrail.machines.sessions.store import Store
@@ -147,7 +147,7 @@ def finished(dispatch: Dispatched, *, outcome: str, result: Mapping[str, Any], a
 
 def ended_by(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
     """Return *dispatch* as the end of *child*'s run leaves it; long facts stay where they are."""
-    where = command("status", child.id, "--json", store=store.path)
+    where = str(Command("status", child.id, json=True, store=store.path))
     result = agents.cut(child.state, agents.share(total), where)
     return finished(dispatch, outcome=end_of(child), result=result, at=child.moved_at)
 

@@ -8,11 +8,11 @@ where it leaves the current step and its ways on alone, which is told; anything 
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flowrail import approval
+from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import ChangedError, DocumentError, FlowError, StorageError, TrustError
 from flowrail.machines.definition.findings import WorkflowError
@@ -132,7 +132,7 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
         return Opened(_from_copy(session, kept), kept, session.source, notes)
     if not os.path.lexists(place):
         what = f"the skill's folder {place} is gone, and session `{session.id}` runs code of it"
-        hint = f"put the folder back, or end the session: flow abandon {session.id}"
+        hint = Hint("put the folder back, or end the session: ", Command("abandon", session.id))
         raise ChangedError(what, hint=hint, session=session.id)
     source, place = _believed(str(kept["source"]), session.skill, place, roots)
     found = Skill(session.skill.partition("/")[0], place, source, _hidden(session.skill, place, roots))
@@ -166,7 +166,7 @@ def _from_copy(session: Session, kept: Mapping[str, Any]) -> Workflow:
 def _spoilt(session: Session) -> StorageError:
     return StorageError(
         f"what session `{session.id}` keeps of its workflow is damaged",
-        hint=f"`flow migrate {session.id}` writes it anew",
+        hint=Hint("write it again: ", Command("migrate", session.id)),
         session=session.id,
     )
 
@@ -188,13 +188,12 @@ def changed_under(session: Session, workflow: Workflow) -> ChangedError:
     if session.step not in workflow:
         gone = [step for step in session.visits if step not in workflow]
         what = f"step `{session.step}`, where session `{session.id}` stands, is gone from the workflow"
-        hint = (
-            f"say which step it is now: flow migrate {session.id} --map {shlex.quote(str(session.step))}=STEP"
-        )
+        renamed = Command("migrate", session.id, map={str(session.step): "STEP"})
+        hint = Hint("say which step it is now: ", renamed)
     else:
         gone = []
         what = f"the ways on from step `{session.step}`, where session `{session.id}` stands, are others now"
-        hint = f"look at what changed: flow migrate {session.id} --plan"
+        hint = Hint("look at what changed: ", Command("migrate", session.id, plan=True))
     others = f" (also gone: {listed(each for each in gone if each != session.step)})" if len(gone) > 1 else ""
     return ChangedError(
         what + others,
@@ -251,22 +250,20 @@ def _allowed(
     ).contents
 
 
-def _why_not(found: Skill, copy: bundled_copies.BundledCopy | None) -> tuple[str, str]:
+def _why_not(found: Skill, copy: bundled_copies.BundledCopy | None) -> tuple[str, str | Hint]:
     """Return why a project's skill may not simply run, and what to do instead of allowing it."""
     if copy is None:
         return f"of this project stands in front of your own at {found.hides[-1][1]}", ""
-    again = shlex.join(
-        ["flow", "install", found.name, "--to", os.path.realpath(os.path.dirname(found.folder))]
-    )
+    again = Command("install", found.name, to=os.path.realpath(os.path.dirname(found.folder)))
     what = "of this project stands in front of the bundled one and differs from it"
     changes = bundled_copies.in_few_words(copy.changes)
     if copy.installed is not None:
         said = f"{what}, installed by flowrail {copy.installed} as its list says: {changes}"
-        return said, f"bring it up to date: {again}"
-    return f"{what}: {changes}", f"or take that back: {again} --force"
+        return said, Hint("bring it up to date: ", again)
+    return f"{what}: {changes}", Hint("or take that back: ", again.with_options(force=True))
 
 
-def _of_that_folder(hint: str, address: str, place: str, roots: Sequence[Root]) -> str:
+def _of_that_folder(hint: str | Hint, address: str, place: str, roots: Sequence[Root]) -> str | Hint:
     """Return *hint*, and where another folder of the name lies nearer, which `flow trust` would mean, that first."""
     try:
         nearest = find(address, roots).folder
@@ -274,7 +271,7 @@ def _of_that_folder(hint: str, address: str, place: str, roots: Sequence[Root]) 
         return hint
     if os.path.realpath(nearest) == os.path.realpath(place):
         return hint
-    return f"the session runs {place}, and {nearest} lies nearer: move that away, then {hint}"
+    return Hint(f"the session runs {place}, and {nearest} lies nearer: move that away, then ", hint)
 
 
 def _beside(place: str, source: str) -> list[Root]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.questions import Question
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import settled, standing
 from flowrail.machines.engine.agents import held_by
 from flowrail.machines.engine.questions import Asked, Choice, Put
-from flowrail.machines.guidance.guide import command
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.open_workflow import open_session
@@ -80,7 +80,7 @@ def answer(world: World, session_id: str, pairs: Sequence[str], reason: str = ""
         if not known or not session.is_open:
             raise NotWaitingError(
                 f"session `{session_id}` waits for no answer",
-                hint=f"see where it stands: flow status {session_id}",
+                hint=Hint("see its state: ", Command("status", session_id)),
             )
         answered = dict(known)
         for name, words in given.items():
@@ -108,13 +108,17 @@ def _from_agent(question: Question, now: str) -> Asked:
 
 
 def _put(world: World, session: Session, questions: Sequence[Asked], written: Sequence[Question]) -> Put:
-    words = [f"{each.id}=OPTION" for each in questions]
     return Put(
         session=session.id,
         questions=tuple(questions),
         written=tuple(written),
-        answer=command("answer", session.id, *words, store=world.store.path),
-        resume=command("resume", session.id, store=world.store.path),
+        answer=Command(
+            "answer",
+            session.id,
+            answers={question.id: "OPTION" for question in questions},
+            store=world.store.path,
+        ),
+        resume=Command("resume", session.id, store=world.store.path),
     )
 
 

@@ -6,11 +6,11 @@ point where anything has happened.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
@@ -26,7 +26,7 @@ from flowrail.machines.engine.advance import (
 from flowrail.machines.engine.errors import UnknownOutcomeError
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reported_values import fact_args, read_assignments
-from flowrail.machines.guidance.guide import Guidance, command, guide
+from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.host_binding import bound
 from flowrail.machines.sessions.journal import UnknownSessionError
 from flowrail.machines.sessions.session import ABANDONED, Report, Session
@@ -103,10 +103,17 @@ def step_again(world: World, address: str, params: Sequence[str] = ()) -> Answer
     if kept is None:
         return begin(world, address, params)
     if params:
-        given = (part for each in params for part in ("-p", each))
         raise UsageError(
             f"session `{kept.session.id}` of `{address}` is open, and its parameters are fixed",
-            hint=f"leave -p out, or begin another: {command('start', address, *given, store=world.shown_store)}",
+            hint=Hint(
+                "leave the parameters out, or start another: ",
+                Command(
+                    "start",
+                    address,
+                    params=dict(each.partition("=")[::2] for each in params),
+                    store=world.shown_store,
+                ),
+            ),
             session=kept.session.id,
         )
     return _look(world, kept)
@@ -147,7 +154,7 @@ def report(
             find(address, world.roots)
             raise NoOpenSessionError(
                 f"no session of `{address}` is open",
-                hint=f"begin one: {_beginning(world, address)}",
+                hint=Hint("start one: ", _beginning(world, address)),
                 skill=address,
             )
         session_id = kept.session.id
@@ -241,7 +248,9 @@ def the_open_session(world: World) -> Kept:
     standing_open = [each.kept for each in summaries(world.store) if each.kept and not each.kept.foreign]
     kept = _only(world, [each for each in standing_open if not each.session.parent], "")
     if kept is None:
-        raise NoOpenSessionError("no session is open here", hint="`flow list` shows what can be started")
+        raise NoOpenSessionError(
+            "no session is open here", hint=Hint("see what can be started: ", Command("list"))
+        )
     return kept
 
 
@@ -267,24 +276,26 @@ def _the_open_one(world: World, address: str) -> Kept | None:
 def _in_the_way(world: World, session_id: str, address: str, error: StorageError) -> StorageError:
     """Return the refusal of a damaged session that may be the open one, with the ways around it."""
     begin = _beginning(world, address)
-    history = command("history", session_id, store=world.shown_store)
-    error.hint = f"{error.hint}; `{history}` tells what can be read of it, `{begin}` begins another beside it"
+    history = Command("history", session_id, store=world.shown_store)
+    error.hint = Hint(
+        error.hint, "; see what can be read of it: ", history, "; start another beside it: ", begin
+    )
     error.details["session"] = session_id
     return error
 
 
-def _beginning(world: World, address: str) -> str:
+def _beginning(world: World, address: str) -> Command:
     from flowrail.skills.summary import left_to_give  # reads YAML, which only a refusal does here
 
-    return command("start", address, store=world.shown_store) + left_to_give(address, world.roots)
+    return Command("start", address, params=left_to_give(address, world.roots), store=world.shown_store)
 
 
 def _one_of(world: World, session: Session, address: str, *outcome: str) -> None:
     if session.skill != address:
-        named = command("step", session.skill, *outcome, "--session", session.id, store=world.shown_store)
+        named = Command("step", session.skill, *outcome, session=session.id, store=world.shown_store)
         raise UsageError(
             f"session `{session.id}` is one of `{session.skill}`, not of `{address}`",
-            hint=f"name it so: {named}",
+            hint=Hint("name it so: ", named),
             session=session.id,
         )
 
@@ -292,21 +303,23 @@ def _one_of(world: World, session: Session, address: str, *outcome: str) -> None
 def _only(world: World, candidates: Sequence[Kept], address: str) -> Kept | None:
     if len(candidates) > 1:
         candidates = sorted(candidates, key=lambda each: each.session.moved_at, reverse=True)
-        lines = [command("resume", each.session.id, store=world.shown_store) for each in candidates]
+        lines = [Command("resume", each.session.id, store=world.shown_store) for each in candidates]
         of = f" of `{address}`" if address else ""
         raise SeveralOpenError(
             f"{len(candidates)} sessions{of} are open",
             hint=name_one(world, lines),
             sessions=[each.session.id for each in candidates],
-            commands=lines,
+            commands=[str(line) for line in lines],
         )
     return candidates[0] if candidates else None
 
 
-def name_one(world: World, lines: Sequence[str]) -> str:
-    """Return the hint to run one of *lines*, each of which names a session, the newest first."""
-    rest = f"; {command('sessions', store=world.shown_store)} lists all {len(lines)}"
-    return f"name one: {' or '.join(lines[:MOST_NAMED])}{rest if len(lines) > MOST_NAMED else ''}"
+def name_one(world: World, commands: Sequence[Command]) -> Hint:
+    """Return the hint to run one of *commands*, each of which names a session, the newest first."""
+    named = [part for command in commands[:MOST_NAMED] for part in (" or ", command)][1:]
+    if len(commands) > MOST_NAMED:
+        named += [f"; list all {len(commands)}: ", Command("sessions", store=world.shown_store)]
+    return Hint("name one: ", *named)
 
 
 def _look(world: World, kept: Kept) -> Answer:
@@ -323,7 +336,8 @@ def _told_of_its_loss(world: World, session: Session, answer: Answer) -> Answer:
     lost = loss_of(world.store, session)
     if lost is None:
         return answer
-    told = f"{lost.message[0].upper()}{lost.message[1:]}. {lost.hint[0].upper()}{lost.hint[1:]}."
+    hint = str(lost.hint)
+    told = f"{lost.message[0].upper()}{lost.message[1:]}. {hint[0].upper()}{hint[1:]}."
     bare = answer.guidance._replace(actions=(told,), next=(), dispatches=(), join=None, questions=())
     bare = bare._replace(findings=(), findings_command=None, finding_command=None, loop=None, said=())
     return answer._replace(guidance=bare._replace(ask_command=None, launcher_command=None, forbids=()))
@@ -384,7 +398,7 @@ def _conflict(world: World, session: Session, expect: int) -> RevisionConflictEr
         moved = f"; {_MOVED[after.kind]} at {after.at}"
     return RevisionConflictError(
         f"session `{session.id}` is at revision {session.revision}, not {expect}{moved}",
-        hint=f"see where it stands: {command('resume', session.id, store=world.shown_store)}",
+        hint=Hint("see its state: ", Command("resume", session.id, store=world.shown_store)),
         session=session.id,
         revision=session.revision,
         expected=expect,
@@ -424,8 +438,7 @@ def answer_of(
         now=now,
     )
     if told.start_command and opened.named_root:
-        begin = shlex.join(("--root", opened.named_root))
-        told = told._replace(start_command=f"{told.start_command} {begin}")
+        told = told._replace(start_command=told.start_command.with_options(root=opened.named_root))
     return Answer(told, (*opened.notes, *notes))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import NamedTuple
 
+from flowrail.command import Command
 from flowrail.errors import StorageError
-from flowrail.machines.guidance.guide import command
 from flowrail.machines.sessions.stored_session import Kept
 from flowrail.operations.running.steps import World
 
@@ -21,7 +21,7 @@ class Adopted(NamedTuple):
     folder: str
     code: bool
     was_foreign: bool
-    command: str | None
+    command: Command | None
 
 
 def adopt(world: World, session_id: str) -> Adopted:
@@ -37,7 +37,7 @@ def adopt(world: World, session_id: str) -> Adopted:
         world.store.take_over(session_id, first.hash, kept.hash)
         with suppress(StorageError):
             definition, foreign = world.store.definition(session_id), True
-    resume = command("resume", session_id, store=world.shown_store)
+    resume = Command("resume", session_id, store=world.shown_store)
     return Adopted(
         kept=kept._replace(foreign=False),
         begun_by=first.by,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from flowrail.command import Command
 from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.fingerprint import graph_print
 from flowrail.machines.definition.serialization import from_plain
@@ -21,7 +22,7 @@ from flowrail.machines.engine.migration import (
     plan,
 )
 from flowrail.machines.engine.reported_values import read_assignments
-from flowrail.machines.guidance.guide import command, guide
+from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.stored_session import Kept
@@ -190,24 +191,27 @@ def _names(maps: Sequence[str]) -> dict[str, str]:
 def _needs(world: World, decided: Plan, missing: Sequence[str], workflow: Workflow) -> FlowError:
     ids = [step.id for step in workflow.steps]
     facts: list[str] = []
-    words: list[str] = []
+    options: dict[str, Any] = {}
     if MAP in missing:
         facts.append(f"step `{decided.at}`, where it stands, is gone")
-        words += ["--map", f"{decided.at}={(near(str(decided.at), ids) or ['STEP'])[0]}"]
+        options["map"] = {str(decided.at): (near(str(decided.at), ids) or ["STEP"])[0]}
     if ACCEPT in missing:
         facts.append(
             f"{listed(decided.guessed)} seem{'s' if len(decided.guessed) == 1 else ''} to go by another name"
             if decided.guessed
             else f"the ways on from step `{decided.at}` are others now"
         )
-        names = [word for old in decided.guessed for word in ("--map", f"{old}={decided.renamed[old]}")]
-        words += names or ["--accept"]
+        if decided.guessed:
+            guessed = {old: decided.renamed[old] for old in decided.guessed}
+            options["map"] = {**options.get("map", {}), **guessed}
+        else:
+            options["accept"] = True
     if PARAMS in missing:
         facts.append("; ".join(decided.problems))
-        words += ["-p", "NAME=VALUE"]
+        options["params"] = {"NAME": "VALUE"}
     return MigrationNeedsError(
         f"session `{decided.session}` needs a decision: {'; '.join(facts)}",
-        hint=command("migrate", decided.session, *words, store=world.shown_store),
+        hint=Command("migrate", decided.session, store=world.shown_store, **options),
         session=decided.session,
         needs=list(missing),
         verdict=decided.verdict,

@@ -12,6 +12,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, DocumentError, StorageError, UsageError
 from flowrail.machines.definition.fingerprint import graph_print, step_print
 from flowrail.machines.definition.frozen import Frozen
@@ -142,7 +143,7 @@ def _then(
     if found is None:
         raise UnknownRevisionError(
             f"session `{session_id}` never was at revision {revision}; it is at {newest}",
-            hint=f"`flow history {session_id}` lists them",
+            hint=Hint("see the revisions: ", Command("history", session_id)),
             session=session_id,
             revision=newest,
         )

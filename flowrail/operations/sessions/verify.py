@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.machines.definition.fingerprint import graph_print
 from flowrail.machines.definition.serialization import from_plain
@@ -28,7 +29,6 @@ from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.journal import JOURNAL, UnknownSessionError
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.stored_session import said
 from flowrail.machines.sessions.strangers import StrangeError, check_record
 from flowrail.storage import files, journal
 from flowrail.storage.journal import Record
@@ -81,7 +81,8 @@ def verify(store: Store, session_id: str, *, head: str | None = None) -> Verifie
     look.records()
     if not look.hashes and not look.problems:
         raise UnknownSessionError(
-            f"session `{session_id}` was never started", hint="`flow sessions --all` lists those that were"
+            f"session `{session_id}` was never started",
+            hint=Hint("see all sessions: ", Command("sessions", all=True)),
         )
     look.tail()
     look.stray_texts()
@@ -149,7 +150,7 @@ class _Examination:
         """Look whose the session is."""
         with suppress(StorageError):  # told with its place when the records are read
             if self.store.origin(self.id)[1]:
-                adopt = said("adopt", self.id, store=self.store.named)
+                adopt = Command("adopt", self.id, store=self.store.named)
                 first = self.store.trusted(self.id) + 1
                 which = "the first record" if first == 1 else f"record {first - 1}"
                 what = (

@@ -257,5 +257,5 @@ def _checked(
         place = error.place.removeprefix(
             os.path.join(file.folder, "")
         )  # the folder is told by whoever shows it
-        findings = (Finding("FR100", "error", error.fact, error.hint, place),)
+        findings = (Finding("FR100", "error", error.fact, str(error.hint), place),)
     return CheckReport(file.address, file.folder, findings)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import StorageError, UsageError
 from flowrail.machines.definition.findings import Finding, WorkflowError, raise_errors
@@ -63,7 +63,7 @@ def of_session(session_id: str, address: str | None, store: Store) -> Subject:
     if address is not None and address != skill:
         raise OtherSkillError(
             f"session `{session_id}` runs `{skill}`, not `{address[:80]}`",
-            hint=f"flow diagram {shlex.quote(skill)} --session {session_id}",
+            hint=Command("diagram", skill, session=session_id),
             session=session_id,
             skill=skill,
         )
@@ -72,7 +72,7 @@ def of_session(session_id: str, address: str | None, store: Store) -> Subject:
     except (KeyError, TypeError, ValueError, AttributeError):
         raise StorageError(
             f"what session `{session_id}` keeps of its workflow is damaged",
-            hint=f"`flow migrate {session_id}` writes it anew",
+            hint=Hint("write it again: ", Command("migrate", session_id)),
             session=session_id,
         ) from None
     return Subject(workflow, store.records(session_id))

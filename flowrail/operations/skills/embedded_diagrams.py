@@ -14,11 +14,11 @@ of the one that the caller names.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.diagrams.embedded import Marked, blocks, inside
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import mermaid, svg
@@ -289,7 +289,9 @@ def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | No
     if address is None:
         raise NoWorkflowError(
             f"the block `{block.name}` names no workflow",
-            hint=f"write <!-- flow:{block.name} SKILL -->, or run flow diagram SKILL --inject {shlex.quote(path)}",
+            hint=Hint(
+                f"write <!-- flow:{block.name} SKILL -->, or run ", Command("diagram", "SKILL", inject=path)
+            ),
             place=f"{path}:{block.line}",
         )
     near = [Root(os.path.dirname(folder), Scope.EXTRA, "the page's own")] if is_card else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import UsageError
 from flowrail.machines.definition.frozen import Frozen
@@ -63,7 +64,7 @@ def preview(
         ids = [each.id for each in workflow.steps]
         raise UnknownStepError(
             f"`{address}` has no step `{step_id[:80]}`",
-            hint=did_you_mean(step_id[:80], ids, f"`flow show {address}` lists its steps"),
+            hint=did_you_mean(step_id[:80], ids, Hint("see its steps: ", Command("show", address))),
             step=step_id[:80],
             steps=ids,
         )
@@ -109,10 +110,12 @@ def _without_commands(told: Guidance) -> Guidance:
     if loop is not None and loop.severities and loop.mode in {"fix", "re-verify", "ask-user"}:
         loop = loop._replace(blocking=("those on record",))
     return told._replace(
-        next=tuple(way._replace(command="") for way in told.next),
-        dispatches=tuple(each._replace(command="", cancel=None) for each in told.dispatches),
+        next=tuple(way._replace(command=None) for way in told.next),
+        dispatches=tuple(each._replace(command=None, cancel=None) for each in told.dispatches),
         questions=tuple(
-            each._replace(command="", options=tuple({**option, "command": ""} for option in each.options))
+            each._replace(
+                command=None, options=tuple(option._replace(command=None) for option in each.options)
+            )
             for each in told.questions
         ),
         findings=(),

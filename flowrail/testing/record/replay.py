@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, TrustError, alone
 from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.definition.workflow import Workflow
@@ -204,7 +205,7 @@ def _with_agents(session: Session, turn: Turn) -> Session:
     if len(dispatches) != len(turn.agents):
         raise ChangedStepError(
             f"the step has {len(dispatches)} dispatches; it had {len(turn.agents)}",
-            hint="see what changed: flow check --against",
+            hint=Hint("see what changed: ", Command("check", against="REVISION")),
         )
     return agents.with_states(
         session,
@@ -218,7 +219,8 @@ def _with_answers(session: Session, turn: Turn) -> Session:
     missing = answers.keys() - {question.id for question in asked}
     if missing:
         raise ChangedStepError(
-            f"the step no longer asks `{min(missing)}`", hint="see what changed: flow check --against"
+            f"the step no longer asks `{min(missing)}`",
+            hint=Hint("see what changed: ", Command("check", against="REVISION")),
         )
     answered = [
         question.answered(answers[question.id], at="", by="", reason="as recorded")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
+from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.serialization import from_plain
@@ -242,7 +243,7 @@ def _definition(store: Store, session_id: str) -> Workflow:
     except (KeyError, TypeError, ValueError, AttributeError):
         raise StorageError(
             f"the stored workflow of session `{session_id}` is damaged",
-            hint=f"write it again: flow migrate {session_id}",
+            hint=Hint("write it again: ", Command("migrate", session_id)),
             session=session_id,
         ) from None
 

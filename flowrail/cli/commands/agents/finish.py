@@ -8,6 +8,7 @@ from flowrail.cli import options, output
 from flowrail.cli.facts import facts_of
 from flowrail.cli.world import world
 from flowrail.errors import UsageError
+from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.guidance.work import ended_data
 from flowrail.operations.running import agents
 from flowrail.text.safe_text import visible
@@ -62,11 +63,14 @@ def command(
     if cancel:
         ended = agents.cancel(here, session_id, dispatch)
     elif outcome is None or token is None:
-        raise UsageError("the outcome and its token are missing", hint="flow finish ID DISPATCH ok --token T")
+        raise UsageError(
+            "the outcome and its token are missing",
+            hint="give both, or give --cancel",
+        )
     else:
         facts = facts_of(assignments, facts_file)
         ended = agents.finish(here, session_id, dispatch, outcome, token=token, facts=facts)
     if as_json:
         output.data(ended_data(ended))
     else:
-        output.text(visible("\n".join(ended.lines)))
+        output.text(visible("\n".join(result_lines(ended.answer, str))))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from datetime import datetime
 
 import click
 
 from flowrail.cli import options, output
+from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.handoff.errors import (
     EXPIRED,
@@ -47,8 +47,11 @@ def command(
     fine = {EXPIRED, INTEGRITY} if force else {EXPIRED}
     wrong = [each for each in errors(check(payload, asked).problems) if each.kind not in fine]
     if wrong:
-        again = shlex.join(["flow", "handoff", "validate", file])
-        raise refuse(f"{file} is not converted", wrong, hint=f"see `{again}`")
+        raise refuse(
+            f"{file} is not converted",
+            wrong,
+            hint=Hint("see what is wrong: ", Command("handoff validate", file)),
+        )
     made = convert(payload.version, payload.handoff, version)
     after = refuse_if_unfit(made.version, render(made.handoff, form or FORMS[version]), asked)
     if target is not None:

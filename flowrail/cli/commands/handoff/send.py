@@ -56,23 +56,24 @@ def command(
     agent which takes over is to run. The same again prints the same; interrupted, it goes on.
     """
     at, world = desk(store=store, roots=roots, wait=wait)
-    said = [word for each in assignments for word in ("-s", each)]
-    named = (
-        ("--reason", " ".join(reason.splitlines())),
-        ("--facts", facts_file),
-        ("--schema", schema),
-        ("--format", form),
-    )
-    said += [word for name, value in named if value for word in (name, value)]
-    flags = (("--yes", yes), ("--approved", approved), ("--health-check", health))
-    said += [flag for flag, given in flags if given]
+    facts = facts_of(assignments, facts_file)
     session = session_id or to_hand_over(
         world,
-        lambda each: at.command(
-            "handoff", "send", target, "--session", each, *said, root=next(iter(roots), "")
+        lambda found: at.command(
+            "handoff send",
+            target,
+            session=found,
+            facts=facts_of(assignments, None),
+            facts_file=facts_file,
+            reason=" ".join(reason.splitlines()) or None,
+            schema=schema,
+            format=form,
+            yes=yes,
+            approved=approved,
+            health_check=health,
+            root=next(iter(roots), ""),
         ),
     )
-    facts = facts_of(assignments, facts_file)
     asked = Asked(target, session, reason, yes, approved, health, schema or "", form or "", facts)
     sent = send(at, asked)
     told = item(at, sent.handoff, replayed=sent.replayed, notes=sent.notes)

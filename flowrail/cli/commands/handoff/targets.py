@@ -96,19 +96,19 @@ def command(
             each.update(by_skill.get(each["skill"], {}))
         output.data(told)
     else:
-        words = ("handoff", "targets", *(("--session", session.id) if session else ()))
-        text = as_menu.render(menu, found, kept=kept, everything=everything, command=at.command(*words))
+        command = at.command("handoff targets", session=session.id if session else None)
+        text = as_menu.render(menu, found, kept=kept, everything=everything, command=str(command))
         output.text(page.render_targets(text, offers[: menu.length] if session else ()))
 
 
-def _told(session: Session | None, asked: MenuRequest) -> tuple[str, ...]:
-    """Return the problem type as words of a command, where only the one who asks has said it."""
+def _told(session: Session | None, asked: MenuRequest) -> dict[str, str]:
+    """Return the problem type as a fact for a command, where only the one who asks has said it."""
     kind = asked.synthesis.problem_type if asked.synthesis else ""
     known = session is not None and problem_type_of(session) == kind
-    return ("-s", f"problem_type={kind}") if kind in CATEGORIES and not known else ()
+    return {"problem_type": kind} if kind in CATEGORIES and not known else {}
 
 
-def _offer(at: Desk, session: Session | None, candidate: Candidate, facts: tuple[str, ...]) -> dict[str, Any]:
+def _offer(at: Desk, session: Session | None, candidate: Candidate, facts: dict[str, str]) -> dict[str, Any]:
     """Return what it takes to hand over: the command, and whether the work would go round."""
     skill = candidate.skill
     if session is None:
@@ -118,7 +118,7 @@ def _offer(at: Desk, session: Session | None, candidate: Candidate, facts: tuple
     return {
         "skill": skill,
         "loop": loop,
-        "command": at.command(
-            "handoff", "send", skill, "--session", session.id, *facts, root=named_root(candidate)
+        "command": str(
+            at.command("handoff send", skill, session=session.id, facts=facts, root=named_root(candidate))
         ),
     }

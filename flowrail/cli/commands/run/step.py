@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-
 import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
+from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.operations.running import steps
 
@@ -67,7 +66,7 @@ def command(
         if assignments or facts_file or expect is not None:
             raise UsageError(
                 "facts and --expect belong to a report",
-                hint=f"name the outcome: flow step {shlex.quote(skill)} OUTCOME …",
+                hint=Hint("name the outcome: ", Command("step", skill, "OUTCOME")),
             )
         if session_id and params:
             raise UsageError("-p gives parameters to a new session", hint="leave out -p, or --session")

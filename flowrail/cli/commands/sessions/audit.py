@@ -52,7 +52,7 @@ def command(
     if only_handoffs and everything:
         raise UsageError("--handoffs and --all exclude each other", hint="give one of them")
     if what == "verify" and (only_handoffs or since is not None or html):
-        raise UsageError("`flow audit verify` proves all there is", hint="leave the other options out")
+        raise UsageError("`flow audit verify` checks everything", hint="leave the other options out")
     at, world = desk(store=store)
     if what == "verify":
         return _verify(at, as_json=as_json)

@@ -10,9 +10,9 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
+from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
 from flowrail.formatters.reports.history import items, lines
-from flowrail.machines.guidance import guide
 from flowrail.storage.journal import Record
 
 
@@ -41,8 +41,8 @@ def command(session_id: str, as_json: bool, store: str | None) -> int:
 
     def ended() -> dict[str, Any]:
         if damage:
-            fork = guide.command("fork", session_id, "--at", str(revision), store=here.shown_store)
-            damage.hint = f"{damage.hint}; what is told above can be gone on from: {fork}"
+            fork = Command("fork", session_id, at=revision, store=here.shown_store)
+            damage.hint = Hint(damage.hint, "; continue from what is shown above: ", fork)
         return {"error": output.error_data(damage)} if damage else {}
 
     told = records()

@@ -6,6 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
+from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.operations.sessions import verify
 from flowrail.text.phrases import count
@@ -33,7 +34,9 @@ def command(session_id: str | None, every: bool, head: str | None, as_json: bool
     if session_id and every:
         raise UsageError("an ID and --all are both given", hint="leave one of them out")
     if head and not session_id:
-        raise UsageError("--head is that of one session", hint="name it: flow verify ID --head HEX")
+        raise UsageError(
+            "--head is that of one session", hint=Hint("name it: ", Command("verify", "ID", head="HEX"))
+        )
     kept = world(store=store).store
     output.collect_garbage()  # each session leaves an engine behind
     found = [verify.verify(kept, session_id, head=head)] if session_id else list(verify.verify_all(kept))

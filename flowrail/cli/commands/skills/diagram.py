@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import click
 
 from flowrail.cli import options, output, pictures
 from flowrail.cli.lazy_imports import load_engine
+from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, UsageError
 from flowrail.operations.environment import Here
 
@@ -83,14 +83,13 @@ def command(
         at = Here(store=store, roots=roots)
         return _inject(skill, pages, at, roots=roots, check=check, as_json=form == "json")
     if check:
-        raise UsageError("--check is about --inject", hint="flow diagram --inject PATH --check")
+        raise UsageError("--check is about --inject", hint=Command("diagram", inject="PATH", check=True))
     if skill is None and session_id is None:
-        raise UsageError("a skill or a session is needed", hint="`flow list` shows the skills in sight")
+        raise UsageError("a skill or a session is needed", hint=Hint("see the skills: ", Command("list")))
     load_engine()
     from flowrail.diagrams.extract import picture
     from flowrail.diagrams.renderers.markdown import Drawn
     from flowrail.diagrams.session_trace import with_trace
-    from flowrail.machines.guidance.guide import command as command_line
     from flowrail.operations.skills import draw
 
     here = Here(store=store, roots=roots)
@@ -105,7 +104,7 @@ def command(
     for each in subjects:
         if each.mistakes:
             count = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
-            line = command_line("check", each.address)
+            line = Command("check", each.address)
             output.notes([f"`{each.address}` has {count} and is drawn as far as it goes: {line}"])
     drawn = [Drawn(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects]
     pictures.put(drawn, form, link=link, into=into)
@@ -128,12 +127,10 @@ def _inject(
         output.data({"blocks": [made._asdict() for each in found for made in each.made]})
         return 1 if check and stale else 0
     if check and stale:
-        named = [word for each in paths for word in ("--inject", each)]
-        named += [word for each in roots for word in ("--root", each)]
         raise StaleError(
             f"{len(stale)} {'block is' if len(stale) == 1 else 'blocks are'} not as made from the skills: "
             + ", ".join(f"{made.page}:{made.line} {made.name}" for made in stale[:20]),
-            hint=shlex.join(["flow", "diagram", *([skill] if skill else []), *named]),
+            hint=Command("diagram", *([skill] if skill else []), inject=tuple(paths), root=tuple(roots)),
             blocks=[made._asdict() for made in stale],
         )
     blocks = count(sum(len(each.made) for each in found), "block")

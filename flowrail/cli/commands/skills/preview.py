@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-
 import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
+from flowrail.command import Command
 from flowrail.errors import UsageError
 from flowrail.machines.definition.gates import QRState
 from flowrail.operations.environment import Here
@@ -63,7 +62,7 @@ def command(
     to report to.
     """
     if (step is None) == (number is None):
-        raise UsageError("say which step: STEP, or --step N", hint=f"flow preview {shlex.quote(skill)} 1")
+        raise UsageError("say which step: STEP, or --step N", hint=Command("preview", skill, "1"))
     here = Here(roots=roots)
     qr = QRState(qr_iteration or visit, qr_fail, qr_status)
     told = preview(

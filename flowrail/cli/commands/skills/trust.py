@@ -11,6 +11,7 @@ import click
 
 from flowrail import approval
 from flowrail.cli import options, output
+from flowrail.command import Hint
 from flowrail.errors import TrustError
 from flowrail.operations.environment import Here
 from flowrail.operations.skills.trust import describe, find_folder
@@ -84,7 +85,7 @@ def _is_shown_to_whom_we_ask() -> bool:
         return False
 
 
-def _ask(skill: str, shown: str, digest: str, hint: str) -> None:
+def _ask(skill: str, shown: str, digest: str, hint: str | Hint) -> None:
     """Ask on the terminal itself, so that nothing piped in can answer; *hint* says how a person comes here.
 
     Where the answer goes elsewhere the person is *shown* what it is about on the terminal too.

@@ -1,0 +1,65 @@
+"""Commands as values: the line to type, and hints that contain them."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowrail.command import Command, Hint
+
+
+def test_a_command_is_printed_as_the_line_to_type() -> None:
+    command = Command(
+        "session migrate", "planner-k3x9q2", map={"gate": "check"}, accept=True, store="/tmp/a b"
+    )
+
+    assert str(command) == "flow session migrate planner-k3x9q2 --map gate=check --accept --store '/tmp/a b'"
+
+
+def test_answers_are_arguments_and_facts_are_options() -> None:
+    answer = Command("answer", "planner-k3x9q2", answers={"go": ("Yes", "Later")}, reason="as agreed")
+    report = Command("step", "planner", "done", facts={"areas": ["a", "b"], "sure": True, "n": 2}, expect=0)
+
+    assert str(answer) == "flow answer planner-k3x9q2 go=Yes go=Later --reason 'as agreed'"
+    assert shlex.split(str(report))[4:] == [
+        "-s", 'areas=["a", "b"]', "-s", "sure=true", "-s", "n=2", "--expect", "0",
+    ]  # fmt: skip
+
+
+def test_options_without_a_value_are_left_out() -> None:
+    assert str(Command("audit", all=False, since=None)) == "flow audit"
+
+
+@pytest.mark.parametrize("value", ["two\nlines", "a\x1b[31m", "a\u202eb", "\u200b"])
+def test_a_value_that_a_line_cannot_show_is_left_open(value: str) -> None:
+    assert Command("start", "planner", params={"task": value}).words[-1] == "task=…"
+
+
+@given(
+    st.dictionaries(st.from_regex(r"[a-z]{1,5}", fullmatch=True), st.text(), max_size=4), st.text(min_size=1)
+)
+def test_a_printed_command_is_one_line_and_a_shell_reads_its_words(facts: dict[str, str], store: str) -> None:
+    command = Command("step", "planner", "ok", facts=facts, store=store)
+
+    assert str(command).isprintable()
+    assert tuple(shlex.split(str(command))) == command.words
+
+
+def test_a_hint_shows_its_commands_as_the_interface_does() -> None:
+    hint = Hint(
+        "see all: ", Command("sessions", all=True), "; or ", Hint("start: ", Command("start", "planner"))
+    )
+
+    assert str(hint) == "see all: flow sessions --all; or start: flow start planner"
+    assert hint.render(lambda command: command.verb.upper()) == "see all: SESSIONS; or start: START"
+
+
+def test_a_hint_names_the_store_in_each_command_that_uses_one() -> None:
+    named = Command("resume", "planner-k3x9q2", store="/mine")
+
+    hint = Hint(Command("start", "planner"), Command("list"), named).with_store("/other")
+
+    assert [part.store for part in hint.parts if isinstance(part, Command)] == ["/other", None, "/mine"]
