@@ -13,7 +13,7 @@ from flowrail.errors import UsageError
 
 if TYPE_CHECKING:
     from flowrail.diagrams.model import Picture
-    from flowrail.diagrams.renderers.markdown import Drawn
+    from flowrail.diagrams.renderers.document import WorkflowPicture
 
 FORMS = ("mermaid", "dot", "svg", "png", "md", "rst", "html", "json")
 WITH_OTHERS = frozenset({"md", "rst", "html"})
@@ -46,7 +46,9 @@ link = click.option(
 into = click.option("-o", "--output", "into", metavar="FILE", help="Write it there.")
 
 
-def put(drawn: Sequence[Drawn], form: str, *, link: str | None = None, into: str | None = None) -> None:
+def put(
+    drawn: Sequence[WorkflowPicture], form: str, *, link: str | None = None, into: str | None = None
+) -> None:
     """Draw and print, or write to a file."""
     if form in WITH_OTHERS:
         put_made(_together(drawn, form), into)
@@ -54,14 +56,14 @@ def put(drawn: Sequence[Drawn], form: str, *, link: str | None = None, into: str
         _put_picture(drawn[0].picture, form, link=link, into=into)
 
 
-def _together(drawn: Sequence[Drawn], form: str) -> str:
+def _together(drawn: Sequence[WorkflowPicture], form: str) -> str:
     if form == "html":
         from flowrail.diagrams.renderers import html
 
         return html.render(drawn)
-    from flowrail.diagrams.renderers import markdown
+    from flowrail.diagrams.renderers import markdown, restructured_text
 
-    return markdown.as_markdown(drawn) if form == "md" else markdown.as_restructured(drawn)
+    return markdown.render(drawn) if form == "md" else restructured_text.render(drawn)
 
 
 def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: str | None = None) -> None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from flowrail.diagrams.model import Arrow, Kind, Node, Picture
-from flowrail.diagrams.words import line, times
+from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
 from flowrail.machines.definition.graph import leads_back
 from flowrail.machines.definition.step import Delegation, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.text.phrases import times
+from flowrail.text.safe_text import shortened
 
 START = ":start"
 AT_LIMIT = "limit_reached"
@@ -36,12 +37,12 @@ class Way(NamedTuple):
 def picture(workflow: Workflow) -> Picture:
     """Return the picture of *workflow*; ways to steps that do not exist are left out."""
     ways = list(ways_of(workflow))
-    ends = {way.source: set[Kind]() for way in ways}
+    ends = {way.source: set[NodeKind]() for way in ways}
     limited = {way.source for way in ways if way.limit is not None}
     for way in ways:
         if way.target is None:
             ends[way.source].add(end_kind(way.outcome))
-    nodes: list[Node] = [Node(START, Kind.START, "start")] if workflow.entry_point in workflow else []
+    nodes: list[Node] = [Node(START, NodeKind.START, "start")] if workflow.entry_point in workflow else []
     seen: set[str] = set()
     for number, step in enumerate(workflow.steps, start=1):
         if step.id in seen:
@@ -51,12 +52,15 @@ def picture(workflow: Workflow) -> Picture:
         nodes.append(drawn)
         nodes += (
             Node(end_id(step.id, kind), kind, str(kind), phase=drawn.phase)
-            for kind in (Kind.COMPLETED, Kind.FAILED)
+            for kind in (NodeKind.COMPLETED, NodeKind.FAILED)
             if kind in ends.get(step.id, ())
         )
     arrows = [Arrow(START, str(workflow.entry_point))] if nodes and nodes[0].id == START else []
     return Picture(
-        line(workflow.name), line(workflow.description), tuple(nodes), (*arrows, *_merged(workflow, ways))
+        shortened(workflow.name),
+        shortened(workflow.description),
+        tuple(nodes),
+        (*arrows, *_merged(workflow, ways)),
     )
 
 
@@ -70,12 +74,12 @@ def machine_picture(
     from statemachine.contrib.diagram.extract import extract
 
     graph = extract(machine)
-    nodes = [Node(START, Kind.START, "start")]
+    nodes = [Node(START, NodeKind.START, "start")]
     for state in graph.states:
-        kind = Kind.STEP
+        kind = NodeKind.STEP
         if state.type.value == "final":
-            kind = Kind.FAILED if state.id in failing else Kind.COMPLETED
-        nodes.append(Node(state.id, kind, line(state.name.lower())))
+            kind = NodeKind.FAILED if state.id in failing else NodeKind.COMPLETED
+        nodes.append(Node(state.id, kind, shortened(state.name.lower())))
     arrows = [Arrow(START, state.id) for state in graph.states if state.is_initial]
     joined: dict[tuple[str, str], list[str]] = {}
     for each in graph.transitions:
@@ -143,12 +147,12 @@ def ways_as_written(workflow: Workflow) -> Iterator[Way]:
             yield Way(step.id, str(outcome), target, step.bound if limited else None)
 
 
-def end_kind(outcome: str) -> Kind:
+def end_kind(outcome: str) -> NodeKind:
     """Return the end that an outcome leads to."""
-    return Kind.FAILED if outcome == Outcome.FAIL else Kind.COMPLETED
+    return NodeKind.FAILED if outcome == Outcome.FAIL else NodeKind.COMPLETED
 
 
-def end_id(source: str, kind: Kind) -> str:
+def end_id(source: str, kind: NodeKind) -> str:
     """Return the id of the end beside a step; no step id can have a colon."""
     return f"{source}:{kind}"
 
@@ -173,14 +177,14 @@ def _is_named(workflow: Workflow, way: Way) -> bool:
 
 
 def _node(step: StepDef, number: int, *, bound_shown: bool) -> Node:
-    when = None if step.when is None else ("computed" if callable(step.when) else line(step.when, 80))
+    when = None if step.when is None else ("computed" if callable(step.when) else shortened(step.when, 80))
     work = step.work
     return Node(
         step.id,
         _kind(step),
-        line(step.name, 160),
+        shortened(step.name, 160),
         number,
-        line(step.phase, 80) if step.phase else None,
+        shortened(step.phase, 80) if step.phase else None,
         step.bound,
         when,
         tuple(_notes(step, when, work, bound_shown=bound_shown)),
@@ -188,35 +192,35 @@ def _node(step: StepDef, number: int, *, bound_shown: bool) -> Node:
     )
 
 
-def _kind(step: StepDef) -> Kind:
+def _kind(step: StepDef) -> NodeKind:
     if step.gate is not None:
-        return Kind.GATE
+        return NodeKind.GATE
     if step.questions:
-        return Kind.ASK
+        return NodeKind.ASK
     if step.work is not None:
-        return Kind.AGENTS if step.work.over is not None else Kind.AGENT
-    return Kind.DECIDE if step.decides else Kind.STEP
+        return NodeKind.AGENTS if step.work.over is not None else NodeKind.AGENT
+    return NodeKind.DECIDE if step.decides else NodeKind.STEP
 
 
 def _notes(step: StepDef, when: str | None, work: Delegation | None, *, bound_shown: bool) -> Iterator[str]:
     if when is not None:
         yield f"only when {when}"
     if step.gate is not None:
-        yield f"gate on {line(step.gate.review, 40)}"
+        yield f"gate on {shortened(step.gate.review, 40)}"
     if step.questions:
         yield "asks the user"
     if work is not None:
         yield _team(work)
         if work.run is not None:
-            yield f"runs {line(work.run, 80)}"
+            yield f"runs {shortened(work.run, 80)}"
     if step.bound is not None and not bound_shown:
         yield f"at most {times(step.bound)}"
 
 
 def _team(work: Delegation) -> str:
     if work.over is None:
-        return f"agent {line(work.agent, 40)}"
-    role = line(work.agent, 40)
-    many = f"agents {role}, one for each of {line(work.over, 40)}" if isinstance(work.over, str) else ""
+        return f"agent {shortened(work.agent, 40)}"
+    role = shortened(work.agent, 40)
+    many = f"agents {role}, one for each of {shortened(work.over, 40)}" if isinstance(work.over, str) else ""
     many = many or f"{len(work.over)} agents {role}"
-    return many if work.join == "all" else f"{many}, join {line(work.join, 20)}"
+    return many if work.join == "all" else f"{many}, join {shortened(work.join, 20)}"

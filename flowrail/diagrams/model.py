@@ -1,7 +1,7 @@
-"""A picture without a language: what every format is drawn from.
+"""A picture of a workflow, independent of the format in which it is drawn.
 
-Nodes stand in the order of the definition, so the same workflow gives the same picture every time. An end
-is a node of its own beside each step that leads to it: lines stay short, however many steps there are.
+Nodes are in the order of the definition, so the same workflow always gives the same picture. Each step that
+leads to an end has its own end node beside it, which keeps the lines short.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from flowrail.diagrams.words import times
 from flowrail.machines.definition.frozen import Frozen
+from flowrail.text.phrases import duration, times
 
 
-class Kind(StrEnum):
-    """What a node stands for; each kind has a shape of its own."""
+class NodeKind(StrEnum):
+    """What a node means; each kind has its own shape."""
 
     START = "start"
     STEP = "step"
@@ -28,26 +28,26 @@ class Kind(StrEnum):
     FAILED = "failed"
 
 
-ENDS = frozenset({Kind.COMPLETED, Kind.FAILED})
-MARKS = ENDS | {Kind.START}
-"""Nodes that are no steps."""
+ENDS = frozenset({NodeKind.COMPLETED, NodeKind.FAILED})
+MARKS = ENDS | {NodeKind.START}
+"""Kinds of nodes that are not steps."""
 
-MEANING: Mapping[Kind, str] = {
-    Kind.STEP: "the agent does it and names the outcome",
-    Kind.DECIDE: "rules or a handler decide the outcome",
-    Kind.ASK: "the user is asked, the answer decides",
-    Kind.GATE: "a gate: findings of a review decide",
-    Kind.AGENT: "work for one agent",
-    Kind.AGENTS: "work for several agents, and a join",
+MEANING: Mapping[NodeKind, str] = {
+    NodeKind.STEP: "the agent does it and reports the outcome",
+    NodeKind.DECIDE: "rules or a handler decide the outcome",
+    NodeKind.ASK: "the user is asked; the answer decides",
+    NodeKind.GATE: "a gate: the findings of a review decide",
+    NodeKind.AGENT: "work for one sub-agent",
+    NodeKind.AGENTS: "work for several sub-agents",
 }
 """What the shapes of steps mean, for a legend."""
 
 
 class Node(NamedTuple):
-    """A step or an end. ``notes`` are the short lines below its title, ``run`` the workflow its agent runs."""
+    """A step or an end; ``notes`` are the lines below its title, ``run`` is the workflow of its sub-agents."""
 
     id: str
-    kind: Kind
+    kind: NodeKind
     title: str
     number: int | None = None
     phase: str | None = None
@@ -58,15 +58,15 @@ class Node(NamedTuple):
 
     @property
     def is_step(self) -> bool:
-        """Whether something is done here."""
+        """Whether the node is a step."""
         return self.kind not in MARKS
 
 
 class Arrow(NamedTuple):
-    """A way on, of one outcome or of several that lead to the same place.
+    """The transitions from one node to another.
 
-    ``every`` has the outcomes that ``outcomes`` sums up as any other one too. ``limit`` says after how many
-    visits it closes; ``taken`` is how often it was gone along, where that was counted.
+    ``outcomes`` are the labels, of which one may be "any other"; ``every`` lists all outcomes. After ``limit``
+    attempts the transition closes. ``taken`` is how often it was taken, if that was counted.
     """
 
     source: str
@@ -78,17 +78,17 @@ class Arrow(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What is written on it."""
-        said = " / ".join(self.outcomes)
+        """The text on the arrow."""
+        outcomes = " / ".join(self.outcomes)
         bound = f" (at most {times(self.limit)})" if self.limit is not None else ""
-        return f"{said}{bound}"
+        return f"{outcomes}{bound}"
 
 
-class Stop(NamedTuple):
-    """One record of a session: what was reported where, where it led, and how long it took.
+class TraceEntry(NamedTuple):
+    """One record of a session: what was reported, where it led, and how long it took.
 
-    ``besides`` is what a record tells that is no move: of which work, question or finding it is. ``begun`` is
-    how often each step had been entered then, where that does not follow from the records before.
+    ``note`` describes a record that is not a move, such as a finding. ``visits`` has the attempts of each step
+    at this record if they do not follow from the records before it.
     """
 
     seq: int
@@ -101,16 +101,16 @@ class Stop(NamedTuple):
     outcome: str | None
     to: str | None
     status: str
-    way: tuple[tuple[str, str], ...] = ()
+    path: tuple[tuple[str, str], ...] = ()
     seconds: float | None = None
     capped: bool = False
     facts: Mapping[str, Any] = Frozen()
-    besides: str = ""
-    begun: Mapping[str, int] | None = None
+    note: str = ""
+    visits: Mapping[str, int] | None = None
 
 
-class Work(NamedTuple):
-    """One piece of work that a step handed out: what of, and what became of it."""
+class DispatchSummary(NamedTuple):
+    """A dispatch of a step, and its result."""
 
     id: str
     agent: str
@@ -121,11 +121,11 @@ class Work(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A session laid over its workflow: where it is, the way it took, what is left.
+    """A session on its workflow: where it is, its path, and what is left.
 
-    ``taken`` counts the arrows that were followed, as pairs of nodes; ``left`` are steps that can still come.
-    Where it is not ``counted``, counts are left out of what is written. ``work`` is what each step handed
-    out last.
+    ``taken`` counts how often each arrow was followed, by its pair of nodes. ``left`` are the steps that can
+    still be reached. Labels contain no counts unless the trace is ``counted``. ``dispatches`` are the last ones
+    of each step.
     """
 
     session: str
@@ -135,32 +135,30 @@ class Trace(NamedTuple):
     seconds: Mapping[str, float]
     taken: Mapping[tuple[str, str], int]
     left: frozenset[str]
-    stops: tuple[Stop, ...] = ()
+    entries: tuple[TraceEntry, ...] = ()
     counted: bool = True
-    work: Mapping[str, tuple[Work, ...]] = Frozen()
+    dispatches: Mapping[str, tuple[DispatchSummary, ...]] = Frozen()
 
     def state(self, node: Node) -> str:
-        """Return what *node* is to the session: here, done, left, or out of reach (`off`)."""
+        """Return `here`, `done`, `left`, or `off` for a node that can no longer be reached."""
         if node.id == self.current:
             return "here"
-        if node.kind is Kind.START or self.visits.get(node.id):
+        if node.kind is NodeKind.START or self.visits.get(node.id):
             return "done"
         return "left" if node.id in self.left else "off"
 
     def notes(self, node: Node) -> tuple[str, ...]:
-        """Return what is said of *node*: how often it was entered and how long it took."""
-        from flowrail.diagrams.words import took
-
+        """Return the lines about *node*: how often it was entered and how long it took."""
         count = self.visits.get(node.id, 0)
         if not count or not node.is_step or not self.counted:
             return ()
-        spent = f", {took(self.seconds[node.id])}" if node.id in self.seconds else ""
-        here = "here now, " if node.id == self.current else ""
-        return (f"{here}entered {times(count)}{spent}",)
+        spent = f", {duration(self.seconds[node.id])}" if node.id in self.seconds else ""
+        current = "here now, " if node.id == self.current else ""
+        return (f"{current}entered {times(count)}{spent}",)
 
 
 class Picture(NamedTuple):
-    """A workflow to be drawn; ``trace`` where a session is shown on it."""
+    """A workflow to draw; ``trace`` is the session that is shown on it."""
 
     name: str
     description: str
@@ -184,17 +182,17 @@ class Picture(NamedTuple):
         return (*node.notes, *(self.trace.notes(node) if self.trace else ()))
 
     def count(self, arrow: Arrow) -> int:
-        """Return how often *arrow* was gone along, by the session or as it was counted."""
+        """Return how often *arrow* was taken."""
         if self.trace is None:
             return arrow.taken or 0
         return self.trace.taken.get((arrow.source, arrow.target), 0)
 
     def never(self, arrow: Arrow) -> bool:
-        """Return whether *arrow* was never gone along, where that was counted."""
+        """Return whether *arrow* was counted and never taken."""
         return self.trace is None and arrow.taken == 0
 
     def label(self, arrow: Arrow) -> str:
-        """Return what is written on *arrow*, with the count of the session."""
+        """Return the text on *arrow*, with how often it was taken."""
         if not arrow.label:
             return ""
         if self.never(arrow):
@@ -204,13 +202,13 @@ class Picture(NamedTuple):
 
     @property
     def names(self) -> dict[str, str]:
-        """A short name for every node, of letters and digits: steps by their number."""
-        return {node.id: _name(node, place) for place, node in enumerate(self.nodes)}
+        """A short name of letters and digits for every node: `s` and the number of a step, `e` for ends."""
+        return {node.id: _name(node, position) for position, node in enumerate(self.nodes)}
 
 
-def _name(node: Node, place: int) -> str:
-    if node.kind is Kind.START:
+def _name(node: Node, position: int) -> str:
+    if node.kind is NodeKind.START:
         return "s0"
     if node.is_step:
-        return f"s{place if node.number is None else node.number}"
-    return f"e{place}"
+        return f"s{position if node.number is None else node.number}"
+    return f"e{position}"

@@ -193,7 +193,7 @@ def _row_problem(
     title = row[columns["step"]] if columns["step"] < len(row) else ""
     if "$" not in step.name and _letters(step.name) not in _letters(title):
         return f"that it is `{title}`, not `{step.name}`"
-    ways = row[columns["ways on"]] if columns.get("ways on", len(row)) < len(row) else None
+    ways = row[columns["transitions"]] if columns.get("transitions", len(row)) < len(row) else None
     if ways is None or "→" not in ways:
         return ""
     said = {(outcome, numbers.get(target, target)) for outcome, target in _WAY.findall(ways)}
@@ -203,7 +203,7 @@ def _row_problem(
     }
     if said != meant:
         wrong = sorted(said ^ meant)
-        return f"other ways on: {', '.join(f'{outcome} → {target}' for outcome, target in wrong)}"
+        return f"other transitions: {', '.join(f'{outcome} → {target}' for outcome, target in wrong)}"
     return ""
 
 

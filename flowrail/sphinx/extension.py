@@ -24,14 +24,13 @@ from sphinx.util.docutils import SphinxDirective
 from flowrail import __version__
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import mermaid, svg
-from flowrail.diagrams.renderers.markdown import STEPS, Drawn, parts
+from flowrail.diagrams.renderers.document import STEPS, WorkflowPicture, table_sections
 from flowrail.diagrams.renderers.markdown_tables import (
     OUTCOMES,
     PARAMS,
     outcome_rows,
     param_rows,
 )
-from flowrail.diagrams.words import line
 from flowrail.discovery.locations import Root, Scope, skill_roots
 from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
@@ -39,6 +38,7 @@ from flowrail.machines.loading import skill_folder
 from flowrail.operations.skills.draw import drawable
 from flowrail.skills.catalog import BUNDLED, find, workflow_file
 from flowrail.skills.summary import items
+from flowrail.text.safe_text import shortened
 
 WIDEST = 40
 """How wide a column gets, in letters, where a format counts them."""
@@ -94,7 +94,7 @@ class FlowDiagram(_Directive):
 
     def made(self) -> Iterator[nodes.Node]:
         """Yield the picture, and the table of steps for what is no HTML."""
-        drawn = Drawn(self.workflow(), picture(self.workflow()))
+        drawn = WorkflowPicture(self.workflow(), picture(self.workflow()))
         if self.options.get("format") == "mermaid":
             text = mermaid.render(drawn.picture)
             yield nodes.literal_block(text, text, language="mermaid")
@@ -108,7 +108,7 @@ class FlowDiagram(_Directive):
             shown += nodes.caption("", self.options["caption"])
         self.add_name(shown)
         yield addnodes.only("", shown, expr="html")
-        steps = next(part for part in parts(drawn) if part.title == "Steps")
+        steps = next(part for part in table_sections(drawn) if part.title == "Steps")
         yield addnodes.only("", _table(steps.head, steps.rows), expr="not html")
 
 
@@ -118,7 +118,11 @@ class FlowSteps(_Directive):
     def made(self) -> Iterator[nodes.Node]:
         """Yield the table."""
         workflow = self.workflow()
-        rows = next(part.rows for part in parts(Drawn(workflow, picture(workflow))) if part.title == "Steps")
+        rows = next(
+            part.rows
+            for part in table_sections(WorkflowPicture(workflow, picture(workflow)))
+            if part.title == "Steps"
+        )
         yield _table(STEPS, rows)
 
 
@@ -168,7 +172,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
 
 
 def _row(cells: Sequence[str]) -> nodes.row:
-    shown = (line(each, LONGEST_CELL) for each in cells)
+    shown = (shortened(cell, LONGEST_CELL) for cell in cells)
     return nodes.row("", *(nodes.entry("", nodes.paragraph(each, each)) for each in shown))
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from flowrail.text.safe_text import shortened
 
 MOST_LISTED = 60
 _MOST_JOINED = 12
+_SHORT = 10.0
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def count(number: int, what: str) -> str:
@@ -50,3 +53,21 @@ def in_words(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else list(value)
+
+
+def times(number: int) -> str:
+    """Return how often something happened or may happen: `once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in its two largest units, such as `1 h 5 min`; below ten seconds with one decimal."""
+    if seconds < _SHORT:
+        return f"{seconds:.1f} s"
+    left = round(seconds)
+    for (unit, size), (smaller_unit, smaller_size) in pairwise(_UNITS):
+        if left >= size:
+            number, rest = divmod(left, size)
+            smaller = rest // smaller_size
+            return f"{number} {unit} {smaller} {smaller_unit}" if smaller else f"{number} {unit}"
+    return f"{left} s"

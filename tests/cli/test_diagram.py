@@ -262,7 +262,7 @@ def test_a_page_tells_of_work_that_was_handed_out_and_of_no_token() -> None:
 
     page = flow("diagram", "--session", begun["session"], "--format", "html").out
 
-    assert "Work handed out" in page
+    assert "Dispatches" in page
     assert "<code>d0-1</code> explore: claimed" in page
     assert ": claim d0-1 by " in page
     assert child not in page

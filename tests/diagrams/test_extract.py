@@ -7,7 +7,7 @@ from support.pictures import FEW, ODD
 from support.workflows import linear, loop, step, workflow, workflows
 
 from flowrail.diagrams.extract import machine_picture, picture, ways_as_written, ways_of, ways_of_machine
-from flowrail.diagrams.model import Arrow, Kind, Node, Picture
+from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
 from flowrail.handoff.handoff import PHASES
 from flowrail.handoff.lifecycle.machine import HandoffMachine
 from flowrail.machines.definition.step import (
@@ -23,7 +23,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.statechart import compile_workflow
 
 
-def kinds(drawn: Picture) -> dict[str, Kind]:
+def kinds(drawn: Picture) -> dict[str, NodeKind]:
     return {node.id: node.kind for node in drawn.nodes}
 
 
@@ -74,16 +74,16 @@ def test_every_kind_of_step_is_told_apart() -> None:
     )
 
     assert kinds(drawn) == {
-        ":start": Kind.START,
-        "plain": Kind.STEP,
-        "rules": Kind.DECIDE,
-        "handler": Kind.DECIDE,
-        "ask": Kind.ASK,
-        "ask:failed": Kind.FAILED,
-        "one": Kind.AGENT,
-        "many": Kind.AGENTS,
-        "gate": Kind.GATE,
-        "gate:completed": Kind.COMPLETED,
+        ":start": NodeKind.START,
+        "plain": NodeKind.STEP,
+        "rules": NodeKind.DECIDE,
+        "handler": NodeKind.DECIDE,
+        "ask": NodeKind.ASK,
+        "ask:failed": NodeKind.FAILED,
+        "one": NodeKind.AGENT,
+        "many": NodeKind.AGENTS,
+        "gate": NodeKind.GATE,
+        "gate:completed": NodeKind.COMPLETED,
     }
     notes = {node.id: node.notes for node in drawn.nodes if node.notes}
     assert notes == {
@@ -131,7 +131,7 @@ def test_steps_without_a_way_to_them_and_ways_to_nowhere_do_no_harm() -> None:
 def test_functions_are_drawn_by_the_id_of_their_step() -> None:
     made = Workflow("w", StepDef("first", lambda _: "x", ["Do."], lambda _: Outcome.OK, next={"ok": None}))
 
-    assert picture(made).nodes[1] == Node("first", Kind.DECIDE, "first", 1)
+    assert picture(made).nodes[1] == Node("first", NodeKind.DECIDE, "first", 1)
 
 
 def test_a_workflow_without_steps_is_an_empty_picture() -> None:
@@ -159,8 +159,8 @@ def test_any_machine_can_be_drawn() -> None:
 
     assert {node.title.lower() for node in drawn.nodes[1:]} == set(PHASES)
     assert len(set(drawn.names.values())) == len(drawn.nodes)
-    assert kinds(drawn)["expired"] is Kind.FAILED
-    assert kinds(drawn)["acknowledgment"] is Kind.COMPLETED
+    assert kinds(drawn)["expired"] is NodeKind.FAILED
+    assert kinds(drawn)["acknowledgment"] is NodeKind.COMPLETED
     assert drawn.arrows[0] == Arrow(":start", "discovery")
     assert "retry 0" in [arrow.label for arrow in drawn.arrows]
 

@@ -12,9 +12,9 @@ from support.pictures import FEW, ODD, sprawling, tangled
 from support.workflows import workflows
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.layout.compaction import settled
-from flowrail.diagrams.layout.coordinates import placed
-from flowrail.diagrams.layout.crossings import crossings, ordered
+from flowrail.diagrams.layout.compaction import compacted
+from flowrail.diagrams.layout.coordinates import coordinates
+from flowrail.diagrams.layout.crossings import crossings, reordered
 from flowrail.diagrams.layout.geometry import Layout
 from flowrail.diagrams.layout.lanes import lanes, ports
 from flowrail.diagrams.layout.layout import layout
@@ -122,7 +122,7 @@ def test_reordering_never_makes_more_lines_cross(lines: list[list[int]]) -> None
         for target in targets:
             above[target].append(at)
 
-    after = ordered(rows, above, below)
+    after = reordered(rows, above, below)
 
     assert [sorted(row) for row in after] == rows
     assert crossings(after, below) <= crossings(rows, below)
@@ -151,7 +151,7 @@ def test_no_two_of_a_row_come_closer_than_asked_for(sizes: list[int], random: st
                     above[two].append(one)
     bends = [random.random() < 0.5 for _ in range(count)]  # type: ignore[attr-defined]
 
-    for way in (placed, settled):
+    for way in (coordinates, compacted):
         x = way(rows, above, below, bends, lambda one, two: 10.0 + one % 3 + two % 2)
         for row in rows:
             for one, two in pairwise(row):

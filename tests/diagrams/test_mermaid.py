@@ -15,7 +15,7 @@ from support.pictures import FEW, ODD, TEXTS, sprawling
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.renderers.mermaid import quoted, render
+from flowrail.diagrams.renderers.mermaid import quoted, quoted_address, render
 from flowrail.machines.definition.step import GateDef
 from flowrail.machines.definition.workflow import Workflow
 
@@ -191,6 +191,4 @@ def test_a_text_that_is_none_is_refused_by_the_real_parser(mermaid: Tab) -> None
 
 @given(st.text(max_size=30))
 def test_an_address_cannot_leave_its_quotes(text: str) -> None:
-    from flowrail.diagrams.renderers.mermaid import quoted_address
-
     assert re.fullmatch(r'"[^"\\<>\n ]*"', quoted_address(text))

@@ -17,8 +17,8 @@ from support.records import at, records
 from support.workflows import linear, loop, step, unchecked, workflow
 
 from flowrail.diagrams.extract import picture
+from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.renderers.html import render
-from flowrail.diagrams.renderers.markdown import Drawn
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.machines.definition.step import Delegation, OptionDef, QuestionDef, Variant
 from flowrail.machines.definition.values import Arg
@@ -30,8 +30,8 @@ ROOT = Path(__file__).parents[2]
 HOSTILE = '"><script>document.hacked = 1</script><img src=x onerror="document.hacked=2">'
 
 
-def drawn(made: Workflow) -> Drawn:
-    return Drawn(made, picture(made))
+def drawn(made: Workflow) -> WorkflowPicture:
+    return WorkflowPicture(made, picture(made))
 
 
 class Tags(HTMLParser):
@@ -81,7 +81,7 @@ def test_the_policy_lets_run_just_the_script_of_the_page() -> None:
 def test_texts_ways_on_and_history_are_in_the_page_as_text() -> None:
     made = loop(3)
     seen = with_trace(picture(made), records(made, "iterate", "ok"))
-    page = render([Drawn(made, seen)])
+    page = render([WorkflowPicture(made, seen)])
 
     assert "Do look." in page
     assert ">here now, entered once<" in page
@@ -104,15 +104,15 @@ def test_facts_questions_and_other_texts_are_in_the_page_too() -> None:
         step("told", actions=lambda _: ["Computed."]),
     )
     low = Report("iterate", {"sure": "low"})
-    page = render([Drawn(made, with_trace(picture(made), records(made, low)))])
+    page = render([WorkflowPicture(made, with_trace(picture(made), records(made, low)))])
 
     assert "<code>sure</code> string: low | high, required – How sure" in page  # noqa: RUF001 - a dash
     assert "Shall it go? (Yes | No)" in page
-    assert "Told instead when visit &gt; 1" in page
+    assert "Instead, when visit &gt; 1" in page
     assert "Look again." in page
-    assert "Told instead when a function says so" in page
-    assert "Computed when it runs." in page
-    assert "sure = &quot;low&quot;" in page
+    assert "Instead, when a function returns true" in page
+    assert "Computed when the step runs." in page
+    assert 'sure = "low"' in page
 
 
 # --- in a browser
@@ -130,7 +130,7 @@ class Page:
     def __init__(self, tab: Tab, file: Path) -> None:
         self.tab, self.file = tab, file
 
-    def open(self, *made: Drawn) -> None:
+    def open(self, *made: WorkflowPicture) -> None:
         self.file.write_text(render(made), encoding="utf-8")
         self.tab.open(self.file)
 
@@ -154,9 +154,9 @@ class Page:
         return set(found.split())
 
 
-def session() -> Drawn:
+def session() -> WorkflowPicture:
     made = loop(3)
-    return Drawn(made, with_trace(picture(made), records(made, "iterate", "iterate", "ok")))
+    return WorkflowPicture(made, with_trace(picture(made), records(made, "iterate", "iterate", "ok")))
 
 
 def test_a_click_opens_the_step(page: Page) -> None:
@@ -296,7 +296,7 @@ def test_what_the_page_counts_is_what_is_written_in_it_also_after_going_back(pag
     told = "[...document.querySelectorAll('.tag.state')].map(each => each.textContent)"
 
     for journal in ([*taken, back], forked):
-        page.open(Drawn(made, with_trace(picture(made), journal)))
+        page.open(WorkflowPicture(made, with_trace(picture(made), journal)))
         shown = page.tab.run(told)
         written = re.findall(r'"tag state [a-z]+">([^<]*)<', page.file.read_text(encoding="utf-8"))
         assert shown == written
@@ -312,7 +312,7 @@ def test_a_step_may_be_called_as_what_every_object_has(name: str, page: Page) ->
     ]
     back = Record(2, "rewind", at(600), "me", journal[0].session._replace(revision=2), {"from": 1}, "", "")
 
-    page.open(Drawn(made, with_trace(picture(made), [*journal, back])))
+    page.open(WorkflowPicture(made, with_trace(picture(made), [*journal, back])))
 
     page.tab.run("document.getElementById('back').click()")
     assert "here" in page.classes("valueOf")
@@ -418,7 +418,7 @@ def test_hostile_texts_are_texts(page: Page) -> None:
         description=HOSTILE,
     )
     seen = with_trace(picture(made), records(made))
-    page.open(Drawn(made, seen))
+    page.open(WorkflowPicture(made, seen))
     page.tab.press("j")
 
     assert page.tab.run("document.hacked === undefined")

@@ -65,7 +65,7 @@ def test_titles_notes_and_labels_are_there_to_be_read() -> None:
 
 @pytest.mark.parametrize("name", ["", "1", "a b", 'a"b', "a>b", "a{}", "a\n", "-a"])
 def test_what_is_no_id_holds_no_style(name: str) -> None:
-    with pytest.raises(ValueError, match="is no id"):
+    with pytest.raises(ValueError, match="is not an id"):
         render(picture(loop()), name=name)
 
 
@@ -73,7 +73,7 @@ def test_who_cannot_see_it_is_told() -> None:
     svg = render(picture(loop(3, title="Look")))
 
     assert 'role="img" aria-labelledby="flow-title flow-desc"' in svg
-    assert described(picture(loop(3))) == "2 steps, 1 way back."
+    assert described(picture(loop(3))) == "2 steps, 1 transition back."
 
 
 def test_a_picture_asks_for_nothing_and_runs_nothing() -> None:

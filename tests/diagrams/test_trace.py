@@ -9,14 +9,9 @@ from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
-from flowrail.diagrams.renderers import dot, mermaid, svg
+from flowrail.diagrams.renderers import dot, markdown, mermaid, restructured_text, svg
+from flowrail.diagrams.renderers.document import WorkflowPicture, session_summary
 from flowrail.diagrams.renderers.json import as_data
-from flowrail.diagrams.renderers.markdown import (
-    Drawn,
-    as_markdown,
-    as_restructured,
-    standing,
-)
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.journal import Record
@@ -35,7 +30,7 @@ def test_visits_times_and_ways_are_counted() -> None:
     assert trace.visits == {"look": 3, "last": 1}
     assert trace.seconds == {"look": 270.0}
     assert trace.taken == {("look", "look"): 2, ("look", "last"): 1}
-    assert [stop.outcome for stop in trace.stops] == [None, "iterate", "iterate", "ok"]
+    assert [entry.outcome for entry in trace.entries] == [None, "iterate", "iterate", "ok"]
 
 
 def test_what_can_still_come_is_left_and_the_rest_is_out_of_reach() -> None:
@@ -66,7 +61,7 @@ def test_a_session_that_ended_is_at_its_end() -> None:
     assert states["last:completed"] == "done"
     assert states["look:completed"] == "off"
     assert trace.current is None
-    assert standing(seen) == "Session dull-a1b2c3: completed, after 2 moves."
+    assert session_summary(seen) == "Session dull-a1b2c3: completed, after 2 moves."
 
 
 def test_a_step_that_was_left_by_going_back_was_entered_and_is_done() -> None:
@@ -92,7 +87,7 @@ def test_a_session_that_began_in_the_midst_brings_its_visits() -> None:
     assert trace is not None
 
     assert trace.visits == {"first": 1, "second": 1}
-    assert trace.stops[0].begun == {"first": 1, "second": 1}
+    assert trace.entries[0].visits == {"first": 1, "second": 1}
 
 
 def test_steps_that_were_passed_over_lie_on_the_way() -> None:
@@ -118,9 +113,10 @@ def test_every_language_shows_it() -> None:
     assert 'color="#2f6fed", penwidth=4' in dot.render(seen)
     assert 'class="node step here"' in svg.render(seen)
     assert "here now, entered twice, 1 min 30 s" in svg.render(seen).replace("</text>", " ")
-    for text in (as_markdown([Drawn(made, seen)]), as_restructured([Drawn(made, seen)])):
+    for document in (markdown, restructured_text):
+        text = document.render([WorkflowPicture(made, seen)])
         assert "active, at 1 Look, after 1 move" in text.replace("\\", "")
-        assert "The way it took" in text
+        assert "Revision" in text
     data = as_data(seen)["session"]
     assert data["taken"] == [{"from": "look", "to": "look", "times": 1}]
     assert [each["state"] for each in data["steps"]] == ["here", "left"]

@@ -158,7 +158,7 @@ def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path
     ("old", "new", "what"),
     [
         ("| 2 | Tell |", "| 2 | Say |", "that it is `Say`, not `Tell`"),
-        ("ok → 2", "ok → tell, fail → end", "other ways on: fail → end"),
+        ("ok → 2", "ok → tell, fail → end", "other transitions: fail → end"),
         ("| 2 | Tell | ok → end |\n", "", "has 1 rows, the workflow 2 steps"),
         ("| Step |", "| What |", "has 2 rows"),
         ("| 1 | Look | ok → 2 |", "| 1 |", "that it is ``, not `Look`"),
@@ -178,7 +178,7 @@ def test_a_table_of_steps_that_is_not_the_workflow_is_found(
     ("old", "new"),
     [
         ("ok → 2", "ok → tell"),
-        ("| Ways on |", "| Next |"),
+        ("| Transitions |", "| Next |"),
         ("Look | ok → 2", "Look | onwards"),
         ("Tell |", "Tell (last) |"),
     ],

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.golden import only_block
 from support.sandbox import (
     allow,
     clean_environment,
@@ -23,7 +24,6 @@ from support.sandbox import (
 )
 from support.team import Habit, Team
 
-from flowrail.diagrams.embedded import block
 from flowrail.diagrams.renderers.markdown_tables import steps_table
 from flowrail.discovery.locations import Root, Scope
 from flowrail.skills import scaffold
@@ -105,7 +105,7 @@ def test_its_card_says_what_it_is(tmp_path: Path) -> None:
 
     card = (folder / "SKILL.md").read_text()
     definition, _ = definition_of("one-more", told_roots(tmp_path))
-    assert block(card, "steps", source="SKILL.md") == steps_table(definition)
+    assert only_block(card, "steps").of(card) == steps_table(definition)
     assert "SKILL " not in card.replace("SKILL.md", "")
     assert "flow step one-more" in card
 

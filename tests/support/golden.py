@@ -1,11 +1,11 @@
-"""Outputs that are read in the diff: golden files, written anew where FLOWRAIL_GOLDEN=write says so."""
+"""Golden files and golden blocks of documents; FLOWRAIL_GOLDEN=write writes them."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from flowrail.diagrams.embedded import block, replaced
+from flowrail.diagrams.embedded import EmbeddedBlock, blocks
 
 FOLDER = Path(__file__).parents[1] / "golden"
 
@@ -28,6 +28,13 @@ def in_golden_block(file: Path, name: str, content: str) -> bool:
     """Return whether the marked block *name* of a Markdown file holds *content*."""
     text = file.read_text(encoding="utf-8")
     if writing():
-        text = replaced(text, name, content, source=str(file))
-        file.write_text(text, encoding="utf-8")
-    return block(text, name, source=str(file)) == content
+        block = only_block(text, name)
+        file.write_text(f"{text[: block.start]}{content}\n{text[block.end :]}", encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
+    return only_block(text, name).of(text) == content
+
+
+def only_block(text: str, name: str) -> EmbeddedBlock:
+    """Return the only block called *name* in a document."""
+    (found,) = (block for block in blocks(text, source=name) if block.name == name)
+    return found

@@ -169,7 +169,7 @@ WORKFLOW = Workflow(
 """
 TABLE = """
 <!-- flow:steps -->
-| # | Step | Ways on |
+| # | Step | Transitions |
 | --- | --- | --- |
 | 1 | Look | ok → 2 |
 | 2 | Tell | ok → end |

@@ -9,7 +9,7 @@ from typing import Any
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import mermaid
-from flowrail.diagrams.renderers.markdown_tables import cell, markdown, steps_table
+from flowrail.diagrams.renderers.markdown_tables import cell, steps_table, table
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.scan import scan
 from flowrail.machines.definition.workflow import Workflow
@@ -68,7 +68,7 @@ def _workflow(definition: Workflow) -> Iterator[str]:
             [f"`{name}`", arg.kind, _allowed(arg), cell(arg.description)]
             for name, arg in definition.params.items()
         ]
-        yield markdown(["Parameter", "Type", "Value", "What it is"], rows)
+        yield table(["Parameter", "Type", "Value", "What it is"], rows)
     yield steps_table(definition)
 
 

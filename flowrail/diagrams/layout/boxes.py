@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flowrail.diagrams.layout.text_width import balanced, width, wrapped
-from flowrail.diagrams.model import ENDS, Kind, Node, Picture
+from flowrail.diagrams.model import ENDS, Node, NodeKind, Picture
 
 TITLE, NOTE, LABEL = 14.0, 11.5, 11.5
 """Font sizes."""
@@ -19,7 +19,13 @@ MARK = 11.0
 SLANT, POINT, CUT, STACK = 14.0, 15.0, 13.0, 8.0
 """How far shapes lean, come to a point, are cut at their corners, and stand behind one another."""
 
-_SIDES = {Kind.DECIDE: 20.0, Kind.ASK: 22.0, Kind.GATE: 16.0, Kind.AGENT: 14.0, Kind.AGENTS: 12.0}
+_SIDES = {
+    NodeKind.DECIDE: 20.0,
+    NodeKind.ASK: 22.0,
+    NodeKind.GATE: 16.0,
+    NodeKind.AGENT: 14.0,
+    NodeKind.AGENTS: 12.0,
+}
 """What a shape needs on each side beyond its text."""
 
 
@@ -34,7 +40,7 @@ class Box(NamedTuple):
 
 def box_of(picture: Picture, node: Node, *, ports: int) -> Box:
     """Return the box of *node*, high enough for that many lines at its side."""
-    if node.kind is Kind.START:
+    if node.kind is NodeKind.START:
         return Box(2 * MARK, 2 * MARK, (), ())
     if node.kind in ENDS:
         return Box(2 * MARK, 2 * MARK, (node.title,), ())
@@ -47,20 +53,20 @@ def box_of(picture: Picture, node: Node, *, ports: int) -> Box:
     wide = max(NARROWEST, text + 28 + 2 * _SIDES.get(node.kind, 0.0))
     high = (
         22
-        + (STACK if node.kind is Kind.AGENTS else 0)
+        + (STACK if node.kind is NodeKind.AGENTS else 0)
         + TITLE_ROW * len(title)
         + (NOTE_ROW * len(notes) + 3 if notes else 0)
     )
     return Box(round(wide, 1), round(max(high, 22.0 * ports + 8), 1), tuple(title), tuple(notes))
 
 
-def inset(kind: Kind, box: Box, down: float) -> float:
+def inset(kind: NodeKind, box: Box, down: float) -> float:
     """Return how far the right side of a shape lies inside of its box, that far *down* from its middle."""
-    if kind is Kind.ASK:
+    if kind is NodeKind.ASK:
         return SLANT * (0.5 + down / box.height)
-    if kind is Kind.DECIDE:
+    if kind is NodeKind.DECIDE:
         return POINT * abs(2 * down / box.height)
-    if kind is Kind.GATE:
+    if kind is NodeKind.GATE:
         return max(0.0, CUT - (box.height / 2 - abs(down)))
     return 0.0
 

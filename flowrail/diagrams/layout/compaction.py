@@ -24,7 +24,7 @@ def packed_width(rows: Rows, room: Room) -> float:
     return max((_offsets(row, room)[-1] for row in rows if row), default=0.0)
 
 
-def settled(
+def compacted(
     rows: Rows, above: Neighbours, below: Neighbours, bends: Sequence[bool], room: Room
 ) -> list[float]:
     """Return the x of every vertex."""

@@ -17,7 +17,7 @@ Room = Callable[[int, int], float]
 """How far apart two vertices that stand side by side must be, the left one first."""
 
 
-def placed(
+def coordinates(
     rows: Rows, above: Neighbours, below: Neighbours, bends: Sequence[bool], room: Room
 ) -> list[float]:
     """Return the x of every vertex; *bends* tells which are points of a line and no boxes."""

@@ -14,7 +14,7 @@ SWEEPS = 12
 Neighbours = Sequence[Sequence[int]]
 
 
-def ordered(rows: Sequence[Sequence[int]], above: Neighbours, below: Neighbours) -> list[list[int]]:
+def reordered(rows: Sequence[Sequence[int]], above: Neighbours, below: Neighbours) -> list[list[int]]:
     """Return *rows* of vertices, reordered; *above* and *below* are the neighbours of each vertex."""
     best = [list(row) for row in rows]
     fewest = crossings(best, below)

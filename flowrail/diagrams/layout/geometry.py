@@ -7,7 +7,7 @@ from typing import NamedTuple
 from flowrail.diagrams.layout.boxes import Box
 
 
-class Placed(NamedTuple):
+class PlacedNode(NamedTuple):
     """A node with its middle."""
 
     x: float
@@ -44,6 +44,6 @@ class Layout(NamedTuple):
 
     width: float
     height: float
-    nodes: tuple[Placed, ...]
+    nodes: tuple[PlacedNode, ...]
     lines: tuple[Line, ...]
     bands: tuple[Band, ...]

@@ -11,16 +11,16 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from flowrail.diagrams.layout.boxes import LABEL_ROW, NOTE, inset
-from flowrail.diagrams.layout.compaction import packed_width, settled
-from flowrail.diagrams.layout.coordinates import placed
-from flowrail.diagrams.layout.crossings import ordered
+from flowrail.diagrams.layout.compaction import compacted, packed_width
+from flowrail.diagrams.layout.coordinates import coordinates
+from flowrail.diagrams.layout.crossings import reordered
 from flowrail.diagrams.layout.curves import Point, curve, rounded
 from flowrail.diagrams.layout.geometry import (
     Band,
     Label,
     Layout,
     Line,
-    Placed,
+    PlacedNode,
 )
 from flowrail.diagrams.layout.lanes import lanes, ports
 from flowrail.diagrams.layout.layers import (
@@ -60,14 +60,14 @@ class _Drawing:
                 below[one].append(two)
                 above[two].append(one)
         self.above = above
-        self.rows = ordered(layers.rows, above, below)
+        self.rows = reordered(layers.rows, above, below)
         bends = [vertex.is_bend for vertex in vertices]
-        self.x = placed(self.rows, above, below, bends, self._room)
+        self.x = coordinates(self.rows, above, below, bends, self._room)
         if (
             max(self.x, default=0.0) - min(self.x, default=0.0)
             > SPREAD * packed_width(self.rows, self._room) + ROOMY
         ):
-            self.x = settled(self.rows, above, below, bends, self._room)
+            self.x = compacted(self.rows, above, below, bends, self._room)
         place = {node.id: number for number, node in enumerate(picture.nodes)}
         self.ends = [(place[arrow.source], place[arrow.target]) for arrow in picture.arrows]
         self.outermost = {
@@ -96,7 +96,7 @@ class _Drawing:
         wide = outer + (LANE * (2 + max(lane.values())) if lane else 0.0) + MARGIN
         high = (self.bands[-1].bottom if self._ends_in_band() else self.bottom[-1]) if self.bottom else 0.0
         nodes = tuple(
-            Placed(round(self.x[at], 1), round(self._y(at), 1), box)
+            PlacedNode(round(self.x[at], 1), round(self._y(at), 1), box)
             for at, box in enumerate(self.layers.boxes)
         )
         ways = tuple(lines[number] for number in range(len(self.picture.arrows)))

@@ -11,21 +11,21 @@ from flowrail.diagrams.layout.boxes import (
     SLANT,
     STACK,
 )
-from flowrail.diagrams.layout.geometry import Placed
-from flowrail.diagrams.model import Kind
+from flowrail.diagrams.layout.geometry import PlacedNode
+from flowrail.diagrams.model import NodeKind
 
 
-def shape(kind: Kind, at: Placed) -> str:
+def shape(kind: NodeKind, at: PlacedNode) -> str:
     """Return the outline of a node of that *kind*."""
     return _SHAPES[kind](at)
 
 
-def _edges(at: Placed) -> tuple[float, float, float, float]:
+def _edges(at: PlacedNode) -> tuple[float, float, float, float]:
     wide, high = at.box.width / 2, at.box.height / 2
     return at.x - wide, at.y - high, at.x + wide, at.y + high
 
 
-def _rectangle(at: Placed, *, corner: float = 10) -> str:
+def _rectangle(at: PlacedNode, *, corner: float = 10) -> str:
     left, top, right, bottom = _edges(at)
     return (
         f'<rect class="shape" x="{_n(left)}" y="{_n(top)}" width="{_n(right - left)}" '
@@ -37,7 +37,7 @@ def _polygon(*points: tuple[float, float]) -> str:
     return f'<polygon class="shape" points="{" ".join(f"{_n(x)},{_n(y)}" for x, y in points)}"/>'
 
 
-def _hexagon(at: Placed) -> str:
+def _hexagon(at: PlacedNode) -> str:
     left, top, right, bottom = _edges(at)
     cut = POINT
     return _polygon(
@@ -50,7 +50,7 @@ def _hexagon(at: Placed) -> str:
     )
 
 
-def _octagon(at: Placed) -> str:
+def _octagon(at: PlacedNode) -> str:
     left, top, right, bottom = _edges(at)
     cut = CUT
     return _polygon(
@@ -59,19 +59,19 @@ def _octagon(at: Placed) -> str:
     )  # fmt: skip
 
 
-def _parallelogram(at: Placed) -> str:
+def _parallelogram(at: PlacedNode) -> str:
     left, top, right, bottom = _edges(at)
     cut = SLANT
     return _polygon((left + cut, top), (right, top), (right - cut, bottom), (left, bottom))
 
 
-def _agent(at: Placed) -> str:
+def _agent(at: PlacedNode) -> str:
     left, top, right, bottom = _edges(at)
     bars = "".join(f'<path class="bar" d="M{_n(x)} {_n(top)}V{_n(bottom)}"/>' for x in (left + 8, right - 8))
     return _rectangle(at, corner=4) + bars
 
 
-def _agents(at: Placed) -> str:
+def _agents(at: PlacedNode) -> str:
     return "".join(
         _rectangle(
             at._replace(
@@ -84,25 +84,25 @@ def _agents(at: Placed) -> str:
     )  # fmt: skip
 
 
-def _start(at: Placed) -> str:
+def _start(at: PlacedNode) -> str:
     return f'<circle class="shape" cx="{_n(at.x)}" cy="{_n(at.y)}" r="{_n(MARK - 2)}"/>'
 
 
-def _end(at: Placed) -> str:
+def _end(at: PlacedNode) -> str:
     ring = f'<circle class="shape" cx="{_n(at.x)}" cy="{_n(at.y)}" r="{_n(MARK)}"/>'
     return f'{ring}<circle class="core" cx="{_n(at.x)}" cy="{_n(at.y)}" r="{_n(MARK - 4)}"/>'
 
 
-_SHAPES: Mapping[Kind, Callable[[Placed], str]] = {
-    Kind.START: _start,
-    Kind.STEP: _rectangle,
-    Kind.DECIDE: _hexagon,
-    Kind.ASK: _parallelogram,
-    Kind.GATE: _octagon,
-    Kind.AGENT: _agent,
-    Kind.AGENTS: _agents,
-    Kind.COMPLETED: _end,
-    Kind.FAILED: _end,
+_SHAPES: Mapping[NodeKind, Callable[[PlacedNode], str]] = {
+    NodeKind.START: _start,
+    NodeKind.STEP: _rectangle,
+    NodeKind.DECIDE: _hexagon,
+    NodeKind.ASK: _parallelogram,
+    NodeKind.GATE: _octagon,
+    NodeKind.AGENT: _agent,
+    NodeKind.AGENTS: _agents,
+    NodeKind.COMPLETED: _end,
+    NodeKind.FAILED: _end,
 }
 
 

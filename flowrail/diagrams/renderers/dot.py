@@ -1,26 +1,26 @@
-"""A picture in the language of Graphviz, valid whatever the titles are, the same from run to run.
+"""Draw a picture in DOT, the language of Graphviz, valid for any title.
 
-Nodes are named by number and every text is quoted. Lines and letters outside of shapes have a middle grey
-that shows on white and on black; shapes are filled, so what is inside shows on both.
+Nodes are named by number and every text is quoted. Lines and text outside of shapes are grey and shapes are filled,
+so that the picture is readable on white and on black.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from flowrail.diagrams.model import Arrow, Kind, Node, Picture
-from flowrail.diagrams.words import line
+from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
+from flowrail.text.safe_text import shortened
 
-_SHAPES: Mapping[Kind, str] = {
-    Kind.START: 'shape=circle, width=0.25, fixedsize=true, fillcolor="#7a8699"',
-    Kind.STEP: 'shape=box, style="rounded,filled"',
-    Kind.DECIDE: 'shape=hexagon, margin="0.05,0.05"',
-    Kind.ASK: "shape=parallelogram",
-    Kind.GATE: 'shape=octagon, margin="0.05,0.05"',
-    Kind.AGENT: "shape=box, peripheries=2",
-    Kind.AGENTS: "shape=box3d",
-    Kind.COMPLETED: 'shape=doublecircle, width=0.3, fillcolor="#cfeedd"',
-    Kind.FAILED: 'shape=doublecircle, width=0.3, fillcolor="#f8d0cc"',
+_SHAPES: Mapping[NodeKind, str] = {
+    NodeKind.START: 'shape=circle, width=0.25, fixedsize=true, fillcolor="#7a8699"',
+    NodeKind.STEP: 'shape=box, style="rounded,filled"',
+    NodeKind.DECIDE: 'shape=hexagon, margin="0.05,0.05"',
+    NodeKind.ASK: "shape=parallelogram",
+    NodeKind.GATE: 'shape=octagon, margin="0.05,0.05"',
+    NodeKind.AGENT: "shape=box, peripheries=2",
+    NodeKind.AGENTS: "shape=box3d",
+    NodeKind.COMPLETED: 'shape=doublecircle, width=0.3, fillcolor="#cfeedd"',
+    NodeKind.FAILED: 'shape=doublecircle, width=0.3, fillcolor="#f8d0cc"',
 }
 _STATES: Mapping[str, str] = {
     "here": 'color="#2f6fed", penwidth=4',
@@ -36,17 +36,17 @@ digraph workflow {
 
 
 def render(picture: Picture, *, links: Mapping[str, str] | None = None) -> str:
-    """Return *picture* in DOT; *links* are addresses of the workflows that agents run."""
+    """Return *picture* in DOT; *links* are addresses of the workflows of sub-agents."""
     return "\n".join(_lines(picture, links or {}))
 
 
 def quoted(*lines: str) -> str:
-    """Return *lines* as one quoted string that shows just those characters."""
-    return '"' + "\\n".join(_escaped(each) for each in lines) + '"'
+    """Return *lines* as one quoted string."""
+    return '"' + "\\n".join(map(_escaped, lines)) + '"'
 
 
 def _escaped(text: str) -> str:
-    return line(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    return shortened(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
 
 
 def _lines(picture: Picture, links: Mapping[str, str]) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _lines(picture: Picture, links: Mapping[str, str]) -> Iterator[str]:
             yield f"    {names[node.id]} [{', '.join(_attributes(picture, node, links))}]"
         if phase is not None:
             yield "    }"
-    order = {node.id: place for place, node in enumerate(picture.nodes)}
+    order = {node.id: position for position, node in enumerate(picture.nodes)}
     for arrow in picture.arrows:
         yield _arrow(picture, arrow, names, order)
     yield "}"
@@ -70,7 +70,7 @@ def _lines(picture: Picture, links: Mapping[str, str]) -> Iterator[str]:
 
 def _attributes(picture: Picture, node: Node, links: Mapping[str, str]) -> Iterator[str]:
     title = f"{node.number} · {node.title}" if node.number is not None else node.title
-    label = [""] if node.kind is Kind.START else [title, *picture.notes(node)]
+    label = [""] if node.kind is NodeKind.START else [title, *picture.notes(node)]
     yield f"label={quoted(*label)}"
     yield _SHAPES[node.kind]
     if node.when is not None:
@@ -84,12 +84,12 @@ def _attributes(picture: Picture, node: Node, links: Mapping[str, str]) -> Itera
 
 def _arrow(picture: Picture, arrow: Arrow, names: Mapping[str, str], order: Mapping[str, int]) -> str:
     label = picture.label(arrow)
-    given = [f"label={quoted(label)}"] if label else []
+    attributes = [f"label={quoted(label)}"] if label else []
     if order[arrow.target] < order[arrow.source]:
-        given.append("constraint=false")
+        attributes.append("constraint=false")
     if picture.count(arrow):
-        given.append('color="#2a8a4f", penwidth=2.5')
+        attributes.append('color="#2a8a4f", penwidth=2.5')
     if picture.never(arrow):
-        given.append("style=dotted")
-    attributes = f" [{', '.join(given)}]" if given else ""
-    return f"    {names[arrow.source]} -> {names[arrow.target]}{attributes}"
+        attributes.append("style=dotted")
+    suffix = f" [{', '.join(attributes)}]" if attributes else ""
+    return f"    {names[arrow.source]} -> {names[arrow.target]}{suffix}"

@@ -127,11 +127,11 @@
     let visits = named();
     const taken = named(), seen = session.path.slice(0, record + 1), last = seen[seen.length - 1];
     const enter = (id) => { if (id) visits[id] = (visits[id] || 0) + 1; };
-    seen.forEach((stop, number) => {
-      for (const [one, two] of stop.way) taken[`${one}\n${two}`] = (taken[`${one}\n${two}`] || 0) + 1;
-      if (stop.begun) visits = named(stop.begun);
-      else if (stop.way.length) enter(stop.way[stop.way.length - 1][1]);
-      else if (!number || stop.to !== seen[number - 1].to) enter(stop.to);
+    seen.forEach((entry, number) => {
+      for (const [one, two] of entry.path) taken[`${one}\n${two}`] = (taken[`${one}\n${two}`] || 0) + 1;
+      if (entry.begun) visits = named(entry.begun);
+      else if (entry.path.length) enter(entry.path[entry.path.length - 1][1]);
+      else if (!number || entry.to !== seen[number - 1].to) enter(entry.to);
     });
     const here = last.status === "active" || last.status === "waiting" || last.status === "open" ? last.to : null;
     return { visits, taken, here, last };

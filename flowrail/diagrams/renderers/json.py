@@ -1,4 +1,4 @@
-"""A picture as plain data, for JSON."""
+"""A picture as plain data for JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowrail.diagrams.model import Picture, Trace
 
 
 def as_data(picture: Picture) -> dict[str, Any]:
-    """Return *picture* as plain data: nodes, arrows, phases, and the session where one is shown."""
+    """Return *picture* as plain data: nodes, arrows and the session."""
     return {
         "workflow": picture.name,
         "description": picture.description,
@@ -36,12 +36,11 @@ def as_data(picture: Picture) -> dict[str, Any]:
             }
             for arrow in picture.arrows
         ],
-        "session": trace_data(picture, picture.trace) if picture.trace is not None else None,
+        "session": _session_data(picture, picture.trace) if picture.trace is not None else None,
     }
 
 
-def trace_data(picture: Picture, trace: Trace) -> dict[str, Any]:
-    """Return what a session did, as plain data."""
+def _session_data(picture: Picture, trace: Trace) -> dict[str, Any]:
     return {
         "session": trace.session,
         "status": trace.status,
@@ -57,22 +56,27 @@ def trace_data(picture: Picture, trace: Trace) -> dict[str, Any]:
             if node.is_step
         ],
         "taken": [
-            {"from": source, "to": target, "times": count} for (source, target), count in trace.taken.items()
+            {"from": source, "to": target, "times": times} for (source, target), times in trace.taken.items()
         ],
-        "path": [
-            {
-                "seq": stop.seq,
-                "kind": stop.kind,
-                "at": stop.at,
-                "revision": stop.revision,
-                "step": stop.step,
-                "reported": stop.reported,
-                "outcome": stop.outcome,
-                "to": stop.to,
-                "status": stop.status,
-                "capped": stop.capped,
-                "seconds": stop.seconds,
-            }
-            for stop in trace.stops
-        ],
+        "path": path_data(trace),
     }
+
+
+def path_data(trace: Trace) -> list[dict[str, Any]]:
+    """Return the records of a session as plain data."""
+    return [
+        {
+            "seq": entry.seq,
+            "kind": entry.kind,
+            "at": entry.at,
+            "revision": entry.revision,
+            "step": entry.step,
+            "reported": entry.reported,
+            "outcome": entry.outcome,
+            "to": entry.to,
+            "status": entry.status,
+            "capped": entry.capped,
+            "seconds": entry.seconds,
+        }
+        for entry in trace.entries
+    ]

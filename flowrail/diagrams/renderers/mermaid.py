@@ -1,30 +1,29 @@
-"""A picture as a Mermaid flowchart, valid whatever the titles are.
+"""Draw a picture as a Mermaid flowchart that is valid for any title.
 
-Nodes are named by number, so that no id can be a word of the language; titles are quoted, with
-every character that means something to Mermaid, Markdown or HTML written as an entity. Colours are left
-to whoever shows it, so that it is light or dark with the page around it.
+Nodes are named by number, so that no id is a keyword. Titles are quoted, and every character that means something
+to Mermaid, Markdown or HTML is an entity. Colours are left to the page, so that it can be light or dark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from flowrail.diagrams.model import Arrow, Kind, Node, Picture
+from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
 
 MOST_ARROWS = 500
-"""More than this Mermaid does not draw, unless whoever shows it allows more."""
+"""The default limit of Mermaid."""
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ,.-_+=/?!'()")
-_SHAPES: Mapping[Kind, tuple[str, str]] = {
-    Kind.START: ("((", "))"),
-    Kind.STEP: ("(", ")"),
-    Kind.DECIDE: ("{{", "}}"),
-    Kind.ASK: ("[/", "/]"),
-    Kind.GATE: ("{", "}"),
-    Kind.AGENT: ("[[", "]]"),
-    Kind.AGENTS: ("[/", "\\]"),
-    Kind.COMPLETED: ("(((", ")))"),
-    Kind.FAILED: ("(((", ")))"),
+_SHAPES: Mapping[NodeKind, tuple[str, str]] = {
+    NodeKind.START: ("((", "))"),
+    NodeKind.STEP: ("(", ")"),
+    NodeKind.DECIDE: ("{{", "}}"),
+    NodeKind.ASK: ("[/", "/]"),
+    NodeKind.GATE: ("{", "}"),
+    NodeKind.AGENT: ("[[", "]]"),
+    NodeKind.AGENTS: ("[/", "\\]"),
+    NodeKind.COMPLETED: ("(((", ")))"),
+    NodeKind.FAILED: ("(((", ")))"),
 }
 _CLASSES = (
     "classDef maybe stroke-dasharray:5 4",
@@ -36,13 +35,13 @@ _CLASSES = (
 
 
 def render(picture: Picture, *, links: Mapping[str, str] | None = None) -> str:
-    """Return *picture* in the language of Mermaid; *links* are addresses of the workflows that agents run."""
+    """Return *picture* as Mermaid; *links* are addresses of the workflows of sub-agents."""
     return "\n".join(_lines(picture, links or {}))
 
 
 def quoted(*lines: str) -> str:
-    """Return *lines* as a quoted label that shows just those characters."""
-    return '"' + "<br/>".join(_escaped(each) for each in lines) + '"'
+    """Return *lines* as a quoted label."""
+    return '"' + "<br/>".join(map(_escaped, lines)) + '"'
 
 
 def _escaped(text: str) -> str:
@@ -51,7 +50,7 @@ def _escaped(text: str) -> str:
 
 
 def _is_letter(char: str) -> bool:
-    """Return whether *char* is beyond ASCII and shows itself: no control, joiner or change of direction."""
+    """Return whether *char* is a printable character outside ASCII."""
     return char > "\u00a0" and char.isprintable()
 
 
@@ -80,7 +79,7 @@ def _lines(picture: Picture, links: Mapping[str, str]) -> Iterator[str]:
 
 
 def quoted_address(address: str) -> str:
-    """Return an address between quotes, with nothing in it that could end them."""
+    """Return a quoted address."""
     return '"' + "".join(char if char not in '"\\<> \n' else f"%{ord(char):02X}" for char in address) + '"'
 
 
@@ -92,14 +91,14 @@ def _label(picture: Picture, node: Node) -> list[str]:
 def _arrow(picture: Picture, arrow: Arrow, names: Mapping[str, str]) -> str:
     line = "==>" if picture.count(arrow) else "-.->" if picture.never(arrow) else "-->"
     label = picture.label(arrow)
-    said = f"|{quoted(label)}|" if label else ""
-    return f"    {names[arrow.source]} {line}{said} {names[arrow.target]}"
+    text = f"|{quoted(label)}|" if label else ""
+    return f"    {names[arrow.source]} {line}{text} {names[arrow.target]}"
 
 
 def _classes(picture: Picture, node: Node) -> Iterator[str]:
     if node.when is not None:
         yield "maybe"
-    if node.kind is Kind.FAILED:
+    if node.kind is NodeKind.FAILED:
         yield "failed"
     if picture.trace is not None:
         state = picture.trace.state(node)

@@ -1,4 +1,4 @@
-"""A picture as PNG, by whatever is there that can: the extra `png`, or a program that turns SVG into PNG."""
+"""Convert SVG to PNG with the extra `png` or an installed program."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ PROGRAMS: tuple[tuple[str, Sequence[str]], ...] = (
     ("rsvg-convert", ("--format=png", "--zoom")),
     ("resvg", ("-", "-c", "--zoom")),
 )
-"""Each is told last how much larger than the drawing its picture is to be."""
+"""Programs and their options; the zoom factor follows."""
 SECONDS = 60.0
 ZOOM, LEAST_ZOOM = 2.0, 0.5
 LARGEST_SIDE, MOST_PIXELS = 16_000, 8_000_000
-"""The tools refuse more, or take all memory: a pixel takes up to ten bytes."""
+"""The programs refuse more or use too much memory: up to ten bytes per pixel."""
 _SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 
 
 class NoPngError(UsageError):
-    """Nothing that is installed turns a drawing into PNG."""
+    """No installed program converts SVG to PNG."""
 
     code = "PNG_NOT_POSSIBLE"
 
 
 class PngFailedError(FlowError):
-    """The tool that turns a drawing into PNG did not."""
+    """The program that converts SVG to PNG failed."""
 
     code = "PNG_FAILED"
 
 
 def render(svg: str, *, find: Callable[[str], str | None] = shutil.which) -> bytes:
-    """Return the SVG document *svg* as PNG, in the light colours: twice as large, less where it would be too large."""
+    """Return *svg* as PNG: twice as large, or smaller if that would be too large."""
     zoom = _zoom(svg)
     converted = _by_package(svg, zoom)
     if converted is not None:
@@ -47,20 +47,20 @@ def render(svg: str, *, find: Callable[[str], str | None] = shutil.which) -> byt
         if path is not None:
             return _by_program([path, *words, f"{zoom:.3f}"], svg)
     raise NoPngError(
-        "nothing here turns a drawing into PNG",
-        hint="`pip install 'flowrail[png]'`, or install rsvg-convert (apt-get install librsvg2-bin, "
-        "brew install librsvg); --format svg needs nothing",
+        "no program that converts SVG to PNG is installed",
+        hint="install one: pip install 'flowrail[png]', apt-get install librsvg2-bin or brew install librsvg; "
+        "or use --format svg",
     )
 
 
 def _zoom(svg: str) -> float:
     found = _SIZE.match(svg)
-    wide, high = (max(1.0, float(each)) for each in found.groups()) if found else (1.0, 1.0)
+    wide, high = (max(1.0, float(size)) for size in found.groups()) if found else (1.0, 1.0)
     zoom: float = min(ZOOM, LARGEST_SIDE / max(wide, high), math.sqrt(MOST_PIXELS / (wide * high)))
     if zoom < LEAST_ZOOM:
         raise PictureTooLargeError(
-            f"the drawing is {wide:.0f} wide and {high:.0f} high, and nobody could read it in {LARGEST_SIDE} pixels",
-            hint="take a format without pixels, such as --format svg",
+            f"the drawing is {wide:.0f} by {high:.0f} pixels, too large for a readable PNG",
+            hint="use a format without pixels, such as --format svg",
             wide=round(wide),
             high=round(high),
         )
@@ -77,17 +77,19 @@ def _by_package(svg: str, zoom: float) -> bytes | None:
 
 def _by_program(command: Sequence[str], svg: str) -> bytes:
     try:
-        done = subprocess.run(command, input=svg.encode(), capture_output=True, check=False, timeout=SECONDS)
+        process = subprocess.run(
+            command, input=svg.encode(), capture_output=True, check=False, timeout=SECONDS
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _failed(command[0], str(error)) from None
-    if done.returncode or not done.stdout.startswith(b"\x89PNG"):
-        raise _failed(command[0], done.stderr.decode("utf-8", "replace"))
-    return done.stdout
+    if process.returncode or not process.stdout.startswith(b"\x89PNG"):
+        raise _failed(command[0], process.stderr.decode("utf-8", "replace"))
+    return process.stdout
 
 
-def _failed(program: str, told: str) -> PngFailedError:
+def _failed(program: str, reason: str) -> PngFailedError:
     return PngFailedError(
-        f"{program} could not turn the drawing into PNG: {' '.join(told.split())[:200]}",
-        hint="--format svg needs nothing of the kind",
+        f"{program} could not convert the drawing to PNG: {' '.join(reason.split())[:200]}",
+        hint="use --format svg",
         program=program,
     )

@@ -1,4 +1,4 @@
-"""Colours and lines of a drawing, light and dark: contrast of text at least 4.5 to 1 in both."""
+"""Colours and lines of a drawing, light and dark; the contrast of text is at least 4.5 to 1 in both."""
 
 from __future__ import annotations
 
@@ -62,12 +62,11 @@ ROOT a .title{text-decoration:underline}"""
 
 
 def style(root: str, scheme: str = "auto") -> str:
-    """Return the style of what stands below the selector *root*.
+    """Return the style of the elements below the selector *root*.
 
-    ``auto`` is dark where the reader's system is; ``light`` and ``dark`` are always so; ``page`` follows the
-    page around it as well, which says so by ``data-theme`` on its root; ``around`` takes the colours
-    from there. All but these two do without variables,
-    which few programs but browsers know.
+    ``auto`` follows the reader's system; ``light`` and ``dark`` are fixed; ``page`` follows the system and the
+    page's ``data-theme``; ``around`` takes the colours from the page. Only the last two use CSS variables, which few
+    programs except browsers support.
     """
     rules = _RULES.replace("ROOT", root)
     if scheme == "around":
@@ -79,15 +78,15 @@ def style(root: str, scheme: str = "auto") -> str:
     if scheme != "auto":
         return f"\n{_coloured(rules, DARK if scheme == 'dark' else LIGHT)}\n"
     dark = "\n".join(_coloured(_only_colours(rule), DARK) for rule in rules.split("\n") if "var(" in rule)
-    whole = f"{root}{{color-scheme:light dark}}"  # the window around a picture that is opened by itself
+    whole = f"{root}{{color-scheme:light dark}}"  # of the window, if the picture is opened by itself
     return f"\n{whole}\n{_coloured(rules, LIGHT)}\n@media(prefers-color-scheme:dark){{\n{dark}\n}}\n"
 
 
 def _coloured(rules: str, colours: str) -> str:
-    known = dict(each.split(":") for each in colours.split(";"))
+    known = dict(colour.split(":") for colour in colours.split(";"))
     return re.sub(r"var\((--[a-z-]+)\)", lambda found: known[found[1]], rules)
 
 
 def _only_colours(rule: str) -> str:
     selector, _, inside = rule.rstrip("}").partition("{")
-    return f"{selector}{{{';'.join(each for each in inside.split(';') if 'var(' in each)}}}"
+    return f"{selector}{{{';'.join(rule for rule in inside.split(';') if 'var(' in rule)}}}"

@@ -1,7 +1,6 @@
-"""A picture as SVG, drawn here: no other program, no font, no request; light or dark with its reader.
+"""Draw a picture as SVG that needs no font and no other file, light or dark like the reader's system.
 
-All text is escaped. The style stands in the picture itself, under the id that it is given, so that several
-can stand in one page.
+The style is inside the picture and applies to its id, so that one page can contain several pictures.
 """
 
 from __future__ import annotations
@@ -10,12 +9,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flowrail.diagrams.layout.boxes import NOTE_ROW, STACK, TITLE_ROW
-from flowrail.diagrams.layout.geometry import Layout, Line, Placed
+from flowrail.diagrams.layout.geometry import Layout, Line, PlacedNode
 from flowrail.diagrams.layout.layout import layout
 from flowrail.diagrams.layout.shapes import shape
-from flowrail.diagrams.model import ENDS, MEANING, Arrow, Kind, Node, Picture
+from flowrail.diagrams.model import ENDS, MEANING, Arrow, Node, NodeKind, Picture
 from flowrail.diagrams.renderers.style import style
-from flowrail.diagrams.words import attribute, escaped
+from flowrail.text.markup import attributes, xml_attribute, xml_text
+from flowrail.text.phrases import count
 
 LABEL_HALF = 9.0
 _ID = re.compile(r"[A-Za-z][\w-]*")
@@ -27,11 +27,11 @@ def render(
 ) -> str:
     """Return *picture* as an SVG document.
 
-    *name* is the id that its style holds on to, of letters, digits, `_` and `-`; *links* are addresses of
-    the workflows that agents run; *scheme* is one of those that `style` knows.
+    *name* is its id, of letters, digits, `_` and `-`; *links* are addresses of the workflows of sub-agents;
+    *scheme* is one of those of `style`.
     """
     if not _ID.fullmatch(name):
-        raise ValueError(f"{name[:60]!r} is no id")
+        raise ValueError(f"{name[:60]!r} is not an id")
     return "\n".join(_document(picture, layout(picture), name, links or {}, scheme))
 
 
@@ -43,8 +43,8 @@ def _document(
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" class="flow" viewBox="0 0 {wide} {high}" width="{wide}" '
         f'height="{high}" role="img" aria-labelledby="{name}-title {name}-desc">'
     )
-    yield f'<title id="{name}-title">{escaped(picture.name)}</title>'
-    yield f'<desc id="{name}-desc">{escaped(described(picture))}</desc>'
+    yield f'<title id="{name}-title">{xml_text(picture.name)}</title>'
+    yield f'<desc id="{name}-desc">{xml_text(described(picture))}</desc>'
     yield f"<style>{style(f'#{name}', scheme)}</style>"
     yield "<defs>"
     for kind in TIPS:
@@ -58,7 +58,7 @@ def _document(
         height = _n(band.bottom - band.top)
         yield (
             f'<g class="band"><rect x="6" y="{_n(band.top)}" width="{_n(at.width - 12)}" height="{height}" rx="10"/>'
-            f'<text x="18" y="{_n(band.top + 17)}">{escaped(band.title)}</text></g>'
+            f'<text x="18" y="{_n(band.top + 17)}">{xml_text(band.title)}</text></g>'
         )
     yield '<g class="lines">'
     for arrow, line in zip(picture.arrows, at.lines, strict=True):
@@ -74,37 +74,38 @@ def _document(
 
 
 def described(picture: Picture) -> str:
-    """Return what the picture shows, for who cannot see it."""
+    """Return a description of the picture for screen readers."""
     steps = sum(node.is_step for node in picture.nodes)
     loops = sum(arrow.source == arrow.target for arrow in picture.arrows)
-    place = {node.id: number for number, node in enumerate(picture.nodes)}
-    back = sum(place[arrow.source] > place[arrow.target] for arrow in picture.arrows) + loops
-    told = f"{picture.description} " if picture.description else ""
-    told += f"{steps} {'step' if steps == 1 else 'steps'}, {back} {'way' if back == 1 else 'ways'} back."
+    position = {node.id: number for number, node in enumerate(picture.nodes)}
+    back = sum(position[arrow.source] > position[arrow.target] for arrow in picture.arrows) + loops
+    text = f"{picture.description} " if picture.description else ""
+    text += f"{count(steps, 'step')}, {count(back, 'transition')} back."
     if picture.trace is not None:
-        here = next((node.title for node in picture.nodes if node.id == picture.trace.current), None)
-        told += f" Session {picture.trace.session}: {picture.trace.status}{f', at {here}' if here else ''}."
-    return told
+        current = next((node.title for node in picture.nodes if node.id == picture.trace.current), None)
+        place = f", at {current}" if current else ""
+        text += f" Session {picture.trace.session}: {picture.trace.status}{place}."
+    return text
 
 
 def _path(picture: Picture, arrow: Arrow, line: Line, name: str) -> str:
-    said = _line_class(picture, arrow)
-    tip = next((each for each in reversed(TIPS) if each in said.split()), "plain")
+    classes = _line_class(picture, arrow)
+    tip = next((tip for tip in reversed(TIPS) if tip in classes.split()), "plain")
     return (
-        f'<path class="{said}" d="{line.path}" marker-end="url(#{name}-tip-{tip})"'
-        f"{attribute('data-from', arrow.source)}{attribute('data-to', arrow.target)}/>"
+        f'<path class="{classes}" d="{line.path}" marker-end="url(#{name}-tip-{tip})" '
+        f'data-from="{xml_attribute(arrow.source)}" data-to="{xml_attribute(arrow.target)}"/>'
     )
 
 
 def _label(picture: Picture, arrow: Arrow, line: Line) -> str:
     x, y, wide, text = line.label or (0.0, 0.0, 0.0, "")
     full = picture.label(arrow)
-    more = f"<title>{escaped(full)}</title>" if full != text else ""
+    more = f"<title>{xml_text(full)}</title>" if full != text else ""
     return (
-        f'<g class="{_line_class(picture, arrow)}"{attribute("data-from", arrow.source)}'
-        f"{attribute('data-to', arrow.target)}>{more}"
+        f'<g class="{_line_class(picture, arrow)}" data-from="{xml_attribute(arrow.source)}" '
+        f'data-to="{xml_attribute(arrow.target)}">{more}'
         f'<rect x="{_n(x - wide / 2)}" y="{_n(y - LABEL_HALF)}" width="{_n(wide)}" height="{_n(2 * LABEL_HALF)}" '
-        f'rx="{_n(LABEL_HALF)}"/><text x="{_n(x)}" y="{_n(y + 4)}">{escaped(text)}</text></g>'
+        f'rx="{_n(LABEL_HALF)}"/><text x="{_n(x)}" y="{_n(y + 4)}">{xml_text(text)}</text></g>'
     )
 
 
@@ -115,24 +116,24 @@ def _line_class(picture: Picture, arrow: Arrow) -> str:
     return f"line {kind}{taken}"
 
 
-def _node(picture: Picture, node: Node, at: Placed, links: Mapping[str, str]) -> str:
+def _node(picture: Picture, node: Node, at: PlacedNode, links: Mapping[str, str]) -> str:
     state = f" {picture.trace.state(node)}" if picture.trace is not None else ""
     maybe = " maybe" if node.when is not None else ""
     rows = list(_rows(node, at))
-    inner = f"<title>{escaped(_tooltip(picture, node))}</title>{shape(node.kind, at)}{' '.join(rows)}"
-    group = f'<g class="node {node.kind}{maybe}{state}"{attribute("data-id", node.id)}>{inner}</g>'
+    inner = f"<title>{xml_text(_tooltip(picture, node))}</title>{shape(node.kind, at)}{' '.join(rows)}"
+    group = f'<g class="node {node.kind}{maybe}{state}" data-id="{xml_attribute(node.id)}">{inner}</g>'
     if node.run is not None and node.run in links:
-        return f"<a{attribute('href', links[node.run])}>{group}</a>"
+        return f"<a{attributes(href=links[node.run])}>{group}</a>"
     return group
 
 
-def _rows(node: Node, at: Placed) -> Iterator[str]:
+def _rows(node: Node, at: PlacedNode) -> Iterator[str]:
     if node.kind in ENDS:
-        yield f'<text class="end" x="{_n(at.x + at.box.width / 2 + 6)}" y="{_n(at.y + 4)}">{escaped(node.title)}</text>'
+        yield f'<text class="end" x="{_n(at.x + at.box.width / 2 + 6)}" y="{_n(at.y + 4)}">{xml_text(node.title)}</text>'
         return
     title, notes = at.box.title, at.box.notes
     high = TITLE_ROW * len(title) + (NOTE_ROW * len(notes) + 3 if notes else 0)
-    aside = STACK / 2 if node.kind is Kind.AGENTS else 0.0
+    aside = STACK / 2 if node.kind is NodeKind.AGENTS else 0.0
     x, y = at.x - aside, at.y + aside - high / 2 + 13.5
     yield from _text("title", title, x, y, TITLE_ROW)
     yield from _text("note", notes, x, y + TITLE_ROW * len(title) + 1, NOTE_ROW)
@@ -140,7 +141,7 @@ def _rows(node: Node, at: Placed) -> Iterator[str]:
 
 def _text(name: str, rows: Sequence[str], x: float, y: float, high: float) -> Iterator[str]:
     for number, row in enumerate(rows):
-        yield f'<text class="{name}" x="{_n(x)}" y="{_n(y + number * high)}">{escaped(row)}</text>'
+        yield f'<text class="{name}" x="{_n(x)}" y="{_n(y + number * high)}">{xml_text(row)}</text>'
 
 
 def _tooltip(picture: Picture, node: Node) -> str:

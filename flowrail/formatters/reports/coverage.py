@@ -1,4 +1,4 @@
-"""Coverage told: as text, and as a picture with a count on every way."""
+"""Coverage as text, and as a picture with a count on every transition."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from flowrail.diagrams.model import Picture
 from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.skills.coverage import Coverage, Life, target
+from flowrail.text.phrases import count, duration
 from flowrail.text.safe_text import one_line
-
-_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 
 
 def text(workflow: Workflow, covered: Coverage, life: Life | None = None) -> str:
-    """Return coverage as text: how much, each way with its count, and what was never taken."""
+    """Return coverage as text: a summary, each transition with its count, and those never taken."""
     rows = [
-        [step, outcome, target(workflow, (step, outcome)) or "(end)", str(count or "never")]
-        for (step, outcome), count in covered.counts.items()
+        [step, outcome, target(workflow, (step, outcome)) or "(end)", str(taken or "never")]
+        for (step, outcome), taken in covered.counts.items()
     ]
     parts = [_summary(covered, life), table(["step", "outcome", "to", "taken"], rows)]
     if covered.missing:
-        ways = ", ".join(f"{step} {outcome}" for step, outcome in covered.missing)
-        parts.append(f"never taken: {one_line(ways)}")
+        missing = ", ".join(f"{step} {outcome}" for step, outcome in covered.missing)
+        parts.append(f"never taken: {one_line(missing)}")
     if life is not None:
         parts += _life(life)
     return "\n\n".join(parts)
 
 
 def drawn(workflow: Workflow, covered: Coverage, life: Life | None = None) -> Picture:
-    """Return the picture of *workflow* with how often each way was taken, and how many sessions stop where."""
+    """Return the picture of *workflow* with how often each transition was taken and where sessions stop."""
     plain = picture(workflow)
     stops = life.stops if life is not None else {}
     nodes = tuple(
@@ -38,7 +37,7 @@ def drawn(workflow: Workflow, covered: Coverage, life: Life | None = None) -> Pi
         for node in plain.nodes
     )
     arrows = tuple(
-        arrow._replace(taken=sum(covered.counts.get((arrow.source, each), 0) for each in arrow.every))
+        arrow._replace(taken=sum(covered.counts.get((arrow.source, outcome), 0) for outcome in arrow.every))
         if arrow.every
         else arrow
         for arrow in plain.arrows
@@ -47,12 +46,12 @@ def drawn(workflow: Workflow, covered: Coverage, life: Life | None = None) -> Pi
 
 
 def _summary(covered: Coverage, life: Life | None) -> str:
-    ways = f"{covered.taken} of {len(covered.counts)} ways taken"
+    taken = f"{covered.taken} of {len(covered.counts)} transitions taken"
     if life is None:
-        return f"{covered.workflow}: {ways} by the walks of `flow test`"
-    how = ", ".join(f"{count} {status}" for status, count in sorted(life.statuses.items()))
-    sessions = f"{life.sessions} session{'s' if life.sessions != 1 else ''}"
-    return f"{covered.workflow}: {ways} by {sessions}{f' ({how})' if how else ''}"
+        return f"{covered.workflow}: {taken} by the walks of `flow test`"
+    statuses = ", ".join(f"{number} {status}" for status, number in sorted(life.statuses.items()))
+    in_brackets = f" ({statuses})" if statuses else ""
+    return f"{covered.workflow}: {taken} by {count(life.sessions, 'session')}{in_brackets}"
 
 
 def _life(life: Life) -> Iterator[str]:
@@ -63,20 +62,13 @@ def _life(life: Life) -> Iterator[str]:
     if life.unfailed:
         yield f"passed and never failed: {', '.join(life.unfailed)}"
     if life.dwell:
-        yield f"median time in a step: {', '.join(f'{step} {span(each)}' for step, each in life.dwell.items())}"
+        times = ", ".join(f"{step} {duration(seconds)}" for step, seconds in life.dwell.items())
+        yield f"median time in a step: {times}"
     if life.elsewhere:
-        yield f"{life.elsewhere} moves went ways that the workflow has no longer"
+        yield f"{count(life.elsewhere, 'move')} by transitions that the workflow no longer has"
     if life.unread:
-        yield f"{life.unread} sessions could not be read: flow verify"
+        yield f"{count(life.unread, 'session')} could not be read: flow verify"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{step} {count}" for step, count in counts.items())
-
-
-def span(seconds: float) -> str:
-    """Return a time as a person says it: the unit that leaves few digits."""
-    for size, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.1f} s"
+    return ", ".join(f"{step} {number}" for step, number in counts.items())

@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
-from flowrail.diagrams.embedded import Marked, blocks, inside
+from flowrail.diagrams.embedded import EmbeddedBlock, blocks, with_line_endings
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import mermaid, svg
 from flowrail.diagrams.renderers.markdown_tables import (
@@ -156,7 +156,7 @@ def page(path: str, roots: Sequence[Root], *, default: str | None = None) -> Pag
             room -= len(content) - (block.end - block.start)
             if room < 0:
                 raise _too_large("the page", LARGEST_PAGE, f"{path}:{block.line}")
-            pieces += [before[at : block.start], inside(before, block, content)]
+            pieces += [before[at : block.start], with_line_endings(before, block, content)]
             at = block.end
     return Page(path, before, "".join((*pieces, before[at:])), tuple(made), beside)
 
@@ -169,31 +169,31 @@ class _Contents:
         self._made: dict[tuple[str, str | None], tuple[str, str, str]] = {}
         self._taken = 0
 
-    def block(self, block: Marked) -> tuple[str, str, str]:
+    def block(self, block: EmbeddedBlock) -> tuple[str, str, str]:
         """Return what a block is of, what stands in it, and the picture that belongs beside it."""
         subject, made, name = self._of(block)
         if block.name == "svg":
             return subject, f"![The steps of {subject}]({_picture_name(block, name)})", made
         return subject, made, ""
 
-    def name(self, block: Marked) -> str:
+    def name(self, block: EmbeddedBlock) -> str:
         """Return the name of the workflow that a block is of."""
         return self._of(block)[2]
 
-    def take(self, size: int, most: int, what: str, block: Marked) -> None:
+    def take(self, size: int, most: int, what: str, block: EmbeddedBlock) -> None:
         """Count what is written beside the page, and refuse too much."""
         self._taken += size
         if self._taken > most:
             raise _too_large(what, most, f"{self.path}:{block.line}")
 
-    def _of(self, block: Marked) -> tuple[str, str, str]:
+    def _of(self, block: EmbeddedBlock) -> tuple[str, str, str]:
         named = next((word for word in block.words if not word.endswith(".svg")), None)
         key = (block.name, str(BUNDLED in block.words) if block.name == "skills" else named)
         if key not in self._made:
             self._made[key] = self._make(block)
         return self._made[key]
 
-    def _make(self, block: Marked) -> tuple[str, str, str]:
+    def _make(self, block: EmbeddedBlock) -> tuple[str, str, str]:
         if block.name == "skills":
             bundled = BUNDLED in block.words
             folder = os.path.dirname(os.path.abspath(self.path))
@@ -242,13 +242,13 @@ def skills(roots: Sequence[Root], folder: str, *, bundled: bool) -> str:
     return skills_table(found, folder=next(iter(above)) if near else "")
 
 
-def _picture_name(block: Marked, workflow: str) -> str:
+def _picture_name(block: EmbeddedBlock, workflow: str) -> str:
     """Return where the picture of a block lies, as seen from its page: a name that is given, or the workflow's."""
     given = next((word for word in block.words if word.endswith(".svg")), None)
     return given or f"{workflow.replace('/', '-')}.svg"
 
 
-def _picture_file(path: str, block: Marked, workflow: str) -> str:
+def _picture_file(path: str, block: EmbeddedBlock, workflow: str) -> str:
     """Return where the picture of a block is written: nowhere but in the project of its page."""
     folder, name = os.path.dirname(path), _picture_name(block, workflow)
     file = os.path.join(folder, name)
@@ -280,7 +280,9 @@ def _project_of(path: str) -> str:
     return find_project_root(os.path.dirname(path) or os.curdir)
 
 
-def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | None) -> tuple[Workflow, str]:
+def _workflow(
+    path: str, block: EmbeddedBlock, roots: Sequence[Root], default: str | None
+) -> tuple[Workflow, str]:
     named = next((word for word in block.words if not word.endswith(".svg")), None)
     folder = os.path.dirname(os.path.abspath(path))
     own = os.path.basename(folder)
@@ -306,7 +308,7 @@ def _workflow(path: str, block: Marked, roots: Sequence[Root], default: str | No
         raise
 
 
-def _check_name(path: str, block: Marked) -> None:
+def _check_name(path: str, block: EmbeddedBlock) -> None:
     close = get_close_matches(block.name, NAMES, n=1, cutoff=0.75)
     if close:
         raise UnknownBlockError(

@@ -32,8 +32,8 @@ def command(handoff_id: str | None, form: str, into: str | None, store: str | No
     Made from the machine that judges. With an ID: the way that one took, with times.
     """
     from flowrail.diagrams.extract import machine_picture
-    from flowrail.diagrams.renderers.markdown import Drawn
-    from flowrail.diagrams.session_trace import with_phases
+    from flowrail.diagrams.renderers.document import WorkflowPicture
+    from flowrail.diagrams.session_trace import with_handoff
 
     drawn = machine_picture(
         HandoffMachine, handoff.NAME, handoff.DESCRIPTION, failing=handoff.FAILING, words=handoff.words
@@ -45,5 +45,5 @@ def command(handoff_id: str | None, form: str, into: str | None, store: str | No
             output.notes([f"`{handoff_id}` was not recorded by you on this machine"])
         found = handoffs.records(handoff_id)
         entries = ((each.seq, each.kind, each.at, each.by, each.handoff.phase) for each in found)
-        drawn = with_phases(drawn, handoff_id, entries)
-    pictures.put([Drawn(None, drawn)], form, into=into)
+        drawn = with_handoff(drawn, handoff_id, entries)
+    pictures.put([WorkflowPicture(None, drawn)], form, into=into)

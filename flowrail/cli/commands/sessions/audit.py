@@ -82,7 +82,7 @@ def _pictures(handoffs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     from flowrail.diagrams import handoff
     from flowrail.diagrams.extract import machine_picture
     from flowrail.diagrams.renderers import svg
-    from flowrail.diagrams.session_trace import with_phases
+    from flowrail.diagrams.session_trace import with_handoff
     from flowrail.handoff.lifecycle.machine import HandoffMachine
 
     drawn = machine_picture(
@@ -95,7 +95,9 @@ def _pictures(handoffs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
             (seq, event["kind"], event["at"], event["by"], event["phase"])
             for seq, event in enumerate(each["events"])
         )
-        found[name] = svg.render(with_phases(drawn, name, entries), name=f"way-{name}").replace(_XMLNS, "", 1)
+        found[name] = svg.render(with_handoff(drawn, name, entries), name=f"way-{name}").replace(
+            _XMLNS, "", 1
+        )
     return found
 
 

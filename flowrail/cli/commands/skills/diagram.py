@@ -88,7 +88,7 @@ def command(
         raise UsageError("a skill or a session is needed", hint=Hint("see the skills: ", Command("list")))
     load_engine()
     from flowrail.diagrams.extract import picture
-    from flowrail.diagrams.renderers.markdown import Drawn
+    from flowrail.diagrams.renderers.document import WorkflowPicture
     from flowrail.diagrams.session_trace import with_trace
     from flowrail.operations.skills import draw
 
@@ -106,7 +106,9 @@ def command(
             count = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
             line = Command("check", each.address)
             output.notes([f"`{each.address}` has {count} and is drawn as far as it goes: {line}"])
-    drawn = [Drawn(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects]
+    drawn = [
+        WorkflowPicture(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects
+    ]
     pictures.put(drawn, form, link=link, into=into)
     return 0
 

@@ -84,10 +84,10 @@ def command(
         pictures.put_data(coverage.as_data(workflow, covered, life, is_part=is_part), into)
     elif form in DRAWN:
         load_engine()
-        from flowrail.diagrams.renderers.markdown import Drawn
+        from flowrail.diagrams.renderers.document import WorkflowPicture
         from flowrail.formatters.reports.coverage import drawn
 
-        pictures.put([Drawn(workflow, drawn(workflow, covered, life))], form, into=into)
+        pictures.put([WorkflowPicture(workflow, drawn(workflow, covered, life))], form, into=into)
     else:
         from flowrail.formatters.reports.coverage import text
 
