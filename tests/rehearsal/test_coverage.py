@@ -11,7 +11,7 @@ from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused,
 
 from flowrail import Outcome, Report, StepDef, Workflow, advance, start
 from flowrail.machines.exploration import walks
-from flowrail.operations.skills.coverage import of_sessions
+from flowrail.machines.exploration.coverage import of_sessions
 from flowrail.storage.journal import Record
 
 GATED = """\

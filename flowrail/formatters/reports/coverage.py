@@ -1,19 +1,17 @@
-"""Coverage as text, and as a picture with a count on every transition."""
+"""Coverage of a workflow as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from flowrail.diagrams.extract import picture
-from flowrail.diagrams.model import Picture
 from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.operations.skills.coverage import Coverage, Life, target
+from flowrail.machines.exploration.coverage import Coverage, SessionCoverage, target
 from flowrail.text.phrases import count, duration
 from flowrail.text.safe_text import one_line
 
 
-def text(workflow: Workflow, covered: Coverage, life: Life | None = None) -> str:
+def text(workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None) -> str:
     """Return coverage as text: a summary, each transition with its count, and those never taken."""
     rows = [
         [step, outcome, target(workflow, (step, outcome)) or "(end)", str(taken or "never")]
@@ -28,24 +26,7 @@ def text(workflow: Workflow, covered: Coverage, life: Life | None = None) -> str
     return "\n\n".join(parts)
 
 
-def drawn(workflow: Workflow, covered: Coverage, life: Life | None = None) -> Picture:
-    """Return the picture of *workflow* with how often each transition was taken and where sessions stop."""
-    plain = picture(workflow)
-    stops = life.stops if life is not None else {}
-    nodes = tuple(
-        node._replace(title=f"{node.title} ({stops[node.id]} stop here)") if stops.get(node.id) else node
-        for node in plain.nodes
-    )
-    arrows = tuple(
-        arrow._replace(taken=sum(covered.counts.get((arrow.source, outcome), 0) for outcome in arrow.every))
-        if arrow.every
-        else arrow
-        for arrow in plain.arrows
-    )
-    return plain._replace(nodes=nodes, arrows=arrows)
-
-
-def _summary(covered: Coverage, life: Life | None) -> str:
+def _summary(covered: Coverage, life: SessionCoverage | None) -> str:
     taken = f"{covered.taken} of {len(covered.counts)} transitions taken"
     if life is None:
         return f"{covered.workflow}: {taken} by the walks of `flow test`"
@@ -54,7 +35,7 @@ def _summary(covered: Coverage, life: Life | None) -> str:
     return f"{covered.workflow}: {taken} by {count(life.sessions, 'session')}{in_brackets}"
 
 
-def _life(life: Life) -> Iterator[str]:
+def _life(life: SessionCoverage) -> Iterator[str]:
     if life.stops:
         yield f"sessions stop at: {_counts(life.stops)}"
     if life.stopped:

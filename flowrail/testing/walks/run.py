@@ -14,12 +14,12 @@ from flowrail.errors import FlowError, TrustError
 from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import Call, call_plainly
+from flowrail.machines.exploration.coverage import Coverage, of_walks
 from flowrail.machines.exploration.walks import Plan, Walk, plan
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.store import Store
 from flowrail.machines.sessions.user_key import Owner
 from flowrail.operations.running.steps import World
-from flowrail.operations.skills.coverage import Coverage, of_walks
 from flowrail.skills.catalog import find
 from flowrail.testing.walks.play import CommandLimitError, PlayedWalk, Player
 from flowrail.testing.walks.reproduce import WorkflowName, name_of

@@ -8,8 +8,9 @@ from flowrail.cli import options, output, pictures
 from flowrail.cli.lazy_imports import load_engine
 from flowrail.cli.time_limit import call_limited
 from flowrail.cli.world import world
+from flowrail.machines.exploration import coverage
 from flowrail.operations.environment import Here
-from flowrail.operations.skills import coverage
+from flowrail.operations.skills.coverage import drawn, histories
 
 TOO_LARGE = (
     "the workflow is too large for all of it to be walked: a way that was never taken may be one not tried"
@@ -59,7 +60,7 @@ def command(
     the store: also where sessions stop, how long steps take, and gates that never failed. Journals
     are only read, and nothing of the skill is run for them. A picture has a count on every way.
     """
-    life: coverage.Life | None = None
+    life: coverage.SessionCoverage | None = None
     is_part = False
     if lived:
         from flowrail.skills.summary import definition_of
@@ -68,7 +69,7 @@ def command(
         workflow, findings = definition_of(skill, here.roots)
         if any(finding.code == "FR190" for finding in findings):
             output.notes(["parts of the workflow are computed when it runs; they are left out"])
-        life = coverage.of_sessions(workflow, coverage.histories(here.store, skill))
+        life = coverage.of_sessions(workflow, histories(here.store, skill))
         covered = life.coverage
     else:
         from flowrail.machines.exploration.walks import plan
@@ -85,7 +86,6 @@ def command(
     elif form in DRAWN:
         load_engine()
         from flowrail.diagrams.renderers.document import WorkflowPicture
-        from flowrail.formatters.reports.coverage import drawn
 
         pictures.put([WorkflowPicture(workflow, drawn(workflow, covered, life))], form, into=into)
     else:

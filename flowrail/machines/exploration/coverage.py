@@ -1,0 +1,190 @@
+"""Which transitions walks or stored sessions have taken, how often, and which never."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+from typing import Any, NamedTuple
+
+from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.exploration.walks import (
+    STOP,
+    Walk,
+    Way,
+    possible,
+    ways_of,
+)
+from flowrail.machines.sessions.session import Session
+from flowrail.storage.journal import Record
+
+
+class Coverage(NamedTuple):
+    """How often each way on of a workflow was taken; the ways in the order of the definition."""
+
+    workflow: str
+    counts: Mapping[Way, int]
+
+    @property
+    def missing(self) -> tuple[Way, ...]:
+        """The ways that were never taken."""
+        return tuple(way for way, count in self.counts.items() if not count)
+
+    @property
+    def taken(self) -> int:
+        """How many ways were taken."""
+        return sum(bool(count) for count in self.counts.values())
+
+
+class SessionCoverage(NamedTuple):
+    """What the kept sessions of a workflow tell: ways taken, where they stop, how long steps take."""
+
+    coverage: Coverage
+    sessions: int
+    statuses: Mapping[str, int]
+    stops: Mapping[str, int]
+    """How many open or abandoned sessions stand at a step."""
+    dwell: Mapping[str, float]
+    """The median of seconds between entering and leaving a step."""
+    unfailed: tuple[str, ...]
+    """Gates that were passed, and never failed."""
+    stopped: Mapping[str, int]
+    """How often the user ended a session at the limit of a step."""
+    elsewhere: int
+    """Moves by ways that the workflow no longer has."""
+    unread: int
+    """Sessions that could not be read."""
+
+
+def of_walks(workflow: Workflow, walks: Iterable[Walk]) -> Coverage:
+    """Return how often *walks* take each way on."""
+    return _counted(workflow, (way for walk in walks for way in walk.ways))
+
+
+def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> SessionCoverage:
+    """Return what sessions tell of *workflow*, each given as its records in order; none where unreadable."""
+    taken: list[Way] = []
+    statuses: Counter[str] = Counter()
+    stops: Counter[str] = Counter()
+    spans: dict[str, list[float]] = {}
+    unread = 0
+    for records in histories:
+        if not records:
+            unread += 1
+            continue
+        last = records[-1].session
+        statuses[last.status] += 1
+        if last.step is not None:
+            stops[last.step] += 1
+        taken += _taken(workflow, records)
+        for before, after in _moves(records):
+            seconds = _seconds(before.session.moved_at, after.session.moved_at)
+            if seconds is not None and before.session.step is not None:
+                spans.setdefault(before.session.step, []).append(seconds)
+    covered = _counted(workflow, taken)
+    ended = Counter(step for step, outcome in taken if outcome == STOP)
+    gates = [step.id for step in workflow.steps if step.gate is not None]
+    return SessionCoverage(
+        coverage=covered,
+        sessions=sum(statuses.values()),
+        statuses=dict(statuses),
+        stops={step.id: stops[step.id] for step in workflow.steps if stops[step.id]},
+        dwell={step.id: round(median(spans[step.id]), 3) for step in workflow.steps if step.id in spans},
+        unfailed=tuple(each for each in gates if _passed(covered, each) and not _failed(covered, each)),
+        stopped={step.id: ended[step.id] for step in workflow.steps if ended[step.id]},
+        elsewhere=sum(way not in covered.counts and way[1] != STOP for way in taken),
+        unread=unread,
+    )
+
+
+def as_data(
+    workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None, *, is_part: bool = False
+) -> dict[str, Any]:
+    """Return coverage as plain data; with *life*, what the sessions tell beside it.
+
+    *is_part* says that the workflow is too large for all of it to be walked.
+    """
+    return {
+        "skill": covered.workflow,
+        "of": "walks" if life is None else "sessions",
+        "ways": [
+            {"step": step, "outcome": outcome, "to": target(workflow, (step, outcome)), "count": count}
+            for (step, outcome), count in covered.counts.items()
+        ],
+        "taken": covered.taken,
+        "total": len(covered.counts),
+        "missing": [{"step": step, "outcome": outcome} for step, outcome in covered.missing],
+        **({"part": is_part} if life is None else _life_data(life)),
+    }
+
+
+def _life_data(life: SessionCoverage) -> dict[str, Any]:
+    return {
+        "sessions": life.sessions,
+        "statuses": dict(life.statuses),
+        "stops": [{"step": step, "count": count} for step, count in life.stops.items()],
+        "stopped_at_limit": [{"step": step, "count": count} for step, count in life.stopped.items()],
+        "dwell": [{"step": step, "seconds": seconds} for step, seconds in life.dwell.items()],
+        "never_failed": list(life.unfailed),
+        "elsewhere": life.elsewhere,
+        "unread": life.unread,
+    }
+
+
+def target(workflow: Workflow, way: Way) -> str | None:
+    """Return where a way leads by its definition; `None` for the end."""
+    step = workflow.get(way[0])
+    try:
+        return step.way(Outcome(way[1])) if step is not None else None
+    except (KeyError, ValueError):
+        return None
+
+
+def _counted(workflow: Workflow, taken: Iterable[Way]) -> Coverage:
+    counts = Counter(taken)
+    return Coverage(workflow.name, {way: counts[way] for way in dict.fromkeys(possible(workflow))})
+
+
+def _moves(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
+    yield from ((before, after) for before, after in pairwise(records) if after.kind == "move")
+
+
+def _taken(workflow: Workflow, records: Sequence[Record]) -> list[Way]:
+    """Return the ways that a session took, its steps under the names that they were given since."""
+    taken: list[Way] = []
+    since: dict[str, str] = {}
+    for after, before in pairwise(reversed(records)):
+        if after.kind == "move":
+            ways = _ways(workflow, before.session, after.session)
+            taken += [(since.get(step, step), outcome) for step, outcome in reversed(ways)]
+        elif after.kind == "migrate":
+            names = after.note.get("renamed") or {}
+            since.update({old: since.get(new, new) for old, new in names.items()})
+    taken.reverse()
+    return taken
+
+
+def _ways(workflow: Workflow, before: Session, after: Session) -> tuple[Way, ...]:
+    try:
+        return ways_of(before, after, workflow)
+    except KeyError:  # a step passed over then is gone now
+        move = after.last
+        return ((move.step, move.outcome),) if move is not None else ()
+
+
+def _passed(covered: Coverage, step: str) -> bool:
+    return bool(covered.counts.get((step, str(Outcome.OK))))
+
+
+def _failed(covered: Coverage, step: str) -> bool:
+    return bool(covered.counts.get((step, str(Outcome.FAIL))))
+
+
+def _seconds(before: str, after: str) -> float | None:
+    try:
+        return (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds()
+    except (ValueError, TypeError):
+        return None
