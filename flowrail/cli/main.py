@@ -66,7 +66,7 @@ COMMANDS = {
     "trust": Entry(f"{_HERE}.skills.trust", _AUTHOR, "Allow a project's skill to run"),
     "untrust": Entry(f"{_HERE}.skills.untrust", _AUTHOR, "Take back what `flow trust` allowed"),
     "registry": Entry(f"{_HERE}.setup.registry", _AUTHOR, "Show, sync or check the registry of workflows"),
-    "doctor": Entry(f"{_HERE}.setup.doctor", _AUTHOR, "Examine the whole set-up and say what to mend"),
+    "doctor": Entry(f"{_HERE}.setup.doctor", _AUTHOR, "Examine the whole set-up and say what to fix"),
 }
 
 GUIDE = """Keep an agent on the rails of a procedure.

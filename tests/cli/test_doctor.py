@@ -28,8 +28,8 @@ from flowrail import __version__
 from flowrail.errors import StorageError
 from flowrail.machines.definition.findings import Finding
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.doctor import diagnose
-from flowrail.operations.doctor.installation import installation
+from flowrail.operations import doctor
+from flowrail.operations.doctor.section import Section
 
 OURS = "#!/bin/sh\n# from flowrail.__main__ import main\n"
 
@@ -98,7 +98,7 @@ def test_the_json_has_sections_and_findings() -> None:
     assert data["sections"]["skills"]["dialects"] == {"v2": 1}
     assert data["sections"]["skills"]["accepting"] == 1
     assert data["sections"]["installation"]["version"] == __version__
-    assert {"name", "least", "installed"} == set(data["sections"]["installation"]["needs"][0])
+    assert {"name", "specifier", "installed"} == set(data["sections"]["installation"]["requires"][0])
     assert [each["origin"] for each in data["sections"]["places"]["places"]] == ["cwd", "cwd", "home", "home"]
     assert data["sections"]["sessions"]["open"] == 0
     assert {"section", "code", "severity", "message", "remedy", "place"} <= set(data["findings"][0])
@@ -150,34 +150,28 @@ def test_a_command_that_cannot_be_read_is_left_alone(on_path: Path, monkeypatch:
     assert codes() == []
 
 
-def test_a_need_that_is_missing_or_too_old_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    needs = ["click>=99.1", "nosuch-thing>=2", "pyyaml>=6.0", "odd", "extra-one>=1; extra == 'x'", "==="]
-    monkeypatch.setattr(metadata, "requires", lambda _: needs)
+def test_a_requirement_that_is_missing_or_not_met_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    required = ["click>=99.1", "nosuch-thing>=2", "pyyaml>=6.0", "extra-one>=1; extra == 'x'"]
+    monkeypatch.setattr(metadata, "requires", lambda _: required)
 
     found = findings()
 
     assert [(each["code"], each["severity"]) for each in found] == [
-        ("NEED_TOO_OLD", "error"),
-        ("NEED_MISSING", "error"),
-        ("NEED_MISSING", "error"),
+        ("REQUIREMENT_NOT_MET", "error"),
+        ("REQUIREMENT_MISSING", "error"),
     ]
-    assert found[0]["message"].endswith(", 99.1 is the oldest that works")
-    assert "pip install 'click>=99.1'" in found[0]["remedy"]
-    assert found[2]["remedy"] == "install flowrail again, or: pip install 'odd'"
+    assert found[0]["message"].endswith(", but flowrail requires >=99.1")
+    assert found[1]["remedy"] == "install flowrail again, or: pip install 'nosuch-thing>=2'"
 
 
-@pytest.mark.parametrize("declared", [metadata.PackageNotFoundError("flowrail"), None])
-def test_a_set_up_that_says_nothing_of_its_needs_is_taken(
-    monkeypatch: pytest.MonkeyPatch, declared: Exception | None
-) -> None:
+def test_without_metadata_the_requirements_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     def requires(_: str) -> None:
-        if declared:
-            raise declared
+        raise metadata.PackageNotFoundError("flowrail")
 
     monkeypatch.setattr(metadata, "requires", requires)
 
-    assert codes() == (["RUNS_FROM_SOURCE"] if declared else [])
-    assert "\n  needs " not in flow("doctor").out.partition("\n\n")[0]
+    assert codes() == ["RUNS_FROM_SOURCE"]
+    assert "\n  requires " not in flow("doctor").out.partition("\n\n")[0]
 
 
 def test_what_cannot_be_imported_is_told_and_the_rest_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -459,11 +453,8 @@ def test_what_skills_say_cannot_touch_the_terminal() -> None:
 
 
 def test_many_kinds_of_findings_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
-    def many(environ: Any) -> Any:
-        more = [Finding(f"CODE_{each:02}", "warning", "x", "y", "") for each in range(25)]
-        return installation(environ)._replace(findings=tuple(more))
-
-    monkeypatch.setattr(diagnose, "installation", many)
+    more = [Finding(f"CODE_{number:02}", "warning", "x", "y", "") for number in range(25)]
+    monkeypatch.setattr(doctor, "installation_section", lambda _: Section("installation", [], more, {}))
 
     out = flow("doctor").out
 

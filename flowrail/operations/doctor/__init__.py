@@ -1,1 +1,40 @@
-"""Examine an installation, its skills, hooks and sessions."""
+"""Examine the whole set-up: what there is, what is wrong, and what to do about it.
+
+Nothing runs and nothing is written. An *error* does not work as its author meant it; a *warning* works, but may
+surprise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from flowrail.discovery.index import discover
+from flowrail.operations.doctor.hooks import hooks_section
+from flowrail.operations.doctor.installation import installation_section
+from flowrail.operations.doctor.section import DoctorContext, guarded
+from flowrail.operations.doctor.sessions import leave, sessions
+from flowrail.operations.doctor.skills import skill_sections
+
+
+def diagnose(context: DoctorContext) -> dict[str, Any]:
+    """Return what `flow doctor` reports, as plain data: sections with facts, findings, and their counts."""
+    found = discover(context.cwd, context.home, context.environ, extra=context.extra, ask_git=context.ask_git)
+    sections = [
+        installation_section(context.environ),
+        *skill_sections(found, context),
+        guarded("sessions", lambda: sessions(context)),
+        leave(found.places.usable, context.state),
+        hooks_section(context),
+    ]
+    findings = [
+        {"section": section.name, **finding._asdict()} for section in sections for finding in section.findings
+    ]
+    counts = Counter(finding["severity"] for finding in findings)
+    return {
+        "ok": not counts["error"],
+        "errors": counts["error"],
+        "warnings": counts["warning"],
+        "findings": findings,
+        "sections": {section.name: {"facts": list(section.facts), **section.data} for section in sections},
+    }

@@ -1,111 +1,105 @@
-"""What is installed: flowrail, what it needs, and the command that agents are told to run."""
+"""The installation section of `flow doctor`: flowrail, what it requires, and the `flow` command on PATH."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from typing import NamedTuple
 
+from packaging.requirements import Requirement
+
 from flowrail import __version__
 from flowrail.machines.definition.findings import Finding
+from flowrail.operations.doctor.section import Section
 
 DISTRIBUTION = "flowrail"
-_NEED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:>=\s*([0-9.]+))?")
-_HEAD = 4096
+_SCRIPT_START = 4096
 
 
-class Need(NamedTuple):
-    """Something that is needed, in which version at least, and which is there; empty for none."""
+class InstalledRequirement(NamedTuple):
+    """A required distribution and its installed version, which is empty if it is missing."""
 
-    name: str
-    least: str
+    requirement: Requirement
     installed: str
 
-    @property
-    def wanted(self) -> str:
-        """Name and version, as an installer wants them."""
-        return f"{self.name}>={self.least}" if self.least else self.name
 
-
-class Installation(NamedTuple):
-    """What is installed, and where the command is, if it can be found."""
-
-    version: str
-    python: str
-    executable: str
-    needs: tuple[Need, ...]
-    command: str
-    findings: tuple[Finding, ...]
-
-
-def installation(environ: Mapping[str, str]) -> Installation:
-    """Return what is installed, and what is wrong with that."""
+def installation_section(environ: Mapping[str, str]) -> Section:
+    """Return what is installed, and what is wrong with it."""
     python = ".".join(map(str, sys.version_info[:3]))
-    needs, unknown = _needs()
-    path = shutil.which("flow", path=environ.get("PATH", os.defpath)) or ""
-    findings = [
-        *unknown,
-        *(each for need in needs for each in _need_findings(need)),
-        *_command_findings(path),
-    ]
-    return Installation(__version__, python, sys.executable, tuple(needs), path, tuple(findings))
-
-
-def _needs() -> tuple[list[Need], list[Finding]]:
+    command = shutil.which("flow", path=environ.get("PATH", os.defpath)) or ""
+    findings: list[Finding] = []
     try:
-        declared = metadata.requires(DISTRIBUTION) or []
+        required = list(_required())
     except metadata.PackageNotFoundError:
-        message = "flowrail runs from its source, so nothing says what it needs"
-        return [], [Finding("RUNS_FROM_SOURCE", "warning", message, "install it: pip install .", "")]
-    found = [_NEED.match(each) for each in declared if "extra ==" not in each]
-    return [Need(each[1], each[2] or "", _installed(each[1])) for each in found if each], []
+        required = []
+        message = "flowrail runs from its source folder, so its requirements are unknown"
+        findings.append(Finding("RUNS_FROM_SOURCE", "warning", message, "install it: pip install .", ""))
+    findings += [finding for each in required for finding in _requirement_findings(each)]
+    findings += _command_findings(command)
+    facts = [f"flowrail {__version__}, Python {python} ({sys.executable})"]
+    if required:
+        versions = [f"{each.requirement} ({each.installed or 'missing'})" for each in required]
+        facts.append(f"requires {', '.join(versions)}")
+    facts.append(f"`flow` is {command or 'not on PATH'}")
+    data = {
+        "version": __version__,
+        "python": python,
+        "executable": sys.executable,
+        "command": command,
+        "requires": [
+            {
+                "name": each.requirement.name,
+                "specifier": str(each.requirement.specifier),
+                "installed": each.installed,
+            }
+            for each in required
+        ],
+    }
+    return Section("installation", facts, findings, data)
 
 
-def _installed(name: str) -> str:
+def _required() -> Iterator[InstalledRequirement]:
+    for text in metadata.requires(DISTRIBUTION) or []:
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            yield InstalledRequirement(requirement, _installed_version(requirement.name))
+
+
+def _installed_version(name: str) -> str:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return ""
 
 
-def _need_findings(need: Need) -> list[Finding]:
-    again = f"install flowrail again, or: pip install '{need.wanted}'"
-    if not need.installed:
-        return [Finding("NEED_MISSING", "error", f"{need.name} is not installed", again, "")]
-    if _numbers(need.installed) < _numbers(need.least):
-        message = f"{need.name} is {need.installed}, {need.least} is the oldest that works"
-        return [Finding("NEED_TOO_OLD", "error", message, again, "")]
-    return []
+def _requirement_findings(required: InstalledRequirement) -> Iterator[Finding]:
+    requirement, installed = required
+    remedy = f"install flowrail again, or: pip install '{requirement}'"
+    if not installed:
+        yield Finding("REQUIREMENT_MISSING", "error", f"{requirement.name} is not installed", remedy, "")
+    elif not requirement.specifier.contains(installed, prereleases=True):
+        message = f"{requirement.name} is {installed}, but flowrail requires {requirement.specifier}"
+        yield Finding("REQUIREMENT_NOT_MET", "error", message, remedy, "")
 
 
-def _command_findings(path: str) -> list[Finding]:
+def _command_findings(path: str) -> Iterator[Finding]:
     if not path:
-        scripts = sysconfig.get_path("scripts")
-        message = "there is no `flow` on PATH, and every printed command begins with it"
-        return [Finding("FLOW_NOT_ON_PATH", "error", message, f"add {scripts} to PATH", "")]
-    if not _is_ours(path):
+        remedy = f"add {sysconfig.get_path('scripts')} to PATH"
+        message = "`flow` is not on PATH, and every printed command begins with it"
+        yield Finding("FLOW_NOT_ON_PATH", "error", message, remedy, "")
+    elif not _names_flowrail(path):
         message = "`flow` may be another program: its file does not name flowrail"
-        remedy = f"if `flow --version` is not `flow {__version__}`, put the folder of ours first in PATH"
-        return [Finding("FLOW_MAY_BE_ANOTHER", "warning", message, remedy, path)]
-    return []
+        remedy = f"if `flow --version` does not print `flow {__version__}`, put our folder first in PATH"
+        yield Finding("FLOW_MAY_BE_ANOTHER", "warning", message, remedy, path)
 
 
-def _is_ours(path: str) -> bool:
+def _names_flowrail(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return DISTRIBUTION.encode() in file.read(_HEAD)
+            return DISTRIBUTION.encode() in file.read(_SCRIPT_START)
     except OSError:
-        return True  # it can be run, but not read: nothing can be said
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Return the leading numbers of a version, zeros at the end left out."""
-    numbers = [int(part) for part in re.findall(r"\d+", re.match(r"[0-9.]*", version)[0])]  # type: ignore[index]
-    while numbers and not numbers[-1]:
-        numbers.pop()
-    return tuple(numbers)
+        return True  # the file can be run but not read

@@ -1,4 +1,4 @@
-"""What an examination looks at and what it tells, part by part."""
+"""What an examination looks at, and one section of its result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowrail.machines.definition.findings import Finding
 
 
 class DoctorContext(NamedTuple):
-    """Where one stands: everything that an examination may look at."""
+    """Everything that an examination may look at."""
 
     cwd: str
     home: str
@@ -22,7 +22,7 @@ class DoctorContext(NamedTuple):
 
 
 class Section(NamedTuple):
-    """One part of the examination: facts to read, what was found, and the same as plain data."""
+    """One section: facts to read, findings, and the same as plain data."""
 
     name: str
     facts: Sequence[str]
@@ -30,15 +30,13 @@ class Section(NamedTuple):
     data: Mapping[str, Any]
 
 
-def guarded(name: str, examine_it: Callable[[], Section]) -> Section:
-    """Return the section, or that what it needs cannot be imported: this is for broken set-ups too."""
+def guarded(name: str, examine: Callable[[], Section]) -> Section:
+    """Return the section, or the finding that a module it needs cannot be imported.
+
+    `flow doctor` has to report on an installation in which a dependency is missing.
+    """
     try:
-        return examine_it()
+        return examine()
     except ImportError as error:
         finding = Finding("CANNOT_IMPORT", "error", str(error), "install flowrail again", "")
-        return Section(name, ["not looked at"], [finding], {})
-
-
-def count(number: int, what: str) -> str:
-    """Return a number of things, with an ``s`` where it wants one."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+        return Section(name, ["not examined"], [finding], {})

@@ -1,22 +1,40 @@
-"""The set-up as a whole, for whoever wonders why something is not as expected.
+"""The skills sections of `flow doctor`: locations, SKILL.md files, hosts, registry and workflows.
 
-Reads every skill's file once more, with all its keys, so it is for `flow doctor` and not for discovery.
+Each SKILL.md is read again with all its keys, which discovery does not need.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import Note, first_notes
+from flowrail.discovery.diagnostics import HINTS, Note, first_notes
 from flowrail.discovery.index import Discovery
-from flowrail.discovery.locations import config_folder
+from flowrail.discovery.locations import Root, config_folder
+from flowrail.discovery.ranking.menu import remarks
+from flowrail.discovery.registry.listing import MISTAKES
 from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.spec import check
+from flowrail.machines.definition.findings import Finding
+from flowrail.operations.doctor.section import DoctorContext, Section, guarded
+from flowrail.text.phrases import count
 
+#: What is told of a skill and means that it does not do what its author meant.
+WRONG = MISTAKES | {
+    "PLACE_UNUSABLE", "UNREADABLE", "NOT_A_FILE", "DANGLING_LINK", "LINK_LOOP", "NO_FRONTMATTER",
+    "UNCLOSED_FRONTMATTER", "INVALID_FRONTMATTER", "UNKNOWN_VERSION", "NO_CATEGORIES",
+    "NO_DESCRIPTION", "SPEC_NAME_MISSING", "SPEC_DESCRIPTION_MISSING",
+}  # fmt: skip
+#: What keeps a folder from being offered and is as it should be.
+_AS_MEANT = frozenset(
+    {"NO_HANDOFF", "NOT_ACCEPTING", "SHADOWED", "HIDDEN_FOLDER", "SAME_FOLDER", "REGISTRY_STALE"}
+)
+#: Told by the open skill specification's own codes.
+_TWICE = frozenset({"NAME_DIFFERS"})
+_DIALECTS = {"v3": "v3", "v2": "v2 (legacy)", "v2+v3": "both", "": "the registry alone"}
 _COLLISIONS = frozenset({"HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL", "SAME_NAME"})
 #: Clients that read skills: where each keeps its own things, and what moves that.
 _HOSTS = (
@@ -45,6 +63,16 @@ class Examination(NamedTuple):
     collisions: tuple[Note, ...]
     readings: tuple[Note, ...]
     conformance: tuple[Note, ...]
+
+
+def skill_sections(found: Discovery, context: DoctorContext) -> Iterator[Section]:
+    """Yield the sections about locations, skills, hosts, the registry and workflows."""
+    examined = examine(found, context.home, context.environ)
+    yield _locations(found)
+    yield _files(found, examined)
+    yield _hosts(examined)
+    yield _registry(found)
+    yield guarded("workflows", lambda: _workflows(found.places.usable, context.cwd))
 
 
 def examine(discovery: Discovery, home: str, environ: Mapping[str, str]) -> Examination:
@@ -78,3 +106,100 @@ def _conformance(path: str) -> Sequence[Note]:
     except OSError:
         return []
     return first_notes(check(front, folder=os.path.basename(os.path.dirname(path)), file=path))
+
+
+def _locations(found: Discovery) -> Section:
+    places = found.places
+    counts = Counter(each.root for each in (*found.candidates, *found.hidden))
+    counts.update(each.root for each in found.skipped if each.is_skill and each.code != "SHADOWED")
+    facts = [
+        f"{root.path} ({root.origin}): {root.problem or count(counts[root.path], 'skill')}"
+        for root in places.roots
+    ]
+    if places.superproject:
+        facts.append(f"a submodule of {places.superproject}")
+    told = [
+        note for note in remarks(found) if note.code in {"PLACE_UNUSABLE", "GIT_SILENT", "TOO_MANY_FOLDERS"}
+    ]
+    data = {
+        "places": [
+            {"path": root.path, "scope": root.scope.value, "origin": root.origin, "problem": root.problem}
+            for root in places.roots
+        ],
+        "git_root": places.git_root,
+        "superproject": places.superproject,
+    }
+    return Section("places", facts, list(_as_findings(told)), data)
+
+
+def _files(found: Discovery, seen: Examination) -> Section:
+    facts = [
+        f"{count(found.skills, 'folder')} with a SKILL.md",
+        f"accept handoffs: {len(found.candidates)}; hidden by a nearer folder: {len(found.hidden)} more",
+    ]
+    if seen.dialects:
+        dialects = ", ".join(f"{many} {_DIALECTS.get(each, each)}" for each, many in seen.dialects.items())
+        facts.append(f"dialects: {dialects}")
+    if seen.skipped:
+        facts.append("passed over: " + ", ".join(f"{many} {code}" for code, many in seen.skipped.items()))
+    told = [
+        *(_as_note(each) for each in found.skipped if each.code not in _AS_MEANT),
+        *seen.collisions,
+        *(note for note in seen.readings if note.code not in _TWICE),
+        *seen.conformance,
+    ]
+    data = {
+        "skills": found.skills,
+        "accepting": len(found.candidates),
+        "hidden": len(found.hidden),
+        "dialects": dict(seen.dialects),
+        "skipped": dict(seen.skipped),
+    }
+    return Section("skills", facts, list(_as_findings(told)), data)
+
+
+def _hosts(seen: Examination) -> Section:
+    facts = [f"{host.name} ({host.folder})" for host in seen.hosts if host.found]
+    data = {"hosts": [host._asdict() for host in seen.hosts]}
+    return Section("hosts", facts or ["no client that reads skills is known here"], [], data)
+
+
+def _registry(found: Discovery) -> Section:
+    registry = found.registry
+    if not registry.exists:
+        facts = [f"none at {registry.path}; it is optional"]
+        return Section("registry", facts, [], {"path": registry.path, "exists": False, "workflows": 0})
+    return guarded("registry", lambda: _read_registry(found))
+
+
+def _read_registry(found: Discovery) -> Section:
+    from flowrail.discovery.registry.check import check  # brings pydantic
+
+    registry = found.registry
+    facts = [f"{registry.path}: {count(len(registry.entries), 'workflow')}"]
+    data = {"path": registry.path, "exists": True, "workflows": len(registry.entries)}
+    return Section("registry", facts, list(_as_findings(check(found))), data)
+
+
+def _as_note(skipped: Skipped) -> Note:
+    return Note(skipped.code, skipped.reason, skipped.path, skipped.line)
+
+
+def _as_findings(told: Iterable[Note]) -> Iterator[Finding]:
+    """Yield each note once by its code and place: two rooms may tell of the same mistake."""
+    for note in {(note.code, note.place, note.reason): note for note in told}.values():
+        severity = "error" if note.code in WRONG else "warning"
+        yield Finding(note.code, severity, note.reason, HINTS[note.code], note.place)
+
+
+def _workflows(roots: Sequence[Root], cwd: str) -> Section:
+    from flowrail.operations.skills.check import check  # brings pydantic
+
+    reports = check((), roots, cwd)
+    findings = [
+        finding._replace(place=f"{report.path}/{finding.place}")
+        for report in reports
+        for finding in report.findings
+    ]
+    facts = [f"{count(len(reports), 'workflow')} read, none run: {len(findings) or 'no'} mistakes"]
+    return Section("workflows", facts, findings, {"checked": [report.address for report in reports]})

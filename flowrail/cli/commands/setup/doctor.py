@@ -6,8 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.formatters.reports.doctor import render
-from flowrail.operations.doctor.diagnose import diagnose
-from flowrail.operations.doctor.hooks import hooks_section
+from flowrail.operations.doctor import diagnose
 from flowrail.operations.doctor.section import DoctorContext
 from flowrail.operations.environment import Here
 
@@ -17,15 +16,16 @@ from flowrail.operations.environment import Here
 @options.root
 @options.store
 def command(as_json: bool, roots: tuple[str, ...], store: str | None) -> int:
-    """Examine the whole set-up and say what to mend
+    """Examine the whole set-up and say what to fix
 
-    Places and files of skills, collisions, dialects, workflows, hosts and their hooks, sessions, trust,
-    versions.
-    Nothing is run or written. Exits 1 where anything is wrong; warnings are not.
+    Locations and files of skills, collisions, dialects, workflows, hosts and their hooks, sessions,
+    approvals, versions. Nothing runs and nothing is written. Exits 1 if there is an error.
     """
     here = Here(store=store, roots=roots)
-    world = DoctorContext(here.cwd, here.home, here.environ, here.state, here.store_path, roots, here.ask_git)
-    examined = diagnose(world, [lambda: hooks_section(world)])
+    context = DoctorContext(
+        here.cwd, here.home, here.environ, here.state, here.store_path, roots, here.ask_git
+    )
+    examined = diagnose(context)
     if as_json:
         output.data(examined)
     else:
