@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.engine.reported_values import refuse_left_open
 from flowrail.storage.files import read_bounded
-from flowrail.text.json import place, read_strictly
+from flowrail.text import json as strict_json
 from flowrail.text.safe_text import decode
 
 LARGEST = 1_000_000
@@ -41,8 +41,7 @@ def facts_of(assignments: Sequence[str], file: str | None) -> dict[str, object]:
 def read_facts(name: str) -> dict[str, object]:
     """Return the object in the file *name*, or on standard input where it is ``-``."""
     text, source = read_text(name, what="the file of facts")
-    value = read_strictly(text, source=source)
+    value = strict_json.load(text, source=source)
     if not isinstance(value, dict):
-        where = place(text, len(text) - len(text.lstrip()), source)
-        raise DocumentError("holds no JSON object", hint='write {"name": value}', place=where)
+        raise DocumentError("holds no JSON object", hint='write {"name": value}', place=source)
     return value

@@ -12,8 +12,7 @@ from flowrail.machines.sessions import limits
 from flowrail.storage import journal
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.records import RecordError, from_plain, to_plain
-from flowrail.text import finite
-from flowrail.text.json import nested
+from flowrail.text import json as strict_json
 
 _MARK = b',"hash":"'
 _TAIL = len(_MARK) + 64 + len('"}')
@@ -63,11 +62,8 @@ def read_line(line: bytes, path: str, number: int) -> Entry:
     body, digest = text[:-_TAIL], text[-(64 + 2) : -2]
     if text != body + _MARK + digest + b'"}' or sha256(body).hexdigest().encode() != digest:
         raise DamagedError(path, number, "the line is not as it was written")
-    held = nested(body, limits.MOST_NESTED)
-    if held > limits.MOST_NESTED:
-        raise DamagedError(path, number, f"the record holds {held} lists and mappings")
     try:
-        data = finite.read(f"{body.decode()}}}")
+        data = strict_json.parse(f"{body.decode()}}}")
         shape = {name: type(value) for name, value in data.items() if name != "mac"}
         handoff = from_plain(data["handoff"] if shape == _PARTS else None, Handoff)
         return Entry(

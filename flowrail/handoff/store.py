@@ -28,13 +28,11 @@ from flowrail.storage import files
 from flowrail.storage import journal as storage_journal
 from flowrail.storage.journal import DamagedError, Tail
 from flowrail.storage.records import to_plain
-from flowrail.text import finite
-from flowrail.text.json import holds_more
+from flowrail.text import json as strict_json
 from flowrail.text.suggestions import did_you_mean
 
 HANDOFF_ID = re.compile(r"handoff-[a-z0-9]{6}\Z")
 JOURNAL, COPY, LOCK = journal.JOURNAL, "handoff.json", "lock"
-MOST_VALUES = 100_000
 """So many commas are read of a copy: what a record of somebody else may hold, and more."""
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
@@ -310,9 +308,7 @@ def witness(folder: str) -> dict[str, Any] | None:
     path = os.path.join(folder, COPY)
     try:
         data = files.read_bounded(path, limit=4 * limits.LARGEST_LINE, what="the handoff's copy")
-        if holds_more(data, limits.MOST_NESTED, MOST_VALUES):
-            return None
-        copy = finite.read(data.decode())
+        copy = strict_json.parse(data.decode())
         return {"seq": int(copy["seq"]), "hash": str(copy["hash"]), "handoff": copy["handoff"]}
     except (DocumentError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None

@@ -23,8 +23,6 @@ MOST_SESSIONS = 5_000
 LARGEST_COPY = 1024 * 1024
 """A copy says what one line of a journal does, and that has no more."""
 LARGEST_DEFINITION = 4 * 1024 * 1024
-MOST_NESTED, MOST_PARTS = 70_000, 300_000
-"""So many lists and mappings a copy and a definition hold."""
 MOST_READ, MOST_PARSED = 64_000_000, 8_000_000
 """So many bytes of copies are looked at, and parsed, for one answer; the sessions after that are passed over."""
 LONGEST_TRANSCRIPT = 2_000_000
@@ -83,7 +81,7 @@ def step_of(glimpse: SessionGlance, part: bytes = b"") -> Mapping[str, Any]:
     path = os.path.join(glimpse.shelf.path, "sessions", glimpse.id, "definition.json")
     with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
         data = files.read_bounded(path, limit=LARGEST_DEFINITION, what="the session's definition")
-        if part in data and not _holds_more(data, MOST_PARTS):
+        if part in data:
             steps = json.loads(data)["workflow"]["steps"]
             return next((each for each in steps if each["id"] == glimpse.step), {})
     return {}
@@ -117,7 +115,7 @@ def _copies(
             path = os.path.join(folder, name, _COPY)
             data = files.read_bounded(path, limit=LARGEST_COPY, what="the session's copy")
             unread -= len(data)
-            if not any(mark in data for mark in marks) or _holds_more(data, MOST_NESTED):
+            if not any(mark in data for mark in marks):
                 continue
             unparsed -= len(data)
             session = json.loads(data)["session"]
@@ -133,15 +131,6 @@ def _copies(
             )
             host = session.get("host")
             yield about, host if isinstance(host, dict) else {}
-
-
-def _holds_more(data: bytes, most: int) -> bool:
-    """Return whether JSON holds more than so many lists and mappings."""
-    if data.count(b"[") + data.count(b"{") <= most:
-        return False
-    from flowrail.text.json import nested  # of what we wrote hardly anything comes so far
-
-    return nested(data, most) > most
 
 
 def _is_large(path: str) -> bool:

@@ -22,8 +22,6 @@ EVENTS = {
 LONGEST = 999
 """So many characters an answer's text has at most: it stands in somebody's context."""
 LONGEST_INPUT = 16_000_000
-MOST_NESTED, MOST_VALUES = 200_000, 500_000
-"""So many lists and mappings, and values, what a host tells may hold: in memory each takes many times its characters."""
 Answer = Mapping[str, Any]
 NOTHING: Answer = {}
 
@@ -50,9 +48,7 @@ class HookInput(NamedTuple):
 
 
 def hear(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
-    """Return what *data* says, or `None` where it is no object, or one of very many values."""
-    if _holds_very_many(data):
-        return None
+    """Return what *data* says, or `None` if it is not an object."""
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
@@ -96,14 +92,6 @@ def deny(reason: str) -> Answer:
 def bounded(text: str) -> str:
     """Return *text*, cut where it is too long for somebody's context."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-
-
-def _holds_very_many(data: bytes) -> bool:
-    if data.count(b"[") + data.count(b"{") <= MOST_NESTED and data.count(b",") <= MOST_VALUES:
-        return False
-    from flowrail.text.json import nested  # hardly anything comes so far
-
-    return nested(data, MOST_NESTED) > MOST_NESTED or nested(data, MOST_VALUES, b",") > MOST_VALUES
 
 
 def _text(said: Mapping[str, Any], key: str) -> str:

@@ -19,7 +19,7 @@ from flowrail.discovery.locations import config_folder, find_project_root
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.protocol import EVENTS
 from flowrail.storage import files
-from flowrail.text.json import read_strictly
+from flowrail.text import json as strict_json
 from flowrail.text.safe_text import decode
 
 HOSTS = ("claude-code", "codex")
@@ -300,7 +300,7 @@ def _parse(text: str | None, source: str) -> Settings:
     lines = json.dumps({"hooks": hooks()}, indent=2)
     hint = f"settings must be plain JSON without comments; fix the file, or add these lines by hand:\n{lines}"
     try:
-        settings = read_strictly(text, source=source)
+        settings = strict_json.load(text, source=source)
     except DocumentError as error:
         raise UnusableSettingsError(error.fact, hint=hint, place=error.place) from None
     if not isinstance(settings, dict):

@@ -10,13 +10,10 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from flowrail.errors import FlowError, UsageError
-from flowrail.machines.sessions.limits import LARGEST_STATE, MOST_NESTED, TooLargeError
-from flowrail.text.json import nested
+from flowrail.machines.sessions.limits import TooLargeError
 
 LONGEST = 4_000_000
 """Facts of a megabyte, also where each of their letters is written as an escape."""
-MOST_VALUES = LARGEST_STATE // 2
-"""A state has no more values, each of which takes a digit and a comma."""
 DEEPEST = 64
 """Facts are half as deep; where a message is much deeper, the SDK answers nobody."""
 _PIECE, _END = 65_536, 400
@@ -102,10 +99,6 @@ def _is_id(value: object) -> bool:
 def _too_much(line: bytes) -> str:
     if len(line) > LONGEST:
         return f"{LONGEST} bytes"
-    if nested(line, MOST_NESTED) > MOST_NESTED:
-        return f"{MOST_NESTED} lists and mappings"
-    if nested(line, MOST_VALUES, b",") > MOST_VALUES:
-        return f"{MOST_VALUES} values"
     return _too_odd(line)
 
 

@@ -21,8 +21,7 @@ from flowrail.machines.sessions import attachments, limits
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.upgrades import NewerFormatError, session_of_today
 from flowrail.storage.records import RecordError, from_plain, to_plain
-from flowrail.text import finite
-from flowrail.text.json import nested
+from flowrail.text import json as strict_json
 
 _LINE, _CHUNK = 4_096, 65_536
 _MARK = b',"hash":"'
@@ -114,13 +113,6 @@ def write(record: Record, key: bytes | None = None) -> Written:
     text = text[:-1]
     digest = hashlib.sha256(text).hexdigest()
     line = text + _MARK + digest.encode() + b'"}\n'
-    held = nested(line, limits.MOST_NESTED)
-    if held > limits.MOST_NESTED:
-        raise limits.TooLargeError(
-            f"the record would hold {held} lists and mappings; {limits.MOST_NESTED} are the most",
-            hint="put what is long into files and report their paths",
-            bytes=len(line),
-        )
     if len(line) > limits.LARGEST_STATE:
         _check_size(line, body["session"]["state"])
     return Written(line, record._replace(hash=digest), body["session"], beside)
@@ -136,10 +128,7 @@ def read(line: bytes, path: str, number: int, load: attachments.Load | None = No
     if text != body + _MARK + digest + b'"}' or hashlib.sha256(body).hexdigest().encode() != digest:
         raise DamagedError(path, number, "the line is not as it was written")
     try:
-        held = nested(body, limits.MOST_NESTED)
-        if held > limits.MOST_NESTED:
-            raise ValueError(f"it holds {held} lists and mappings")
-        data = finite.read(f"{body.decode()}}}")
+        data = strict_json.parse(f"{body.decode()}}}")
         _check_parts(data)
         named = _REFERENCE in body or _ESCAPED.search(body) is not None
         if named:

@@ -10,6 +10,8 @@ JSON_BYTES = 4 * 1024 * 1024
 DEPTH = 32
 """Lists and mappings inside each other."""
 VALUES = 20_000
-"""Values and keys in one document."""
+"""Values and keys in a YAML document or a payload."""
+JSON_VALUES = 200_000
+"""Values and keys in other JSON: a list of facts may be long."""
 INTEGER_DIGITS = 40
 """Digits of an integer; longer ones are texts."""

@@ -164,7 +164,7 @@ def test_what_foreign_cards_say_reaches_nobody_unescaped() -> None:
 
 
 MANY = {
-    "mistakes beyond counting": (300_000, 1, "p.json:1: more than 20000 values"),
+    "mistakes beyond counting": (300_000, 1, "holds more than 20000 values"),
     "more than are named": (4_000, 1, "`handoff` has 12000 mistakes, too many to name them"),
     "more than are told": (400, 101, " more"),
 }

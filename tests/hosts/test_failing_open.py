@@ -99,20 +99,6 @@ def test_what_is_no_input_is_answered_with_nothing(what: str, event: str, sessio
     assert hook(event, MALFORMED[what]) == {}
 
 
-@pytest.mark.parametrize("piece", ["[]", "{}", '{"a":[]}', '"ab"', "0.1", "1"])
-def test_what_holds_very_many_values_is_let_go_unparsed(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = ",".join([piece] * (8_000_000 // len(piece)))
-    said = f'{{"session_id": "a", "tool_name": "Write", "tool_input": {{"x": [{many}]}}}}'.encode()
-
-    monkeypatch.setattr("flowrail.hosts.protocol.json.loads", _unexpected)
-
-    assert hear(said, {}) is None
-
-
-def _unexpected(_: object) -> object:
-    raise AssertionError("it was parsed")
-
-
 def test_a_long_text_is_heard_whatever_stands_in_it() -> None:
     text = '[{,"\\' * 400_000
     said = json.dumps(
@@ -273,37 +259,15 @@ def test_a_glance_reads_no_more_than_a_session_may_write(session: Path) -> None:
     assert (
         fast_lookup.LARGEST_COPY,
         fast_lookup.LARGEST_DEFINITION,
-        fast_lookup.MOST_NESTED,
-        fast_lookup.MOST_PARTS,
     ) == (
         limits.LARGEST_LINE,
         limits.LARGEST_DEFINITION,
-        limits.MOST_NESTED,
-        limits.MOST_PARTS,
     )
     copy = session / "session.json"
     whole = copy.read_text().rstrip().removesuffix("}")
     copy.write_text(f'{whole}, "more": "{"x" * fast_lookup.LARGEST_COPY}"}}')
 
     assert answers() == SILENT
-
-
-def test_copies_and_definitions_of_too_many_lists_are_passed_over(session: Path) -> None:
-    whole = (session / "session.json").read_text()
-    (session / "session.json").write_text(
-        f'{whole.rstrip().removesuffix("}")}, "a": [{"[]," * fast_lookup.MOST_NESTED}1]}}'
-    )
-    assert answers() == SILENT
-    (session / "session.json").write_text(whole)
-    assert answers() == SPEAKING
-
-    definition = (session / "definition.json").read_text()
-    (session / "definition.json").write_text(
-        f'{definition.rstrip().removesuffix("}")}, "a": [{"[]," * fast_lookup.MOST_PARTS}1]}}'
-    )
-    shelf = fast_lookup.SessionFolder(str(session.parent.parent), None)
-
-    assert [fast_lookup.step_of(each) for each in fast_lookup.open_sessions(shelf)] == [{}]
 
 
 def forged(session: Path, name: str, more: int = 0) -> None:

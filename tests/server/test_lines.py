@@ -11,10 +11,8 @@ from importlib.util import find_spec
 import pytest
 from support.sandbox import ENTRY, SMALL, clean_environment, put_skill
 
-from flowrail.machines.sessions.limits import MOST_NESTED
 from flowrail.mcp.lines import (
     LONGEST,
-    MOST_VALUES,
     Refused,
     next_line,
 )
@@ -37,9 +35,6 @@ def read(*lines: bytes) -> tuple[list[str], list[Refused]]:
 
 TOO_MUCH = {
     "bytes": f'{{"a":"{"x" * LONGEST}"}}',
-    "lists": f'{{"a":[{"[]," * MOST_NESTED}1]}}',
-    "mappings": f'{{"a":[{"{}," * MOST_NESTED}1]}}',
-    "values": f'{{"a":[{"0," * MOST_VALUES}1,1]}}',
     "levels": f'{{"a":{"[" * 500}{"]" * 500}}}',
     "levels of mappings": '{"[":' * 500 + "1" + "}" * 500,
     "digits": f'{{"a":{"9" * 5_000}}}',

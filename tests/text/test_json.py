@@ -1,231 +1,178 @@
-"""JSON of strangers: what it would become is told before it is parsed, and what is wrong with it with its line."""
+"""JSON is read strictly, and only values that JSON can hold get into a session."""
 
 from __future__ import annotations
 
 import json
-import tracemalloc
-from collections.abc import Mapping
+import math
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.documents import PLAIN_DATA
-from support.judge import in_time
+from support.forged import folder_of, signed
+from support.sandbox import flow, home_skills, put_skill, refused, told
+from support.workflows import step, workflow
 
-from flowrail.errors import DocumentError
-from flowrail.text.finite import DEEPEST
-from flowrail.text.json import (
-    NotJsonError,
-    lines_of,
-    nested,
-    place_of_value,
-    read_strictly,
-)
-from flowrail.text.yaml import load
-
-
-def held(value: object) -> int:
-    if isinstance(value, Mapping):
-        return 1 + sum(map(held, value.values()))
-    return 1 + sum(map(held, value)) if isinstance(value, list) else 0
-
-
-@given(PLAIN_DATA)
-def test_brackets_in_texts_are_no_lists(data: object) -> None:
-    for ascii_only in (True, False):
-        document = json.dumps(["[{", data, {"{]": '"['}], ensure_ascii=ascii_only).encode()
-
-        assert nested(document, 0) == held(data) + 2
-
-
-def test_few_brackets_are_counted_as_they_stand() -> None:
-    assert nested(b'["[[["]', 4) == 4
-    assert nested(b'["[[["]', 3) == 1
-
-
-@pytest.mark.parametrize("end", ["", "\\", '"', '\\"', "]"])
-@pytest.mark.parametrize("piece", ['\\"', '"', "\\", "a"])
-def test_a_text_that_never_ends_is_read_once(piece: str, end: str) -> None:
-    with in_time("brackets are counted"):
-        assert nested(f'[[["{piece * 1_000_000}{end}'.encode(), 2) == 3
-
-
-def test_counting_takes_less_memory_than_the_document() -> None:
-    document = b'"[",' * 300_000
-
-    tracemalloc.start()
-    found = nested(document, 0)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-
-    assert found == 0
-    assert nested(document, 0, b",") == 300_000
-    assert most < len(document)
-
-
-# --- what is wrong, and where
+from flowrail import advance, start
+from flowrail.errors import FlowError
+from flowrail.machines.definition.step import Outcome, StepContext
+from flowrail.machines.sessions.session import Report
+from flowrail.text import json as strict_json
+from flowrail.text import limits
+from flowrail.text.json import JsonError, JsonRefusedError
 
 DIGITS = "9" * 5_000
-ODD = {
-    "NaN": "NaN is no JSON number",
-    "-Infinity": "-Infinity is no JSON number",
-    "1e999999": "1e999999 is too large a number",
-    "-2.5E+400": "-2.5E+400 is too large a number",
-    DIGITS: "a whole number of more than 4300 digits",
-    f"-{DIGITS}": "a whole number of more than 4300 digits",
-    '{"a": 1, "\\u0061": {"b": 1}}': "the key `a` stands twice in one object",
-    "[" * 100 + "]" * 100: "is nested too deeply",
-    "[" * 100_000: "is nested too deeply",
-    '{"a":' * 5_000: "is nested too deeply",
-}
-NO_JSON = {
-    "{name: 1}": "a name is missing",
-    "{'a': 1}": "a name is missing",
-    '{"a" 1}': "a colon is missing",
-    "True": "a value is missing",
-    "[1, , 2]": "a value is missing",
-    "[1 2]": "a comma is missing, or a closing bracket",
-    "[1}": "a comma is missing, or a closing bracket",
-    '"say "so""': "a comma is missing, or a closing bracket",
-    '{"a": 1, }': "a comma stands before the end of a list or an object",
-    "[1 ,]": "a comma stands before the end of a list or an object",
-    '"\\q"': "an escape that JSON does not have",
-    '"\\u12"': "an escape that JSON does not have",
-    '"a\tb"': "the character U+0009 stands in a text",
-    '"\x1b"': "the character U+001B stands in a text",
-    '"a \n"': "a text that is not closed in its line",
-}
-LOOKS_ODD = 'NaN 1e999999 -Infinity "a": {[[[[ \\" \\ ' + DIGITS
 
 
-def refused(text: str) -> DocumentError:
-    with pytest.raises(DocumentError) as caught:
-        read_strictly(text, source="x.json")
-    assert (caught.value.code, caught.value.exit_status) == ("DOCUMENT", 2)
-    assert str(caught.value.hint)
-    for word in ("Expecting", "delimiter", "sys.", "integer string", "enclosed"):
-        assert word not in caught.value.message + str(caught.value.hint)
+def error_of(text: str) -> JsonError:
+    with pytest.raises(JsonError) as caught:
+        strict_json.load(text, source="x.json")
     return caught.value
 
 
-def put_between(before: object, odd: str, after: object, indent: int | None) -> tuple[str, int]:
-    """Return a document that holds *odd* between two values, and the line that it stands in."""
-    text = json.dumps({"a": [before, "@here@", after]}, indent=indent)
-    at = text.index('"@here@"')
-    return text.replace('"@here@"', odd), text.count("\n", 0, at) + 1
-
-
-@pytest.mark.parametrize("odd", ODD)
-@given(PLAIN_DATA, PLAIN_DATA, st.sampled_from([None, 0, 2]))
-def test_what_is_not_strict_is_refused_with_its_line(
-    odd: str, before: object, after: object, indent: int | None
-) -> None:
-    text, line = put_between([LOOKS_ODD, before, {LOOKS_ODD: 1}], odd, after, indent)
-
-    error = refused(text)
-
-    assert (error.fact, error.place) == (ODD[odd], f"x.json:{line}")
-    assert not isinstance(error, NotJsonError)
-
-
-@pytest.mark.parametrize("odd", NO_JSON)
-@pytest.mark.parametrize("indent", [None, 1])
-def test_what_is_no_json_is_told_in_our_words_with_its_line(odd: str, indent: int | None) -> None:
-    text, line = put_between([LOOKS_ODD, {}], odd, None, indent)
-
-    error = refused(text)
-
-    assert isinstance(error, NotJsonError)
-    assert error.fact.startswith(f"is no JSON: {NO_JSON[odd]} (column ")
-    assert error.place == f"x.json:{line}"
+@given(PLAIN_DATA)
+def test_json_is_read(data: object) -> None:
+    assert strict_json.load(json.dumps(data), source="x.json") == data
 
 
 @pytest.mark.parametrize(
     ("text", "place", "fact"),
     [
-        ("", "x.json:1", "is no JSON: a value is missing (column 1)"),
-        ("\n\n", "x.json:1", "is no JSON: a value is missing (column 1)"),
-        ('{\n"a": 1,\n}\n', "x.json:2", "is no JSON: a comma stands before the end of a list or an object (column 7)"),
-        ('{\n"a": [1\n\n\n', "x.json:2", "is no JSON: a comma is missing, or a closing bracket (column 8)"),
-        ('{"a": \n"b', "x.json:2", "is no JSON: quotes that are never closed (column 1)"),
-        ('{"a": "b \n', "x.json:1", "is no JSON: a text that is not closed in its line (column 10)"),
-        ("{}\n {}", "x.json:2", "is no JSON: something follows the document (column 2)"),
-        ("\ufeff{}", "x.json:1", "is no JSON: it begins with two byte order marks (column 1)"),
-        ('{"a": 1,\n"b": 2,\n"a": 3,\n"b": 4}', "x.json:3", "the key `a` stands in line 1 and again in line 3"),
-        ('{"a": {"b": {}},\n"b": {},\n"a": 1}', "x.json:3", "the key `a` stands in line 1 and again in line 3"),
-        (f"[\n{'9' * 400}.5]", "x.json:2", f"{'9' * 60}… is too large a number"),
-        (f"[{'9' * 5_000}e1,\n1e5000", "x.json:1", f"{'9' * 60}… is too large a number"),
-        (f"[0.{'9' * 5_000},\n{DIGITS}x", "x.json:2", "a whole number of more than 4300 digits"),
-        ("[NaN,\n1e999, nope", "x.json:1", "NaN is no JSON number"),
+        ("", "x.json:1", "invalid JSON: Expecting value (column 1)"),
+        ('{"a" 1}', "x.json:1", "invalid JSON: Expecting ':' delimiter (column 6)"),
+        ('{\n"a": [1 2]}', "x.json:2", "invalid JSON: Expecting ',' delimiter (column 9)"),
+        ("{}\n {}", "x.json:2", "invalid JSON: Extra data (column 2)"),
     ],
-)  # fmt: skip
-def test_the_place_is_that_of_the_mistake(text: str, place: str, fact: str) -> None:
-    error = refused(text)
-
-    assert (error.place, error.fact) == (place, fact)
-
-
-@pytest.mark.parametrize("name", ["n" * 1_000, "\x1b[31m\nflow: \u202e", "é\ud800", "` x; run `y`"])
-def test_a_name_of_a_strangers_is_quoted_in_part_and_in_one_line(name: str) -> None:
-    fact = refused(f"{{{json.dumps(name)}: 1,\n{json.dumps(name)}: 2}}").fact
-
-    assert fact.isprintable()
-    assert fact.count("`") == 2
-    assert len(fact) < 200
-
-
-@pytest.mark.parametrize("levels", [DEEPEST, DEEPEST + 1])
-@pytest.mark.parametrize(("opening", "closing"), [("[\n", "]"), ('{"a":\n', "}")])
-def test_so_many_levels_are_read(opening: str, closing: str, levels: int) -> None:
-    text = opening * levels + "1" + closing * levels
-
-    if levels == DEEPEST:
-        read_strictly(text, source="x.json")
-    else:
-        assert refused(text).place == f"x.json:{levels}"
-
-
-@given(PLAIN_DATA)
-def test_what_is_json_is_read_as_json(data: object) -> None:
-    assert read_strictly(json.dumps(data), source="x.json") == data
-
-
-@given(PLAIN_DATA)
-def test_values_are_counted_as_they_stand(data: object) -> None:
-    text = json.dumps(data, indent=1)
-
-    def begun(value: object) -> int:
-        if isinstance(value, Mapping):
-            return 1 + len(value) + sum(map(begun, value.values()))
-        return 1 + sum(map(begun, value)) if isinstance(value, list) else 1
-
-    last = text.rstrip("]} \n")
-    empty = text[len(last) : len(last) + 1] in {"]", "}"} and last.endswith(("[", "{"))
-    lines = last.count("\n") + 1
-    assert place_of_value(text, 0, "x.json") == "x.json:1"
-    if not empty:
-        assert place_of_value(text, begun(data) - 1, "x.json") == f"x.json:{lines}"
-
-
-NAMED = st.text(alphabet='ab01 "\\{}[],:é', min_size=1, max_size=4)
-NESTED = st.recursive(
-    NAMED | st.integers(-9, 9) | st.booleans() | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMED, inner, max_size=3),
-    max_leaves=15,
 )
+def test_a_syntax_error_has_line_and_column(text: str, place: str, fact: str) -> None:
+    error = error_of(text)
+
+    assert (error.code, error.place, error.fact) == ("JSON_SYNTAX", place, fact)
 
 
-@given(NESTED, st.sampled_from([None, 0, 3]), st.sampled_from([(",", ":"), (", ", ": "), (" ,\n\n", " : ")]))
-def test_everything_stands_where_a_reader_of_yaml_sees_it(
-    data: object, indent: int | None, separators: tuple[str, str]
-) -> None:
-    text = "\n" + json.dumps(data, indent=indent, separators=separators)
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("[NaN]", "holds NaN, which is not a JSON number"),
+        ("-Infinity", "holds -Infinity, which is not a JSON number"),
+        ("-2.5E+400", "holds -2.5E+400, which is not a JSON number"),
+        (DIGITS, "holds an integer of more than 40 digits"),
+        (f"[{DIGITS[:41]}]", "holds an integer of more than 40 digits"),
+        ('{"a": 1, "\\u0061": {"b": 1}}', "has the key `a` twice in one object"),
+        ('{"`\\u202e": 1, "`\\u202e": 2}', "has the key `⟨U+0060⟩⟨U+202E⟩` twice in one object"),
+        ("[" * 32 + "[1]" + "]" * 32, "is nested deeper than 32 levels"),
+        ("[" * 100_000, "is nested deeper than 32 levels"),
+        ("[" + "1," * 200_000 + "1]", "holds more than 200000 values"),
+        (" " * (limits.JSON_BYTES + 1), "is larger than 4194304 bytes"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_what_is_not_accepted_is_refused(text: str, fact: str) -> None:
+    error = error_of(text)
 
-    assert lines_of(text) == load(text, source="x").places
+    assert isinstance(error, JsonRefusedError)
+    assert error.message == f"x.json: the document {fact}"
 
 
-@pytest.mark.parametrize("piece", ['"",', '"\\"",', "[],", "{},", '{"a":{}},', "1,", "1e1,", "-,", '"'])
-@pytest.mark.parametrize("end", ["NaN]", f"{DIGITS}]", '{"a": 1, "a": 2}]', "[" * 40, '"', "\\"])
-def test_a_long_document_is_looked_through_once(piece: str, end: str) -> None:
-    with in_time("a place is looked for"):
-        refused(f"[{piece * (900_000 // len(piece))}{end}")
+@pytest.mark.parametrize("levels", [limits.DEPTH, limits.DEPTH + 1, 100_000])
+def test_the_depth_limit_is_inclusive(levels: int) -> None:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+
+    assert (strict_json.problem(value) is None) == (levels <= limits.DEPTH)
+
+
+@given(st.floats() | st.integers() | st.lists(st.floats()))
+def test_a_value_without_problem_survives_json(value: Any) -> None:
+    if strict_json.problem(value) is None:
+        assert strict_json.parse(json.dumps(value, allow_nan=False)) == value
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": 1e999}', "[-1e999]"])
+def test_a_record_with_an_infinite_number_is_not_read(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a JSON number"):
+        strict_json.parse(text)
+
+
+# --- in sessions
+
+LISTS = """\
+name: NAME
+params: {p: {type: list, default: []}}
+steps:
+  - {id: a, title: A, actions: [x], reports: {n: {type: number}, l: {type: list}}, next: {ok: b, fail: a}}
+  - {id: b, title: B, actions: [x], next: {ok: null}}
+"""
+DEEP = "[" * 500 + "]" * 500
+NO_NUMBERS = ["[1e999]", "[NaN]", "[-Infinity]", "[[[1e400]]]", DEEP, f"[{'9' * 60}]"]
+
+
+@pytest.mark.parametrize("said", NO_NUMBERS)
+def test_no_value_that_json_has_not_gets_into_a_session(said: str) -> None:
+    put_skill("lists", LISTS)
+    session = told("start", "lists")["session"]
+    Path("facts.json").write_text(f'{{"l": {said}}}')
+
+    given_one_by_one = refused("step", "lists", "ok", "-s", f"l={said}")
+    given_by_file = refused("step", "lists", "ok", "--facts", "facts.json")
+    at_the_start = refused("start", "lists", "-p", f"p={said}")
+
+    assert {status for status, _ in (given_one_by_one, given_by_file, at_the_start)} == {2}
+    assert given_one_by_one[1]["code"] == at_the_start[1]["code"] == "BAD_VALUES"
+    assert told("status", session)["revision"] == 0
+
+
+@pytest.mark.parametrize("said", NO_NUMBERS)
+def test_a_handoff_is_retried_with_such_a_value_as_a_text(said: str) -> None:
+    put_skill("lists", LISTS)
+    session = told("start", "lists")["session"]
+    sent = refused("handoff", "send", "planner", "--session", session)[1]
+    handoff = sent["details"]["handoff"]
+
+    for value in (said, "plain"):
+        again = refused("handoff", "retry", handoff, "-s", f"focus_areas={value}")[1]
+        assert again["code"] == "INVALID_PAYLOAD", again
+        assert "problem_type" in again["message"]
+
+
+def test_a_handler_keeps_nothing_that_json_has_not() -> None:
+    deep: list[Any] = []
+    for _ in range(400):
+        deep = [deep]
+    for value in (math.inf, math.nan, deep, 10**60):
+
+        def decide(_: StepContext, value: Any = value) -> tuple[Outcome, dict[str, Any]]:
+            return Outcome.OK, {"kept": value}
+
+        made = workflow(step("a", handler=decide, next={"ok": None}))
+        with pytest.raises(FlowError, match="returned values"):
+            advance(made, start(made), Report("done"))
+
+
+def test_a_default_that_is_no_number_is_found_and_never_kept() -> None:
+    text = """from flowrail import Arg, Outcome, StepDef, Workflow
+WORKFLOW = Workflow("py", StepDef("a", "A", ["x"], next={Outcome.OK: None}), params={"p": Arg(default=EVIL)})
+"""
+    home = home_skills()
+    for evil in ("float('inf')", "[1e999]"):
+        put_skill("py", text.replace("EVIL", evil), file="workflow.py", where=home)
+
+        assert flow("start", "py").status in {1, 2}
+        assert told("sessions")["sessions"] == []
+    assert flow("check", "py").status == 1
+
+
+def test_a_record_with_infinity_is_damaged_though_it_is_signed() -> None:
+    put_skill("lists", LISTS)
+    session = str(told("start", "lists")["session"])
+    journal = folder_of(session) / "journal.jsonl"
+    record = json.loads(journal.read_bytes())
+    record["session"]["state"] = {"l": [math.inf]}
+    journal.write_bytes(signed(record))
+
+    for words in (["history", session], ["resume", session], ["status", session]):
+        assert refused(*words)[1]["code"] == "JOURNAL_DAMAGED"
+    assert flow("verify", session).status == 1

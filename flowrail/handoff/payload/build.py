@@ -7,6 +7,7 @@ tier. Themes and insights may be texts with ` | ` between their parts, as agents
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import stat
@@ -18,10 +19,11 @@ from typing import Any
 from flowrail.errors import DocumentError
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload import convert, integrity
-from flowrail.handoff.payload.document import check_count, put
+from flowrail.handoff.payload.document import put
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.machines.sessions.session import Session
-from flowrail.text.finite import is_finite, unkeepable
+from flowrail.text import json as strict_json
+from flowrail.text import limits
 
 PROMPTS = (
     "original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal", "decision", "focus",
@@ -77,8 +79,7 @@ def build(session: Session, handoff: Handoff, *, now: str, folder: str, project:
         others if handoff.schema == "3.0" else {},
         *(facts[name] for name in facts.keys() & _TAKEN),
     ):
-        check_count(travels, f"the payload for {handoff.target}")
-        if odd := unkeepable(travels):
+        if odd := strict_json.problem(travels, values=limits.VALUES):
             raise DocumentError(f"a fact {odd}", hint=_PLAINER, place=f"the payload for {handoff.target}")
     made = _two(facts, session, handoff, now=now, folder=folder)
     if handoff.schema != "3.0":
@@ -272,7 +273,7 @@ def _list(facts: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
 def _listed(value: Any) -> list[Any]:
     if isinstance(value, str) and value.strip():
         with suppress(ValueError, RecursionError):
-            if isinstance(read := json.loads(value), list) and unkeepable(read) is None:
+            if isinstance(read := json.loads(value), list) and strict_json.problem(read) is None:
                 return read
         return [value]
     return list(value) if isinstance(value, list | tuple) else []
@@ -331,7 +332,7 @@ def _number(text: str) -> float | None:
         number = float(head)
     except ValueError:
         return None
-    if not is_finite(number):
+    if not math.isfinite(number):
         return None
     return number / _TEN if text.rstrip().endswith("%") else number
 

@@ -7,8 +7,7 @@ anything is judged: by `handoff.version`, and for 1.2, which has none there, by 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -16,15 +15,9 @@ from flowrail.errors import DocumentError
 from flowrail.handoff.errors import INVALID, MISSING, Problem
 from flowrail.machines.sessions.limits import LARGEST_PAYLOAD
 from flowrail.storage import files
+from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
-from flowrail.text.json import (
-    NotJsonError,
-    lines_of,
-    nested,
-    place_of_value,
-    read_strictly,
-)
 from flowrail.text.safe_text import decode
 
 LARGEST = LARGEST_PAYLOAD
@@ -32,7 +25,6 @@ YAML, JSON = "yaml", "json"
 FORMS = {"1.0": YAML, "1.2": YAML, "2.0": YAML, "3.0": JSON}
 """The form that each version is written in where none is asked for."""
 
-_MOST_VALUES = limits.VALUES
 _NO_LINES = yaml_text.Document(None, {}, "")
 
 
@@ -140,61 +132,12 @@ def texts_at(handoff: object, path: str) -> list[str]:
     return [each for each in found if isinstance(each, str)] if isinstance(found, list | tuple) else []
 
 
-class _Lines(Mapping[yaml_text.Path, int]):
-    """Where everything stands in a JSON text, looked for once that is asked."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    @cached_property
-    def _found(self) -> Mapping[yaml_text.Path, int]:
-        return lines_of(self._text)
-
-    def __getitem__(self, path: yaml_text.Path) -> int:
-        return self._found[path]
-
-    def __iter__(self) -> Iterator[yaml_text.Path]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-
 def _json(text: str, source: str) -> yaml_text.Document | None:
-    """Return the JSON in *text*, or `None` where it is none and may be YAML."""
+    """Return the JSON in *text*, or `None` if it is not JSON; it may be YAML."""
     try:
-        value = read_strictly(text, source=source)
-    except NotJsonError:
+        value = strict_json.load(text, source=source, values=limits.VALUES)
+    except strict_json.JsonRefusedError:
+        raise
+    except strict_json.JsonError:
         return None
-    if _are_many(value):
-        raise _too_many(place_of_value(text, _MOST_VALUES, source))
-    return yaml_text.Document(value, _Lines(text), source)
-
-
-def check_count(value: object, source: str) -> None:
-    """Refuse what holds more values than are read of a payload; a text that begins as a list is counted as one."""
-    many = _are_many(value)
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        many = nested(value.encode(errors="surrogatepass"), _MOST_VALUES, b",") > _MOST_VALUES
-    if many:
-        raise _too_many(source)
-
-
-def _too_many(place: str) -> DocumentError:
-    return DocumentError(f"more than {_MOST_VALUES} values", hint="split the document", place=place)
-
-
-def _are_many(value: object) -> bool:
-    return any(number >= _MOST_VALUES for number, _ in enumerate(_values(value)))
-
-
-def _values(value: object) -> Iterator[object]:
-    """Yield *value* and all in it, the keys of mappings too, as they are counted in YAML."""
-    waiting = [value]
-    while waiting:
-        yield (each := waiting.pop())
-        if isinstance(each, Mapping):
-            yield from each
-            waiting += each.values()
-        elif isinstance(each, list | tuple):
-            waiting += each
+    return yaml_text.Document(value, yaml_text.lines_of(text), source)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from flowrail.text.finite import is_finite, unkeepable
+from flowrail.text import json as strict_json
 from flowrail.text.safe_text import in_quotes
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def misfit(arg: Arg, value: Any) -> str | None:
     """Say what keeps *value* from being one of *arg*, its choices aside, or return `None`."""
     if not _IS_KIND[arg.kind](value):
         return f"takes {_A_KIND[arg.kind]}, not {_short(value)}"
-    odd = None if isinstance(value, str) else unkeepable(value)
+    odd = None if isinstance(value, str) else strict_json.problem(value)
     if odd is not None:
         return odd
     if arg.kind in {"integer", "number"}:
@@ -206,7 +207,7 @@ def _read_number(text: str) -> float | int:
             number = float(text)
         except ValueError:
             raise ValueError(f"takes a number, not {_short(text)}") from None
-    if not is_finite(number):
+    if not math.isfinite(number):
         raise ValueError(f"takes a number, not {_short(text)}")
     return number
 

@@ -18,8 +18,8 @@ from flowrail.machines.definition.step import (
     handler_signature,
 )
 from flowrail.machines.definition.values import Arg
+from flowrail.text import json as strict_json
 from flowrail.text import placeholders
-from flowrail.text.finite import unkeepable
 from flowrail.text.markup import Markup
 
 NO_SESSION = "SESSION"
@@ -163,7 +163,7 @@ def _kept(step: StepDef, values: Mapping[str, Any]) -> dict[str, Any]:
             hint="return texts, numbers, true or false, and lists and dicts of them",
             step=step.id,
         ) from None
-    if odd := unkeepable(plain):
+    if odd := strict_json.problem(plain):
         raise HandlerError(
             f"the handler of step `{step.id}` returned values of which one {odd}",
             hint="return plainer values",

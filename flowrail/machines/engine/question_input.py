@@ -19,8 +19,9 @@ from flowrail.machines.definition.questions import (
     Question,
     problems_in,
 )
-from flowrail.text.json import lines_of, read_strictly
+from flowrail.text import json as strict_json
 from flowrail.text.safe_text import in_quotes
+from flowrail.text.yaml import lines_of
 
 LARGEST = 65_536
 MOST_NAMED = 20  # mistakes that one message names
@@ -249,18 +250,18 @@ _KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number o
 
 def _read_json(text: str, source: str) -> tuple[Question, ...]:
     try:
-        value = read_strictly(text, source=source)
+        value = strict_json.load(text, source=source)
     except DocumentError as error:
         raise QuestionsError(source, [(error.place, error.fact)], hint=error.hint) from None
-    found, lines = _Found(source), lines_of(text)
-    first = f"{source}:{lines[()]}"
+    found, lines = _Found(source), dict(lines_of(text))
+    first = f"{source}:{lines.get((), 1)}"
     if isinstance(value, dict):
         if set(value) != {"questions"}:
             raise _only(source, first, "the object has other keys than the one `questions`")
         value = value["questions"]
         lines = {path[1:]: line for path, line in lines.items() if path}
     if not isinstance(value, list):
-        raise _only(source, f"{source}:{lines[()]}", "`questions` is no list")
+        raise _only(source, f"{source}:{lines.get((), 1)}", "`questions` is no list")
     found.lines = lines
     return found.finish([_from_json(each, (index,), found) for index, each in enumerate(value)])
 
@@ -292,7 +293,7 @@ def _fitting(value: Any, keys: Mapping[str, type], path: Path, found: _Found) ->
     fits: dict[str, Any] = {}
     for name, item in value.items():
         if name not in keys:
-            found.wrong((*path, "key"), f"{_shown(name)} is not known", found.lines[*path, name])
+            found.wrong((*path, "key"), f"{_shown(name)} is not known", found.lines.get((*path, name)))
         elif type(item) is not keys[name]:
             found.wrong((*path, name), f"is not {_KINDS[keys[name]]}")
         else:

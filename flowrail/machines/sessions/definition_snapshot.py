@@ -17,11 +17,9 @@ from flowrail.machines.sessions import limits
 from flowrail.machines.sessions.upgrades import definition_of_today
 from flowrail.machines.sessions.user_key import Taken
 from flowrail.storage import files
-from flowrail.text import finite
-from flowrail.text.json import nested
+from flowrail.text import json as strict_json
 
 DEFINITION = "definition.json"
-MOST_VALUES = 400_000
 """So many commas are read of one that somebody else wrote: of ours, each stands for ten bytes and more."""
 _MAC = b'"mac":"'
 _TAIL = len(_MAC) + 64 + len('"}')
@@ -58,7 +56,7 @@ def read(
         known = hashlib.sha256(data).hexdigest() in listed
     else:
         known = _is_marked(data, session_id, key) if vouched.marked else vouched.own
-    value = _parsed(data) if known or _is_small(data) else None
+    value = _parsed(data) if known or len(data) <= limits.LARGEST_DEFINITION else None
     if value is None:
         raise StorageError(
             f"{path} is damaged", hint=f"the journal is whole; `{said('migrate')}` writes it anew", place=path
@@ -90,7 +88,7 @@ def digest(path: str) -> str:
 def usable(path: str) -> str:
     """Return the digest of a definition that somebody else wrote, empty where no session could go on with it."""
     data = _bytes(path)
-    value = _parsed(data) if _is_small(data) else None
+    value = _parsed(data) if len(data) <= limits.LARGEST_DEFINITION else None
     try:
         _check_strange(definition_of_today(value or {}), path, "")
     except StorageError:
@@ -116,16 +114,9 @@ def _bytes(path: str) -> bytes:
         return b""
 
 
-def _is_small(data: bytes) -> bool:
-    """Return whether *data* takes little time and memory, whatever it says."""
-    if len(data) > limits.LARGEST_DEFINITION or data.count(b"{") + data.count(b"[") > limits.MOST_PARTS:
-        return False
-    return nested(data, MOST_VALUES, b",") <= MOST_VALUES
-
-
 def _parsed(data: bytes) -> dict[str, Any] | None:
     try:
-        value = finite.read(data.decode())
+        value = strict_json.parse(data.decode())
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

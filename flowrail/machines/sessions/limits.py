@@ -7,8 +7,6 @@ from flowrail.errors import StorageError
 LARGEST_STATE = 256 * 1024
 """The state in a record, its long texts aside."""
 LARGEST_LINE = 1024 * 1024
-MOST_NESTED = 70_000
-"""So many lists and mappings a record holds: in memory each takes up to a hundred times its two characters."""
 LARGEST_JOURNAL = 256 * 1024 * 1024
 LAST_ROOM = 2 * LARGEST_LINE
 """What is kept free at the end of a journal for the records that close it."""
@@ -22,8 +20,6 @@ LARGEST_OWN_DEFINITION = 8 * 1024 * 1024
 """What a session keeps of its workflow; nothing larger begins."""
 LARGEST_DEFINITION = 4 * 1024 * 1024
 """The same, where somebody else wrote it."""
-MOST_PARTS = 300_000
-"""So many braces and brackets are read of such a definition: each may become a mapping or a list."""
 
 LARGEST_PAYLOAD = 1_000_000
 """Of work that one skill hands over to another."""

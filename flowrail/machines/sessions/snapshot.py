@@ -17,11 +17,9 @@ from typing import Any, NamedTuple
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines.sessions import limits
 from flowrail.storage import files
-from flowrail.text import finite
-from flowrail.text.json import holds_more
+from flowrail.text import json as strict_json
 
 COPY = "session.json"
-MOST_VALUES = 400_000
 """So many commas are read of a copy: a state and a report of 256 kB each, and what else a record holds."""
 _CHECK = b',\n "check": "'
 _CHECK_TAIL = len(_CHECK) + 16 + len('"\n}\n')
@@ -81,9 +79,7 @@ def seen_by(folder: str, *, half: bool = False) -> Seen | None:
             return None
         if not whole and len(data) > limits.LARGEST_LINE:
             return None
-        if holds_more(data, limits.MOST_NESTED, MOST_VALUES):
-            return None
-        copy = finite.read(data.decode())
+        copy = strict_json.parse(data.decode())
         return Seen(int(copy["seq"]), str(copy["hash"]), copy["session"], whole)
     except (DocumentError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
