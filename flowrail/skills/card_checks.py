@@ -1,7 +1,7 @@
-"""A skill's card against the open specification and against its workflow; and texts that nothing tells.
+"""Check a SKILL.md against the open specification and its workflow, and find texts that no step uses.
 
-The card is SKILL.md: what an agent reads before anything runs. Where it gives another command than the
-workflow takes, the first thing that an agent does goes wrong.
+An agent reads SKILL.md before anything runs. If it shows a command that the workflow does not accept, the agent's first
+command fails.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from flowrail.machines.definition.findings import Finding, first
 from flowrail.machines.definition.step import WORKFLOW_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.skill_folder import LARGEST_TEXT, Loaded, WorkflowFile
-from flowrail.skills.beside import Beside, Shelf
 from flowrail.skills.catalog import Skill, workflows
+from flowrail.skills.references import WorkflowInterface, WorkflowInterfaces
 from flowrail.storage.files import read_bounded
 from flowrail.text.phrases import listed
 from flowrail.text.safe_text import decode
@@ -29,8 +29,8 @@ from flowrail.text.suggestions import Suggestions
 from flowrail.text.suggestions import near as near_names
 
 CARD = "SKILL.md"
+#: The name of folders in which hosts look for skills, such as `.claude/skills`.
 PLACE = "skills"
-"""What the folders are called in which hosts look for skills, such as `.claude/skills`."""
 _CODE = re.compile(r"^ {0,3}```[^\n]*\n(.*?)^ {0,3}```|`([^`\n]+)`", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^[ \t$]*(flow (?:step|start) .*)$", re.MULTILINE)
 _TABLE = ("<!-- flow:steps -->\n", "<!-- /flow:steps -->")
@@ -39,13 +39,13 @@ _OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
 """What stands for a value in a card: it is not judged."""
 
 
-def findings(file: WorkflowFile, loaded: Loaded, shelf: Shelf) -> list[Finding]:
+def findings(file: WorkflowFile, loaded: Loaded, interfaces: WorkflowInterfaces) -> list[Finding]:
     """Return what is wrong around the workflow in *file*; of the card only for the entry workflow.
 
     Where nothing of the workflow could be read, no text and no card is held against it.
     """
     known = bool(loaded.definition.steps)
-    found: list[Iterable[Finding]] = [_leftover(file, loaded, shelf)] if known else []
+    found: list[Iterable[Finding]] = [_leftover(file, loaded, interfaces)] if known else []
     if "/" in file.address:
         return [*first(found)]
     found.append(_unread(file))
@@ -55,19 +55,19 @@ def findings(file: WorkflowFile, loaded: Loaded, shelf: Shelf) -> list[Finding]:
     except DocumentError as error:
         if not os.path.lexists(os.path.join(file.folder, CARD)):
             return [*first((*found, _no_card(file)))]
-        what = f"the card cannot be read: {error.fact}"
+        what = f"SKILL.md cannot be read: {error.fact}"
         place = error.place if error.place.startswith(CARD) else f"{CARD}:1"
-        return [*first(found), Finding("FR168", "warning", what, f"mend {CARD}", place)]
+        return [*first(found), Finding("FR168", "warning", what, f"fix {CARD}", place)]
     found += [_spec(file.folder, data), _handoff(data)]
     if known:
-        found += [_commands(file, loaded.definition, text, shelf), _table(loaded.definition, text)]
+        found += [_commands(file, loaded.definition, text, interfaces), _table(loaded.definition, text)]
     return [*first(found)]
 
 
 def _no_card(file: WorkflowFile) -> Iterator[Finding]:
     """Yield that no host finds the skill, where hosts look; elsewhere a procedure needs no card."""
     if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == PLACE:
-        what = f"there is no {CARD}, so no agent's host finds `{file.address}`"
+        what = f"{CARD} is missing, so no host finds `{file.address}`"
         hint = f"write one with `name`, `description` and `{_beginning(file)}`"
         yield Finding("FR182", "warning", what, hint, f"{file.path}:1")
 
@@ -88,8 +88,8 @@ def of_card(path: str) -> list[Finding]:
     try:
         data = read_bounded(os.path.join(path, CARD), limit=LARGEST_TEXT, what="it")
     except DocumentError as error:
-        what = f"the card cannot be read: {error.fact}"
-        return [Finding("FR168", "warning", what, f"mend {CARD}", f"{CARD}:1")]
+        what = f"SKILL.md cannot be read: {error.fact}"
+        return [Finding("FR168", "warning", what, f"fix {CARD}", f"{CARD}:1")]
     return [*_spec(path, data), *_handoff(data)]
 
 
@@ -102,7 +102,9 @@ def _handoff(data: bytes) -> Iterator[Finding]:
         yield Finding("FR183", "warning", what, note.hint, f"{CARD}:{note.line or 1}")
 
 
-def _commands(file: WorkflowFile, definition: Workflow, text: str, shelf: Shelf) -> Iterator[Finding]:
+def _commands(
+    file: WorkflowFile, definition: Workflow, text: str, interfaces: WorkflowInterfaces
+) -> Iterator[Finding]:
     own = {each.address: each for each in workflows(Skill(file.address, file.folder, "path"))}
     own.setdefault(file.address, file)
     lines = list(_shown(text))
@@ -110,19 +112,21 @@ def _commands(file: WorkflowFile, definition: Workflow, text: str, shelf: Shelf)
     starting = [words for _, words in lines if words[2] == file.address]
     if not starting:
         near = next((line for line, words in lines if near_names(words[2], [file.address])), 1)
-        hint = f"show how it starts: `{_beginning(file)}`"
-        yield Finding("FR169", "warning", f"the card never says `{_beginning(file)}`", hint, f"{CARD}:{near}")
+        hint = f"add `{_beginning(file)}`"
+        yield Finding(
+            "FR169", "warning", f"SKILL.md never shows `{_beginning(file)}`", hint, f"{CARD}:{near}"
+        )
     elif not any(_complete(words, definition) for words in starting):
         must = listed(name for name, arg in definition.params.items() if arg.required)
-        what = f"no command of the card gives {must}, without which `{file.address}` does not start"
-        yield Finding("FR169", "warning", what, "show one with it: `-p NAME=VALUE`", f"{CARD}:1")
+        what = f"no command in SKILL.md sets {must}, which `{file.address}` requires"
+        yield Finding("FR169", "warning", what, "add `-p NAME=VALUE` to a command", f"{CARD}:1")
     for line, words in lines:
         address = words[2]
         if address.partition("/")[0] == file.address and address not in own:
             hint = guesses.did_you_mean(address, own, f"it has {listed(own)}")
-            yield Finding("FR169", "warning", f"there is no workflow `{address}`", hint, f"{CARD}:{line}")
-        elif address in own and (beside := shelf.by(own[address])) is not None:
-            for what, hint in _wrong(words, beside, guesses):
+            yield Finding("FR169", "warning", f"unknown workflow `{address}`", hint, f"{CARD}:{line}")
+        elif address in own and (interface := interfaces.get_with_steps(own[address])) is not None:
+            for what, hint in _wrong(words, interface, guesses):
                 yield Finding("FR169", "warning", what, hint, f"{CARD}:{line}")
 
 
@@ -150,17 +154,17 @@ def _complete(words: list[str], definition: Workflow) -> bool:
     return all(not arg.required or name in given for name, arg in definition.params.items())
 
 
-def _wrong(words: list[str], beside: Beside, guesses: Suggestions) -> Iterator[tuple[str, str]]:
+def _wrong(words: list[str], interface: WorkflowInterface, guesses: Suggestions) -> Iterator[tuple[str, str]]:
     for name, value in _given(words).items():
-        arg = beside.params.get(name)
+        arg = interface.params.get(name)
         if arg is None:
-            hint = guesses.did_you_mean(name, beside.params, beside.takes)
-            yield f"`{beside.address}` takes no parameter `{name}`", hint
+            hint = guesses.did_you_mean(name, interface.params, interface.takes)
+            yield f"`{interface.address}` takes no parameter `{name}`", hint
         elif not _OPEN_VALUE.search(value):
             try:
                 arg.read(value)
             except ValueError as error:
-                yield f"the parameter `{name}` that the card gives {error}", "show one that fits"
+                yield f"the value of parameter `{name}` in SKILL.md {error}", "show a valid value"
 
 
 def _table(definition: Workflow, text: str) -> Iterator[Finding]:
@@ -177,14 +181,14 @@ def _table(definition: Workflow, text: str) -> Iterator[Finding]:
     columns = {name.lower(): place for place, name in enumerate(head)}
     if "step" not in columns or len(rows) != definition.total_steps:
         what = f"the table of steps has {len(rows)} rows, the workflow {definition.total_steps} steps"
-        yield Finding("FR170", "warning", what, "write it anew", at)
+        yield Finding("FR170", "warning", what, "update the table", at)
         return
     numbers = {str(place): each.id for place, each in enumerate(definition.steps, start=1)}
     for (number, row), step in zip(rows, definition.steps, strict=True):
         problem = _row_problem(row, step, columns, numbers)
         if problem:
-            what = f"the table of steps says of step `{step.id}` {problem}"
-            yield Finding("FR170", "warning", what, "write it anew", f"{CARD}:{number}", step.id)
+            what = f"the table of steps is wrong about step `{step.id}`: {problem}"
+            yield Finding("FR170", "warning", what, "update the table", f"{CARD}:{number}", step.id)
 
 
 def _row_problem(
@@ -192,7 +196,7 @@ def _row_problem(
 ) -> str:
     title = row[columns["step"]] if columns["step"] < len(row) else ""
     if "$" not in step.name and _letters(step.name) not in _letters(title):
-        return f"that it is `{title}`, not `{step.name}`"
+        return f"its title is `{step.name}`, not `{title}`"
     ways = row[columns["transitions"]] if columns.get("transitions", len(row)) < len(row) else None
     if ways is None or "→" not in ways:
         return ""
@@ -219,7 +223,7 @@ def _unread(file: WorkflowFile) -> Iterator[Finding]:
     """Judge files that look like workflows of the skill, and are none."""
     for name in ("workflow.py", "workflow.yml", "workflow.json"):
         if name != file.path and os.path.lexists(os.path.join(file.folder, name)):
-            what = f"nothing reads `{name}`: `{file.path}` stands beside it and is the workflow"
+            what = f"nothing reads `{name}`: `{file.path}` is the workflow"
             yield Finding("FR174", "warning", what, "keep one of them", f"{name}:1")
     try:
         names = sorted(os.listdir(os.path.join(file.folder, "workflows")))
@@ -232,7 +236,7 @@ def _unread(file: WorkflowFile) -> Iterator[Finding]:
             yield Finding("FR174", "warning", what, hint, f"workflows/{name}:1")
 
 
-def _leftover(file: WorkflowFile, loaded: Loaded, shelf: Shelf) -> Iterator[Finding]:
+def _leftover(file: WorkflowFile, loaded: Loaded, interfaces: WorkflowInterfaces) -> Iterator[Finding]:
     """Judge the texts in the workflow's own folder that none of the skill's workflows tells."""
     if file.is_python:
         return
@@ -245,12 +249,12 @@ def _leftover(file: WorkflowFile, loaded: Loaded, shelf: Shelf) -> Iterator[Find
     left = dict.fromkeys(path for path in paths if path not in loaded.files)
     for each in workflows(Skill(file.address.partition("/")[0], file.folder, "path")) if left else ():
         if each.address != file.address and not each.is_python:
-            others = shelf.by(each)
+            others = interfaces.get_with_steps(each)
             if others is None:
                 return
             left = dict.fromkeys(path for path in left if path not in others.files)
     silent = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions}
     guesses = Suggestions()
     for path in left:
-        hint = guesses.did_you_mean(path, silent, "name it after its step, or take it away")
-        yield Finding("FR171", "warning", "no step tells this text", hint, f"{path}:1")
+        hint = guesses.did_you_mean(path, silent, "name it after its step, or delete it")
+        yield Finding("FR171", "warning", "no step uses this text", hint, f"{path}:1")

@@ -1,4 +1,4 @@
-"""What a workflow refers to beside itself: workflows that its agents run, the one that comes then, blocks."""
+"""What a workflow refers to: workflows that its agents run, the workflow that follows it, and fenced blocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
@@ -17,85 +17,145 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
-from flowrail.skills.beside import Beside, Shelf
-from flowrail.skills.catalog import find, workflow_file
+from flowrail.skills.catalog import Skill, find, workflow_file, workflows
 from flowrail.storage.files import read_bounded
 from flowrail.text import phrases, placeholders, suggestions
 from flowrail.text.safe_text import decode
 
+#: At most this many possible values of one `then` are looked up.
 MOST_TRIED = 50
-"""So many addresses that one `then` may come to are looked up."""
 _WHOLE = re.compile(r"\$([a-z][a-z0-9_]*)\Z")
 
 
 Problems = Callable[[str], Iterable[tuple[int, str, str]]]
-"""Returns line, name and message of each fence that stays text; the formatters know, this room does not."""
+"""Returns line, name and message of each fence that cannot be rendered; `formatters` provides it."""
+
+
+class WorkflowInterface(NamedTuple):
+    """What other workflows must know about a workflow."""
+
+    address: str
+    params: Mapping[str, Arg]
+    required: tuple[str, ...]
+    takes: str
+    """Its parameters in words, for hints."""
+    files: frozenset[str]
+    """The texts that its steps use."""
+    is_known: bool
+    """False if a file could not be read, or if its Python is computed."""
+    has_steps: bool
+
+
+class WorkflowInterfaces:
+    """The interfaces of workflows, each file read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[WorkflowFile, WorkflowInterface | None] = {}
+        self._folders: dict[tuple[str, str], dict[str, WorkflowFile]] = {}
+
+    def in_folder(self, skill: str, folder: str) -> Mapping[str, WorkflowFile]:
+        """Return the workflows of the skill in *folder* by address."""
+        if (skill, folder) not in self._folders:
+            files = workflows(Skill(skill, folder, "path"))
+            self._folders[skill, folder] = {file.address: file for file in files}
+        return self._folders[skill, folder]
+
+    def get(self, file: WorkflowFile) -> WorkflowInterface | None:
+        """Return the interface of the workflow in *file*, or `None` if it cannot be read."""
+        if file not in self._known:
+            try:
+                self.add(file, skill_folder.read(file))
+            except DocumentError:
+                self._known[file] = None
+        return self._known[file]
+
+    def get_with_steps(self, file: WorkflowFile) -> WorkflowInterface | None:
+        """Return the same, or `None` if none of its steps can be read."""
+        interface = self.get(file)
+        return interface if interface is not None and interface.has_steps else None
+
+    def add(self, file: WorkflowFile, loaded: Loaded) -> None:
+        """Add the interface of a workflow that was read already."""
+        params = loaded.definition.params
+        self._known[file] = WorkflowInterface(
+            loaded.definition.name,
+            params,
+            tuple(name for name, arg in params.items() if arg.required),
+            f"it takes {phrases.listed(params) or 'none'}",
+            frozenset(loaded.files),
+            all(finding.code not in {"FR100", "FR190"} for finding in loaded.findings),
+            bool(loaded.definition.steps),
+        )
 
 
 def findings(
-    file: WorkflowFile, loaded: Loaded, roots: Sequence[Root], shelf: Shelf, problems: Problems | None = None
+    file: WorkflowFile,
+    loaded: Loaded,
+    roots: Sequence[Root],
+    interfaces: WorkflowInterfaces,
+    problems: Problems | None = None,
 ) -> list[Finding]:
     """Return what is wrong with everything that the workflow in *file* refers to."""
-    look = _Look(file, roots, shelf)
+    lookup = _Lookup(file, roots, interfaces)
     fences = (each for step in loaded.definition.steps for each in _fences(step, file, problems or _none))
-    return [*first([_works(loaded, look), _then(loaded, look), fences])]
+    return [*first([_works(loaded, lookup), _then(loaded, lookup), fences])]
 
 
 def _none(_text: str) -> tuple[tuple[int, str, str], ...]:
     return ()
 
 
-class _Look:
+class _Lookup:
     """Looks up workflows: those of the same folder there, any other among the skills in sight."""
 
-    def __init__(self, file: WorkflowFile, roots: Sequence[Root], shelf: Shelf) -> None:
+    def __init__(self, file: WorkflowFile, roots: Sequence[Root], interfaces: WorkflowInterfaces) -> None:
         self.own = file.address.partition("/")[0]
         self.folder = file.folder
         self.roots = roots
-        self.shelf = shelf
+        self.interfaces = interfaces
         self.known: dict[str, WorkflowFile | None] = {}
-        self.beside = shelf.files(self.own, self.folder)
-        self.guesses = suggestions.Suggestions()
+        self.siblings = interfaces.in_folder(self.own, self.folder)
+        self.suggestions = suggestions.Suggestions()
 
-    def get(self, address: str) -> Beside | None:
+    def get(self, address: str) -> WorkflowInterface | None:
         """Return the workflow at *address*, or `None` where there is none to be read."""
         if address not in self.known:
             self.known[address] = self._file(address)
         file = self.known[address]
-        return self.shelf.get(file) if file is not None else None
+        return self.interfaces.get(file) if file is not None else None
 
-    def near(self, address: str) -> str:
+    def hint(self, address: str) -> str:
         """Return a hint for an address at which nothing stands."""
-        otherwise = f"there is {phrases.listed(self.beside)}; `flow list` shows more"
-        return self.guesses.did_you_mean(address, self.beside, otherwise)
+        otherwise = f"there is {phrases.listed(self.siblings)}; `flow list` shows more"
+        return self.suggestions.did_you_mean(address, self.siblings, otherwise)
 
     def _file(self, address: str) -> WorkflowFile | None:
         if not WORKFLOW_NAME.match(address):
             return None
         try:
-            return self.beside.get(address) or workflow_file(address, find(address, self.roots))
+            return self.siblings.get(address) or workflow_file(address, find(address, self.roots))
         except (FlowError, DocumentError):
             return None
 
 
-def _works(loaded: Loaded, look: _Look) -> Iterator[Finding]:
+def _works(loaded: Loaded, lookup: _Lookup) -> Iterator[Finding]:
     declared = _declared(loaded.definition)
     for index, step in enumerate(loaded.definition.steps):
         if step.work is not None:
-            yield from _work(index, step, step.work, loaded, look, declared)
+            yield from _work(index, step, step.work, loaded, lookup, declared)
 
 
 def _work(
-    index: int, step: StepDef, work: Delegation, loaded: Loaded, look: _Look, declared: Mapping[str, Arg]
+    index: int, step: StepDef, work: Delegation, loaded: Loaded, lookup: _Lookup, declared: Mapping[str, Arg]
 ) -> Iterator[Finding]:
     if work.run is None:
         return
     at: Path = ("steps", index, "dispatch")
     locate = loaded.locate or origin_of(loaded.definition)
-    target = look.get(work.run)
+    target = lookup.get(work.run)
     if target is None:
-        what = f"step `{step.id}` lets agents run `{work.run}`, which is not there"
-        yield Finding("FR143", "error", what, look.near(work.run), locate((*at, "run")), step.id)
+        what = f"step `{step.id}` runs `{work.run}` in agents, but that workflow does not exist"
+        yield Finding("FR143", "error", what, lookup.hint(work.run), locate((*at, "run")), step.id)
         return
     if not target.is_known:
         return
@@ -103,13 +163,13 @@ def _work(
     for name, value in work.vars.items():
         problem = _unfit(name, takes.get(name), value, declared)
         if problem:
-            hint = look.guesses.did_you_mean(name, takes, target.takes)
+            hint = lookup.suggestions.did_you_mean(name, takes, target.takes)
             hint = f"give it a {takes[name].kind}" if name in takes else hint
-            what = f"`{work.run}`, which step `{step.id}` gives to agents, {problem}"
+            what = f"step `{step.id}` runs `{work.run}` in agents, which {problem}"
             yield Finding("FR155", "error", what, hint, locate((*at, "vars", name)), step.id)
     for name in target.required:
         if name not in work.vars:
-            what = f"`{work.run}` needs `{name}`, which step `{step.id}` does not give"
+            what = f"`{work.run}` requires `{name}`, which step `{step.id}` does not set"
             hint = f"add `{name}` to its `vars`"
             yield Finding("FR155", "error", what, hint, locate((*at, "vars")), step.id)
 
@@ -129,20 +189,20 @@ def _unfit(name: str, arg: Arg | None, value: Any, declared: Mapping[str, Arg]) 
     return None if problem is None else f"takes another `{name}`: it {problem}"
 
 
-def _then(loaded: Loaded, look: _Look) -> Iterator[Finding]:
+def _then(loaded: Loaded, lookup: _Lookup) -> Iterator[Finding]:
     definition = loaded.definition
     if not definition.then:
         return
     place = (loaded.locate or origin_of(definition))(("then",))
     for address in islice(_addresses(definition.then, definition), MOST_TRIED):
-        target = look.get(address)
+        target = lookup.get(address)
         if target is None:
-            what = f"`{address}` comes after `{definition.name}`, and is not there"
-            yield Finding("FR151", "error", what, look.near(address), place)
+            what = f"`{definition.name}` continues with `{address}`, which does not exist"
+            yield Finding("FR151", "error", what, lookup.hint(address), place)
             continue
         if target.required:
-            what = f"`{address}` comes after `{definition.name}` and needs {phrases.listed(target.required)}"
-            hint = "let its first step ask for it, or give it a default"
+            what = f"`{definition.name}` continues with `{address}`, which requires {phrases.listed(target.required)}"
+            hint = "let its first step ask for the value, or add a default"
             yield Finding("FR151", "error", what, hint, place)
 
 
@@ -170,8 +230,8 @@ def _fences(step: StepDef, file: WorkflowFile, problems: Problems) -> Iterator[F
         own = own or (_own_text(step, file) if wrong else None)
         place = _place(text, *own) if own else None
         for line, name, message in wrong:
-            what = f"the fence `flow:{name}` of step `{step.id}` stays text: {message}"
-            hint = "mend it, or write it without `flow:`"
+            what = f"step `{step.id}` prints its fence `flow:{name}` as text: {message}"
+            hint = "fix it, or write it without `flow:`"
             at = f"{place[0]}:{line + place[1]}" if place else step.origin or file.address
             yield Finding("FR152", "error", what, hint, at, step.id)
 

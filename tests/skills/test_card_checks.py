@@ -48,11 +48,11 @@ def test_a_card_whose_commands_work_is_in_order(text: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("Just start it: flow step demo", "never says `flow step demo`"),
+        ("Just start it: flow step demo", "never shows `flow step demo`"),
         ("`flow step demo -p mod=quick`", "takes no parameter `mod`"),
         ("`flow step demo -p mode=fast`", "takes one of `quick`, `full`, not `fast`"),
-        ("`flow step demo`, `flow step demo/area`", "there is no workflow `demo/area`"),
-        ("`flow step dem`", "never says `flow step demo`"),
+        ("`flow step demo`, `flow step demo/area`", "unknown workflow `demo/area`"),
+        ("`flow step dem`", "never shows `flow step demo`"),
     ],
 )
 def test_a_card_whose_commands_do_not_work_is_found(text: str, what: str, tmp_path: Path) -> None:
@@ -75,13 +75,13 @@ def test_a_text_of_no_step_is_named_after_a_step_only_that_lacks_one(tmp_path: P
     (finding,) = check([str(told)], (), str(tmp_path))[0].findings
 
     assert (finding.code, finding.place) == ("FR171", "steps/lok.md:1")
-    assert finding.remedy == "name it after its step, or take it away"
+    assert finding.remedy == "name it after its step, or delete it"
 
 
 def test_a_card_has_to_give_what_is_required_once(tmp_path: Path) -> None:
     (one,) = found(tmp_path / "a", with_card("`flow step demo -p mode=quick`", NEEDY))
 
-    assert "no command of the card gives `topic`" in one
+    assert "no command in SKILL.md sets `topic`" in one
     assert (
         found(tmp_path / "b", with_card("`flow step demo`, or `flow step demo -p topic=cats`", NEEDY)) == []
     )
@@ -151,17 +151,17 @@ def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path
     (one,) = found(tmp_path, {})
 
     assert one.startswith("FR168 SKILL.md")
-    assert "the card cannot be read: it is a directory" in one
+    assert "SKILL.md cannot be read: it is a directory" in one
 
 
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ("| 2 | Tell |", "| 2 | Say |", "that it is `Say`, not `Tell`"),
+        ("| 2 | Tell |", "| 2 | Say |", "its title is `Tell`, not `Say`"),
         ("ok → 2", "ok → tell, fail → end", "other transitions: fail → end"),
         ("| 2 | Tell | ok → end |\n", "", "has 1 rows, the workflow 2 steps"),
         ("| Step |", "| What |", "has 2 rows"),
-        ("| 1 | Look | ok → 2 |", "| 1 |", "that it is ``, not `Look`"),
+        ("| 1 | Look | ok → 2 |", "| 1 |", "its title is `Look`, not ``"),
     ],
 )
 def test_a_table_of_steps_that_is_not_the_workflow_is_found(

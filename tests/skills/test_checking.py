@@ -212,4 +212,4 @@ def test_a_card_alone_that_is_a_link_is_told(tmp_path: Path) -> None:
 
     ((finding,),) = (each.findings for each in check(str(tmp_path)))
 
-    assert finding.message == "the card cannot be read: it is a symbolic link"
+    assert finding.message == "SKILL.md cannot be read: it is a symbolic link"

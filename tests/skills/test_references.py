@@ -87,9 +87,9 @@ def test_a_skill_that_is_checked_by_its_path_finds_its_own_workflows(run: str) -
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ("{}", "`lead/look` needs `area`, which step `look` does not give"),
-        ("{area: $item, dep: true}", "`lead/look`, which step `look` gives to agents, takes no `dep`"),
-        ("{area: 5}", "gives to agents, takes another `area`: it takes text, not 5"),
+        ("{}", "`lead/look` requires `area`, which step `look` does not set"),
+        ("{area: $item, dep: true}", "step `look` runs `lead/look` in agents, which takes no `dep`"),
+        ("{area: 5}", "in agents, which takes another `area`: it takes text, not 5"),
         ("{area: $item, mode: fast}", "takes another `mode`: it takes one of `quick`, `full`, not `fast`"),
         ("{area: $areas}", "takes a string for `area`, not a list"),
         ("{area: $item, parts: $topic}", "takes a list for `parts`, not a string"),
@@ -136,9 +136,9 @@ def test_a_workflow_of_agents_that_has_mistakes_of_its_own_is_told_once() -> Non
 @pytest.mark.parametrize(
     ("then", "message"),
     [
-        ("lead/nosuch", "`lead/nosuch` comes after `lead`, and is not there"),
-        ("lead/$kind", "`lead/deep` comes after `lead`, and is not there"),
-        ("lead/look", "`lead/look` comes after `lead` and needs `area`"),
+        ("lead/nosuch", "`lead` continues with `lead/nosuch`, which does not exist"),
+        ("lead/$kind", "`lead` continues with `lead/deep`, which does not exist"),
+        ("lead/look", "`lead` continues with `lead/look`, which requires `area`"),
     ],
 )
 def test_what_comes_then_has_to_be_there_and_to_start(then: str, message: str) -> None:

@@ -20,9 +20,8 @@ from flowrail.machines.definition.values import Arg, arg_to_plain
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.skills import card_checks, references
-from flowrail.skills.beside import Shelf
 from flowrail.skills.catalog import OWN_SCOPES, Skill, find, listing, workflow_file, workflows
-from flowrail.skills.references import Problems
+from flowrail.skills.references import Problems, WorkflowInterfaces
 
 _WORKFLOW_PATH = re.compile(r"([a-z0-9-]+)/(?:workflow\.(?:yaml|py)|workflows/([a-z0-9-]+)\.yaml)")
 
@@ -63,11 +62,11 @@ def check(
 
     *problems* tells what is wrong with the fences of a text; without it they are not looked at.
     """
-    shelf = Shelf()
+    interfaces = WorkflowInterfaces()
     bare = [target for target in targets if _is_card_only(os.path.join(cwd, target))]
     others = [target for target in targets if target not in bare]
     reports = (
-        [_checked(file, roots, problems, shelf) for file in files(others, roots, cwd)]
+        [_checked(file, roots, problems, interfaces) for file in files(others, roots, cwd)]
         if others or not bare
         else []
     )
@@ -243,14 +242,17 @@ def _file(path: str) -> skill_folder.WorkflowFile:
 
 
 def _checked(
-    file: skill_folder.WorkflowFile, roots: Sequence[Root], problems: Problems | None, shelf: Shelf
+    file: skill_folder.WorkflowFile,
+    roots: Sequence[Root],
+    problems: Problems | None,
+    interfaces: WorkflowInterfaces,
 ) -> CheckReport:
     try:
         loaded = skill_folder.read(file)
-        shelf.put(file, loaded)
+        interfaces.add(file, loaded)
         beside = (
-            *references.findings(file, loaded, roots, shelf, problems),
-            *card_checks.findings(file, loaded, shelf),
+            *references.findings(file, loaded, roots, interfaces, problems),
+            *card_checks.findings(file, loaded, interfaces),
         )
         findings = tuple(applied((*loaded.findings, *loaded.advice(), *beside), loaded.exceptions))
     except DocumentError as error:
