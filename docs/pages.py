@@ -222,7 +222,7 @@ def workflow_yaml() -> None:
     _part("The file", schema)
     for name, part in schema["$defs"].items():
         if "properties" in part:
-            _part(name.removesuffix("Spec"), part)
+            _part(_section(name), part)
 
 
 def _part(title: str, part: Mapping[str, Any]) -> None:
@@ -244,14 +244,15 @@ def _part(title: str, part: Mapping[str, Any]) -> None:
     out("")
 
 
+def _section(name: str) -> str:
+    """Return the title of the section about a definition class."""
+    return {"Arg": "Parameter or fact", "GateConfig": "Gate", "StepDef": "Step"}.get(name, name)
+
+
 def _kind(value: Mapping[str, Any]) -> str:
     if "$ref" in value:
-        name = str(value["$ref"]).rpartition("/")[2]
-        return (
-            f"[{name.removesuffix('Spec').lower()}](#{name.removesuffix('Spec').lower()})"
-            if name.endswith("Spec")
-            else "text"
-        )
+        title = _section(str(value["$ref"]).rpartition("/")[2])
+        return f"[{title.lower()}](#{title.lower().replace(' ', '-')})"
     if "enum" in value:
         return ", ".join(f"`{each}`" for each in value["enum"])
     if "const" in value:
@@ -260,6 +261,8 @@ def _kind(value: Mapping[str, Any]) -> str:
         kinds = dict.fromkeys(_kind(each) for each in value["anyOf"] if each.get("type") != "null")
         return " or ".join(kinds)
     kind = value.get("type", "any value")
+    if isinstance(kind, list):
+        return " or ".join(_kind({**value, "type": each}) for each in kind if each != "null")
     if kind == "array":
         return f"list of {_kind(value.get('items', {}))}"
     if kind == "object":

@@ -12,17 +12,15 @@ __version__ = "0.1.0"
 
 _ROOMS = {
     "machines.definition.step": (
-        "Delegation",
-        "GateDef",
-        "OptionDef",
         "Outcome",
-        "QuestionDef",
         "Rule",
         "StepContext",
         "StepDef",
         "Variant",
     ),
     "machines.definition.workflow": ("Workflow",),
+    "machines.definition.questions": ("Option", "Question"),
+    "machines.definition.suppressions": ("Suppression",),
     "machines.definition.values": ("Arg",),
     "machines.definition.domains": ("BoundedInt", "ChoiceSet", "Constant"),
     "machines.definition.delegation": ("AgentRole", "Dispatch"),
@@ -57,9 +55,7 @@ _ROOMS = {
         "TerminalRouting",
     ),
     "machines.guidance.question_relay": (
-        "Option",
         "QUESTION_RELAY_HANDLER",
-        "Question",
         "SUB_AGENT_QUESTION_FORMAT",
         "parse_questions",
     ),

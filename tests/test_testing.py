@@ -7,7 +7,9 @@ from support.workflows import linear, step, workflow
 
 import flowrail.testing
 from flowrail.errors import FlowError
-from flowrail.machines.definition.step import Delegation, GateDef, OptionDef, QuestionDef
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
@@ -38,13 +40,13 @@ def test_a_run_is_stepped_in_memory() -> None:
 
 
 def test_a_run_takes_parameters_facts_answers_agents_and_findings() -> None:
-    ask = QuestionDef("go", "Go", "On?", (OptionDef("Yes", "ok"), OptionDef("No", "fail")))
-    work = Delegation("explore", None, ("a", "b"), {}, "any", None, ("Look at $item.",))
+    ask = Question("go", "Go", "On?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")))
+    work = Dispatch("explore", None, ("a", "b"), {}, "any", None, ("Look at $item.",))
     made = workflow(
         step("look", next={"ok": "ask"}, reports={"areas": Arg(type="list", required=True)}),
         step("ask", questions=[ask], next={"ok": "work", "fail": None}),
         step("work", dispatch=work, next={"ok": "gate", "fail": None}),
-        step("gate", gate=GateDef("Work", "work"), next={"ok": None, "fail": "work"}),
+        step("gate", gate=GateConfig("Work", review="work"), next={"ok": None, "fail": "work"}),
         params={"topic": Arg(default="")},
     )
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
+from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.graph import leads_back
-from flowrail.machines.definition.step import Delegation, Outcome, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.phrases import times
 from flowrail.text.safe_text import shortened
@@ -202,7 +203,7 @@ def _kind(step: StepDef) -> NodeKind:
     return NodeKind.DECIDE if step.decides else NodeKind.STEP
 
 
-def _notes(step: StepDef, when: str | None, work: Delegation | None, *, bound_shown: bool) -> Iterator[str]:
+def _notes(step: StepDef, when: str | None, work: Dispatch | None, *, bound_shown: bool) -> Iterator[str]:
     if when is not None:
         yield f"only when {when}"
     if step.gate is not None:
@@ -217,7 +218,7 @@ def _notes(step: StepDef, when: str | None, work: Delegation | None, *, bound_sh
         yield f"at most {times(step.bound)}"
 
 
-def _team(work: Delegation) -> str:
+def _team(work: Dispatch) -> str:
     if work.over is None:
         return f"agent {shortened(work.agent, 40)}"
     role = shortened(work.agent, 40)

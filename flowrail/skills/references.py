@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
+from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.findings import Finding, Path, first
-from flowrail.machines.definition.step import WORKFLOW_NAME, Delegation, StepDef
+from flowrail.machines.definition.step import WORKFLOW_NAME, StepDef
 from flowrail.machines.definition.validation import origin_of
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
@@ -146,7 +147,7 @@ def _works(loaded: Loaded, lookup: _Lookup) -> Iterator[Finding]:
 
 
 def _work(
-    index: int, step: StepDef, work: Delegation, loaded: Loaded, lookup: _Lookup, declared: Mapping[str, Arg]
+    index: int, step: StepDef, work: Dispatch, loaded: Loaded, lookup: _Lookup, declared: Mapping[str, Arg]
 ) -> Iterator[Finding]:
     if work.run is None:
         return
@@ -160,7 +161,7 @@ def _work(
     if not target.is_known:
         return
     takes = target.params
-    for name, value in work.vars.items():
+    for name, value in work.context_vars.items():
         problem = _unfit(name, takes.get(name), value, declared)
         if problem:
             hint = lookup.suggestions.did_you_mean(name, takes, target.takes)
@@ -168,7 +169,7 @@ def _work(
             what = f"step `{step.id}` runs `{work.run}` in agents, which {problem}"
             yield Finding("FR155", "error", what, hint, locate((*at, "vars", name)), step.id)
     for name in target.required:
-        if name not in work.vars:
+        if name not in work.context_vars:
             what = f"`{work.run}` requires `{name}`, which step `{step.id}` does not set"
             hint = f"add `{name}` to its `vars`"
             yield Finding("FR155", "error", what, hint, locate((*at, "vars")), step.id)

@@ -8,8 +8,9 @@ from typing import Any
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding
-from flowrail.machines.definition.step import QuestionDef, StepDef
-from flowrail.machines.definition.values import Arg, arg_to_plain
+from flowrail.machines.definition.serialization import to_plain
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.loading import skill_folder
@@ -95,8 +96,8 @@ def _step(definition: Workflow, step: StepDef) -> dict[str, Any]:
         "reports": [_value(name, arg) for name, arg in fact_args(step).items()],
         "rules": [{"if": rule.when, "outcome": rule.outcome} for rule in step.rules],
         "dispatch": _dispatch(step),
-        "questions": [_question(question) for question in step.questions],
-        "gate": step.gate._asdict() if step.gate is not None else None,
+        "questions": to_plain(step.questions, sparse=False),
+        "gate": to_plain(step.gate, sparse=False),
         "forbids": list(step.forbids),
         "next": {str(outcome): target for outcome, target in step.next.items()},
     }
@@ -110,15 +111,11 @@ def _dispatch(step: StepDef) -> dict[str, Any] | None:
         "agent": work.agent,
         "run": work.run,
         "over": list(work.over) if isinstance(work.over, tuple) else work.over,
-        "vars": dict(work.vars),
+        "vars": dict(work.context_vars),
         "join": work.join,
         "model": work.model,
     }
 
 
-def _question(question: QuestionDef) -> dict[str, Any]:
-    return {**question._asdict(), "options": [option._asdict() for option in question.options]}
-
-
 def _value(name: str, arg: Arg) -> dict[str, Any]:
-    return {"name": name, **arg_to_plain(arg)}
+    return {"name": name, **to_plain(arg)}

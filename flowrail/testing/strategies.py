@@ -12,15 +12,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.step import (
-    Delegation,
-    GateDef,
-    OptionDef,
-    Outcome,
-    QuestionDef,
-    Rule,
-    StepDef,
-)
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step import Outcome, Rule, StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
@@ -94,7 +89,7 @@ def _moved(workflow: Workflow, session: Session, act: Act) -> Session:
 def _gate(draw: st.DrawFn, step_id: str, review: str, later: list[str]) -> StepDef:
     limit = draw(st.integers(1, 3))
     ways: dict[Outcome, str | None] = {Outcome.OK: later[0] if later else None, Outcome.FAIL: review}
-    gate = GateDef(step_id.title(), review, limit)
+    gate = GateConfig(step_id.title(), review=review, limit=limit)
     return StepDef(step_id, step_id.title(), [f"Decide {step_id}."], next=ways, gate=gate)
 
 
@@ -113,13 +108,13 @@ def _step(draw: st.DrawFn, step_id: str, before: list[str], later: list[str], ki
         drawn = st.builds(Rule, st.sampled_from(named).map(str), st.sampled_from(CONDITIONS))
         parts["rules"] = [*draw(st.lists(drawn, max_size=2)), Rule("ok")]
     elif kind == "questions":
-        options = tuple(OptionDef(f"Way {outcome}", str(outcome)) for outcome in named)
-        options = options if len(options) > 1 else (*options, OptionDef("Also ok", "ok"))
-        parts["questions"] = [QuestionDef("go", "Go", "What next?", options)]
+        options = tuple(Option(f"Way {outcome}", outcome=str(outcome)) for outcome in named)
+        options = options if len(options) > 1 else (*options, Option("Also ok", outcome="ok"))
+        parts["questions"] = [Question("go", "Go", "What next?", options)]
     elif kind == "dispatch":
         ways.setdefault(Outcome.FAIL, None)
         join = draw(st.sampled_from(["all", "any", "at least 2"]))
-        parts["dispatch"] = Delegation("explore", None, ("a", "b"), {}, join, None, ("Look at $item.",))
+        parts["dispatch"] = Dispatch("explore", None, ("a", "b"), {}, join, None, ("Look at $item.",))
     declared = reports if not before else draw(st.sampled_from([{}, reports]))
     return StepDef(
         step_id,

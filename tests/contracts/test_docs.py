@@ -19,7 +19,7 @@ from unittest.mock import patch
 import pytest
 
 from flowrail.cli.main import main
-from flowrail.machines.definition.schema import parse
+from flowrail.machines.loading.yaml_file import read_yaml
 from flowrail.text import yaml as yaml_text
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def test_every_workflow_shown_is_without_mistakes(page: Path) -> None:
     for block in blocks(page, "yaml"):
         document = yaml_text.load(block, source=page.name)
         if isinstance(document.value, dict) and "steps" in document.value:
-            parsed = parse(
+            parsed = read_yaml(
                 document.value,
                 name=str(document.value["name"]),
                 place=document.place,

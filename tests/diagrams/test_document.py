@@ -12,7 +12,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import markdown, restructured_text
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.renderers.markdown_tables import outcomes_table, paragraph, params_table
-from flowrail.machines.definition.step import Delegation
+from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.phrases import duration
@@ -51,7 +51,7 @@ def test_parameters_are_told_with_what_stands_in_for_them() -> None:
 
 
 def test_workflows_that_agents_run_follow_and_are_linked() -> None:
-    handing = Delegation("explore", run="dull/look")
+    handing = Dispatch("explore", script="dull/look")
     first = workflow(step("one", dispatch=handing, next={"ok": None, "fail": None}))
     text = markdown.render([drawn(first), drawn(linear("a", "b", name="dull/look"))])
 

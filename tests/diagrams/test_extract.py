@@ -10,15 +10,10 @@ from flowrail.diagrams.extract import machine_picture, picture, ways_as_written,
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
 from flowrail.handoff.handoff import PHASES
 from flowrail.handoff.lifecycle.machine import HandoffMachine
-from flowrail.machines.definition.step import (
-    Delegation,
-    GateDef,
-    OptionDef,
-    Outcome,
-    QuestionDef,
-    Rule,
-    StepDef,
-)
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step import Outcome, Rule, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.statechart import compile_workflow
 
@@ -55,20 +50,20 @@ def test_every_way_on_to_a_step_that_exists_is_drawn_once(made: Workflow) -> Non
 
 
 def test_every_kind_of_step_is_told_apart() -> None:
-    asks = QuestionDef("go", "Go", "Go?", (OptionDef("Yes", "ok"), OptionDef("No", "fail")))
+    asks = Question("go", "Go", "Go?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")))
     drawn = picture(
         workflow(
             step("plain", next={"ok": "rules"}),
             step("rules", rules=[Rule("ok")], next={"ok": "handler"}, when="mode == 'full'"),
             step("handler", handler=lambda _: Outcome.OK, next={"ok": "ask"}),
             step("ask", questions=[asks], next={"ok": "one", "fail": None}),
-            step("one", dispatch=Delegation("explore", prompt=("Look.",)), next={"ok": "many"}),
+            step("one", dispatch=Dispatch("explore", prompt=("Look.",)), next={"ok": "many"}),
             step(
                 "many",
-                dispatch=Delegation("explore", run="w/look", over=("a", "b"), join="any"),
+                dispatch=Dispatch("explore", script="w/look", over=("a", "b"), join="any"),
                 next={"ok": "gate", "fail": "gate"},
             ),
-            step("gate", gate=GateDef("Gate", "many", 3), next={"ok": None, "fail": "plain"}),
+            step("gate", gate=GateConfig("Gate", review="many", limit=3), next={"ok": None, "fail": "plain"}),
             params={"mode": {"default": "full"}},
         )
     )

@@ -16,7 +16,7 @@ from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.mermaid import quoted, quoted_address, render
-from flowrail.machines.definition.step import GateDef
+from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.workflow import Workflow
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ def test_a_workflow_is_drawn_in_the_order_of_its_steps() -> None:
             "judge",
             title="Judge",
             phase="one",
-            gate=GateDef("Judge", "look"),
+            gate=GateConfig("Judge", review="look"),
             next={"ok": None, "fail": "look"},
         ),
     )

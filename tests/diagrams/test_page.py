@@ -20,7 +20,9 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.renderers.html import render
 from flowrail.diagrams.session_trace import with_trace
-from flowrail.machines.definition.step import Delegation, OptionDef, QuestionDef, Variant
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step import Variant
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import Report, Session
@@ -91,7 +93,7 @@ def test_texts_ways_on_and_history_are_in_the_page_as_text() -> None:
 
 
 def test_facts_questions_and_other_texts_are_in_the_page_too() -> None:
-    asks = QuestionDef("go", "Go", "Shall it go?", (OptionDef("Yes", "ok"), OptionDef("No", "fail")))
+    asks = Question("go", "Go", "Shall it go?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")))
     made = workflow(
         step(
             "look",
@@ -332,7 +334,7 @@ def _renamed(session: Session, old: str, new: str) -> Session:
 
 
 def test_workflows_that_agents_run_are_a_click_away(page: Page) -> None:
-    handing = Delegation("explore", run="dull/look")
+    handing = Dispatch("explore", script="dull/look")
     first = workflow(step("one", dispatch=handing, next={"ok": None, "fail": None}))
     page.open(drawn(first), drawn(linear("a", "b", name="dull/look")))
 
@@ -370,7 +372,7 @@ def test_axe_finds_nothing_to_mend(page: Page, *, dark: bool, phone: bool) -> No
     if not found.is_file():
         pytest.skip("no axe here: npm install --no-save axe-core, or set AXE to its axe.min.js")
     page.tab.show(390 if phone else 1200, 800, dark=dark, phone=phone)
-    rows = step("one", title="A title that takes two rows", dispatch=Delegation("explore", run="dull/look"))
+    rows = step("one", title="A title that takes two rows", dispatch=Dispatch("explore", script="dull/look"))
     rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
     for shown in ([session(), drawn(sprawling(40))], [drawn(workflow(rows))]):

@@ -12,7 +12,9 @@ from support.golden import in_golden_block
 from support.workflows import step, unchecked, workflow
 
 from flowrail.diagrams.renderers.markdown_tables import cell, skills_table, steps_table
-from flowrail.machines.definition.step import Delegation, GateDef, OptionDef, QuestionDef
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.skills.summary import items
@@ -22,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_steps_are_numbered_and_ways_on_name_the_numbers() -> None:
-    asks = QuestionDef("go", "Approve", "Go?", (OptionDef("Yes", "ok"), OptionDef("No", "fail")))
+    asks = Question("go", "Approve", "Go?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")))
     drawn = steps_table(
         workflow(
             step(
@@ -31,11 +33,14 @@ def test_steps_are_numbered_and_ways_on_name_the_numbers() -> None:
             step("ask", questions=[asks], when="mode == 'full'", next={"ok": "send", "fail": None}),
             step(
                 "send",
-                dispatch=Delegation("explore", over=("a", "b"), prompt=("$item",)),
+                dispatch=Dispatch("explore", over=("a", "b"), prompt=("$item",)),
                 next={"ok": "judge"},
             ),
             step(
-                "judge", dispatch=None, gate=GateDef("Judge", "send"), next={"ok": None, "_default": "send"}
+                "judge",
+                dispatch=None,
+                gate=GateConfig("Judge", review="send"),
+                next={"ok": None, "_default": "send"},
             ),
             params={"mode": Arg(default="full")},
         )

@@ -16,7 +16,6 @@ from support.hostile_files import ODD
 from support.sandbox import clean_environment, flow, put_skill, told
 
 from flowrail.handoff.handoff import Handoff
-from flowrail.machines.loading.python_source import MOST_PIECES
 from flowrail.operations.sessions.session_list import LONGEST_OF_OTHERS, MOST_OF_OTHERS
 from flowrail.storage.records import to_plain
 
@@ -101,8 +100,8 @@ HEAVY: dict[str, Callable[[Path], object]] = {
     "Python of small statements": python("x=1\n"),
     "Python of calls": python("f(1)\n"),
     "Python of names": python("a;"),
-    "Python of as many names as are read": python("a;", MOST_PIECES - 10),
-    "Python of as many calls as are read": python("f(1)\n", MOST_PIECES - 10),
+    "Python of as many names as are read": python("a;", 65_000),
+    "Python of as many calls as are read": python("f(1)\n", 65_000),
     "Python too large": python("f(1)\n", 4_000_000),
     "YAML of entries": text("workflow.yaml", "a: [" + "1," * 400_000 + "]\n"),
     "YAML of lines": text("workflow.yaml", "\n" * 999_000),

@@ -16,7 +16,6 @@ from flowrail import StepDef, Workflow, approval
 from flowrail.errors import TrustError
 from flowrail.machines.checks import conditions
 from flowrail.machines.checks.check import advise
-from flowrail.machines.definition.schema import _united
 from flowrail.machines.definition.values import LARGEST_LEAST, Arg
 from flowrail.operations.skills import check
 
@@ -131,24 +130,6 @@ def test_a_choice_among_very_many_is_known_and_a_refusal_names_the_first() -> No
     assert arg.problem(True) is not None
     assert str(arg.problem(20_000)).endswith("39 and 19960 more, not 20000")
     assert len(str(arg.problem(20_000))) < 400
-    assert Arg(type="list", choices=([1], [2])).problem([2]) is None
-
-
-class Unlike(str):
-    """A part of a path that nothing may be compared with one by one."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        raise AssertionError(other)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-def test_a_part_of_a_path_that_is_no_number_is_not_looked_for_among_the_items() -> None:
-    assert _united([{"loc": (Unlike(),), "type": "x"}], ["a", "b"])[0]["loc"] == ()
-    assert _united([{"loc": (1, "list[str]"), "type": "x"}], ["a", "b"])[0]["loc"] == (1,)
 
 
 def test_of_tools_forbidden_by_the_thousand_the_first_are_judged() -> None:

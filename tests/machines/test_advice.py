@@ -9,7 +9,9 @@ from support.workflows import linear, loop, step, unchecked, workflow
 
 from flowrail.machines.checks import data_flow
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.step import Delegation, OptionDef, Outcome, QuestionDef
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.testing import Run
@@ -44,9 +46,13 @@ def test_advice_is_asked_for_and_not_given_on_a_broken_graph() -> None:
         {"title": "About $note"},
         {"actions": ["About $note."]},
         {"variants": [("mode == 'full'", "About $note.")]},
-        {"dispatch": Delegation("explore", "x", None, {"about": "$note"})},
-        {"dispatch": Delegation("explore", None, None, {}, prompt=("About $note.",))},
-        {"questions": [QuestionDef("q", "Q", "About $note?", (OptionDef("A", "ok"), OptionDef("B", "ok")))]},
+        {"dispatch": Dispatch("explore", "x", None, {"about": "$note"})},
+        {"dispatch": Dispatch("explore", None, None, {}, prompt=("About $note.",))},
+        {
+            "questions": [
+                Question("q", "Q", "About $note?", (Option("A", outcome="ok"), Option("B", outcome="ok")))
+            ]
+        },
     ],
 )
 def test_a_placeholder_without_a_value_on_some_path_is_found(parts: dict[str, Any]) -> None:
@@ -60,7 +66,7 @@ def test_a_placeholder_without_a_value_on_some_path_is_found(parts: dict[str, An
         {"variants": [("note == 'x'", "About $note.")]},
         {"rules": [("ok", "note == 'x'"), ("ok", None)]},
         {"when": "note == 'x'"},
-        {"dispatch": Delegation("explore", None, ("x",), {"what": "$item"}, prompt=("$what, $item",))},
+        {"dispatch": Dispatch("explore", None, ("x",), {"what": "$item"}, prompt=("$what, $item",))},
     ],
 )
 def test_what_is_known_or_asked_about_is_not_found(parts: dict[str, Any]) -> None:
@@ -70,7 +76,7 @@ def test_what_is_known_or_asked_about_is_not_found(parts: dict[str, Any]) -> Non
 def test_a_list_to_go_over_has_to_be_there_on_every_path() -> None:
     made = workflow(
         step("a", reports={"areas": Arg(type="list")}, next={"ok": "b"}),
-        step("b", dispatch=Delegation("explore", None, "areas", {}, prompt=("$item",)), next={"ok": None}),
+        step("b", dispatch=Dispatch("explore", None, "areas", {}, prompt=("$item",)), next={"ok": None}),
     )
 
     assert advice(made) == [("FR160", "b")]
@@ -183,10 +189,10 @@ def test_a_workflow_with_a_handler_is_not_judged_by_its_facts() -> None:
 def test_a_way_that_is_never_decided_on_is_found() -> None:
     ways = {"ok": None, "fail": None, "skip": None}
     rules = [("fail", "mode == 'quick'"), ("ok", None)]
-    options = (OptionDef("A", "ok"), OptionDef("B", "fail"))
+    options = (Option("A", outcome="ok"), Option("B", outcome="fail"))
 
     assert advice(workflow(step("a", rules=rules, next=ways), params=MODE)) == [("FR162", "a")]
-    assert advice(workflow(step("a", questions=[QuestionDef("q", "Q", "?", options)], next=ways))) == [
+    assert advice(workflow(step("a", questions=[Question("q", "Q", "?", options)], next=ways))) == [
         ("FR162", "a")
     ]
     assert advice(workflow(step("a", next=ways))) == []

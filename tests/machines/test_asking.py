@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from support.loops import LATER, MUCH_LATER, NOW, answered, asking_workflow, report, yes_no
 from support.workflows import REPORTED, step, workflow
 
-from flowrail.machines.definition.step import OptionDef, QuestionDef
+from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import (
@@ -42,7 +43,7 @@ def question(*outcomes: str | None, **parts: Any) -> Asked:
 def test_labels_are_lines_that_stand_for_one_option_whatever_is_put_in(
     one: str, two: str, before: str
 ) -> None:
-    options = (OptionDef("$one", "ok"), OptionDef("$two", "fail"), OptionDef("same", "ok"))
+    options = (Option("$one", outcome="ok"), Option("$two", outcome="fail"), Option("same", outcome="ok"))
     asks = yes_no(options=options, default="$two", deadline=60)
     flow = workflow(
         step("plan", questions=(asks,), next={"ok": "last", "fail": "plan"}, limit=3),
@@ -67,7 +68,12 @@ def test_what_is_put_into_a_question_is_bounded_and_so_is_a_reason() -> None:
         step(
             "plan",
             questions=(
-                QuestionDef("go", "Go", "Is $one?", (OptionDef("Yes", "ok", "$one"), OptionDef("No", "ok"))),
+                Question(
+                    "go",
+                    "Go",
+                    "Is $one?",
+                    (Option("Yes", outcome="ok", description="$one"), Option("No", outcome="ok")),
+                ),
             ),
             next={"ok": None},
         ),
@@ -129,11 +135,11 @@ def test_a_step_entered_again_asks_again() -> None:
 
 
 def test_texts_labels_and_the_default_are_filled() -> None:
-    asks = QuestionDef(
+    asks = Question(
         "go",
         "Go",
         "Build $what?",
-        (OptionDef("Build $what", "ok", "As $what"), OptionDef("No", "fail")),
+        (Option("Build $what", outcome="ok", description="As $what"), Option("No", outcome="fail")),
         default="Build $what",
         deadline=60,
     )
@@ -225,8 +231,13 @@ def test_an_unanswered_question_stands_for_nothing() -> None:
 
 # --- a default, and its deadline
 
-LATE = QuestionDef(
-    "go", "Go", "Go on?", (OptionDef("Yes", "ok"), OptionDef("No", "fail")), default="No", deadline=1800
+LATE = Question(
+    "go",
+    "Go",
+    "Go on?",
+    (Option("Yes", outcome="ok"), Option("No", outcome="fail")),
+    default="No",
+    deadline=1800,
 )
 
 
@@ -267,7 +278,7 @@ def test_an_answer_before_the_deadline_stays() -> None:
 
 @pytest.mark.parametrize("parts", [{"default": "No"}, {"default": None, "deadline": None}])
 def test_without_a_deadline_nothing_is_answered_by_itself(parts: dict[str, Any]) -> None:
-    session = start(asking_workflow(LATE._replace(**{"deadline": None, **parts})), now=NOW)
+    session = start(asking_workflow(replace(LATE, **{"deadline": None, **parts})), now=NOW)
 
     assert settled(session, "9999") == session
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from support.workflows import step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.step import GateDef
+from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.walks import plan
@@ -102,7 +102,7 @@ def test_gates_that_a_run_comes_to_without_their_review_are_found(
     made = unchecked(
         step("plan", next={"ok": "review"}),
         step("review", next=check),
-        step("gate", gate=GateDef("Plan", "review"), next={"ok": None, "fail": "mend"}),
+        step("gate", gate=GateConfig("Plan", review="review"), next={"ok": None, "fail": "mend"}),
         step("mend", next={**mend, "fail": "review"}),
     )
 
@@ -113,7 +113,7 @@ def test_a_way_past_the_review_from_the_start_is_found() -> None:
     made = unchecked(
         step("plan", next={"ok": "review", "skip": "gate"}),
         step("review", next={"ok": "gate"}),
-        step("gate", gate=GateDef("Plan", "review"), next={"ok": None, "fail": "plan"}),
+        step("gate", gate=GateConfig("Plan", review="review"), next={"ok": None, "fail": "plan"}),
     )
 
     assert len(told(made, "FR178")) == 1

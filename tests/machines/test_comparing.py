@@ -17,7 +17,7 @@ from flowrail.machines.definition.diff import (
     recognised,
     same_work,
 )
-from flowrail.machines.definition.step import OptionDef, QuestionDef
+from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 
@@ -177,7 +177,7 @@ def test_what_could_be_either_of_two_is_not_recognised() -> None:
 
 def test_only_what_agents_and_the_user_get_is_the_same_work() -> None:
     one, other = step("a", limit=2, next={"ok": None, "iterate": "a"}), step("a")
-    asking = step("a", questions=[QuestionDef("go", "Go", "Go?", (OptionDef("Yes", "ok"), OptionDef("No")))])
+    asking = step("a", questions=[Question("go", "Go", "Go?", (Option("Yes", outcome="ok"), Option("No")))])
 
     assert same_work(one, other, {})
     assert not same_work(one, asking, {})

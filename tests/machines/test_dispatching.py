@@ -13,7 +13,7 @@ from support.loops import AREAS, LATER, MUCH_LATER, NOW, ended, fan, report
 from support.workflows import step, workflow
 
 from flowrail.machines.definition.delegation import MOST_DISPATCHES, AgentRole, Dispatch, needed_by
-from flowrail.machines.definition.step import Delegation, Outcome
+from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents
@@ -53,13 +53,13 @@ def test_entering_a_step_records_one_piece_of_work_an_item(over: Any, expected: 
 
 
 def test_without_a_list_it_is_one_piece_of_work() -> None:
-    assert items(fan(dispatch=Delegation("explore", prompt=("Look.",)))) == [None]
+    assert items(fan(dispatch=Dispatch("explore", prompt=("Look.",)))) == [None]
 
 
 def test_a_list_that_was_reported_is_gone_over() -> None:
     flow = workflow(
         step("plan", reports={"found": Arg(type="list", required=True)}, next={"ok": "look"}),
-        step("look", dispatch=Delegation("explore", None, "found", prompt=("$item",))),
+        step("look", dispatch=Dispatch("explore", None, "found", prompt=("$item",))),
     )
 
     after = agents.states(_told(flow, start(flow), {"found": ["x", "y"]}))
@@ -79,7 +79,7 @@ def _told(flow: Workflow, session: Session, facts: Mapping[str, Any]) -> Session
 
 def test_a_fact_that_has_no_value_yet_hands_out_nothing_and_waits_for_nothing() -> None:
     flow = workflow(
-        step("look", dispatch=Delegation("explore", None, "found", prompt=("$item",)), next={"ok": "tell"}),
+        step("look", dispatch=Dispatch("explore", None, "found", prompt=("$item",)), next={"ok": "tell"}),
         step("tell", reports={"found": Arg(type="list")}),
     )
 
@@ -91,7 +91,7 @@ def test_a_fact_that_has_no_value_yet_hands_out_nothing_and_waits_for_nothing() 
 
 def test_a_value_that_is_no_list_is_one_item() -> None:
     flow = workflow(
-        step("look", dispatch=Delegation("explore", None, "found", prompt=("$item",))),
+        step("look", dispatch=Dispatch("explore", None, "found", prompt=("$item",))),
         params={"found": Arg(type="list")},
     )
     given_to = agents.entering(flow.step("look"), {"found": "x"}, 0)
@@ -110,9 +110,7 @@ def test_more_than_can_be_handed_out_is_refused_and_nothing_moves() -> None:
 def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
     given_vars = {"area": "$item", "all": "$areas", "text": "$item of $topic", "n": 3, "none": "$missing"}
     flow = workflow(
-        step(
-            "look", dispatch=Delegation("explore", "a/b", "areas", given_vars), handler=lambda _: Outcome.OK
-        ),
+        step("look", dispatch=Dispatch("explore", "a/b", "areas", given_vars), handler=lambda _: Outcome.OK),
         params={"areas": Arg(type="list", default=[["x", 1], "y"]), "topic": Arg(default="T")},
     )
 
@@ -277,7 +275,7 @@ def test_a_lease_ends_when_its_time_has_come() -> None:
 
 
 def test_a_prompt_is_filled_for_its_item() -> None:
-    work = Delegation(
+    work = Dispatch(
         "explore", None, "areas", {"depth": 2}, prompt=("Look at $item.", "Depth $depth, $topic.")
     )
     flow = workflow(step("look", dispatch=work), params={**AREAS, "topic": Arg(default="T")})
@@ -293,7 +291,7 @@ def test_a_prompt_is_filled_for_its_item() -> None:
 
 
 def test_a_dispatch_in_place_of_a_handler_hands_out_a_workflow() -> None:
-    handler = Dispatch(AgentRole.QUALITY_REVIEWER, "planner/plan-docs", {"plan": "$areas"})
+    handler = Dispatch(AgentRole.QUALITY_REVIEWER, "planner/plan-docs", context_vars={"plan": "$areas"})
     flow = workflow(step("look", handler=handler, next={"ok": None, "fail": None}), params=AREAS)
 
     (only,) = agents.states(start(flow))
@@ -314,7 +312,7 @@ def test_a_dispatch_in_place_of_a_handler_hands_out_a_workflow() -> None:
     ],
 )
 def test_a_dispatch_without_a_workflow_is_free_form(script: str, free_form: bool, told: str) -> None:
-    handler = Dispatch(AgentRole.DEVELOPER, script, {}, free_form)
+    handler = Dispatch(AgentRole.DEVELOPER, script, context_vars={}, free_form=free_form)
     flow = workflow(step("look", handler=handler))
 
     (only,) = agents.states(start(flow))
@@ -350,7 +348,7 @@ def test_a_list_that_a_later_step_could_never_hand_out_is_refused_at_the_start()
         step("first", next={"ok": "look"}),
         step(
             "look",
-            dispatch=Delegation("explore", None, "areas", prompt=("Look at $item.",)),
+            dispatch=Dispatch("explore", None, "areas", prompt=("Look at $item.",)),
             next={"ok": None},
         ),
         params=AREAS,

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from support.documents import PLAIN_DATA
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.schema import Parsed, json_schema, parse
+from flowrail.machines.definition.schema import json_schema
 from flowrail.machines.definition.step import Outcome, Rule, Variant
 from flowrail.machines.definition.values import Arg
+from flowrail.machines.loading.document import ReadWorkflow
+from flowrail.machines.loading.yaml_file import read_yaml
 from flowrail.text import yaml as yaml_text
 
 TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "steps/again.md": "Again.\n"}
@@ -25,9 +27,9 @@ def read_text(path: str) -> str:
     return TEXTS[path]
 
 
-def parsed(text: str, name: str = "dull", **more: Any) -> Parsed:
+def parsed(text: str, name: str = "dull", **more: Any) -> ReadWorkflow:
     document = yaml_text.load(text, source="workflow.yaml")
-    return parse(document.value, name=name, place=document.place, read_text=read_text, **more)
+    return read_yaml(document.value, name=name, place=document.place, read_text=read_text, **more)
 
 
 def found(text: str, name: str = "dull") -> list[tuple[str, str]]:
@@ -61,7 +63,7 @@ steps:
 
 
 def test_a_file_stands_for_a_definition() -> None:
-    definition, findings = parsed(FULL)
+    definition, findings, _ = parsed(FULL)
 
     assert findings == ()
     assert (definition.name, definition.description, definition.entry_point) == (
@@ -96,7 +98,7 @@ def test_a_text_stands_in_a_named_file_or_in_the_folder_of_the_workflow() -> Non
     text = "name: dull/inner\nsteps:\n  - {id: look, title: Look, text: steps/again.md, next: {ok: look2}}\n"
     text += "  - {id: look2, title: Look, next: {ok: null}}\n"
 
-    definition, findings = parsed(text, "dull/inner", text_folder="steps/inner")
+    definition, findings, _ = parsed(text, "dull/inner", text_folder="steps/inner")
 
     assert definition.steps[0].actions == ("Again.",)
     assert [(each.code, each.step) for each in findings] == [("FR125", "look2")]
@@ -130,7 +132,7 @@ steps:
 
 
 def test_ten_mistakes_are_told_at_once_each_with_place_code_and_remedy() -> None:
-    definition, findings = parsed(TEN)
+    definition, findings, _ = parsed(TEN)
 
     assert sorted((each.code, each.place) for each in findings) == [
         ("FR101", "workflow.yaml:2"),
@@ -138,7 +140,6 @@ def test_ten_mistakes_are_told_at_once_each_with_place_code_and_remedy() -> None
         ("FR106", "workflow.yaml:14"),
         ("FR107", "workflow.yaml:1"),
         ("FR113", "workflow.yaml:9"),
-        ("FR115", "workflow.yaml:14"),
         ("FR117", "workflow.yaml:8"),
         ("FR119", "workflow.yaml:12"),
         ("FR121", "workflow.yaml:7"),
@@ -161,30 +162,28 @@ def one(step: str, head: str = "") -> str:
     [
         pytest.param("[]", [("FR100", "1")], id="a list"),
         pytest.param("", [("FR100", "1")], id="nothing"),
-        pytest.param("name: dull\nsteps: []\n", [("FR130", "2")], id="no steps"),
-        pytest.param("name: dull\n", [("FR130", "1")], id="no key `steps`"),
+        pytest.param("name: dull\nsteps: []\n", [("FR114", "2")], id="no steps"),
+        pytest.param("name: dull\n", [("FR114", "1")], id="no key `steps`"),
         pytest.param(
             "steps:\n  - {id: look, title: Look, next: {ok: null}}\n", [("FR130", "1")], id="no name"
         ),
         pytest.param(one("next: {ok: null}, nxt: {}"), [("FR130", "3")], id="an unknown key"),
         pytest.param(one("next: {ok: 5, fail: null}"), [("FR130", "3")], id="a target that is no text"),
         pytest.param(one("next: [ok]"), [("FR130", "3")], id="ways that are no mapping"),
-        pytest.param(one("limit: 3"), [("FR130", "3")], id="no ways"),
+        pytest.param(one("limit: 3"), [("FR112", "3")], id="no ways"),
         pytest.param(one("next: {}"), [("FR112", "3")], id="empty ways"),
         pytest.param(one("limit: '5', next: {ok: null}"), [("FR130", "3")], id="a limit that is a text"),
         pytest.param(one("limit: true, next: {ok: null}"), [("FR130", "3")], id="a limit that is true"),
         pytest.param(one("when: 5, next: {ok: null}"), [("FR130", "3")], id="a condition that is a number"),
         pytest.param(one("phase: [a], next: {ok: null}"), [("FR130", "3")], id="a phase that is a list"),
         pytest.param(one("actions: Do., next: {ok: null}"), [("FR130", "3")], id="actions that are a text"),
-        pytest.param(
-            one("actions: [5], next: {ok: null}"), [("FR130", "3"), ("FR115", "3")], id="actions of a number"
-        ),
+        pytest.param(one("actions: [5], next: {ok: null}"), [("FR130", "3")], id="actions of a number"),
         pytest.param(one("rules: [ok], next: {ok: null}"), [("FR130", "3")], id="a rule that is a word"),
         pytest.param(
             one("rules: [{if: a}], next: {ok: null}"), [("FR130", "3")], id="a rule without outcome"
         ),
         pytest.param(
-            one("reports: {x: {type: text}}, next: {ok: null}"), [("FR130", "3")], id="an unknown type"
+            one("reports: {x: {type: text}}, next: {ok: null}"), [("FR122", "3")], id="an unknown type"
         ),
         pytest.param(
             one("reports: {x: text}, next: {ok: null}"), [("FR130", "3")], id="a fact that is a word"
@@ -196,7 +195,7 @@ def one(step: str, head: str = "") -> str:
             one("reports: {x: {min: a}}, next: {ok: null}"), [("FR130", "3")], id="a bound that is a text"
         ),
         pytest.param(
-            one("reports: {x: {min_length: -1}}, next: {ok: null}"), [("FR130", "3")], id="a negative length"
+            one("reports: {x: {min_length: -1}}, next: {ok: null}"), [("FR122", "3")], id="a negative length"
         ),
         pytest.param(
             one("reports: {x: {default: {}}}, next: {ok: null}"), [("FR130", "3")], id="a mapping as default"
@@ -246,7 +245,7 @@ def test_two_mistakes_on_one_line_are_both_told() -> None:
         (
             one("next: {ok: null}, zzz: {}"),
             "`steps.0.zzz` is no key here",
-            "the keys here are id, title, phase",
+            "the keys here are id, title, actions",
         ),
         (one("next: {ok: null}", "nam: x\n"), "`nam` is no key here", "did you mean `name`?"),
         (
@@ -267,7 +266,7 @@ def test_two_mistakes_on_one_line_are_both_told() -> None:
         ),
         (
             one("reports: {x: {type: int}}, next: {ok: null}"),
-            "`steps.0.reports.x.type` is none of the values that it can have",
+            "`x` is of type `int`",
             "use one of `string`, `integer`, `number`, `boolean`, `list`",
         ),
         (
@@ -288,12 +287,7 @@ def test_two_mistakes_on_one_line_are_both_told() -> None:
         (
             one("dispatch: {agent: explore, over: 5}, next: {ok: null}"),
             "`steps.0.dispatch.over` is neither a list nor the name of a fact",
-            "write `over: [a, b]`",
-        ),
-        (
-            one("reports: {x: {min_length: -1}}, next: {ok: null}"),
-            "does not fit: Input should be greater than or equal to 0",
-            "see `flow schema workflow`",
+            "write `[a, b]`",
         ),
     ],
 )
@@ -313,7 +307,7 @@ def test_places_are_those_of_the_steps_as_written_even_where_one_is_left_out() -
 @given(PLAIN_DATA)
 @settings(max_examples=150)
 def test_whatever_a_file_holds_is_read_or_told(data: object) -> None:
-    result = parse(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
+    result = read_yaml(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
 
     assert all(each.severity == "error" for each in result.findings)
     assert result.findings
@@ -345,7 +339,7 @@ STEPS = st.lists(st.dictionaries(st.sampled_from(KEYS), PARTS), max_size=3)
 def test_whatever_steps_hold_is_read_or_told(steps: list[Any], head: dict[str, Any]) -> None:
     data = {"name": "dull", **head, "steps": steps}
 
-    parse(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
+    read_yaml(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
 
 
 # --- the schema
@@ -359,12 +353,12 @@ def test_the_schema_knows_every_key_and_refuses_others() -> None:
     assert schema["additionalProperties"] is False
     assert {"name", "description", "entry", "params", "steps"} <= set(schema["properties"])
     assert set(schema["required"]) == {"name", "steps"}
-    here = schema["$defs"]["StepSpec"]
+    here = schema["$defs"]["StepDef"]
     assert set(KEYS) <= set(here["properties"])
     assert here["required"] == ["id", "next"]
     assert set(here["properties"]["next"]["properties"]) == {"ok", "fail", "skip", "iterate", "_default"}
-    assert schema["$defs"]["RuleSpec"]["properties"]["outcome"]["enum"] == ["ok", "fail", "skip", "iterate"]
-    assert "if" in schema["$defs"]["RuleSpec"]["properties"]
+    assert schema["$defs"]["Rule"]["properties"]["outcome"]["enum"] == ["ok", "fail", "skip", "iterate"]
+    assert "if" in schema["$defs"]["Rule"]["properties"]
 
 
 def test_the_schema_says_of_every_key_what_it_is() -> None:

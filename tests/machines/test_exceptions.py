@@ -6,10 +6,9 @@ import pytest
 
 from flowrail.machines.definition.findings import Finding
 from flowrail.machines.definition.suppressions import (
-    Excepted,
+    Suppression,
     applied,
     commented,
-    written,
 )
 
 LOOP = Finding("FR163", "warning", "a loop", "bound it", "workflow.yaml:3", "look")
@@ -17,8 +16,8 @@ OTHER = LOOP._replace(step="tell")
 WRONG = Finding("FR102", "error", "no step", "name one", "workflow.yaml:4", "look")
 
 
-def passed(code: str = "FR163", reason: str = "it is short", step: str | None = None) -> Excepted:
-    return Excepted(code, reason, "workflow.yaml:9", step)
+def passed(code: str = "FR163", reason: str = "it is short", step: str | None = None) -> Suppression:
+    return Suppression(code, reason, step, "workflow.yaml:9")
 
 
 def test_what_is_excepted_is_let_pass() -> None:
@@ -37,7 +36,7 @@ def test_what_is_excepted_is_let_pass() -> None:
         (passed("FR102"), "FR102 is an error and cannot be let pass"),
     ],
 )
-def test_an_exception_without_effect_is_a_finding(exception: Excepted, what: str) -> None:
+def test_an_exception_without_effect_is_a_finding(exception: Suppression, what: str) -> None:
     *kept, found = applied([LOOP, WRONG], [exception])
 
     assert kept == [LOOP, WRONG]
@@ -45,28 +44,11 @@ def test_an_exception_without_effect_is_a_finding(exception: Excepted, what: str
     assert what in found.message
 
 
-def test_exceptions_are_read_from_a_document_as_far_as_they_have_the_shape() -> None:
-    value = [
-        {"code": "FR163", "reason": "short", "step": "look"},
-        {"code": 1},
-        "FR163",
-        {"code": "FR164", "reason": ""},
-    ]
-
-    found = written(value, lambda path: f"workflow.yaml:{path[1]}")
-
-    assert found == (
-        Excepted("FR163", "short", "workflow.yaml:0", "look"),
-        Excepted("FR164", "", "workflow.yaml:3"),
-    )
-    assert written("FR163", str) == ()
-
-
 def test_exceptions_are_read_from_comments() -> None:
     first = b"import x\n# flow: ignore FR163 of look: it is short\n"
     text = first + b"x = 1  # flow: ignore FR164\n    #flow: ignore FR165\n"
 
     assert commented(text, "workflow.py") == (
-        Excepted("FR163", "it is short", "workflow.py:2", "look"),
-        Excepted("FR165", "", "workflow.py:4"),
+        Suppression("FR163", "it is short", "look", "workflow.py:2"),
+        Suppression("FR165", "", None, "workflow.py:4"),
     )

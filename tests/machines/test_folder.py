@@ -276,7 +276,7 @@ def test_a_resource_that_a_step_quotes_is_read_with_it(tmp_path: Path) -> None:
 
     got = loaded(made)
 
-    assert got.resources == {"format": "The format."}
+    assert got.definition.resources == {"format": "The format."}
     assert "resources/format.md" in got.files
     assert [(each.code, each.place) for each in got.findings if each.code == "FR127"] == [
         ("FR127", "steps/look.md:5"),

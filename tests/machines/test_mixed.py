@@ -92,7 +92,7 @@ def ask(made: Workflow, session: Session, reading: Reading, data: st.DataObject)
     answers: dict[str, list[str]] = {}
     for each in reading.here.questions:
         only(made, session, set())
-        most = 2 if each.multi else 1
+        most = 2 if each.multi_select else 1
         words = st.sampled_from(["A", "B", "other:mine"])
         answers[each.id] = data.draw(st.lists(words, min_size=1, max_size=most, unique=True))
         session = answered(session, *(f"{each.id}={word}" for word in answers[each.id]))

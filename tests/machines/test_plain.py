@@ -16,7 +16,7 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.fingerprint import LENGTH, graph_print, step_print
 from flowrail.machines.definition.serialization import (
-    LARGEST_SHARED,
+    LARGEST_CACHED,
     from_plain,
     has_functions,
     to_plain,
@@ -143,7 +143,7 @@ def test_functions_leave_no_trace_in_plain_data() -> None:
 
 
 def test_work_for_an_agent_prints_the_same_when_it_was_kept() -> None:
-    definition = workflow(step(handler=Dispatch("explore", "a/b", {"x": 1})))
+    definition = workflow(step(handler=Dispatch("explore", "a/b", context_vars={"x": 1})))
 
     assert graph_print(kept(definition)) == graph_print(definition)
     assert step_print(kept(definition), "only") == step_print(definition, "only")
@@ -265,11 +265,12 @@ def test_a_part_of_another_type_is_named() -> None:
     kept = to_plain(workflow())
 
     for wrong, where in (
-        ({**kept, "name": "a\0b"}, "`name` of the workflow is of another type"),
-        ({**kept, "steps": [{}]}, "step `None` has no `id`"),
-        ({**kept, "steps": [7]}, "a step is no mapping"),
-        ({**kept, "steps": [{"id": "a", "next": {"ok": 7}}]}, "`next` of step `a` is of another type"),
-        ({**kept, "params": {"a": {"min": "x"}}}, "`min` of the parameter `a` is of another type"),
+        ({**kept, "steps": [{}]}, "`steps.0.id` is missing"),
+        ({**kept, "steps": [7]}, "`steps.0` is no mapping"),
+        ({**kept, "steps": [{"id": "a", "next": {"ok": 7}}]}, "`steps.0.next.ok` is no text"),
+        ({**kept, "steps": [{"id": "a", "next": {"ok": "b"}}]}, "leads to an unknown step"),
+        ({**kept, "params": {"a": {"min": "x"}}}, "`params.a.min` is no number"),
+        ({**kept, "of_tomorrow": 1}, "`of_tomorrow` is no key here"),
     ):
         with pytest.raises(TypeError, match=re.escape(where)):
             from_plain(wrong)
@@ -310,11 +311,11 @@ def test_equal_data_give_the_same_workflow_and_others_another() -> None:
     data["steps"][0]["title"] = "Changed"
     assert from_plain(data).steps[0].title == "Changed"
     assert made.steps[0].title != "Changed"
-    with pytest.raises(TypeError, match="no plain data"):
+    with pytest.raises(TypeError, match="not plain data"):
         from_plain({**data, "description": {1}})
 
 
 def test_what_is_very_large_is_not_kept_beside_what_is_made_of_it() -> None:
-    data = {**to_plain(linear("a", "b", "c")), "description": "x" * LARGEST_SHARED}
+    data = {**to_plain(linear("a", "b", "c")), "description": "x" * LARGEST_CACHED}
 
     assert from_plain(data) is not from_plain(data)

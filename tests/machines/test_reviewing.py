@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from support.loops import NOW, answered, found, report, review_loop
 from support.workflows import REPORTED, step, workflow
 
-from flowrail.machines.definition.gates import POLICIES
-from flowrail.machines.definition.step import GateDef
+from flowrail.machines.definition.gates import POLICIES, GateConfig
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.reviews import (
@@ -119,7 +118,7 @@ def test_a_finding_recorded_at_the_work_is_of_no_round_yet() -> None:
 
 def test_a_gate_without_an_ended_review_is_refused() -> None:
     flow = workflow(
-        step("gate", gate=GateDef("Quality", "review"), next={"ok": "last", "fail": "work"}),
+        step("gate", gate=GateConfig("Quality", review="review"), next={"ok": "last", "fail": "work"}),
         step("work", next={"ok": "review"}),
         step("review", next={"ok": "gate"}),
         step("last"),
@@ -139,7 +138,7 @@ def test_a_gate_without_an_ended_review_is_refused() -> None:
 def test_a_gate_entered_again_without_its_review_is_refused() -> None:
     flow = workflow(
         step("review", next={"ok": "gate", "iterate": "review"}),
-        step("gate", gate=GateDef("Quality", "review"), next={"ok": "last", "fail": "work"}),
+        step("gate", gate=GateConfig("Quality", review="review"), next={"ok": "last", "fail": "work"}),
         step("work", next={"ok": "review", "skip": "gate"}),
         step("last"),
     )
@@ -154,9 +153,9 @@ def test_a_gate_entered_again_without_its_review_is_refused() -> None:
 def test_each_gate_looks_at_its_own_review() -> None:
     flow = workflow(
         step("review-a", next={"ok": "gate-a"}),
-        step("gate-a", gate=GateDef("A", "review-a"), next={"ok": "review-b", "fail": "review-a"}),
+        step("gate-a", gate=GateConfig("A", review="review-a"), next={"ok": "review-b", "fail": "review-a"}),
         step("review-b", next={"ok": "gate-b"}),
-        step("gate-b", gate=GateDef("B", "review-b"), next={"ok": None, "fail": "review-b"}),
+        step("gate-b", gate=GateConfig("B", review="review-b"), next={"ok": None, "fail": "review-b"}),
     )
     session = report(flow, found(flow, start(flow, now=NOW), "COULD"), "ok", "done")
     assert session.step == "review-a"
@@ -242,7 +241,7 @@ def test_between_review_and_gate_nobody_takes_a_finding_away() -> None:
     flow = workflow(
         step("review", next={"ok": "wait"}),
         step("wait", next={"ok": "gate"}),
-        step("gate", gate=GateDef("Quality", "review"), next={"ok": None, "fail": "review"}),
+        step("gate", gate=GateConfig("Quality", review="review"), next={"ok": None, "fail": "review"}),
     )
     session = report(flow, found(flow, start(flow), "MUST"), "ok")
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from support.workflows import step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.step import (
-    Delegation,
-    OptionDef,
-    QuestionDef,
-    StepContext,
-)
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step import StepContext
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine.advance import entered, start
 from flowrail.machines.guidance.guide import guide
@@ -33,11 +30,11 @@ def test_title_and_text_name_the_run() -> None:
 
 
 def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
-    work = Delegation("explore", prompt=("Read $session.",), vars={"notes": "$session.md"})
-    yes, no = OptionDef("Yes", "ok"), OptionDef("No", "ok")
+    work = Dispatch("explore", prompt=("Read $session.",), context_vars={"notes": "$session.md"})
+    yes, no = Option("Yes", outcome="ok"), Option("No", outcome="ok")
     flow = workflow(
         step("hand", dispatch=work, next={"ok": "ask"}),
-        step("ask", questions=[QuestionDef("go", "Go", "Is $session.md right?", (yes, no))]),
+        step("ask", questions=[Question("go", "Go", "Is $session.md right?", (yes, no))]),
     )
     begun = start(flow, session_id=RUN)
 

@@ -19,7 +19,8 @@ from support.workflows import step, workflow
 
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.step import GateDef, Outcome
+from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
@@ -185,7 +186,7 @@ def test_steps_of_a_loop_are_named_as_they_read_then() -> None:
         step(
             "gate",
             title="Is $topic done",
-            gate=GateDef("", "work", limit=1),
+            gate=GateConfig("", review="work", limit=1),
             next={"ok": None, "fail": "work"},
         ),
         params={"topic": Arg(default="it")},
@@ -225,7 +226,7 @@ def test_findings_stand_where_they_are_needed_and_nowhere_else() -> None:
 def test_a_gate_that_sends_back_to_its_review_tells_of_the_loop_there() -> None:
     flow = workflow(
         step("review", next={"ok": "gate"}),
-        step("gate", gate=GateDef("Quality", "review"), next={"ok": None, "fail": "review"}),
+        step("gate", gate=GateConfig("Quality", review="review"), next={"ok": None, "fail": "review"}),
     )
     session = report(flow, found(flow, start(flow, now=NOW), "MUST"), "ok", "done")
 

@@ -17,11 +17,11 @@ from flowrail.errors import UsageError
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant
 from flowrail.machines.definition.frozen import Frozen, freeze, freeze_deep
+from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import (
     Arg,
     arg_from,
-    arg_to_plain,
     kind_of,
 )
 from flowrail.machines.engine.errors import ValuesError
@@ -165,10 +165,10 @@ def test_a_sample_fits_wherever_the_declaration_is_in_order(arg: Arg) -> None:
 
 @given(ARGS)
 def test_a_declaration_comes_back_from_plain_data(arg: Arg) -> None:
-    plain = json.loads(json.dumps(arg_to_plain(arg)))
+    plain = json.loads(json.dumps(to_plain(arg)))
     again = arg_from(plain)
 
-    assert json.loads(json.dumps(arg_to_plain(again))) == plain
+    assert json.loads(json.dumps(to_plain(again))) == plain
     for value in (None, "a", "b", 0, 1, 3.5, True, ["x"], [], "xxxx"):
         assert again.problem(value) == arg.problem(value)
 
@@ -176,7 +176,7 @@ def test_a_declaration_comes_back_from_plain_data(arg: Arg) -> None:
 def test_plain_data_says_what_was_said() -> None:
     arg = Arg("About", default="a", choices=("a", "b"), required=True, example="b", min_length=0)
 
-    assert arg_to_plain(arg) == {
+    assert to_plain(arg) == {
         "type": "string",
         "default": "a",
         "choices": ["a", "b"],
@@ -185,8 +185,8 @@ def test_plain_data_says_what_was_said() -> None:
         "example": "b",
         "min_length": 0,
     }
-    assert arg_to_plain(Arg()) == {"type": "string"}
-    assert arg_to_plain(Arg(example=(("a",), ["b"])))["example"] == (("a",), ["b"])
+    assert to_plain(Arg()) == {"type": "string"}
+    assert to_plain(Arg(example=(("a",), ["b"])))["example"] == [["a"], ["b"]]
     assert arg_from(arg) is arg
     assert arg_from({"choices": ["a"], "of_tomorrow": 1}) == Arg(choices=("a",))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -14,15 +15,11 @@ from support.counting import calls_of
 from support.workflows import linear, loop, step, workflow
 
 from flowrail.errors import FlowError
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.graph import edges
-from flowrail.machines.definition.step import (
-    Delegation,
-    GateDef,
-    OptionDef,
-    Outcome,
-    QuestionDef,
-    StepContext,
-)
+from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
@@ -38,14 +35,17 @@ from flowrail.machines.exploration.walks import Walk, plan
 from flowrail.machines.sessions.session import Session
 from flowrail.testing import sessions, workflows
 
-ASK = QuestionDef(
-    "go", "Go", "On?", (OptionDef("Yes", "ok"), OptionDef("No", "fail"), OptionDef("Again", "iterate"))
+ASK = Question(
+    "go",
+    "Go",
+    "On?",
+    (Option("Yes", outcome="ok"), Option("No", outcome="fail"), Option("Again", outcome="iterate")),
 )
 HIGH = Arg(choices=("low", "high"), required=True)
 REVIEWED = workflow(
     step("mend", next={"ok": "review"}),
     step("review", next={"ok": "gate"}),
-    step("gate", gate=GateDef("Review", "review", limit=2), next={"ok": None, "fail": "mend"}),
+    step("gate", gate=GateConfig("Review", review="review", limit=2), next={"ok": None, "fail": "mend"}),
 )
 
 
@@ -121,7 +121,7 @@ def test_reviews_find_something_and_nothing_and_the_limit_gets_every_answer() ->
 
 def test_questions_get_every_answer() -> None:
     asks = step(
-        "ask", questions=[ASK._replace(other="fail")], next={"ok": None, "fail": None, "iterate": "ask"}
+        "ask", questions=[replace(ASK, other="fail")], next={"ok": None, "fail": None, "iterate": "ask"}
     )
 
     found = plan(workflow(asks))
@@ -139,7 +139,7 @@ def test_questions_get_every_answer() -> None:
     ],
 )
 def test_agents_come_back_well_and_badly(join: str, endings: set[tuple[str, ...]]) -> None:
-    work = Delegation("explore", None, ("a", "b", "c"), {}, join, None, ("Look at $item.",))
+    work = Dispatch("explore", None, ("a", "b", "c"), {}, join, None, ("Look at $item.",))
     made = workflow(step("look", dispatch=work, next={"ok": None, "fail": None}))
 
     found = plan(made)

@@ -146,9 +146,12 @@ def test_what_is_handed_to_an_agent_is_what_its_workflow_takes() -> None:
         if work is None or work.run is None:
             continue
         params = ALL[work.run].params
-        assert set(work.vars) <= set(params), (address, step.id)
-        assert {each for each, arg in params.items() if arg.required} <= set(work.vars), (address, step.id)
-        named = {each for value in work.vars.values() for each in placeholders(str(value))}
+        assert set(work.context_vars) <= set(params), (address, step.id)
+        assert {each for each, arg in params.items() if arg.required} <= set(work.context_vars), (
+            address,
+            step.id,
+        )
+        named = {each for value in work.context_vars.values() for each in placeholders(str(value))}
         assert named <= known(definition, step) | {"item"}, (address, step.id)
         assert not isinstance(work.over, str) or work.over in known(definition, step), (address, step.id)
 
@@ -218,7 +221,9 @@ def test_what_is_told_is_within_the_same_bound_with_what_it_quotes() -> None:
         for step in loaded.definition.steps:
             for text in told(step):
                 quoted = re.findall(r"^```flow:resource\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
-                whole = text + "".join(loaded.resources[each] for body in quoted for each in body.split())
+                whole = text + "".join(
+                    loaded.definition.resources[each] for body in quoted for each in body.split()
+                )
                 assert len(whole.encode()) <= LARGEST, (address, step.id)
 
 
@@ -310,7 +315,7 @@ def test_commands_and_files_of_ours_that_a_text_names_exist(path: Path) -> None:
 
 
 def test_a_run_of_refactor_may_draw_every_category_there_is() -> None:
-    text = LOADED["refactor"].resources["categories"]
+    text = LOADED["refactor"].definition.resources["categories"]
     drawn = ALL["refactor"].step("mode_selection").reports["categories"]
 
     assert drawn.max_length == len(re.findall(r"^\| (?!id |---)", text, re.MULTILINE))
@@ -325,7 +330,12 @@ FORMATS = ("plan-format", "explore-output-format")
 def test_the_conventions_and_formats_of_planner_are_had_by_name(tmp_path: Path) -> None:
     own = str(Path(bundled_folder()) / "planner" / "resources")
     provider: ResourceProvider = FolderResources(project=str(tmp_path), resources=[own], conventions=[own])
-    quoted = {name for address, loaded in LOADED.items() if "planner" in address for name in loaded.resources}
+    quoted = {
+        name
+        for address, loaded in LOADED.items()
+        if "planner" in address
+        for name in loaded.definition.resources
+    }
 
     for each in CONVENTIONS:
         assert provider.get_convention(each).startswith("# ")

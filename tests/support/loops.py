@@ -7,13 +7,10 @@ from typing import Any
 
 from support.workflows import step, workflow
 
+from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.step import (
-    Delegation,
-    GateDef,
-    OptionDef,
-    QuestionDef,
-)
+from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, reviews
@@ -32,18 +29,18 @@ AREAS = {"areas": Arg(type="list", default=["a", "b", "c"])}
 
 def fan(*, over: Any = "areas", join: str = "all", **parts: Any) -> Workflow:
     """Return a workflow whose first step gives each area to an agent, and may fail."""
-    work = Delegation("explore", None, over, join=join, prompt=("Look at $item.",))
+    work = Dispatch("explore", None, over, join=join, prompt=("Look at $item.",))
     given: dict[str, Any] = {"dispatch": work, "next": {"ok": "last", "fail": None}, **parts}
     return workflow(step("look", **given), step("last"), params=AREAS)
 
 
-def yes_no(question_id: str = "go", **parts: Any) -> QuestionDef:
+def yes_no(question_id: str = "go", **parts: Any) -> Question:
     """Return a question that goes on by ok or fail."""
-    given: dict[str, Any] = {"options": (OptionDef("Yes", "ok"), OptionDef("No", "fail")), **parts}
-    return QuestionDef(question_id, "Approve", f"Go on with {question_id}?", **given)
+    given: dict[str, Any] = {"options": (Option("Yes", outcome="ok"), Option("No", outcome="fail")), **parts}
+    return Question(question_id, "Approve", f"Go on with {question_id}?", **given)
 
 
-def asking_workflow(*questions: QuestionDef, **parts: Any) -> Workflow:
+def asking_workflow(*questions: Question, **parts: Any) -> Workflow:
     """Return a workflow whose first step asks, and goes back to itself by fail."""
     given: dict[str, Any] = {"next": {"ok": "last", "fail": "plan"}, "limit": 3, **parts}
     return workflow(step("plan", questions=questions or (yes_no(),), **given), step("last"))
@@ -54,7 +51,9 @@ def review_loop(**gate: Any) -> Workflow:
     return workflow(
         step("work", next={"ok": "review"}),
         step("review", next={"ok": "gate"}),
-        step("gate", gate=GateDef("Quality", "review", **gate), next={"ok": "last", "fail": "work"}),
+        step(
+            "gate", gate=GateConfig("Quality", review="review", **gate), next={"ok": "last", "fail": "work"}
+        ),
         step("last"),
     )
 

@@ -154,7 +154,7 @@ WORKFLOW = Workflow(
 )
 """
 HANDED = """\
-from flowrail import AgentRole, Delegation, Dispatch, Outcome, StepDef, Workflow
+from flowrail import AgentRole, Dispatch, Dispatch, Outcome, StepDef, Workflow
 
 WORKFLOW = Workflow(
     "demo",
@@ -162,7 +162,7 @@ WORKFLOW = Workflow(
         "look",
         "Look",
         ["Look around."],
-        dispatch=Delegation("explore", prompt=("Look at the tests.",)),
+        dispatch=Dispatch("explore", prompt=("Look at the tests.",)),
         next={Outcome.OK: None, Outcome.FAIL: None},
     ),
 )

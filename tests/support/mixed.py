@@ -12,13 +12,10 @@ from typing import Any
 from hypothesis import strategies as st
 from support.workflows import FAIL, ITERATE, OK, step, workflow
 
-from flowrail.machines.definition.step import (
-    Delegation,
-    GateDef,
-    OptionDef,
-    QuestionDef,
-    StepDef,
-)
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 
 TABLES: Mapping[str | None, Sequence[str]] = {
@@ -52,18 +49,21 @@ def _plain(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[Ste
 def _fan(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepDef]:
     items = tuple("abcd"[: draw(st.integers(1, 4))])
     join = draw(st.sampled_from(["all", "any", f"at least {draw(st.integers(1, len(items)))}"]))
-    work = Delegation("explore", None, items, join=join, prompt=("Look at $item.",))
+    work = Dispatch("explore", None, items, join=join, prompt=("Look at $item.",))
     return [step(here, dispatch=work, next={OK: after, FAIL: back}, limit=draw(st.integers(1, 3)))]
 
 
 def _ask(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepDef]:
     asked = [
-        QuestionDef(
+        Question(
             f"q{number}",
             "Header",
             f"Which {number}?",
-            (OptionDef("A", draw(st.sampled_from([OK, None]))), OptionDef("B", draw(OUTCOMES | st.none()))),
-            multi=draw(st.booleans()),
+            (
+                Option("A", outcome=draw(st.sampled_from([OK, None]))),
+                Option("B", outcome=draw(OUTCOMES | st.none())),
+            ),
+            multi_select=draw(st.booleans()),
             other=draw(OUTCOMES | st.none()),
         )
         for number in range(draw(st.integers(1, 2)))
@@ -73,7 +73,9 @@ def _ask(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepD
 
 
 def _gate(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepDef]:
-    gate = GateDef("Quality", here, draw(st.integers(1, 3)), draw(st.sampled_from(list(TABLES))))
+    gate = GateConfig(
+        "Quality", review=here, limit=draw(st.integers(1, 3)), policy=draw(st.sampled_from(list(TABLES)))
+    )
     return [
         step(here, next={OK: f"{here}-decides"}),
         step(f"{here}-decides", gate=gate, next={OK: after, FAIL: here if back is None else back}),
@@ -122,7 +124,7 @@ class Reading:
         outcomes = [self._answer(each, answers[each.id]) for each in self.here.questions]
         return next((each for each in outcomes if each not in {None, OK}), None) or OK
 
-    def _answer(self, question: QuestionDef, words: Sequence[str]) -> str | None:
+    def _answer(self, question: Question, words: Sequence[str]) -> str | None:
         stands = [option.outcome for option in question.options if option.label in words]
         if any(word.startswith("other:") for word in words):
             stands += [question.other] if question.other else [each.outcome for each in question.options]

@@ -5,15 +5,10 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.step import (
-    Delegation,
-    GateDef,
-    OptionDef,
-    Outcome,
-    QuestionDef,
-    Rule,
-    StepDef,
-)
+from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.questions import Option, Question
+from flowrail.machines.definition.step import Outcome, Rule, StepDef
 from flowrail.machines.definition.workflow import Workflow
 
 PHASES = ("prepare", "look around", "design", "build", "verify", "review", "document", "deliver")
@@ -52,13 +47,13 @@ def _sprawled(number: int, count: int) -> StepDef:
         more = {"limit": 5, "rules": [Rule("ok", "visit > 1"), Rule("iterate")]}
     elif number % 9 == 7:
         ways |= {"fail": named(number - 3)}
-        more = {"gate": GateDef("Review", f"s{number - 1}", 3)}
+        more = {"gate": GateConfig("Review", review=f"s{number - 1}", limit=3)}
     elif number % 9 == 6:
-        more = {"dispatch": Delegation("explore", run="sprawling/look", over="areas", join="at least 2")}
+        more = {"dispatch": Dispatch("explore", script="sprawling/look", over="areas", join="at least 2")}
         ways |= {"fail": named(number + 1)}
     elif number % 9 == 2:
-        options = (OptionDef("Yes", "ok"), OptionDef("No", "skip"))
-        more = {"questions": [QuestionDef("go", "Go", "Shall it?", options)]}
+        options = (Option("Yes", outcome="ok"), Option("No", outcome="skip"))
+        more = {"questions": [Question("go", "Go", "Shall it?", options)]}
         ways |= {"skip": named(number + 4)}
     elif number % 31 == 5:
         ways |= {"fail": None}
@@ -106,10 +101,10 @@ RUNS, JOINS = ("w/look", "other"), ("all", "any", "at least 2")
 
 
 @st.composite
-def _work(draw: st.DrawFn) -> Delegation:
+def _work(draw: st.DrawFn) -> Dispatch:
     over = draw(st.none() | TEXTS | st.just(("a", "b")))
     run = draw(st.none() | st.sampled_from(RUNS))
-    return Delegation(draw(TEXTS), run=run, over=over, join=draw(st.sampled_from(JOINS)))
+    return Dispatch(draw(TEXTS), script=run, over=over, join=draw(st.sampled_from(JOINS)))
 
 
 @st.composite
@@ -124,7 +119,7 @@ def _steps(draw: st.DrawFn) -> StepDef:
         limit=draw(st.none() | st.integers(1, 9)),
         when=draw(st.none() | st.just("visit > 1") | TEXTS),
         dispatch=draw(st.none() | _work()),
-        gate=GateDef(draw(TEXTS), draw(IDS)) if draw(st.booleans()) else None,
+        gate=GateConfig(draw(TEXTS), review=draw(IDS)) if draw(st.booleans()) else None,
     )
 
 

@@ -280,9 +280,12 @@ class Table:
     ) -> tuple[str, Mapping[str, Any]]:
         if here.rules:
             values = self._values(here, facts, visits)
-            chosen = (str(out) for out, when in here.rules if when is None or CONDITIONS[when](values))
+            chosen = (
+                str(rule.outcome) for rule in here.rules if rule.when is None or CONDITIONS[rule.when](values)
+            )
             return next(chosen), {}
-        answer = here.handler(StepContext(here.id, self.params, facts, visits[here.id], here.limit))
+        assert callable(here.handler)
+        answer: Any = here.handler(StepContext(here.id, self.params, facts, visits[here.id], here.limit))
         return (answer[0], answer[1]) if isinstance(answer, tuple) else (answer, {})
 
     def _landed(

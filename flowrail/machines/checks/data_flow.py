@@ -252,13 +252,13 @@ def _work(at: Path, step: StepDef) -> Iterator[Read]:
         return
     if isinstance(work.over, str):
         yield Read(work.over, (*at, "dispatch", "over"), _OVER, gap=True)
-    for name, value in work.vars.items():
+    for name, value in work.context_vars.items():
         for read in _placed((*at, "dispatch", "vars", name), f"variable `{name}`", value):
             if read.name != "item":
                 yield read
     for text in work.prompt:
         for read in _placed((*at, "dispatch", "prompt"), "the prompt", text):
-            if read.name != "item" and read.name not in work.vars:
+            if read.name != "item" and read.name not in work.context_vars:
                 yield read
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flowrail.machines.definition.delegation import AgentRole
 from flowrail.machines.definition.findings import Raw
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.text import placeholders
+from flowrail.text import placeholders, suggestions
 
 
 def _successes(workflow: Workflow) -> Iterator[Raw]:
-    """Judge steps whose agents may all succeed, and of which that cannot be reported."""
+    """Warn about steps that dispatch agents but cannot report success."""
     for index, step in enumerate(workflow.steps):
         if step.work is not None and not step.decides and step.ways and Outcome.OK not in step.ways:
             what = f"the agents of step `{step.id}` may succeed, and it has no `ok` way on"
@@ -20,7 +21,7 @@ def _successes(workflow: Workflow) -> Iterator[Raw]:
 
 
 def _items(workflow: Workflow) -> Iterator[Raw]:
-    """Judge agents of whom each is to have its item, and is not told which."""
+    """Warn about dispatches over a list whose agents do not get their item."""
     for index, step in enumerate(workflow.steps):
         work = step.dispatch
         if (
@@ -29,7 +30,7 @@ def _items(workflow: Workflow) -> Iterator[Raw]:
             or not (work.run or any(str(each).strip() for each in work.prompt))
         ):
             continue
-        told = [*work.prompt, *(value for value in work.vars.values() if isinstance(value, str))]
+        told = [*work.prompt, *(value for value in work.context_vars.values() if isinstance(value, str))]
         if not any("item" in placeholders.placeholders(str(text)) for text in told):
             what = f"step `{step.id}` goes over a list, and tells no agent its `$item`: all do the same"
             where = "vars" if work.run else "prompt"
@@ -37,4 +38,14 @@ def _items(workflow: Workflow) -> Iterator[Raw]:
             yield Raw("FR179", ("steps", index, "dispatch", where), what, hint, step.id, "warning")
 
 
-DELEGATION_ADVICE = (_successes, _items)
+def _roles(workflow: Workflow) -> Iterator[Raw]:
+    """Warn about agents whose name looks like a misspelt role. Any other name is an agent of the host."""
+    for index, step in enumerate(workflow.steps):
+        work = step.work
+        guess = suggestions.did_you_mean(work.agent, AgentRole, "") if work is not None else ""
+        if work is not None and guess and work.agent not in list(AgentRole):
+            what = f"step `{step.id}` gives work to `{work.agent}`, which looks like a misspelt role"
+            yield Raw("FR145", ("steps", index, "dispatch", "agent"), what, guess, step.id, "warning")
+
+
+DELEGATION_ADVICE = (_successes, _items, _roles)

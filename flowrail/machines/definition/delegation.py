@@ -1,24 +1,25 @@
-"""Work given to another agent: roles, what is dispatched, and how its result becomes an outcome."""
+"""Work that a step gives to sub-agents: the roles, what is dispatched, and how many must succeed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated
 
 from flowrail.machines.definition.frozen import Frozen, freeze
-from flowrail.machines.definition.gates import QRStatus
-from flowrail.machines.definition.step import Outcome
+from flowrail.machines.definition.keys import Key, Scalar, Value
 
+LEASE_SECONDS = 3_600
+"""How long a dispatch stays reserved without a sign of life, unless its step sets `lease`."""
 MOST_DISPATCHES = 200
 """How many dispatches a step makes at most."""
 _JOIN = re.compile(r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z")
 
 
 class AgentRole(StrEnum):
-    """Who a step can be given to."""
+    """Roles that every host knows. A dispatch may also name another agent of the host."""
 
     EXPLORE = "explore"
     GENERAL_PURPOSE = "general-purpose"
@@ -29,24 +30,72 @@ class AgentRole(StrEnum):
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A step's work, given to an agent: ``script`` names the workflow that it runs.
+    """Work for sub-agents: one for each item of ``over``, otherwise one.
 
-    Without a script, or with ``free_form``, the agent works from the step's text alone. The
-    orchestrator launches the agent, waits, and reports its result as an outcome.
+    As ``dispatch`` of a step or in place of its handler. ``script`` is the address of a workflow that the agent runs,
+    or a Python module to run. Without it, or with ``free_form``, the agent works from ``prompt``, and without
+    that from the step's text.
     """
 
-    agent: AgentRole | str
-    script: str = ""
-    context_vars: Mapping[str, Any] = field(default_factory=Frozen)
-    free_form: bool = False
+    agent: Annotated[
+        str,
+        Key(
+            "The agent: one of the five roles, or another agent that the host has.",
+            is_name=True,
+            decides=False,
+            schema={"examples": [str(role) for role in AgentRole]},
+        ),
+    ]
+    script: Annotated[
+        str | None,
+        Key("The workflow that the agent runs, such as planner/explore.", is_name=True, name="run", rank=1),
+    ] = None
+    over: Annotated[
+        str | Sequence[Scalar] | None, Key("A list, or the fact that is one.", is_name=True, rank=2)
+    ] = None
+    context_vars: Annotated[
+        Mapping[str, Value],
+        Key(
+            "The workflow's parameters. $item is the item; a name alone keeps its type.", name="vars", rank=3
+        ),
+    ] = field(default_factory=Frozen)
+    join: Annotated[str, Key("How many must succeed: all, any, or at least N.", is_name=True, rank=4)] = "all"
+    model: Annotated[str | None, Key("The model to use, such as sonnet.", is_name=True, decides=False)] = None
+    prompt: Annotated[
+        Sequence[str],
+        Key(
+            "Without `run`: the file with the agent's instructions. By default, the step's own text.",
+            file="prompt",
+            decides=False,
+        ),
+    ] = ()
+    lease: Annotated[
+        float,
+        Key(
+            "How many seconds the dispatch stays reserved without a sign of life.",
+            decides=False,
+            schema={"minimum": 1},
+        ),
+    ] = LEASE_SECONDS
+    free_form: Annotated[
+        bool, Key("Whether the agent works from the step's text alone.", decides=False, in_file=False)
+    ] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agent", AgentRole(self.agent))
-        object.__setattr__(self, "context_vars", freeze(self.context_vars))
+        put = object.__setattr__
+        if isinstance(self.over, list):
+            put(self, "over", tuple(self.over))
+        if isinstance(self.context_vars, Mapping):
+            put(self, "context_vars", freeze(self.context_vars))
+        if isinstance(self.agent, AgentRole):
+            put(self, "agent", self.agent.value)
+        put(self, "script", self.script or None)
+        put(self, "prompt", (self.prompt,) if isinstance(self.prompt, str) else tuple(self.prompt))
 
-
-RESULTS: Mapping[QRStatus, Outcome] = freeze({QRStatus.PASS: Outcome.OK, QRStatus.FAIL: Outcome.FAIL})
-"""The outcome that a reviewer's verdict stands for."""
+    @property
+    def run(self) -> str | None:
+        """The address of the workflow that the agent runs; `None` if it works from a prompt."""
+        return self.script if self.script and not self.free_form and "." not in self.script else None
 
 
 def needed_by(join: str, total: int) -> int:

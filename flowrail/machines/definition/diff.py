@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.machines.definition.fingerprint import structure
-from flowrail.machines.definition.serialization import step_to_plain
+from flowrail.machines.definition.keys import keys_of
+from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 
@@ -23,8 +24,9 @@ IDENTICAL, TEXTS, COMPATIBLE, CHANGED, GONE, NEW = (
     "new",
 )
 RENAMED = "renamed"
-_OTHER_PARTS = ("reports", "rules", "handler", "dispatch", "questions", "gate")
-_TOLD = ("title", "actions", "phase", "variants", "questions", "dispatch", "reports", "forbids")
+_COMPARED_BY_VALUE = ("when", "limit")
+_BY_NAME = ("id", "next", "gate")
+"""Keys that name steps, which may have other names now."""
 
 
 class StepChange(NamedTuple):
@@ -73,7 +75,7 @@ def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange
         return StepChange(step.id, COMPATIBLE if _only_more(step, after, names) else CHANGED, now, what)
     if now != step.id:
         return StepChange(step.id, RENAMED, now)
-    return StepChange(step.id, IDENTICAL if _told(step) == _told(after) else TEXTS, now)
+    return StepChange(step.id, IDENTICAL if _texts(step) == _texts(after) else TEXTS, now)
 
 
 def _named(step: StepDef, names: Mapping[str, str]) -> dict[str, Any]:
@@ -92,10 +94,10 @@ def _differences(before: StepDef, after: StepDef, names: Mapping[str, str]) -> t
     found = list(_ways(before, after, names))
     found += [
         f"`{part}` was {_said(one[part])}, is {_said(other[part])}"
-        for part in ("when", "limit")
+        for part in _COMPARED_BY_VALUE
         if one[part] != other[part]
     ]
-    found += [f"`{part}` is another" for part in _OTHER_PARTS if one.get(part) != other.get(part)]
+    found += [f"`{part}` is another" for part in _other_parts() if one.get(part) != other.get(part)]
     return tuple(found) if found or one == other else ("its ways on are written another way",)
 
 
@@ -125,7 +127,7 @@ def _only_more(before: StepDef, after: StepDef, names: Mapping[str, str]) -> boo
         return False
     if any(after.reports[name].required for name in other["reports"].keys() - one["reports"].keys()):
         return False
-    parts = ("when", "limit", *_OTHER_PARTS)
+    parts = (*_COMPARED_BY_VALUE, *_other_parts())
     return all(one.get(part) == other.get(part) for part in parts if part != "reports")
 
 
@@ -141,9 +143,14 @@ def _by_shape(workflow: Workflow, steps: set[str], nameless: set[str]) -> dict[s
     return found
 
 
-def _told(step: StepDef) -> dict[str, Any]:
-    plain = step_to_plain(step)
-    return {part: plain.get(part) for part in _TOLD}
+def _other_parts() -> list[str]:
+    """Return the other keys of a step that decide where a run leads."""
+    named = {"id", "next", *_COMPARED_BY_VALUE}
+    return [name for name, declared in keys_of(StepDef).items() if declared.key.decides and name not in named]
+
+
+def _texts(step: StepDef) -> dict[str, Any]:
+    return {name: value for name, value in to_plain(step).items() if name not in _BY_NAME}
 
 
 def _said(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -52,7 +53,7 @@ CODES = {
     "FR142": "a join can never be met",
     "FR143": "a workflow that an agent is to run is not there",
     "FR144": "an agent is told nothing of its work",
-    "FR145": "an agent is not known",
+    "FR145": "an agent's name looks like a misspelt role",
     "FR146": "a question cannot be asked",
     "FR147": "an answer leads nowhere",
     "FR148": "a gate has no review, or lacks a way on",
@@ -124,6 +125,7 @@ class Raw(NamedTuple):
         return Finding(self.code, self.severity, self.message, self.remedy, place, self.step)
 
 
+_PLACE = re.compile(r"(?P<file>.*?)(?::(?P<line>\d+))?(?: \(.*)?\Z", re.DOTALL)
 _Found = TypeVar("_Found", Finding, Raw)
 
 
@@ -137,6 +139,18 @@ def first(rules: Iterable[Iterable[_Found]]) -> Iterator[_Found]:
                 break
             left -= size
             yield each
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Return *findings* by file, in the order in which the files come up, and by line."""
+    listed = list(findings)
+    files: dict[str, int] = {}
+    keys: list[tuple[int, int]] = []
+    for finding in listed:
+        match = _PLACE.match(finding.place)
+        file, line = (match["file"], int(match["line"] or 0)) if match else (finding.place, 0)
+        keys.append((files.setdefault(file, len(files)), line))
+    return [finding for _, finding in sorted(zip(keys, listed, strict=True), key=lambda pair: pair[0])]
 
 
 class WorkflowError(FlowError):

@@ -1,29 +1,42 @@
-"""What makes a workflow the same machine: its structure, without its texts.
+"""Fingerprints: whether a workflow that changed under a running session is still the same machine.
 
-Two prints are enough to judge a change under a running session: that of the whole graph, and
-that of the current step with its ways on. Titles, texts and phases do not count.
+A fingerprint is a digest of the keys that decide where a run leads; texts do not count. Two are enough to judge a
+change: that of the whole graph, and that of the current step with its transitions.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from inspect import Parameter
 from typing import Any
 
+from flowrail.machines.definition.keys import is_default, keys_of
 from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.values import Arg, arg_to_plain
+from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 
 LENGTH = 16
+_ALWAYS: Mapping[str, Any] = {
+    "when": None,
+    "limit": None,
+    "reports": {},
+    "rules": [],
+    "handler": None,
+    "next": {},
+}
+"""Keys of a step that are part of its fingerprint although they have their default, since the first format."""
 
 
 def step_print(workflow: Workflow, step_id: str | None) -> str:
-    """Return the print of one step and its ways on; empty for the end."""
+    """Return the fingerprint of one step and its transitions; empty for the end."""
     return "" if step_id is None else _all(workflow)[step_id]
 
 
 def graph_print(workflow: Workflow) -> str:
-    """Return the print of the whole graph."""
+    """Return the fingerprint of the whole graph."""
     return _all(workflow)[""]
 
 
@@ -31,48 +44,44 @@ def _all(workflow: Workflow) -> dict[str, str]:
     known: dict[str, str] | None = workflow.derived.get("prints")
     if known is None:
         known = {step.id: _digest(structure(step)) for step in workflow.steps}
-        params = {name: _value(arg) for name, arg in workflow.params.items()}
+        params = {name: _form(arg) for name, arg in workflow.params.items()}
         known[""] = _digest([workflow.entry_point, params, list(known.items())])
         workflow.derived["prints"] = known
     return known
 
 
 def structure(step: StepDef) -> dict[str, Any]:
-    """Return what makes *step* the same: everything that decides where it leads, and no text."""
+    """Return the keys of *step* that decide where it leads, as plain data."""
+    return {**_ALWAYS, **_deciding(step.as_written())}
+
+
+def _deciding(part: Any) -> dict[str, Any]:
+    """Return the deciding keys of a part that do not have their default."""
     return {
-        "id": step.id,
-        "next": {str(outcome): target for outcome, target in step.next.items()},
-        "when": _source(step.when),
-        "limit": step.limit,
-        "reports": {name: _value(arg) for name, arg in step.reports.items()},
-        "rules": [list(rule) for rule in step.rules],
-        "handler": _source(step.handler) if callable(step.handler) else None,
-        **_agents(step),
+        name: _form(value)
+        for name, declared in keys_of(type(part)).items()
+        if declared.key.decides
+        and not is_default(declared, value := getattr(part, declared.field))
+        and value is not Parameter.empty
     }
 
 
-def _agents(step: StepDef) -> dict[str, Any]:
-    """Return what a step gives to agents and asks of the user, as far as it decides where to go."""
-    parts: dict[str, Any] = {}
-    if step.work is not None:
-        parts["dispatch"] = [step.work.run, step.work.over, dict(step.work.vars), step.work.join]
-    if step.questions:
-        parts["questions"] = [
-            [each.id, each.other, [[option.label, option.outcome] for option in each.options]]
-            for each in step.questions
-        ]
-    if step.gate is not None:
-        parts["gate"] = [step.gate.review, step.gate.limit, step.gate.policy]
-    return parts
-
-
-def _value(arg: Arg) -> dict[str, Any]:
-    texts = ("description", "example")
-    return {key: value for key, value in arg_to_plain(arg).items() if key not in texts}
-
-
-def _source(value: Any) -> Any:
-    return {"function": True} if callable(value) else value
+def _form(value: Any) -> Any:
+    """Return *value* in the form whose digest is taken: a nested part is the list of its ranked keys."""
+    if callable(value) and value is not Parameter.empty:
+        return {"function": True}
+    if isinstance(value, Arg):
+        return _deciding(value.as_written())
+    if is_dataclass(value):
+        keys = keys_of(type(value)).values()
+        ranked = sorted((each for each in keys if each.key.rank), key=lambda each: each.key.rank)
+        others = {
+            name: form for name, form in _deciding(value).items() if not keys_of(type(value))[name].key.rank
+        }
+        return [*(_form(getattr(value, each.field)) for each in ranked), *([others] if others else [])]
+    if isinstance(value, Mapping):
+        return {str(name): _form(item) for name, item in value.items()}
+    return [_form(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _digest(value: Any) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Annotated
 
+from flowrail.machines.definition.delegation import AgentRole
 from flowrail.machines.definition.frozen import Frozen
-
-if TYPE_CHECKING:
-    from flowrail.machines.definition.delegation import AgentRole
+from flowrail.machines.definition.keys import Key
 
 
 class Severity(StrEnum):
@@ -80,14 +79,24 @@ class QRState:
 
 @dataclass(frozen=True)
 class GateConfig:
-    """A gate as the formatters show it: what was reviewed, and where each verdict leads."""
+    """A review gate: its outcome follows from the findings that its review recorded.
 
-    qr_name: str
-    work_step: int
+    A step's ``gate`` needs ``review``; ``limit`` and ``policy`` say how often and how strictly. The other fields are
+    for scripts that print their own steps with the formatters: the number of the step that does the work, where
+    a passed review leads, and who fixes what it found.
+    """
+
+    qr_name: Annotated[
+        str, Key("What the review is for, in a few words.", name="name", decides=False, required=True)
+    ]
+    work_step: int = 0
     pass_step: int | None = None
     pass_message: str = ""
     self_fix: bool = False
     fix_target: AgentRole | None = None
+    review: Annotated[str, Key("The step that reviews.", is_name=True, rank=1, required=True)] = ""
+    limit: Annotated[int, Key("How many rounds before the user is asked.", rank=2, schema={"minimum": 1})] = 5
+    policy: Annotated[str | None, Key("Which severities block in which round.", is_name=True, rank=3)] = None
 
 
 class Policy:

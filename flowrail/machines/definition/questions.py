@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from flowrail.machines.definition.keys import Key
 from flowrail.text.safe_text import visible
 
 MOST_QUESTIONS = 3
@@ -29,13 +30,20 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 Path = tuple[str | int, ...]
 
 
+OUTCOME = {"enum": ["ok", "fail", "skip", "iterate"]}
+"""The JSON Schema of an outcome that a step can have."""
+
+
 @dataclass(frozen=True)
 class Option:
-    """One answer to choose; in a step's own question it may stand for an outcome."""
+    """One answer to choose from. In a step's question it may decide the outcome."""
 
-    label: str
-    description: str = ""
-    outcome: str | None = None
+    label: Annotated[str, Key("The answer, in a few words.", rank=1)]
+    description: Annotated[str, Key("What the answer means.", decides=False)] = ""
+    outcome: Annotated[
+        str | None,
+        Key("The outcome that follows. Must be in `next` of the step.", is_name=True, rank=2, schema=OUTCOME),
+    ] = None
 
     def __post_init__(self) -> None:
         _trim(self, "label", "description")
@@ -43,18 +51,28 @@ class Option:
 
 @dataclass(frozen=True)
 class Question:
-    """One question. ``default`` is the label that stands once ``deadline`` seconds have passed.
+    """A question to the user. A step's questions open when the step is entered.
 
-    White space around its texts is no part of them.
+    ``other`` is the outcome of an answer in other words. After ``deadline`` seconds the ``default``, one of the
+    labels, is the answer. White space around the texts is removed.
     """
 
-    id: str
-    header: str
-    text: str
-    options: Sequence[Option] = ()
-    multi_select: bool = False
-    default: str | None = None
-    deadline: int | None = None
+    id: Annotated[
+        str, Key("A name for it: lower-case letters, digits and underscores.", is_name=True, rank=1)
+    ]
+    header: Annotated[str, Key("At most 12 characters.", decides=False)]
+    text: Annotated[str, Key("The question, as the user reads it.", decides=False)]
+    options: Annotated[Sequence[Option], Key("Two or three.", rank=3, required=True)] = ()
+    multi_select: Annotated[
+        bool, Key("Whether several options may be chosen.", name="multi", decides=False)
+    ] = False
+    default: Annotated[str | None, Key("The label of the answer after the deadline.", decides=False)] = None
+    deadline: Annotated[
+        float | None, Key("After how many seconds the default is the answer.", decides=False)
+    ] = None
+    other: Annotated[
+        str | None, Key("The outcome of an answer in other words.", is_name=True, rank=2, schema=OUTCOME)
+    ] = None
 
     def __post_init__(self) -> None:
         _trim(self, "header", "text")
@@ -140,5 +158,6 @@ def _twice(values: Iterable[tuple[Path, str, str]]) -> Iterator[Problem]:
 
 def _trim(part: Option | Question, *names: str) -> None:
     for name in names:
-        text = getattr(part, name).replace("\r\n", "\n").strip()
-        object.__setattr__(part, name, text)
+        text = getattr(part, name)
+        if isinstance(text, str):
+            object.__setattr__(part, name, text.replace("\r\n", "\n").strip())

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
+from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.frozen import Frozen, freeze, freeze_deep
+from flowrail.machines.definition.gates import GateConfig
+from flowrail.machines.definition.keys import Key
+from flowrail.machines.definition.questions import OUTCOME, Question
 from flowrail.machines.definition.values import Arg, arg_from
-
-if TYPE_CHECKING:
-    from flowrail.machines.definition.delegation import Dispatch
 
 
 class Outcome(StrEnum):
@@ -49,8 +50,6 @@ VALUE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 LONGEST_NAME = 64
 LARGEST_TOGETHER = 4_000_000
 """Characters that the steps of one workflow tell together, a text counting each time that it is told."""
-LEASE_SECONDS = 3_600
-"""How long a piece of work is held without a sign of life, unless its step says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -74,105 +73,81 @@ class StepContext:
         object.__setattr__(self, "step_state", freeze_deep(dict(self.step_state)))
 
 
-Handler: TypeAlias = "Callable[..., Outcome | tuple[Outcome, Mapping[str, Any]]] | Dispatch"
+Handler: TypeAlias = Callable[..., Outcome | tuple[Outcome, Mapping[str, Any]]]
 TextFunction: TypeAlias = Callable[[StepContext], str]
 ActionsFunction: TypeAlias = Callable[[StepContext], Sequence[str]]
-Condition: TypeAlias = "str | Callable[[StepContext], bool]"
+Condition: TypeAlias = str | Callable[[StepContext], bool]
 
 
-class Rule(NamedTuple):
-    """One line of a step's own judgement: the outcome, and the expression that calls for it.
+@dataclass(frozen=True)
+class Rule:
+    """One rule of a step: the outcome if an expression holds. Without an expression it always holds."""
 
-    Without an expression it always holds.
-    """
-
-    outcome: str
-    when: str | None = None
+    outcome: Annotated[str, Key("The outcome then.", is_name=True, rank=1, schema=OUTCOME)]
+    when: Annotated[str | None, Key("The expression, such as failures == 0.", name="if", rank=2)] = None
 
 
-class Delegation(NamedTuple):
-    """Work that a step gives to agents: to whom, what they run, how many, and how many must succeed.
+@dataclass(frozen=True)
+class Variant:
+    """Other text for a step, used if its condition holds: a file, or lines."""
 
-    ``run`` is the address of a workflow; without it an agent works from ``prompt``. ``over`` is a list,
-    or the name of a fact that is one: one agent for each item. ``join`` is all, any or at least N.
-    Who claims a piece of it holds it for ``lease`` seconds, and longer while there are signs of life.
-    """
+    when: Annotated[Condition, Key("The expression that must hold.")]
+    actions: Annotated[Sequence[str], Key("The text itself, one paragraph per item.", file="text")] = ()
 
-    agent: str
-    run: str | None = None
-    over: str | Sequence[Any] | None = None
-    vars: Mapping[str, Any] = Frozen()
-    join: str = "all"
-    model: str | None = None
-    prompt: tuple[str, ...] = ()
-    lease: float = LEASE_SECONDS
-
-
-class OptionDef(NamedTuple):
-    """One way to answer a question, and the outcome that follows from it."""
-
-    label: str
-    outcome: str | None = None
-    description: str = ""
-
-
-class QuestionDef(NamedTuple):
-    """A question that a step puts to the user; ``other`` is the outcome of an answer in other words.
-
-    After ``deadline`` seconds the ``default``, one of the labels, stands.
-    """
-
-    id: str
-    header: str
-    text: str
-    options: tuple[OptionDef, ...] = ()
-    multi: bool = False
-    other: str | None = None
-    default: str | None = None
-    deadline: float | None = None
-
-
-class GateDef(NamedTuple):
-    """A gate: the step that reviews, how many rounds, and by which policy findings block."""
-
-    name: str
-    review: str
-    limit: int = 5
-    policy: str | None = None
-
-
-class Variant(NamedTuple):
-    """Other text for a step, told when its condition holds."""
-
-    when: Condition
-    actions: tuple[str, ...]
+    def __post_init__(self) -> None:
+        actions = (self.actions,) if isinstance(self.actions, str) else tuple(self.actions)
+        object.__setattr__(self, "actions", actions)
 
 
 @dataclass(frozen=True)
 class StepDef:
-    """One step: what to do, and which outcome leads where.
+    """One step: its instructions, and which outcome leads where.
 
-    ``next`` maps outcomes to step ids; `None` ends the run. ``handler`` or ``rules`` decide the
-    outcome from what is known; without them the agent names it. ``when`` is the condition under
-    which the step applies at all, ``limit`` how often it may be entered. ``forbids`` names tools that the
-    step does without, as `forbids` reads them.
+    The instructions are in steps/ID.md, in the file that `text` names, or in `actions`. ``next`` maps outcomes to
+    step ids; `None` ends the run. ``handler`` or ``rules`` decide the outcome; without them the agent reports it.
     """
 
-    id: str
-    title: str | TextFunction = ""
-    actions: Sequence[str] | ActionsFunction = ()
-    handler: Any = None
-    next: Mapping[Any, str | None] = field(default_factory=Frozen)
-    phase: str | None = None
-    when: Condition | None = None
-    limit: int | None = None
-    reports: Mapping[str, Arg] = field(default_factory=Frozen)
-    rules: Sequence[Rule] = ()
-    variants: Sequence[Variant] = ()
-    dispatch: Delegation | None = None
-    questions: Sequence[QuestionDef] = ()
-    gate: GateDef | None = None
-    forbids: Sequence[str] = ()
+    id: Annotated[str, Key("A name for it: letters, digits, hyphens and underscores.", is_name=True)]
+    title: Annotated[
+        str | TextFunction, Key("A few words that name it. May contain $fact.", decides=False)
+    ] = ""
+    actions: Annotated[
+        Sequence[str] | ActionsFunction,
+        Key("The text itself, one paragraph per item.", file="text", decides=False),
+    ] = ()
+    handler: Annotated[
+        Handler | Dispatch | None, Key("The function that decides the outcome.", in_file=False)
+    ] = None
+    next: Annotated[
+        Mapping[Any, str | None],
+        Key(
+            "Where each outcome leads: the id of a step, or null to end the run.",
+            is_name=True,
+            required=True,
+            schema={
+                "properties": {str(outcome): {"type": ["string", "null"]} for outcome in Outcome},
+                "additionalProperties": False,
+                "minProperties": 1,
+            },
+        ),
+    ] = field(default_factory=Frozen)
+    phase: Annotated[str | None, Key("The part of the procedure that it belongs to.", decides=False)] = None
+    when: Annotated[Condition | None, Key("The step is skipped unless this expression holds.")] = None
+    limit: Annotated[int | None, Key("How often the step may be entered.", schema={"minimum": 1})] = None
+    reports: Annotated[Mapping[str, Arg], Key("Facts that come with the report.")] = field(
+        default_factory=Frozen
+    )
+    rules: Annotated[Sequence[Rule], Key("They decide the outcome. The first that holds counts.")] = ()
+    variants: Annotated[
+        Sequence[Variant], Key("Other texts. The first whose condition holds is used.", decides=False)
+    ] = ()
+    dispatch: Annotated[Dispatch | None, Key("Work that the step gives to agents.")] = None
+    questions: Annotated[Sequence[Question], Key("Questions to the user, at most three.")] = ()
+    gate: Annotated[GateConfig | None, Key("The step decides from recorded findings.")] = None
+    forbids: Annotated[
+        Sequence[str],
+        Key("Tools that the step must not use, such as Edit or Bash(git push*).", decides=False),
+    ] = ()
     origin: str | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -184,12 +159,10 @@ class StepDef:
             put(self, "actions", (self.actions,))
         elif not callable(self.actions):
             put(self, "actions", tuple(self.actions))
-        put(self, "rules", tuple(_rule(each) for each in self.rules))
-        put(self, "variants", tuple(_variant(each) for each in self.variants))
+        put(self, "rules", tuple(_rule(rule) for rule in self.rules))
+        put(self, "variants", tuple(_variant(variant) for variant in self.variants))
         put(self, "questions", tuple(self.questions))
         put(self, "forbids", (self.forbids,) if isinstance(self.forbids, str) else tuple(self.forbids))
-        if self.dispatch is not None and isinstance(self.dispatch.over, list):
-            put(self, "dispatch", self.dispatch._replace(over=tuple(self.dispatch.over)))
         put(self, "reports", freeze({name: arg_from(spec) for name, spec in dict(self.reports).items()}))
         if self.origin is None:
             put(self, "origin", sys_caller(3))
@@ -207,20 +180,27 @@ class StepDef:
         return self.limit
 
     @property
-    def work(self) -> Delegation | None:
-        """What the step gives to agents, whether declared or as a `Dispatch` in place of a handler."""
-        if self.dispatch is not None or self.handler is None or callable(self.handler):
-            return self.dispatch
+    def work(self) -> Dispatch | None:
+        """The work that the step gives to agents: its `dispatch`, or the `Dispatch` in place of its handler.
+
+        In place of a handler, a Python module to run and the step's own text are the agent's prompt.
+        """
         handed = self.handler
-        runs = (
-            handed.script
-            if handed.script and not handed.free_form and WORKFLOW_NAME.match(handed.script)
-            else None
-        )
-        named = "" if runs or not handed.script else f"Run {handed.script}.\n\n"
-        told = tuple(str(each) for each in self.actions) if not callable(self.actions) else ()
-        return Delegation(
-            str(handed.agent), runs, None, freeze(handed.context_vars), prompt=(named + "\n\n".join(told),)
+        if self.dispatch is not None or not isinstance(handed, Dispatch):
+            return self.dispatch
+        if handed.prompt or handed.run is not None:
+            return handed
+        named = f"Run {handed.script}.\n\n" if handed.script else ""
+        text = () if callable(self.actions) else self.actions
+        return replace(handed, script=None, prompt=(named + "\n\n".join(map(str, text)),))
+
+    def as_written(self) -> StepDef:
+        """Return the step as a file could contain it, functions aside."""
+        if not callable(self.title) and not isinstance(self.handler, Dispatch):
+            return self
+        handler = self.handler if callable(self.handler) else None
+        return replace(
+            self, title=self.name if callable(self.title) else self.title, handler=handler, dispatch=self.work
         )
 
     @property
@@ -282,8 +262,6 @@ def handler_signature(handler: Any) -> dict[str, Arg | bool]:
 
 def _with_default(arg: Arg, default: Any, hint: Any) -> Arg:
     """Return *arg* with the default and the type that the handler's signature gives it."""
-    from dataclasses import replace
-
     kinds = {str: "string", int: "integer", float: "number", bool: "boolean", list: "list", tuple: "list"}
     base = getattr(hint, "__origin__", None)
     kind = arg.type or kinds.get(getattr(base, "__origin__", base) or object)
@@ -301,18 +279,15 @@ def _step_or_end(target: Any) -> str | None:
     return target if target is None or isinstance(target, str) else str(target)
 
 
-def _rule(each: Any) -> Rule:
-    if isinstance(each, Mapping):
-        return Rule(str(each.get("outcome")), each.get("if", each.get("when")))
-    if isinstance(each, Rule):
-        return Rule(str(each.outcome), each.when)
-    outcome, when = each
+def _rule(rule: Any) -> Rule:
+    if isinstance(rule, Mapping):
+        return Rule(str(rule.get("outcome")), rule.get("if", rule.get("when")))
+    outcome, when = (rule.outcome, rule.when) if isinstance(rule, Rule) else rule
     return Rule(str(outcome), when)
 
 
-def _variant(each: Any) -> Variant:
-    when, actions = each
-    return Variant(when, (actions,) if isinstance(actions, str) else tuple(actions))
+def _variant(variant: Any) -> Variant:
+    return variant if isinstance(variant, Variant) else Variant(*variant)
 
 
 def sys_caller(depth: int) -> str:

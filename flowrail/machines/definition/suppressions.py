@@ -10,52 +10,43 @@ let pass, and an exception that nothing falls under is itself a finding.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Annotated
 
-from flowrail.machines.definition.findings import CODES, Finding, Path
+from flowrail.machines.definition.findings import CODES, Finding
+from flowrail.machines.definition.keys import Key
 
 _COMMENT = re.compile(
     rb"^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$", re.MULTILINE
 )
 
 
-class Excepted(NamedTuple):
-    """Findings of one code, those of one step or all, that are let pass, and why."""
+@dataclass(frozen=True)
+class Suppression:
+    """Warnings of one code, of one step or of all, that an author accepts, and why."""
 
-    code: str
-    reason: str
-    place: str
-    step: str | None = None
+    code: Annotated[str, Key("The code, such as FR163.", is_name=True)]
+    reason: Annotated[str, Key("Why the warning is accepted.", schema={"minLength": 1})]
+    step: Annotated[str | None, Key("Only for this step.", is_name=True)] = None
+    origin: str = field(default="", repr=False, compare=False)
 
     def covers(self, finding: Finding) -> bool:
         """Return whether *finding* is one of those."""
         return finding.code == self.code and self.step in {None, finding.step}
 
 
-def written(value: object, place: Callable[[Path], str]) -> tuple[Excepted, ...]:
-    """Return the exceptions in a document's ``ignore``; what has another shape is told elsewhere."""
-    found = []
-    for index, each in enumerate(value if isinstance(value, list) else ()):
-        words = each if isinstance(each, dict) else {}
-        code, reason, step = words.get("code"), words.get("reason"), words.get("step")
-        if isinstance(code, str) and isinstance(reason, str):
-            at = place(("ignore", index))
-            found.append(Excepted(code, reason, at, step if isinstance(step, str) else None))
-    return tuple(found)
-
-
-def commented(data: bytes, source: str) -> tuple[Excepted, ...]:
+def commented(data: bytes, source: str) -> tuple[Suppression, ...]:
     """Return the exceptions in the comments of a Python file."""
     found = []
     for match in _COMMENT.finditer(data):
         line = data.count(b"\n", 0, match.start()) + 1
         code, step, reason = (part.decode("utf-8", "replace") if part else "" for part in match.groups())
-        found.append(Excepted(code, reason.strip(), f"{source}:{line}", step or None))
+        found.append(Suppression(code, reason.strip(), step or None, f"{source}:{line}"))
     return tuple(found)
 
 
-def applied(findings: Iterable[Finding], exceptions: Iterable[Excepted]) -> list[Finding]:
+def applied(findings: Iterable[Finding], exceptions: Iterable[Suppression]) -> list[Finding]:
     """Return *findings* without those let pass, and what is wrong with the exceptions themselves."""
     kept: dict[int, Finding] = {}
     covered: dict[tuple[str, str | None], dict[int, Finding]] = {}
@@ -75,7 +66,7 @@ def applied(findings: Iterable[Finding], exceptions: Iterable[Excepted]) -> list
         problem = _problem(each, is_error=key in errors, is_there=bool(covered.get(key)))
         if problem is not None:
             what, hint = problem
-            put(number, Finding("FR172", "warning", what, hint, each.place, each.step))
+            put(number, Finding("FR172", "warning", what, hint, each.origin, each.step))
             continue
         for gone, finding in [*covered[key].items()]:
             del kept[gone]
@@ -84,7 +75,7 @@ def applied(findings: Iterable[Finding], exceptions: Iterable[Excepted]) -> list
     return [*kept.values()]
 
 
-def _problem(each: Excepted, *, is_error: bool, is_there: bool) -> tuple[str, str] | None:
+def _problem(each: Suppression, *, is_error: bool, is_there: bool) -> tuple[str, str] | None:
     if each.code not in CODES:
         return f"`{each.code[:20]}` is no code", "see the reference of findings"
     if not each.reason.strip():

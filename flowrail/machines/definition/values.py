@@ -10,11 +10,12 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from flowrail.machines.definition.keys import Key, Scalar, Value, keys_of
 from flowrail.text import json as strict_json
 from flowrail.text.safe_text import in_quotes
 
@@ -40,20 +41,27 @@ class Arg:
     is text. ``min`` and ``max`` bound numbers, ``min_length`` and ``max_length`` texts and lists.
     """
 
-    description: str = ""
-    default: Any = inspect.Parameter.empty
-    min: int | float | None = None
-    max: int | float | None = None
-    choices: tuple[Any, ...] | None = None
-    required: bool = False
-    type: str | None = None
-    example: Any = None
-    min_length: int | None = None
-    max_length: int | None = None
+    description: Annotated[str, Key("What it is, shown with the value.", decides=False)] = ""
+    default: Annotated[Value, Key("The value if none is given.")] = inspect.Parameter.empty
+    min: Annotated[int | float | None, Key("The smallest number.")] = None
+    max: Annotated[int | float | None, Key("The largest number.")] = None
+    choices: Annotated[Sequence[Scalar] | None, Key("The only values it takes.")] = None
+    required: Annotated[bool, Key("Whether a value must be given.")] = False
+    type: Annotated[
+        str | None,
+        Key(
+            "The type of the value. By default, the type of the choices or the default.",
+            is_name=True,
+            schema={"enum": list(KINDS)},
+        ),
+    ] = None
+    example: Annotated[Value, Key("A value that fits, shown where one is needed.", decides=False)] = None
+    min_length: Annotated[int | None, Key("The shortest text or list.", schema={"minimum": 0})] = None
+    max_length: Annotated[int | None, Key("The longest text or list.", schema={"minimum": 0})] = None
     kind: str = field(init=False, repr=False, compare=False, default="string")
 
     def __post_init__(self) -> None:
-        if self.choices is not None:
+        if isinstance(self.choices, (list, tuple)):
             object.__setattr__(self, "choices", tuple(self.choices))
         object.__setattr__(self, "kind", self.type or self._guess_kind())
 
@@ -72,6 +80,10 @@ class Arg:
     def has_default(self) -> bool:
         """Whether a value stands in where none is given."""
         return self.default is not inspect.Parameter.empty
+
+    def as_written(self) -> Arg:
+        """Return the same with its type written out."""
+        return self if self.type else replace(self, type=self.kind)
 
     def read(self, text: str) -> Any:
         """Return the value that *text* from a command line stands for.
@@ -109,7 +121,7 @@ class Arg:
         from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant
 
         if self.choices is not None:
-            return ChoiceSet(self.choices)
+            return ChoiceSet(tuple(self.choices))
         if self.kind == "boolean":
             return ChoiceSet((False, True))
         if self.kind == "integer" and isinstance(self.min, int) and isinstance(self.max, int):
@@ -168,26 +180,7 @@ def arg_from(spec: Arg | Mapping[str, Any]) -> Arg:
     """Return *spec* as an `Arg`, whether it is one or written as plain data."""
     if isinstance(spec, Arg):
         return spec
-    known = {key: value for key, value in spec.items() if key in Arg.__dataclass_fields__ and key != "kind"}
-    if isinstance(known.get("choices"), list):
-        known["choices"] = tuple(known["choices"])
-    return Arg(**known)
-
-
-def arg_to_plain(arg: Arg) -> dict[str, Any]:
-    """Return *arg* as plain data that `arg_from` takes back: what was said, nothing else."""
-    plain: dict[str, Any] = {"type": arg.kind}
-    if arg.has_default:
-        plain["default"] = arg.default
-    if arg.choices is not None:
-        plain["choices"] = list(arg.choices)
-    if arg.required:
-        plain["required"] = True
-    for name in ("description", "example", "min", "max", "min_length", "max_length"):
-        value = getattr(arg, name)
-        if value is not None and value != "":
-            plain[name] = value
-    return plain
+    return Arg(**{key: value for key, value in spec.items() if key in keys_of(Arg)})
 
 
 def _read_whole(text: str) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 from flowrail.machines.definition.frozen import Frozen, freeze
+from flowrail.machines.definition.keys import Key
 from flowrail.machines.definition.step import StepDef, handler_args, sys_caller
+from flowrail.machines.definition.suppressions import Suppression
 from flowrail.machines.definition.values import Arg, arg_from
 
 
@@ -26,6 +28,7 @@ class Workflow:
         "derived",
         "description",
         "entry_point",
+        "ignore",
         "name",
         "origin",
         "params",
@@ -34,16 +37,42 @@ class Workflow:
         "then",
     )
 
-    name: str
-    description: str
-    entry_point: str | None
-    params: Frozen[str, Arg]
-    steps: tuple[StepDef, ...]
+    name: Annotated[
+        str, Key("The folder's name; FOLDER/NAME for a workflow that its agents run.", decides=False)
+    ]
+    description: Annotated[str, Key("What it is for, in one sentence.", decides=False)]
+    entry_point: Annotated[
+        str | None, Key("The step to start at, by default the first.", is_name=True, name="entry")
+    ]
+    params: Annotated[Frozen[str, Arg], Key("Values that are fixed when a session starts.")]
+    steps: Annotated[
+        tuple[StepDef, ...],
+        Key("In the order in which they are counted.", required=True, schema={"minItems": 1}),
+    ]
+    then: Annotated[
+        str | None,
+        Key(
+            "The workflow that is offered when this one is complete. May contain $ placeholders.",
+            is_name=True,
+            decides=False,
+        ),
+    ]
+    ignore: Annotated[
+        tuple[Suppression, ...], Key("Warnings of `flow check` that are suppressed.", decides=False)
+    ]
+    resources: Annotated[
+        Frozen[str, str], Key("Texts of the skill that steps quote, by name.", decides=False, in_file=False)
+    ]
     origin: str | None
-    resources: Frozen[str, str]
-    """Texts of the skill that steps quote, by name."""
-    then: str | None
-    """The workflow that is offered when this one is complete. May contain ``$`` placeholders."""
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "description": "",
+        "entry_point": None,
+        "params": Frozen(),
+        "steps": (),
+        "then": None,
+        "ignore": (),
+        "resources": Frozen(),
+    }
     _by_id: dict[str, StepDef]
     _params: dict[str, dict[str, Arg]]
     _step_order: tuple[str, ...]
@@ -61,11 +90,13 @@ class Workflow:
         origin: str | None = None,
         then: str | None = None,
         resources: Mapping[str, str] | None = None,
+        ignore: Sequence[Suppression] = (),
     ) -> None:
         put = object.__setattr__
         put(self, "name", name)
         put(self, "then", then)
         put(self, "resources", freeze(resources))
+        put(self, "ignore", tuple(ignore))
         put(self, "derived", {})
         put(self, "steps", steps)
         first = steps[0].id if steps else None
@@ -82,6 +113,11 @@ class Workflow:
 
             validate_workflow(self)
             self.derived["checked"] = True
+
+    def with_parts(self, **parts: Any) -> Workflow:
+        """Return the same workflow with other *parts*, not validated again."""
+        same = {name: getattr(self, name) for name in (*self.defaults, "origin")} | parts
+        return Workflow(same.pop("name", self.name), *same.pop("steps"), validate=False, **same)
 
     def _all_params(self, declared: Mapping[str, Arg | Mapping[str, Any]]) -> dict[str, Arg]:
         """Return the declared parameters and those that only handlers declare."""

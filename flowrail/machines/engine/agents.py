@@ -14,14 +14,9 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.delegation import MOST_DISPATCHES, needed_by
+from flowrail.machines.definition.delegation import LEASE_SECONDS, MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.step import (
-    LEASE_SECONDS,
-    Delegation,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.engine.joins import Join
 from flowrail.machines.sessions import attachments, limits
 from flowrail.machines.sessions.session import Session
@@ -195,7 +190,7 @@ def entering(step: StepDef, values: Mapping[str, Any], revision: int) -> tuple[D
             workflow=work.run,
             vars={
                 name: given.kept(_filled(value, {**values, "item": item}))
-                for name, value in work.vars.items()
+                for name, value in work.context_vars.items()
             },
             item=item,
             model=work.model,
@@ -264,7 +259,9 @@ def untold(step: StepDef, dispatch: Dispatched) -> dict[str, Any]:
     if work is None:
         return {}
     named = {name for text in work.prompt for name in placeholders.placeholders(text)}
-    passed_on = {name for value in work.vars.values() for name in placeholders.placeholders(str(value))}
+    passed_on = {
+        name for value in work.context_vars.values() for name in placeholders.placeholders(str(value))
+    }
     item = {} if "item" in named | passed_on else {"item": dispatch.item}
     known = {**dispatch.vars, **item}
     return {name: value for name, value in known.items() if name not in named and value is not None}
@@ -338,7 +335,7 @@ def cut(result: Mapping[str, Any], most: int, where: str) -> dict[str, Any]:
     return kept
 
 
-def _items(work: Delegation, values: Mapping[str, Any], step: StepDef) -> list[Any]:
+def _items(work: Dispatch, values: Mapping[str, Any], step: StepDef) -> list[Any]:
     if work.over is None:
         return [None]
     items = values.get(work.over) if isinstance(work.over, str) else work.over

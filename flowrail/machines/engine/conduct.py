@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.graph import passing_over
-from flowrail.machines.definition.serialization import NotKeptError
+from flowrail.machines.definition.serialization import CodeNotStoredError
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
@@ -175,7 +175,7 @@ def _moved(before: Session, record: Record, workflow: Workflow | None) -> tuple[
     before = before._replace(dispatches=tuple(handed_out)) if handed_out else before
     try:
         again = advance(workflow, before, Report(move.reported, move.facts), now=move.at)
-    except NotKeptError:
+    except CodeNotStoredError:
         return [*found, *_by_graph(workflow, move)], SHAPE
     except FlowError as error:
         return [

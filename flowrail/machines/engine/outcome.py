@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition import expressions
@@ -142,7 +142,7 @@ def decide(step: StepDef, context: StepContext, call: Call) -> Decision:
     """Return what the step's own handler or rules make of the values in *context*."""
     if step.rules:
         return Decision(by_rules(step, names_in(context)), {})
-    answer = call(step.handler, context, _supplied(step, context))
+    answer = call(cast("Callable[..., Any]", step.handler), context, _supplied(step, context))
     outcome, values = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, {})  # noqa: PLR2004
     if outcome not in REPORTABLE or not isinstance(values, Mapping):
         raise HandlerError(

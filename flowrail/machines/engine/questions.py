@@ -18,7 +18,7 @@ from flowrail.machines.definition.questions import (
     OWN_WORDS,
     Question,
 )
-from flowrail.machines.definition.step import Outcome, QuestionDef, StepDef
+from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.sessions.session import ACTIVE, WAITING, Session
 from flowrail.storage.records import from_plain, to_plain
 from flowrail.text import phrases, placeholders, safe_text, suggestions
@@ -177,7 +177,7 @@ def entering(step: StepDef, values: Mapping[str, Any], after: str) -> tuple[Aske
     return tuple(_asked(question, values, after) for question in step.questions)
 
 
-def _asked(question: QuestionDef, values: Mapping[str, Any], now: str) -> Asked:
+def _asked(question: Question, values: Mapping[str, Any], now: str) -> Asked:
     labels = _labels(question, values)
     written = [option.label for option in question.options]
     return Asked(
@@ -190,14 +190,14 @@ def _asked(question: QuestionDef, values: Mapping[str, Any], now: str) -> Asked:
             )
             for label, each in zip(labels, question.options, strict=True)
         ),
-        multi=question.multi,
+        multi=question.multi_select,
         other=question.other,
         default=labels[written.index(question.default)] if question.default in written else None,
         due=later(now, question.deadline) if question.deadline and question.default else None,
     )
 
 
-def _labels(question: QuestionDef, values: Mapping[str, Any]) -> list[str]:
+def _labels(question: Question, values: Mapping[str, Any]) -> list[str]:
     """Return what the options are called now: one line each that stands for no other, whatever is put in."""
     labels: list[str] = []
     for number, option in enumerate(question.options, 1):

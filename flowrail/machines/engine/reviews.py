@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.gates import DEFAULT_POLICY, POLICIES, Severity
-from flowrail.machines.definition.step import GateDef, Outcome, StepDef
+from flowrail.machines.definition.gates import DEFAULT_POLICY, POLICIES, GateConfig, Severity
+from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import Session
 from flowrail.storage.records import from_plain, to_plain
@@ -104,7 +104,7 @@ def with_findings(session: Session, recorded: Sequence[Recorded]) -> Session:
     return session._replace(findings=tuple(to_plain(each) for each in recorded))
 
 
-def gates(workflow: Workflow) -> dict[str, GateDef]:
+def gates(workflow: Workflow) -> dict[str, GateConfig]:
     """Return the gates of *workflow* by step."""
     return {step.id: step.gate for step in workflow.steps if step.gate is not None}
 
@@ -187,11 +187,11 @@ def resolve(
     return with_findings(session, [settled if each.id == finding_id else each for each in known]), settled
 
 
-def _is_undecided(session: Session, step_id: str, gate: GateDef) -> bool:
+def _is_undecided(session: Session, step_id: str, gate: GateConfig) -> bool:
     return session.entered.get(gate.review, -1) > session.decided.get(step_id, -1)
 
 
-def _refuse_to_take_away(session: Session, step_id: str, gate: GateDef, found: Recorded, by: str) -> None:
+def _refuse_to_take_away(session: Session, step_id: str, gate: GateConfig, found: Recorded, by: str) -> None:
     """Refuse to take away what the gate has to decide from, but for its finder while the review is at work."""
     at_work = session.step == gate.review
     if at_work and by == found.by:
@@ -249,7 +249,7 @@ def of_round(session: Session, review: str) -> tuple[Recorded, ...]:
     return tuple(each for each in findings(session) if each.is_open and each.revision >= since)
 
 
-def blocking_now(gate: GateDef, session: Session, step_id: str) -> frozenset[str]:
+def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[str]:
     """Return the severities that block in the round at hand."""
     if (session.grants.get(step_id) or {}).get("must_only"):
         return frozenset({Severity.MUST})

@@ -138,7 +138,7 @@ def _look_into(module: str, path: str, places: dict[str, Place], skipped: dict[s
         return
     if not any(_assigns(node) for node in tree.body):
         return
-    name = read_python(data, module.rpartition(".")[2], path)[0].name
+    name = read_python(data, module.rpartition(".")[2], path, any_name=True).definition.name
     if name in places:
         skipped[path] = f"defines `{name}`, which {places[name].path} defines already"
     else:

@@ -18,20 +18,16 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import MOST_FOUND, Finding, Locate
-from flowrail.machines.definition.findings import raise_errors as raise_findings
-from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.findings import MOST_FOUND, Finding, Locate, in_order, raise_errors
 from flowrail.machines.definition.step import LARGEST_TOGETHER
+from flowrail.machines.definition.suppressions import Suppression, commented
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.safe_text import decode
-
-if TYPE_CHECKING:
-    from flowrail.machines.definition.suppressions import Excepted
 
 LARGEST_PYTHON = 131_072  # reading it as a tree takes some 700 bytes of memory for each byte
 LARGEST_TEXT = 65_536
@@ -58,42 +54,29 @@ class WorkflowFile(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A definition, what was found in it, and the digests of every file it came from."""
+    """A workflow, what was found in it, and the digests of every file it came from."""
 
     definition: Workflow
     findings: tuple[Finding, ...]
     files: Mapping[str, str]
-    resources: Mapping[str, str] = Frozen()
-    exceptions: tuple[Excepted, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
     locate: Locate | None = None
 
     def advice(self) -> list[Finding]:
-        """Return what works and not as its author meant it, where there is no mistake."""
+        """Return the warnings about the workflow, if it has no errors."""
         if any(finding.severity == "error" or finding.code == "FR190" for finding in self.findings):
             return []
+        # Checks are for `flow check`; a workflow starts without them.
         from flowrail.machines.checks.check import advise
         from flowrail.machines.definition.validation import origin_of
 
         return advise(self.definition, self.locate or origin_of(self.definition))
 
     def workflow(self) -> Workflow:
-        """Return the checked workflow; `WorkflowError` with every error where there are any."""
-        raise_findings(self.definition.name, self.findings)
-        workflow = self.definition
-        if self.resources:
-            workflow = Workflow(
-                workflow.name,
-                *workflow.steps,
-                entry_point=workflow.entry_point,
-                description=workflow.description,
-                params=workflow.params,
-                validate=False,
-                origin=workflow.origin,
-                then=workflow.then,
-                resources=self.resources,
-            )
-        workflow.derived["checked"] = True
-        return workflow
+        """Return the validated workflow; `WorkflowError` with every error if there are any."""
+        raise_errors(self.definition.name, self.findings)
+        self.definition.derived["checked"] = True
+        return self.definition
 
 
 def entry_file(folder: str, name: str) -> WorkflowFile | None:
@@ -165,13 +148,9 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
         from flowrail.machines.loading.python_source import read_python
 
         data = _taken(file, file.path, contents)
-        definition, findings = read_python(data, file.address, file.path)
-        from flowrail.machines.definition.suppressions import commented
-
-        passed = commented(data, file.path)
-        places = definition.derived.get("places")
-        files = {file.path: digest(data)}
-        return Loaded(definition, tuple(findings), files, exceptions=passed, locate=places)
+        found = read_python(data, file.address, file.path)
+        suppressions = (*found.definition.ignore, *commented(data, file.path))
+        return Loaded(found.definition, found.findings, {file.path: digest(data)}, suppressions, found.locate)
     return _read_yaml(file, contents)
 
 
@@ -187,7 +166,7 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
 
 
 def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Loaded:
-    from flowrail.machines.definition.schema import read as read_document
+    from flowrail.machines.loading.yaml_file import read_yaml
     from flowrail.text import yaml as yaml_text
 
     files: dict[str, str] = {}
@@ -204,16 +183,17 @@ def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Load
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, str(error.hint), error.place)
         return Loaded(Workflow(file.address, validate=False), (finding,), files)
-    parsed = read_document(
+    found = read_yaml(
         document.value,
         name=file.address,
         place=document.place,
         read_text=read_text,
         text_folder=file.text_folder,
     )
-    resources, missing = _resources(parsed.definition, read_text, parsed.locate)
-    found = (*parsed.findings, *missing)
-    return Loaded(parsed.definition, found, files, resources, parsed.exceptions, parsed.locate)
+    resources, missing = _resources(found.definition, read_text, found.locate)
+    workflow = found.definition.with_parts(resources=resources) if resources else found.definition
+    findings = tuple(in_order((*found.findings, *missing)))
+    return Loaded(workflow, findings, files, workflow.ignore, found.locate)
 
 
 def _resources(

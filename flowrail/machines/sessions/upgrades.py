@@ -14,11 +14,34 @@ from flowrail.machines.sessions.session import FORMAT
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
-DEFINITION_FORMAT = 1
+DEFINITION_FORMAT = 2
 SESSIONS: dict[int, Upgrade] = {}
 """From each earlier format of a session to the one after it."""
-DEFINITIONS: dict[int, Upgrade] = {}
-"""The same for what a session keeps of its workflow."""
+
+
+def _with_named_rules_and_variants(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored definition in which rules and variants are mappings, as in a workflow file."""
+    workflow = data.get("workflow")
+    steps = workflow.get("steps") if isinstance(workflow, dict) else None
+    if not isinstance(workflow, dict) or not isinstance(steps, list):
+        return data
+    return {**data, "workflow": {**workflow, "steps": [_step_with_names(step) for step in steps]}}
+
+
+def _step_with_names(step: Any) -> Any:
+    if not isinstance(step, dict):
+        return step
+    named = dict(step)
+    for key, names in (("rules", ("outcome", "if")), ("variants", ("when", "actions"))):
+        if isinstance(step.get(key), list):
+            named[key] = [
+                dict(zip(names, item, strict=False)) if isinstance(item, list) else item for item in step[key]
+            ]
+    return named
+
+
+DEFINITIONS: dict[int, Upgrade] = {1: _with_named_rules_and_variants}
+"""From each earlier format of a stored definition to the one after it."""
 
 
 class NewerFormatError(StorageError):

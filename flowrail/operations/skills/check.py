@@ -15,8 +15,9 @@ from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.definition import diff
 from flowrail.machines.definition.findings import Finding
 from flowrail.machines.definition.fingerprint import step_print
+from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.suppressions import applied
-from flowrail.machines.definition.values import Arg, arg_to_plain
+from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.skills import card_checks, references
@@ -155,7 +156,7 @@ def _parameters(before: Mapping[str, Arg], after: Mapping[str, Arg]) -> Iterator
             yield f"parameter `{name}` is gone"
         elif name not in before:
             yield f"parameter `{name}` is new{', required' if after[name].required else ''}"
-        elif arg_to_plain(before[name]) != arg_to_plain(after[name]):
+        elif to_plain(before[name]) != to_plain(after[name]):
             yield f"parameter `{name}` is declared differently"
 
 
@@ -254,7 +255,7 @@ def _checked(
             *references.findings(file, loaded, roots, interfaces, problems),
             *card_checks.findings(file, loaded, interfaces),
         )
-        findings = tuple(applied((*loaded.findings, *loaded.advice(), *beside), loaded.exceptions))
+        findings = tuple(applied((*loaded.findings, *loaded.advice(), *beside), loaded.suppressions))
     except DocumentError as error:
         place = error.place.removeprefix(
             os.path.join(file.folder, "")

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowrail.machines.definition import graph
-from flowrail.machines.definition.delegation import MOST_DISPATCHES, AgentRole, needed_by
+from flowrail.machines.definition.delegation import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.definition.findings import Path, Raw
-from flowrail.machines.definition.gates import POLICIES
-from flowrail.machines.definition.questions import Option, Question, problems_in
-from flowrail.machines.definition.step import (
-    BUILT_IN,
-    TEXT_NAMES,
-    VALUE_NAME,
-    Delegation,
-    GateDef,
-    Outcome,
-    QuestionDef,
-    StepDef,
-)
+from flowrail.machines.definition.gates import POLICIES, GateConfig
+from flowrail.machines.definition.questions import problems_in
+from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, VALUE_NAME, Outcome, StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.text import phrases, placeholders, suggestions
 
@@ -82,22 +73,13 @@ def _dispatches(workflow: Workflow) -> Iterator[Raw]:
         if step.dispatch is not None and step.handler is not None and not callable(step.handler):
             what = f"step `{step.id}` has a `dispatch` and a `Dispatch` for a handler"
             yield Raw("FR154", path, what, "keep one of them", step.id)
-        yield from _who(path, step, work)
+        yield from _lease(path, step, work)
         yield from _over(path, step, work, known)
         yield from _join(path, step, work)
         yield from _told(path, step, work, known)
 
 
-def _who(path: Path, step: StepDef, work: Delegation) -> Iterator[Raw]:
-    if work.agent not in list(AgentRole):
-        hint = suggestions.did_you_mean(work.agent, AgentRole, f"use one of {phrases.listed(AgentRole)}")
-        yield Raw(
-            "FR145",
-            (*path, "agent"),
-            f"step `{step.id}` gives work to `{work.agent}`, no agent",
-            hint,
-            step.id,
-        )
+def _lease(path: Path, step: StepDef, work: Dispatch) -> Iterator[Raw]:
     if not isinstance(work.lease, (int, float)) or not 1 <= work.lease <= LONGEST_LEASE:
         yield Raw(
             "FR153",
@@ -108,7 +90,7 @@ def _who(path: Path, step: StepDef, work: Delegation) -> Iterator[Raw]:
         )
 
 
-def _over(path: Path, step: StepDef, work: Delegation, known: _Known) -> Iterator[Raw]:
+def _over(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[Raw]:
     over = work.over
     path = (*path, "over")
     if over is None or (isinstance(over, str) and over not in known.values and known.open_ended):
@@ -131,7 +113,7 @@ def _over(path: Path, step: StepDef, work: Delegation, known: _Known) -> Iterato
         yield Raw("FR140", path, what, "give several to an agent", step.id)
 
 
-def _join(path: Path, step: StepDef, work: Delegation) -> Iterator[Raw]:
+def _join(path: Path, step: StepDef, work: Dispatch) -> Iterator[Raw]:
     count = 1 if work.over is None else len(work.over) if isinstance(work.over, tuple) else None
     try:
         needed = needed_by(str(work.join), 0)
@@ -144,9 +126,9 @@ def _join(path: Path, step: StepDef, work: Delegation) -> Iterator[Raw]:
         yield Raw("FR142", (*path, "join"), what, f"ask for {count} at most, or write `all`", step.id)
 
 
-def _told(path: Path, step: StepDef, work: Delegation, known: _Known) -> Iterator[Raw]:
-    more = {*work.vars, "item"} if work.over is not None else {*work.vars}
-    for name, value in work.vars.items():
+def _told(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[Raw]:
+    more = {*work.context_vars, "item"} if work.over is not None else {*work.context_vars}
+    for name, value in work.context_vars.items():
         at = (*path, "vars", name)
         if not VALUE_NAME.match(name) or name in BUILT_IN:
             yield Raw("FR141", at, f"`{name}` is no name for a variable", "use a lower-case word", step.id)
@@ -177,7 +159,7 @@ def _questions(workflow: Workflow) -> Iterator[Raw]:
         path: Path = ("steps", index, "questions")
         if not step.questions:
             continue
-        for at, what in problems_in([_as_asked(question) for question in step.questions]):
+        for at, what in problems_in(step.questions):
             owner = "the questions" if not at else f"question {int(at[0]) + 1}"
             inside = ".".join(str(part) for part in at[1:])
             said = (
@@ -195,14 +177,6 @@ def _questions(workflow: Workflow) -> Iterator[Raw]:
                 for missing in known.missing(text):
                     what = f"question `{question.id}` of step `{step.id}` has `${missing}`, unknown here"
                     yield Raw("FR121", (*path, number), what, known.near(missing), step.id)
-
-
-def _as_asked(question: QuestionDef) -> Question:
-    options = [Option(option.label, option.description) for option in question.options]
-    seconds: Any = question.deadline
-    return Question(
-        question.id, question.header, question.text, options, question.multi, question.default, seconds
-    )
 
 
 def _answers(path: Path, step: StepDef) -> Iterator[Raw]:
@@ -246,7 +220,7 @@ def _gates(workflow: Workflow) -> Iterator[Raw]:
         yield from _rounds(path, step, step.gate)
 
 
-def _loop(path: Path, step: StepDef, gate: GateDef, ahead: graph.Adjacency) -> Iterator[Raw]:
+def _loop(path: Path, step: StepDef, gate: GateConfig, ahead: graph.Adjacency) -> Iterator[Raw]:
     back = step.way(Outcome.FAIL)
     if back is None or gate.review not in graph.reach([back], ahead):
         what = f"`fail` of gate `{step.id}` does not lead back to its review `{gate.review}`"
@@ -257,7 +231,7 @@ def _loop(path: Path, step: StepDef, gate: GateDef, ahead: graph.Adjacency) -> I
         yield Raw("FR149", path, what, "let the review lead to its gate", step.id)
 
 
-def _rounds(path: Path, step: StepDef, gate: GateDef) -> Iterator[Raw]:
+def _rounds(path: Path, step: StepDef, gate: GateConfig) -> Iterator[Raw]:
     if not isinstance(gate.limit, int) or isinstance(gate.limit, bool) or gate.limit < 1:
         what = f"gate `{step.id}` has `{gate.limit}` rounds"
         yield Raw("FR150", (*path, "limit"), what, "use a whole number from 1", step.id)

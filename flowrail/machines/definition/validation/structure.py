@@ -63,7 +63,7 @@ def _entry(workflow: Workflow) -> Iterator[Raw]:
     elif workflow.entry_point not in workflow:
         names = workflow._step_order  # noqa: SLF001
         hint = suggestions.did_you_mean(str(workflow.entry_point), names, "name one of the steps")
-        yield Raw("FR101", ("entry_point",), f"entry point `{workflow.entry_point}` is no step", hint)
+        yield Raw("FR101", ("entry",), f"entry point `{workflow.entry_point}` is no step", hint)
 
 
 def _targets(workflow: Workflow) -> Iterator[Raw]:

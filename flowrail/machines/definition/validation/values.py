@@ -147,6 +147,9 @@ def _odd(arg: Arg) -> tuple[str, str] | None:
         for bound in bounds:
             if bound is not None and kind_of(bound) not in ({"integer"} if whole else {"integer", "number"}):
                 return f"bounded by `{bound}`", "use a whole number" if whole else "use a number"
+    for length in (arg.min_length, arg.max_length):
+        if length is not None and length < 0:
+            return f"bounded by `{length}`", "use a length from 0"
     return None
 
 
