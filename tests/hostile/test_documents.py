@@ -1,4 +1,4 @@
-"""Skills that strangers wrote: looking at them answers or refuses, and runs nothing."""
+"""A hostile skill gets an answer or an error from every command, and none of its code runs."""
 
 from __future__ import annotations
 
@@ -11,40 +11,27 @@ from support.canary import nothing_runs, plant
 from support.judge import judged
 from support.sandbox import CARD, SMALL, project_skills
 
-LOOKING = (
-    ["list", "--json"],
-    ["show", "evil"],
-    ["show", "evil", "--json"],
-    ["check", "evil"],
+COMMANDS = (
     ["check", "evil", "--json"],
-    ["diagram", "evil"],
-    ["discover", "--all"],
     ["discover", "--all", "--json"],
-    ["discover", "--why", "evil"],
-)
-STEPPING = (
-    ["preview", "evil", "first", "--format", "xml"],
-    ["preview", "evil", "first", "--format", "text"],
     ["step", "evil", "--format", "xml"],
-    ["step", "evil", "--format", "text"],
-    ["step", "evil", "--json"],
-    ["step", "evil", "ok", "--format", "xml"],
-    ["status"],
-    ["sessions", "--json"],
 )
-ALL = (
-    ["list"],
-    ["check"],
-    ["doctor"],
-    ["doctor", "--json"],
+MORE_COMMANDS = (
+    ["list", "--json"],
+    ["show", "evil", "--json"],
+    ["diagram", "evil"],
+    ["preview", "evil", "first", "--format", "text"],
+    ["step", "evil", "ok", "--format", "xml"],
     ["test", "evil"],
     ["discover", "--why", "evil", "--json"],
     ["discover", "--recursive", "--all"],
     ["registry", "sync", "--dry-run"],
     ["trust", "evil", "--digest", "0"],
-    ["start", "evil", "--json"],
+    ["status"],
     ["resume"],
+    ["sessions", "--json"],
     ["verify"],
+    ["doctor", "--json"],
 )
 
 STEPS = SMALL.replace("    actions: [Do the first thing.]", "").replace(
@@ -107,33 +94,24 @@ def test_a_hostile_file_of_a_skill_is_answered_or_refused(path: str, data: bytes
     put(path, data)
 
     with nothing_runs():
-        for words in [*LOOKING, *STEPPING]:
-            judged(*words)
-
-
-@pytest.mark.parametrize("field", sorted({name.partition(" ")[0] for name, _ in typed()}))
-def test_a_workflow_of_wrong_types_is_answered_or_refused(field: str) -> None:
-    tried = [(name, data) for name, data in typed() if name.partition(" ")[0] == field]
-
-    for _, data in tried:
-        put("workflow.yaml", data)
-        for words in (LOOKING[2], LOOKING[4], LOOKING[5], *STEPPING[:2], STEPPING[4]):
+        for words in COMMANDS:
             judged(*words)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("path", "data"), [pytest.param(p, d, id=f"{p}: {n}") for p, n, d in CASES])
-def test_a_hostile_file_of_a_skill_spoils_no_other_command(path: str, data: bytes) -> None:
+def test_a_hostile_file_of_a_skill_breaks_no_other_command(path: str, data: bytes) -> None:
     plant()
     put(path, data)
 
     with nothing_runs():
-        for words in ALL:
+        for words in MORE_COMMANDS:
             judged(*words)
 
 
-def test_the_corpus_is_large_enough() -> None:
-    names = [name for _, name, _ in CASES] + [name for name, _ in typed()]
-
-    assert len(CASES) >= 250
-    assert len(names) >= 600
+@pytest.mark.parametrize("field", sorted({name.partition(" ")[0] for name, _ in typed()}))
+def test_a_workflow_of_wrong_types_is_answered_or_refused(field: str) -> None:
+    for name, data in typed():
+        if name.partition(" ")[0] == field:
+            put("workflow.yaml", data)
+            judged("check", "evil", "--json")

@@ -1,109 +1,24 @@
-"""What a stranger's workflow costs grows with its size, not with the square of it; and what is made up stays small."""
+"""Oversized parts of a workflow are refused with a finding, and large honest workflows are accepted."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 from support.counting import calls_of
-from support.judge import in_time
-from support.sandbox import SMALL, allow, flow, project_skills, put_skill, refused
+from support.sandbox import allow, flow, project_skills, put_skill, refused
 
 from flowrail import StepDef, Workflow, approval
 from flowrail.errors import TrustError
-from flowrail.machines.checks import conditions
 from flowrail.machines.checks.check import advise
 from flowrail.machines.definition.values import LARGEST_LEAST, Arg
-from flowrail.operations.skills import check
-
-TRIED = "a == 1 and a == 2"
 
 ENDS = "{id: z, title: Z, actions: [x], next: {ok: null}}"
 
 
 def steps(*written: str, above: str = "") -> str:
     return f"name: NAME\n{above}steps:\n" + "".join(f"  - {each}\n" for each in (*written, ENDS))
-
-
-def unknown_targets(count: int) -> str:
-    return steps(
-        *(f"{{id: step-{n:05d}, title: A, actions: [x], next: {{ok: stop-{n:05d}}}}}" for n in range(count))
-    )
-
-
-def unknown_names(count: int) -> str:
-    params = ", ".join(f"param_{n:05d}: {{}}" for n in range(count))
-    rules = ", ".join(f"{{if: 'parem_{n:05d} == 1', outcome: ok}}" for n in range(count))
-    told = " ".join(f"$parem_{n:05d}" for n in range(count))
-    step = f"{{id: a, title: A, actions: ['{told}'], rules: [{rules}, {{outcome: ok}}], next: {{ok: z}}}}"
-    return steps(step, above=f"params: {{{params}}}\n")
-
-
-def unknown_words(count: int) -> str:
-    ways = [*(f"step-{n:05d}" for n in range(count)), "z"]
-    written = "{{id: {0}, title: A, actions: ['go to step `{1}`'], next: {{ok: {2}}}}}"
-    named = (written.format(ways[n], f"stop-{n:05d}", ways[n + 1]) for n in range(count))
-    return steps(*named)
-
-
-def unknown_variables(count: int) -> str:
-    given = ", ".join(f"name_{n:05d}: $nome_{n:05d}" for n in range(count))
-    work = f"dispatch: {{agent: explore, run: NAME/w, vars: {{{given}}}}}"
-    params = ", ".join(f"nume_{n:05d}: {{}}" for n in range(count))
-    step = f"{{id: a, title: A, actions: [x], {work}, next: {{ok: z}}}}"
-    return steps(step, above=f"params: {{{params}}}\n")
-
-
-def exceptions(count: int) -> str:
-    let = ", ".join(f"{{code: FR180, reason: x, step: a{n}}}" for n in range(count))
-    facts = ", ".join(f"f{n}: {{default: x}}" for n in range(count))
-    step = f"{{id: a, title: A, actions: [x], reports: {{{facts}}}, next: {{ok: z}}}}"
-    return steps(step, above=f"ignore: [{let}]\n")
-
-
-def keys_of_python(count: int) -> str:
-    params = ", ".join(f'"A{n}": Arg()' for n in range(count))
-    return (
-        f'WORKFLOW = Workflow("NAME", StepDef("a", "A", ["x"], next={{"ok": None}}), params={{{params}}})\n'
-    )
-
-
-def misshapen(count: int) -> str:
-    asked = "{a: b}, " * count
-    return steps(f"{{id: a, title: A, actions: [x], questions: [{asked}], next: {{ok: z}}}}")
-
-
-def handlers_of_python(count: int) -> str:
-    takes = "".join(f", a{n}: int" for n in range(count))
-    given = "".join(f', StepDef("a{n}", "A", ["x"], f, next={{"ok": None}})' for n in range(count))
-    return f'def f(c{takes}): pass\nWORKFLOW = Workflow("NAME"{given})\n'
-
-
-GROWING: list[tuple[Callable[[int], str], str]] = [
-    (unknown_targets, "workflow.yaml"),
-    (unknown_names, "workflow.yaml"),
-    (unknown_words, "workflow.yaml"),
-    (unknown_variables, "workflow.yaml"),
-    (exceptions, "workflow.yaml"),
-    (misshapen, "workflow.yaml"),
-    (keys_of_python, "workflow.py"),
-    (handlers_of_python, "workflow.py"),
-]
-
-
-@pytest.mark.parametrize(("made", "file"), GROWING, ids=lambda each: getattr(each, "__name__", ""))
-def test_checking_a_workflow_takes_work_in_proportion_to_its_size(
-    made: Callable[[int], str], file: str
-) -> None:
-    small, large = put_skill("small", made(300), file=file), put_skill("large", made(600), file=file)
-    check.check([str(small)], [], ".")  # whatever is loaded late
-
-    few, many = (calls_of(partial(check.check, [str(each)], [], "."), below=True) for each in (small, large))
-
-    assert many < 2.6 * few
 
 
 def test_a_value_that_must_be_very_long_is_refused_and_made_up_short() -> None:
@@ -142,20 +57,6 @@ def test_of_tools_forbidden_by_the_thousand_the_first_are_judged() -> None:
 
     assert len(findings) == 17
     assert "10000 rules are more than 32" in findings[-1]["message"]
-
-
-def test_conditions_are_tried_as_far_as_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = steps(
-        f"{{id: a, title: A, actions: [x], variants: [{{when: {TRIED}, actions: [x]}}], next: {{ok: z}}}}",
-        above="params: {a: {type: integer, default: 1}}\n",
-    )
-    folder = put_skill("evil", text)
-    whole = [each["code"] for each in flow("check", str(folder), "--json").data["findings"]]
-
-    monkeypatch.setattr(conditions, "MOST_READ", 40)
-    few = [each["code"] for each in flow("check", str(folder), "--json").data["findings"]]
-
-    assert (whole, few) == (["FR177"], [])
 
 
 def test_a_limit_beyond_all_numbers_is_no_mistake_of_ours() -> None:
@@ -272,47 +173,6 @@ def test_of_fences_that_stay_text_by_the_thousand_the_first_are_told() -> None:
     assert Counter(each["code"] for each in findings) == {"FR127": 5_000, "FR152": 5_000}
 
 
-def many_workflows(name: str, count: int) -> Path:
-    texts = {f"workflows/w{n}.yaml": SMALL.replace("NAME", f"NAME/w{n}") for n in range(count)}
-    return put_skill(name, texts={**texts, **{f"steps/w{n}/left.md": "x" for n in range(count)}})
-
-
-def test_workflows_that_stand_beside_each_other_are_read_once_more_and_not_each_for_each() -> None:
-    few, many = many_workflows("few", 6), many_workflows("many", 12)
-
-    read = [calls_of(partial(check.check, [str(each)], [], "."), "_read_yaml") for each in (few, many)]
-
-    assert read == [2 * 6, 2 * 12]
-
-
-def test_a_card_of_blanks_is_read_once() -> None:
-    folder = put_skill("evil")
-    blanks = f"```\nflow step {' ' * 60_000}x\n```\n"
-    (folder / "SKILL.md").write_text(
-        (folder / "SKILL.md").read_text() + blanks + "<!-- flow:steps -->\n" * 100
-    )
-
-    with in_time("a card is read", 4):
-        assert flow("check", "evil").status == 0
-
-
-def given_on_a_card(name: str, count: int) -> Path:
-    required = ", ".join(f"p{n}: {{required: true}}" for n in range(count))
-    folder = put_skill(name, steps(above=f"params: {{{required}}}\n"))
-    given = " ".join(f"-p p{n}=1" for n in range(count - 1))
-    card = f"---\nname: {name}\ndescription: Does x.\n---\n`flow step {name} {given}`\n"
-    (folder / "SKILL.md").write_text(card)
-    return folder
-
-
-def test_what_a_command_of_a_card_gives_is_read_once_and_not_for_each_parameter() -> None:
-    few, many = given_on_a_card("few", 20), given_on_a_card("many", 40)
-
-    read = [calls_of(partial(check.check, [str(each)], [], "."), "_given") for each in (few, many)]
-
-    assert read[0] == read[1] < 5
-
-
 def test_a_folder_where_the_python_should_be_is_a_refusal() -> None:
     for name in ("python", "yaml"):
         folder = put_skill(name, file="other")
@@ -335,16 +195,6 @@ def test_folders_count_among_the_files_that_can_be_vouched_for(tmp_path: Path) -
 
     with pytest.raises(TrustError, match="holds more than 2000 files and folders"):
         approval.snapshot(str(tmp_path))
-
-
-def test_python_is_looked_into_as_far_as_it_is_little_together() -> None:
-    python = {f"p{n}.py": f"import socket\nx = '{'a' * 100_000}'\n" for n in range(7)}
-    put_skill("evil", 'WORKFLOW = ""\n', file="workflow.py", texts=python)
-
-    told = flow("trust", "evil", "--digest", "0").out
-
-    assert told.count("is too large to look into") == 3
-    assert "imports socket" in told
 
 
 def test_a_skill_in_front_of_a_bundled_one_is_read_once_to_be_allowed() -> None:

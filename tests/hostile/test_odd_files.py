@@ -1,4 +1,4 @@
-"""Where a file or a folder is expected, something else stands: nothing blocks, nothing is followed out."""
+"""A link, pipe, device or huge file in place of a file blocks no command and reveals nothing outside the project."""
 
 from __future__ import annotations
 
@@ -19,44 +19,28 @@ Words = Sequence[str]
 
 SKILL = ".claude/skills/evil"
 IN_SKILLS = (
-    ".claude", ".claude/skills", ".agents/skills", SKILL, f"{SKILL}/SKILL.md", f"{SKILL}/workflow.yaml",
-    f"{SKILL}/workflow.py", f"{SKILL}/steps", f"{SKILL}/steps/first.md", f"{SKILL}/workflows",
+    ".claude", SKILL, f"{SKILL}/SKILL.md", f"{SKILL}/workflow.yaml", f"{SKILL}/workflow.py", f"{SKILL}/steps/first.md",
     f"{SKILL}/workflows/inner.yaml", f"{SKILL}/.flowrail.json", ".git",
 )  # fmt: skip
 SESSION = ".flow/sessions/ID"
 IN_STORE = (
-    ".flow", ".flow/sessions", ".flow/handoffs", ".flow/.gitignore", SESSION, f"{SESSION}/journal.jsonl",
-    f"{SESSION}/session.json", f"{SESSION}/definition.json", f"{SESSION}/lock", f"{SESSION}/texts",
-    f"{SESSION}/available-workflows.yaml",
+    ".flow", ".flow/sessions", ".flow/handoffs", SESSION, f"{SESSION}/journal.jsonl", f"{SESSION}/session.json",
+    f"{SESSION}/definition.json", f"{SESSION}/lock",
 )  # fmt: skip
+SHORT = ("a directory", "a pipe", "a link out of the folder", "a link to zeros", "a loop of links")
+KINDS = [what if what in SHORT else pytest.param(what, marks=pytest.mark.long) for what in ODD]
 LOOKING: Sequence[Words] = (
     ["list", "--json"],
-    ["show", "evil", "--json"],
     ["check", "evil"],
-    ["check", ".claude/skills/evil", "--json"],
-    ["check", ".claude/skills/evil/workflow.yaml"],
-    ["diagram", "evil"],
     ["discover", "--all", "--json"],
-    ["discover", "--why", "evil"],
-    ["preview", "evil", "first", "--format", "xml"],
-    ["trust", "evil", "--digest", "0"],
     ["step", "evil", "--json"],
-    ["sessions"],
 )
-GOING_ON: Sequence[Words] = (
-    ["status"],
-    ["status", "ID", "--json"],
+CONTINUING: Sequence[Words] = (
     ["sessions", "--all", "--json"],
-    ["resume", "ID", "--format", "xml"],
     ["history", "ID", "--json"],
     ["verify", "--json"],
-    ["verify", "ID"],
     ["audit"],
-    ["discover", "--session", "ID", "--json"],
-    ["migrate", "ID", "--plan"],
-    ["handoff", "status", "--json"],
     ["step", "evil", "ok", "--session", "ID", "--json"],
-    ["finding", "add", "ID", "--severity", "MUST", "--text", "x"],
     ["adopt", "ID"],
     ["prune", "--dry-run"],
     ["start", "evil", "--json"],
@@ -87,7 +71,7 @@ def tell_nothing_of_the_secret(ran: object) -> None:
     assert "SECRET" not in str(ran)
 
 
-@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize("what", KINDS)
 @pytest.mark.parametrize("where", IN_SKILLS)
 def test_odd_things_among_skills_are_told_or_passed_over(where: str, what: str) -> None:
     put_skill(
@@ -101,18 +85,18 @@ def test_odd_things_among_skills_are_told_or_passed_over(where: str, what: str) 
         tell_nothing_of_the_secret(judged(*words))
 
 
-@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize("what", KINDS)
 @pytest.mark.parametrize("where", IN_STORE)
 def test_odd_things_in_the_store_are_told_or_passed_over(where: str, what: str) -> None:
     put_skill("evil")
     session = told("step", "evil")["session"]
     stand(Path(where.replace("ID", session)), what)
 
-    for words in GOING_ON:
+    for words in CONTINUING:
         tell_nothing_of_the_secret(judged(*(each.replace("ID", session) for each in words)))
 
 
-@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize("what", KINDS)
 def test_odd_things_given_as_files_are_refused(what: str) -> None:
     put_skill("evil")
     session = told("step", "evil")["session"]
@@ -123,7 +107,7 @@ def test_odd_things_given_as_files_are_refused(what: str) -> None:
         judged(*filled)
 
 
-@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize("what", KINDS)
 def test_an_odd_registry_costs_the_registry_only(what: str) -> None:
     put_skill("evil")
     stand(Path(os.environ["HOME"]) / ".claude" / REGISTRY_FILE, what)

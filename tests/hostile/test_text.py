@@ -1,4 +1,4 @@
-"""Foreign text stays text: it adds no way on, no command, no line of ours, and fills one placeholder only."""
+"""Foreign text stays text: it adds no element, command or line to an answer, and fills one placeholder only."""
 
 from __future__ import annotations
 
