@@ -22,13 +22,13 @@ from timing import best_of, report
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.definition.serialization import from_plain
 from flowrail.machines.engine.advance import advance
+from flowrail.machines.sessions.record import Record, encoding
 from flowrail.machines.sessions.session import Report, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.machines.sessions.upgrades import DEFINITION_FORMAT
-from flowrail.machines.sessions.user_key import Owner
 from flowrail.operations.running import steps
-from flowrail.storage import journal as storage_journal
-from flowrail.storage.journal import Record
+from flowrail.storage.file_store import FolderFiles
+from flowrail.storage.ownership import Owner
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 FLAT, SHARE = 2.0, 2.5
@@ -85,19 +85,17 @@ def _grown(world: steps.World, records: int) -> str:
     told = steps.begin(world, "turn").guidance
     kept = world.store.read(told.session)
     workflow = from_plain(world.store.definition(told.session)["workflow"])
-    before, session, key = kept.hash, kept.session, world.store.owner.key()
+    before, session, prepare = kept.hash, kept.session, encoding(FolderFiles(kept.folder)).prepare
     lines = []
     for seq in range(1, records):
         session = advance(workflow, session, Report("ok"), now=world.now())
-        written = storage_journal.write(
-            Record(seq, "move", world.now(), "benchmark", session, {}, before, ""), key
-        )
-        before = written.record.hash
-        lines.append(written.line)
+        line = prepare(Record(seq, "move", world.now(), "benchmark", session, {}, before))
+        before = line.hash
+        lines.append(line.text)
     with open(os.path.join(kept.folder, "journal.jsonl"), "ab") as journal:
         journal.writelines(lines)
         os.fsync(journal.fileno())
-    steps.report(world, "turn", "ok", session_id=told.session)  # it finds the copy behind, and mends it
+    steps.report(world, "turn", "ok", session_id=told.session)  # it finds the copy behind, and renews it
     return told.session
 
 
@@ -107,9 +105,8 @@ def _over_an_append(folder: Path, rounds: int) -> None:
     (folder / "alone").mkdir()
     session = Session("turn-abcdef", "turn", "work", state=STATE)
     store.create(session, {"format": DEFINITION_FORMAT}, at="then", by="benchmark")
-    line = storage_journal.write(
-        Record(1, "move", "then", "benchmark", session, {}, "0" * 64, ""), store.owner.key()
-    ).line
+    record = Record(1, "move", "then", "benchmark", session, {}, "0" * 64)
+    line = encoding(FolderFiles(str(folder))).prepare(record).text
     plain = str(folder / "plain")
 
     def append() -> None:

@@ -31,7 +31,7 @@ def run(event: str) -> int:
 def _answer(event: str) -> object:
     from flowrail.hooks.dispatch import HookContext, answer
     from flowrail.hosts.protocol import LONGEST_INPUT
-    from flowrail.machines.sessions.user_key import state_folder
+    from flowrail.storage.ownership import state_folder
 
     data = sys.stdin.buffer.read(LONGEST_INPUT + 1)
     if len(data) > LONGEST_INPUT:

@@ -10,8 +10,8 @@ from typing import Any
 
 from flowrail.diagrams.extract import end_id
 from flowrail.diagrams.model import DispatchSummary, NodeKind, Picture, Trace, TraceEntry
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FAILED, Move, Session
-from flowrail.storage.journal import Record
 from flowrail.text.safe_text import shortened
 
 MOST_FACTS, LONGEST_VALUE = 200, 1_000

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, alone
-from flowrail.handoff.entries import Entry
 from flowrail.handoff.handoff import (
     ACKNOWLEDGMENT,
     DISCOVERY,
@@ -21,13 +20,11 @@ from flowrail.handoff.handoff import (
     TRANSFER,
 )
 from flowrail.handoff.payload.integrity import moment
-from flowrail.handoff.store import Handoffs, UnknownHandoffError
+from flowrail.handoff.store import HandoffRecord, Handoffs, UnknownHandoffError
 from flowrail.handoff.telling import MOST_CHECKS, MOST_TOLD, in_short, plain
-from flowrail.machines.sessions.journal import UnknownSessionError
-from flowrail.machines.sessions.limits import TooLargeError
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store
-from flowrail.storage.journal import Record
+from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 T = TypeVar("T")
 MOST_RECORDS, MOST_OF_A_HANDOFF = 2_000, 100
@@ -92,17 +89,10 @@ def report(
     theirs: set[str] = set()
 
     def session_of(each: str) -> dict[str, Any]:
-        foreign, records = store.read(each, adopt=True).foreign, store.records(each)
-        told_by = f"flow history {each}"
-        return _session(_few(records, MOST_RECORDS, told_by) if foreign else records, theirs=foreign)
+        return _session(store.records(each), theirs=False)
 
     def handoff_of(each: str) -> dict[str, Any]:
-        foreign = handoffs.read(each).foreign
-        if foreign:
-            theirs.add(each)
-        records = handoffs.records(each)
-        told_by = f"flow handoff status {each}"
-        return _handoff(_few(records, MOST_OF_A_HANDOFF, told_by) if foreign else records, theirs=foreign)
+        return _handoff(handoffs.records(each), theirs=False)
 
     handed = [
         told
@@ -124,7 +114,7 @@ def report(
     return Report(tuple(handed), tuple(sessions), tuple(_traces(handed, theirs)), tuple(broken))
 
 
-def _handoff(entries: Iterable[Entry], *, theirs: bool) -> dict[str, Any]:
+def _handoff(entries: Iterable[HandoffRecord], *, theirs: bool) -> dict[str, Any]:
     """Return what the records of a handoff tell, one of them held at a time; what is *theirs* is cut short."""
     told = in_short if theirs else plain
     events: list[dict[str, Any]] = []
@@ -133,7 +123,7 @@ def _handoff(entries: Iterable[Entry], *, theirs: bool) -> dict[str, Any]:
     stamp: datetime | None = None
     started = ""
     retries = 0
-    last: Entry | None = None
+    last: HandoffRecord | None = None
     for each in entries:
         before, stamp = stamp, moment(each.at)
         if last is None:
@@ -189,18 +179,6 @@ def _handoff(entries: Iterable[Entry], *, theirs: bool) -> dict[str, Any]:
         "checks": [told(each) for each in (handoff.checks[:MOST_CHECKS] if theirs else handoff.checks)],
         "events": events,
     }
-
-
-def _few(records: Iterable[T], most: int, told_by: str) -> Iterator[T]:
-    """Yield records that somebody else wrote; refuse more than an audit keeps of one journal."""
-    for number, record in enumerate(records):
-        if number == most:
-            raise TooLargeError(
-                f"it is somebody else's and has more than {most} records; see `{told_by}`",
-                hint=f"look at it with `{told_by}`",
-                records=most,
-            )
-        yield record
 
 
 def _session(records: Iterable[Record], *, theirs: bool) -> dict[str, Any]:

@@ -30,21 +30,21 @@ from flowrail.handoff.payload import file, integrity
 from flowrail.handoff.payload.build import build
 from flowrail.handoff.payload.document import put, render, text_at
 from flowrail.handoff.selection import choose
-from flowrail.handoff.store import Change
+from flowrail.handoff.store import HandoffChange
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.stored_session import Change as SessionChange
 from flowrail.storage import files
 from flowrail.text import yaml as yaml_text
 
 
-def go_on(desk: Desk, change: Change, held: SessionChange) -> Handoff:
+def go_on(desk: Desk, change: HandoffChange, held: SessionChange) -> Handoff:
     """Take a handoff from where it stands to its invocation, one committed phase after the other."""
     while (handoff := change.kept.handoff).phase in ON_ITS_WAY:
         _PHASES[handoff.phase](desk, change, held)
     return handoff
 
 
-def _select(desk: Desk, change: Change, held: SessionChange) -> None:
+def _select(desk: Desk, change: HandoffChange, held: SessionChange) -> None:
     del held
     handoff = change.kept.handoff
     try:
@@ -56,7 +56,7 @@ def _select(desk: Desk, change: Change, held: SessionChange) -> None:
     commit(desk, change, handoff._replace(phase=phase), note={"target": chosen.candidate.path})
 
 
-def _examine(desk: Desk, change: Change, held: SessionChange) -> None:
+def _examine(desk: Desk, change: HandoffChange, held: SessionChange) -> None:
     handoff = change.kept.handoff
     phase = machine.after(handoff.phase, "examine", lambda _: True)
     try:
@@ -67,7 +67,7 @@ def _examine(desk: Desk, change: Change, held: SessionChange) -> None:
     commit(desk, change, ready)
 
 
-def _validate(desk: Desk, change: Change, held: SessionChange) -> None:
+def _validate(desk: Desk, change: HandoffChange, held: SessionChange) -> None:
     handoff = change.kept.handoff
     now = desk.now()
     try:
@@ -100,7 +100,7 @@ def _validate(desk: Desk, change: Change, held: SessionChange) -> None:
     commit(desk, change, after, note={"payload": path, "sha256": digest})
 
 
-def _transfer(desk: Desk, change: Change, held: SessionChange) -> None:
+def _transfer(desk: Desk, change: HandoffChange, held: SessionChange) -> None:
     handoff = change.kept.handoff
     if integrity.has_expired(integrity.moment(handoff.expires_at), desk.moment()):
         late = ValidationFailedError(
@@ -180,7 +180,7 @@ def _note_in_session(desk: Desk, held: SessionChange, handoff: Handoff) -> None:
 
 def _fail(
     desk: Desk,
-    change: Change,
+    change: HandoffChange,
     handoff: Handoff,
     error: Refusal,
     answers: Mapping[str, bool] | None = None,
@@ -197,7 +197,7 @@ def _fail(
         files.write_atomic(os.path.join(change.kept.folder, "error.yaml"), text.encode())
 
 
-def _preserve(change: Change, handoff: Handoff) -> str:
+def _preserve(change: HandoffChange, handoff: Handoff) -> str:
     """Keep the payload of an attempt that fails, for another one."""
     path = os.path.join(change.kept.folder, f"preserved.{handoff.form}")
     files.write_atomic(path, render(handoff.draft, handoff.form))
@@ -205,7 +205,12 @@ def _preserve(change: Change, handoff: Handoff) -> str:
 
 
 def commit(
-    desk: Desk, change: Change, handoff: Handoff, *, kind: str = "", note: Mapping[str, Any] | None = None
+    desk: Desk,
+    change: HandoffChange,
+    handoff: Handoff,
+    *,
+    kind: str = "",
+    note: Mapping[str, Any] | None = None,
 ) -> Handoff:
     """Add a record to the journal, by its phase where no other kind is said."""
     return change.commit(handoff, kind=kind or handoff.phase, at=desk.now(), by=desk.by, note=note)

@@ -39,10 +39,10 @@ from flowrail.handoff.lifecycle import machine
 from flowrail.handoff.payload import file
 from flowrail.handoff.payload.document import LARGEST, Payload, read
 from flowrail.handoff.receiving_context import carried
-from flowrail.handoff.store import Change
+from flowrail.handoff.store import HandoffChange
 from flowrail.handoff.whereabouts import alone, leave_word, record_of
 from flowrail.machines.guidance.received_work import COPY
-from flowrail.machines.sessions.journal import UnknownSessionError
+from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.storage import files
 from flowrail.text.safe_text import in_quotes
 
@@ -132,7 +132,7 @@ def _addressed(payload: Payload) -> Payload:
     return payload._replace(handoff={key: each for key, each in payload.handoff.items() if key != "target"})
 
 
-def _still_open(desk: Desk, change: Change) -> None:
+def _still_open(desk: Desk, change: HandoffChange) -> None:
     handoff, keeper = change.kept.handoff, _keeper(desk, change)
     if handoff.phase == INVOCATION:
         return
@@ -165,14 +165,14 @@ def _still_open(desk: Desk, change: Change) -> None:
     )
 
 
-def _keeper(desk: Desk, change: Change) -> Desk:
+def _keeper(desk: Desk, change: HandoffChange) -> Desk:
     """Return the desk whose commands name the store that has the handoff on record."""
     store = os.path.dirname(os.path.dirname(change.kept.folder))
     same = os.path.realpath(store) == os.path.realpath(desk.store.path)
     return desk if same else desk._replace(shown_store=store)
 
 
-def _check(desk: Desk, change: Change, payload: Payload, asked: Asked) -> tuple[Problem, ...]:
+def _check(desk: Desk, change: HandoffChange, payload: Payload, asked: Asked) -> tuple[Problem, ...]:
     """Return what is worth knowing of the payload; refuse where it is not the one that was sent, or unfit."""
     handoff = change.kept.handoff
     if handoff.digest != payload.digest:
@@ -192,7 +192,7 @@ def _check(desk: Desk, change: Change, payload: Payload, asked: Asked) -> tuple[
     )
 
 
-def _claimed(desk: Desk, change: Change, start: Ours | None) -> str:
+def _claimed(desk: Desk, change: HandoffChange, start: Ours | None) -> str:
     """Return the session that is to take over, on record before it is begun."""
     handoff = change.kept.handoff
     planned = str(handoff.claim.get("session", ""))

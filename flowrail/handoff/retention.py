@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from flowrail.errors import FlowError
 from flowrail.handoff.payload.integrity import moment
-from flowrail.handoff.store import Handoffs, UnknownHandoffError
-from flowrail.machines.sessions.user_key import Owner
+from flowrail.handoff.store import ForeignHandoffError, Handoffs, UnknownHandoffError
+from flowrail.storage.ownership import Owner
 
 PRUNED = "pruned"
 """The record that a payload was deleted with the session that it lay in."""
@@ -29,15 +29,15 @@ def waiting(store: str, owner: Owner, now: str) -> Callable[[str], str]:
     for handoff_id in handoffs.ids():
         try:
             kept = handoffs.read(handoff_id)
-        except UnknownHandoffError:
-            continue  # its beginning was interrupted: it never began
+        except (UnknownHandoffError, ForeignHandoffError):
+            continue  # its beginning was interrupted, or another user recorded it
         except FlowError:
             why = f"handoff `{handoff_id}` cannot be read, and may be of it"
             return lambda _: why
         handoff = kept.handoff
         begun = moment(handoff.started_at)
         young = begun is None or today is None or today - begun < KEPT_FOR
-        if handoff.is_open and young and not kept.foreign:
+        if handoff.is_open and young:
             held.add(handoff.session)
     return lambda session_id: "a handoff of it is open" if session_id in held else ""
 

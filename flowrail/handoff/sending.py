@@ -22,7 +22,7 @@ from flowrail.handoff.payload import integrity
 from flowrail.handoff.phases import commit, drafted, go_on
 from flowrail.handoff.requesting import Asked, judge_chain, tried_again, wanted_by
 from flowrail.handoff.selection import Chosen, choose
-from flowrail.handoff.store import Change
+from flowrail.handoff.store import HandoffChange
 from flowrail.machines.sessions.stored_session import Change as SessionChange
 
 LONGEST_SHOWN = 80
@@ -58,7 +58,7 @@ def send(desk: Desk, asked: Asked) -> Sent:
 
 def retry(desk: Desk, handoff_id: str, asked: Asked = NOTHING) -> Sent:
     """Take a handoff that failed, or was interrupted, to its end; *asked* says what is different now."""
-    handoff = desk.handoffs.own(handoff_id).handoff
+    handoff = desk.handoffs.read(handoff_id).handoff
     if handoff.phase == INVOCATION:
         if not _is_late(desk, handoff):
             return Sent(handoff, replayed=True)
@@ -81,7 +81,7 @@ def retry(desk: Desk, handoff_id: str, asked: Asked = NOTHING) -> Sent:
         return _taken_on(desk, change, held, asked)
 
 
-def _taken_on(desk: Desk, change: Change, held: SessionChange, asked: Asked) -> Sent:
+def _taken_on(desk: Desk, change: HandoffChange, held: SessionChange, asked: Asked) -> Sent:
     """Take a handoff to its invocation; one that failed is made anew, with what is different now."""
     handoff = change.kept.handoff
     if handoff.phase == FAILED:

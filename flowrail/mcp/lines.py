@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from flowrail.errors import FlowError, UsageError
-from flowrail.machines.sessions.limits import TooLargeError
+from flowrail.storage.journal import TooLargeError
 
 LONGEST = 4_000_000
 """Facts of a megabyte, also where each of their letters is written as an escape."""

@@ -41,9 +41,7 @@ class Skill(NamedTuple):
 
 def sessions(place: Place) -> list[Session]:
     """Return the open sessions, the one that moved last first."""
-    found = [
-        each.kept.session for each in summaries(place.world().store) if each.kept and not each.kept.foreign
-    ]
+    found = [each.kept.session for each in summaries(place.world().store) if each.kept]
     return [
         Session(each.id, f"{each.skill} at step {each.step}, {each.status}, last moved {each.moved_at}")
         for each in found

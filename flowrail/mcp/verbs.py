@@ -259,9 +259,9 @@ def handoff(place: Place, given: Given) -> Told:
     if action == "status":
         if given.get("handoff"):
             kept = at.handoffs.read(given["handoff"])
-            return _handoff(world, item(at, kept.handoff, theirs=kept.foreign))
+            return _handoff(world, item(at, kept.handoff))
         open_ones = (each for each in at.handoffs.all() if each.handoff.is_open)
-        items = [item(at, each.handoff, theirs=each.foreign) for each in open_ones]
+        items = [item(at, each.handoff) for each in open_ones]
         return Told(handoff_page.render_list(items), _with_calls(world, {"handoffs": items}))
     if action == "receive":
         return _received(place, world, at, given)

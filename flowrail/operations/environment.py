@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flowrail.cli import output
 from flowrail.discovery.locations import Root, find_project_root, skill_roots
 from flowrail.errors import UsageError
-from flowrail.machines.sessions.user_key import Owner, state_folder
+from flowrail.storage.ownership import Owner, state_folder
 from flowrail.text.safe_text import can_be_typed
 
 if TYPE_CHECKING:

@@ -1,42 +1,54 @@
-"""The journal of a session: one line a record, appended, each holding the hash of the one before.
+"""An append-only file of records: one line of JSON each, hash-chained, flushed before anybody relies on it.
 
-A line is JSON whose last key is the hash of all the text before it, so that every changed bit shows,
-without anybody having to agree on how JSON is written. Each record holds the complete session
-after it: to go on, the first line and the last are read, however long the journal is. Long texts lie
-beside it (`texts`), and what an earlier version wrote is read in the form of today (`upgrades`).
+The last key of a line is the SHA-256 of all the text before it, and each record names the hash of the record
+before it (`prev`), so accidental changes, lost lines and moved lines are noticed. Reading the first and the
+last line takes the same time in a long journal as in a short one. A line without a line feed was left by an
+interrupted write: readers ignore it and the next record replaces it.
+
+The journal knows nothing about its records except `seq`, `prev` and `hash`; an `Encoding` turns them into
+JSON and back.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from flowrail.errors import StorageError, UsageError
-from flowrail.machines.sessions import attachments, limits
-from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.upgrades import NewerFormatError, session_of_today
-from flowrail.storage.records import RecordError, from_plain, to_plain
+from flowrail.storage import files
+from flowrail.storage.records import RecordError
 from flowrail.text import json as strict_json
 
-_LINE, _CHUNK = 4_096, 65_536
-_MARK = b',"hash":"'
-_MAC = b',"mac":"'
-_MAC_TAIL = len(_MAC) + 64 + len('"')
-TAIL = len(_MARK) + 64 + len('"}')
-EACH = b"each record is signed: "
-"""What is signed with every record, so that a first record tells whether those behind it have to be."""
-_END = re.compile(_MARK + rb'([0-9a-f]{64})"}')
-_REFERENCE = f'"{attachments.MARK}"'.encode()
-_ESCAPED = re.compile(rb"\\u00[2-7]")
-"""What we never write, and others may write that mark by."""
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+LARGEST_LINE = 1024 * 1024
+LARGEST_JOURNAL = 256 * 1024 * 1024
+
+READ, CHANGE, CREATE = os.O_RDONLY, os.O_RDWR | os.O_APPEND, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL
+_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_CHUNK = 65_536
+_SHORT = 4_096
+"""How much of an end of the file is read at first: most lines are short."""
+_HASH = b',"hash":"'
+_HASH_LENGTH = len(_HASH) + 64 + len('"}')
+_END = re.compile(_HASH + rb'([0-9a-f]{64})"}')
 _json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-_PARTS = {"seq": int, "kind": str, "at": str, "by": str, "note": dict, "session": dict, "prev": str}
+
+
+class TooLargeError(StorageError):
+    """A record, a journal or a text would grow past its limit."""
+
+    code = "TOO_LARGE"
+
+
+class JournalFullError(TooLargeError):
+    """The journal has no room for another record."""
+
+    code = "JOURNAL_FULL"
 
 
 class DamagedError(StorageError):
@@ -45,301 +57,331 @@ class DamagedError(StorageError):
     code = "JOURNAL_DAMAGED"
 
     def __init__(self, path: str, line: int, what: str) -> None:
+        self.what = what
         super().__init__(
             f"{path}:{line}: {what}",
-            hint="nothing was changed; restore the file from a copy, or start anew",
+            hint="nothing was changed; restore the file from a copy, or start again",
             place=f"{path}:{line}",
         )
 
 
-class Record(NamedTuple):
-    """One line: what happened, when, by whom, and the session after it.
+class Chained(Protocol):
+    """What every record knows of its place in the chain. The first has ``seq`` 0 and an empty ``prev``."""
 
-    ``mac`` is proof that it was written with this user's key; earlier versions put one into the first record
-    only. ``apart`` says that long texts of the session are references yet.
+    @property
+    def seq(self) -> int:
+        """The number of the record, counted from 0."""
+
+    @property
+    def prev(self) -> str:
+        """The hash of the record before it."""
+
+    @property
+    def hash(self) -> str:
+        """The hash of its line; empty until it is written."""
+
+
+T = TypeVar("T", bound=Chained)
+
+
+class Encoding(NamedTuple, Generic[T]):
+    """How a record becomes a JSON object and back.
+
+    ``encode`` returns the object without `hash`, and the side files that must exist before the record does.
     """
 
-    seq: int
-    kind: str
-    at: str
-    by: str
-    session: Session
-    note: Mapping[str, Any]
-    prev: str
+    encode: Callable[[T], tuple[dict[str, Any], dict[str, bytes]]]
+    decode: Callable[[dict[str, Any]], T]
+
+    def prepare(self, record: T) -> Line:
+        """Return *record* as it will be written; `TooLargeError` if it is too long."""
+        data, side_files = self.encode(record)
+        try:
+            body = _json(data).encode()[:-1]
+        except ValueError as error:
+            raise UsageError(
+                f"the record would hold a value that JSON does not have: {str(error)[:100]}",
+                hint="give plain numbers; a default of the workflow may be infinite or not a number",
+            ) from None
+        digest = sha256(body).hexdigest()
+        text = body + _HASH + digest.encode() + b'"}\n'
+        if len(text) > LARGEST_LINE:
+            raise TooLargeError(
+                f"the record would have {len(text)} bytes; at most {LARGEST_LINE} are allowed",
+                hint="put long texts into files and report their paths",
+                bytes=len(text),
+            )
+        return Line(text, digest, data, side_files)
+
+
+class Line(NamedTuple):
+    """A record as it is written: its line, its hash, the same as plain data, and its side files by name."""
+
+    text: bytes
     hash: str
-    mac: str = ""
-    apart: bool = False
+    data: dict[str, Any]
+    side_files: dict[str, bytes]
 
 
-class Tail(NamedTuple):
-    """The last whole line of a journal, where it ends, and how many torn bytes follow it."""
+class Journal(Generic[T]):
+    """One open journal. Call `newest` before `append`, except in a new journal: it finds the end."""
 
-    line: bytes
-    end: int
-    torn: int
+    def __init__(self, fd: int, path: str, encoding: Encoding[T]) -> None:
+        self.path = path
+        self._fd = fd
+        self._encoding = encoding
+        self._line = b""
+        self._end = 0
+        self.torn = 0
+        """How many bytes of an interrupted write follow the last whole line."""
 
+    @property
+    def size(self) -> int:
+        """How many bytes the whole lines have."""
+        return self._end
 
-class Written(NamedTuple):
-    """A record as it goes to disk: its line, the session as plain data, and its long texts by file name."""
+    def first_hash(self) -> str:
+        """Return the hash of the first record, checked against its line; empty if there is no record yet."""
+        if not self._tail()[0]:
+            return ""
+        return _body_and_hash(self._first_line(), self.path, 1)[1]
 
-    line: bytes
-    record: Record
-    session: Mapping[str, Any]
-    texts: Mapping[str, bytes]
+    def first(self) -> T:
+        """Return the first record."""
+        return self._decode(self._first_line(), 1)
 
+    def newest(self) -> T | None:
+        """Return the newest record, or `None` if the journal has none yet."""
+        self._line, self._end, self.torn = self._tail()
+        if not self._line:
+            return None
+        try:
+            return self._decode(self._line, 0)
+        except DamagedError as error:  # counting the lines takes long, so only a damaged journal pays for it
+            raise type(error)(self.path, self._count_lines(), error.what) from None
 
-def write(record: Record, key: bytes | None = None) -> Written:
-    """Return *record* as it is to be written, with its hash; with a *key*, signed."""
-    body: dict[str, Any] = {
-        "seq": record.seq,
-        "kind": record.kind,
-        "at": record.at,
-        "by": record.by,
-        "note": dict(record.note),
-        "session": to_plain(record.session),
-        "prev": record.prev,
-    }
-    beside: dict[str, bytes] = {}
-    text = b"" if record.session.dispatches or record.note.get("dispatches") else _dump(body)
-    if not text or len(text) > limits.LONGEST_INLINE or _REFERENCE in text:
-        for part in ("note", "session"):  # work for agents may name one long text thousands of times
-            body[part] = attachments.parted(body[part], beside)
-        if beside:
-            _check_texts(body)
-        text = _dump(body)
-    if key is not None:
-        record = record._replace(mac=sign(key, EACH + text))
-        text = text[:-1] + _MAC + record.mac.encode() + b'"}'
-    text = text[:-1]
-    digest = hashlib.sha256(text).hexdigest()
-    line = text + _MARK + digest.encode() + b'"}\n'
-    if len(line) > limits.LARGEST_STATE:
-        _check_size(line, body["session"]["state"])
-    return Written(line, record._replace(hash=digest), body["session"], beside)
+    def records(self) -> Iterator[T]:
+        """Yield every record, oldest first, each checked against the one before it."""
+        before = ""
+        for number, line in enumerate(self._lines(), start=1):
+            record = self._decode(line, number)
+            if record.prev != before or record.seq != number - 1:
+                raise _does_not_follow(self.path, number)
+            before = record.hash
+            yield record
 
+    def newest_first(self) -> Iterator[T]:
+        """Yield every record, newest first, each checked against the one after it."""
+        after = self.newest()
+        if after is None:
+            return
+        yield after
+        lines = self._lines_backwards()
+        next(lines)
+        for line in lines:
+            record = self._decode(line, after.seq)
+            if (record.seq, record.hash) != (after.seq - 1, after.prev):
+                raise _does_not_follow(self.path, after.seq + 1)
+            yield record
+            after = record
 
-def read(line: bytes, path: str, number: int, load: attachments.Load | None = None) -> Record:
-    """Return the record of one line; `DamagedError` where it is not as it was written.
+    def append(self, line: Line, *, reserve: int = 0) -> None:
+        """Add a prepared record with one flush; when this returns, it is on disk.
 
-    With *load* the session's long texts are loaded again; without it they stay references.
-    """
-    text = line.removesuffix(b"\n")
-    body, digest = text[:-TAIL], text[-(64 + 2) : -2]
-    if text != body + _MARK + digest + b'"}' or hashlib.sha256(body).hexdigest().encode() != digest:
-        raise DamagedError(path, number, "the line is not as it was written")
-    try:
-        data = strict_json.parse(f"{body.decode()}}}")
-        _check_parts(data)
-        named = _REFERENCE in body or _ESCAPED.search(body) is not None
-        if named:
-            _join(data, load)
-        return Record(
-            seq=data["seq"],
-            kind=data["kind"],
-            at=data["at"],
-            by=data["by"],
-            session=from_plain(session_of_today(data["session"]), Session),
-            note=data["note"],
-            prev=data["prev"],
-            hash=digest.decode(),
-            mac=str(data.get("mac", "")),
-            apart=load is None and named,
+        *reserve* bytes of the largest journal stay free. If the write fails, nothing of it remains.
+        """
+        self.check_room(line, reserve)
+        if self.torn:
+            self._cut()
+        try:
+            files.append_durable(self._fd, line.text, what=self.path)
+        except StorageError:
+            with suppress(OSError):
+                os.ftruncate(self._fd, self._end)
+            raise
+        self._line = line.text
+        self._end += len(line.text)
+
+    def check_room(self, line: Line, reserve: int = 0) -> None:
+        """Refuse a record that does not fit into the journal."""
+        if self._end + len(line.text) > LARGEST_JOURNAL - reserve:
+            raise JournalFullError(
+                f"{self.path} has {self._end} bytes and no room for another record",
+                hint="start again",
+                bytes=self._end,
+            )
+
+    def has_room(self, reserve: int) -> bool:
+        """Return whether another record like the newest one fits twice and leaves *reserve* bytes free."""
+        return self._end + 2 * len(self._line) <= LARGEST_JOURNAL - reserve
+
+    def flush_newest(self) -> None:
+        """Flush the last line, whose writer may have died before it could.
+
+        The same bytes are written to the same place first: after a flush that failed, another flush reports
+        success for pages that the kernel has dropped.
+        """
+        try:
+            fd = os.open(self.path, _OPEN | os.O_WRONLY)  # without O_APPEND: Linux would write at the end
+            try:
+                start, rest = self._end - len(self._line), memoryview(self._line)
+                while rest:
+                    written = os.pwrite(fd, rest, start)
+                    start, rest = start + written, rest[written:]
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise StorageError(
+                f"{self.path} could not be flushed ({error.strerror})", hint="check the disk", place=self.path
+            ) from None
+        flush_names(os.path.dirname(self.path))
+
+    def _decode(self, line: bytes, number: int) -> T:
+        body, digest = _body_and_hash(line, self.path, number)
+        try:
+            data = strict_json.parse(f"{body.decode()}}}")
+            data["hash"] = digest
+            data.pop("mac", None)  # earlier versions signed their records
+            return self._encoding.decode(data)
+        except DamagedError as error:
+            raise type(error)(self.path, number, error.what) from None
+        except RecordError as error:
+            raise DamagedError(self.path, number, f"the record is of another form: {error}") from None
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            what = f"the record cannot be read ({type(error).__name__}: {error})"
+            raise DamagedError(self.path, number, what) from None
+
+    def _first_line(self) -> bytes:
+        data = b""
+        while b"\n" not in data:
+            piece = os.pread(self._fd, _next_size(data), len(data))
+            if not piece or len(data) > LARGEST_LINE:
+                raise DamagedError(self.path, 1, "the first line is incomplete")
+            data += piece
+        return data[: data.index(b"\n") + 1]
+
+    def _tail(self) -> tuple[bytes, int, int]:
+        """Return the last whole line, where it ends, and how many bytes follow it."""
+        size = os.fstat(self._fd).st_size
+        data, start = b"", size
+        while start > 0 and len(data) <= 2 * LARGEST_LINE:
+            step = min(_next_size(data), start)
+            start -= step
+            data = os.pread(self._fd, step, start) + data
+            last = data.rfind(b"\n")
+            begin = data.rfind(b"\n", 0, last) if last >= 0 else -1
+            if begin >= 0 or (start == 0 and last >= 0):
+                self._check_torn(data[last + 1 :])
+                return data[begin + 1 : last + 1], start + last + 1, len(data) - last - 1
+        if start == 0:
+            self._check_torn(data)
+            return b"", 0, size
+        raise DamagedError(
+            self.path, self._count_lines(), f"the last line has more than {LARGEST_LINE} bytes"
         )
-    except NewerFormatError as error:
-        raise NewerFormatError(
-            f"{path}:{number}: {error.message}", hint=error.hint, place=f"{path}:{number}"
-        ) from None
-    except _UNREADABLE as error:
-        raise _unreadable(error, path, number) from None
+
+    def _lines(self) -> Iterator[bytes]:
+        at, number, rest = 0, 0, b""
+        while piece := os.pread(self._fd, _CHUNK, at):
+            at += len(piece)
+            *whole, rest = (rest + piece).split(b"\n")
+            yield from (line + b"\n" for line in whole)
+            number += len(whole)
+            if len(rest) > LARGEST_LINE:
+                raise DamagedError(self.path, number + 1, f"the line has more than {LARGEST_LINE} bytes")
+        self._check_torn(rest)
+
+    def _lines_backwards(self) -> Iterator[bytes]:
+        start, rest = self._end, b""
+        while start > 0:
+            step = min(_CHUNK, start)
+            start -= step
+            rest = os.pread(self._fd, step, start) + rest
+            first, *whole = rest.split(b"\n")
+            yield from (line + b"\n" for line in reversed(whole[:-1]))
+            rest = first + b"\n"
+        if rest:
+            yield rest
+
+    def _check_torn(self, rest: bytes) -> None:
+        """Refuse a complete record that lost only its line feed: it was acknowledged and must not be cut off."""
+        for end in _END.finditer(rest):
+            digest = sha256(rest[: end.start()]).hexdigest().encode()
+            if end.end() < len(rest) and digest == end.group(1):
+                what = "the end of the line is not as it was written"
+                raise DamagedError(self.path, self._count_line_feeds() + 1, what)
+
+    def _cut(self) -> None:
+        try:
+            os.ftruncate(self._fd, self._end)
+        except OSError as error:
+            raise StorageError(
+                f"the incomplete record at the end of {self.path} could not be removed ({error.strerror})",
+                hint="check the disk; nothing has moved",
+                place=self.path,
+            ) from None
+        self.torn = 0
+
+    def _count_lines(self) -> int:
+        return max(1, self._count_line_feeds())
+
+    def _count_line_feeds(self) -> int:
+        at, found = 0, 0
+        while piece := os.pread(self._fd, _CHUNK, at):
+            at += len(piece)
+            found += piece.count(b"\n")
+        return found
 
 
-def whole(record: Record, load: attachments.Load, path: str) -> Record:
-    """Return *record*, of the journal *path*, with every long text of its session loaded."""
-    if not record.apart:
-        return record
+@contextmanager
+def opened(path: str, encoding: Encoding[T], mode: int = READ) -> Iterator[Journal[T]]:
+    """Hold the journal at *path* open; `FileNotFoundError` if there is none."""
+    files.check_private_dir(os.path.dirname(path))
     try:
-        data = {"session": to_plain(record.session), "note": dict(record.note)}
-        _join(data, load)
-        session = from_plain(data["session"], Session)
-    except _UNREADABLE as error:
-        raise _unreadable(error, path, record.seq + 1) from None
-    return record._replace(session=session, note=data["note"], apart=False)
+        fd = os.open(path, _OPEN | mode, 0o600)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StorageError(
+            f"{path} could not be opened ({error.strerror})", hint="check its permissions", place=path
+        ) from None
+    try:
+        problem = _problem(os.fstat(fd))
+        if problem:
+            raise StorageError(f"{path} {problem}", hint="a journal is a file of your own", place=path)
+        yield Journal(fd, path, encoding)
+    finally:
+        os.close(fd)
 
 
-def _join(data: dict[str, Any], load: attachments.Load | None) -> None:
-    """Load the long texts of a record's session and note; without *load*, only look how they are named."""
-    parts = [data["session"], data["note"]]
-    too_many = attachments.excess(attachments.names_in(parts))
-    if too_many:
-        raise ValueError(f"it names long texts of {too_many} bytes")
-    if load is not None:
-        data["session"], data["note"] = attachments.joined(parts, load)
-        for name in ("session", "note"):
-            if type(data[name]) is not dict:
-                raise TypeError(name)
+def flush_names(folder: str) -> None:
+    """Flush the names of the files in *folder*, and its own name."""
+    files.sync_dir(folder)
+    files.sync_dir(os.path.dirname(folder))
 
 
-def _unreadable(error: Exception, path: str, number: int) -> DamagedError:
-    if isinstance(error, RecordError):
-        return DamagedError(path, number, f"the record is of another form: {error}")
-    return DamagedError(path, number, f"the record cannot be read ({type(error).__name__}: {error})")
-
-
-def signed_by(line: bytes, key: bytes, before: bytes = b"") -> bool:
-    """Return whether a line of a journal carries the mark of *key*: its last part but the hash.
-
-    What was signed stood behind *before*: `EACH` in journals of which every record is signed.
-    """
-    body = line.removesuffix(b"\n")[:-TAIL]
-    text, mac = body[:-_MAC_TAIL], body[-65:-1]
-    if not key or body != text + _MAC + mac + b'"':
-        return False
-    return hmac.compare_digest(mac, sign(key, before + text + b"}").encode())
-
-
-def sign(key: bytes, body: bytes) -> str:
-    """Return the mark of *key* on *body*."""
-    return hmac.digest(key, body, "sha256").hex()
-
-
-def hash_of(line: bytes, path: str, number: int) -> str:
-    """Return the hash of a line, which is that of its text, or `DamagedError`."""
+def _body_and_hash(line: bytes, path: str, number: int) -> tuple[bytes, str]:
+    """Return the text of a line before its hash, and the hash; refuse a line that does not match its hash."""
     text = line.removesuffix(b"\n")
-    digest = hashlib.sha256(text[:-TAIL]).hexdigest()
-    if text[-TAIL:] != _MARK + digest.encode() + b'"}':
+    body = text[:-_HASH_LENGTH]
+    digest = sha256(body).hexdigest()
+    if text != body + _HASH + digest.encode() + b'"}':
         raise DamagedError(path, number, "the line is not as it was written")
-    return digest
+    return body, digest
 
 
-def first_line(fd: int, path: str) -> bytes:
-    """Return the first line of an open journal."""
-    data = b""
-    while b"\n" not in data:
-        piece = os.pread(fd, _more(data), len(data))
-        if not piece or len(data) > limits.LARGEST_LINE:
-            raise DamagedError(path, 1, "the first line is not whole")
-        data += piece
-    return data[: data.index(b"\n") + 1]
+def _next_size(data: bytes) -> int:
+    return min(max(_SHORT, len(data)), _CHUNK)
 
 
-def tail(fd: int, path: str) -> Tail:
-    """Return the last whole line of an open journal, read from its end."""
-    size = os.fstat(fd).st_size
-    data, start = b"", size
-    while start > 0 and len(data) <= 2 * limits.LARGEST_LINE:
-        step = min(_more(data), start)
-        start -= step
-        data = os.pread(fd, step, start) + data
-        last = data.rfind(b"\n")
-        begin = data.rfind(b"\n", 0, last) if last >= 0 else -1
-        if begin >= 0 or (start == 0 and last >= 0):
-            line = data[begin + 1 : last + 1]
-            _check_torn(data[last + 1 :], fd, path)
-            return Tail(line, start + last + 1, len(data) - last - 1)
-    if start == 0:
-        _check_torn(data, fd, path)
-        return Tail(b"", 0, size)
-    raise DamagedError(path, count_lines(fd), f"the last line has more than {limits.LARGEST_LINE} bytes")
+def _does_not_follow(path: str, number: int) -> DamagedError:
+    return DamagedError(path, number, "the record does not follow the one before it")
 
 
-def _more(data: bytes) -> int:
-    """Return how much to read beside *data*: most lines are short, so little at first."""
-    return min(max(_LINE, len(data)), _CHUNK)
-
-
-def lines(fd: int, path: str) -> Iterator[bytes]:
-    """Yield every whole line of an open journal, in order, holding one at a time."""
-    at, number, rest = 0, 0, b""
-    while piece := os.pread(fd, _CHUNK, at):
-        at += len(piece)
-        *whole, rest = (rest + piece).split(b"\n")
-        yield from (line + b"\n" for line in whole)
-        number += len(whole)
-        if len(rest) > limits.LARGEST_LINE:
-            raise DamagedError(path, number + 1, f"the line has more than {limits.LARGEST_LINE} bytes")
-    _check_torn(rest, fd, path)
-
-
-def backwards(fd: int, path: str) -> Iterator[bytes]:
-    """Yield the whole lines of an open journal from the last to the first, holding few at a time."""
-    start, rest = tail(fd, path).end, b""
-    while start > 0:
-        step = min(_CHUNK, start)
-        start -= step
-        rest = os.pread(fd, step, start) + rest
-        first, *whole = rest.split(b"\n")
-        yield from (line + b"\n" for line in reversed(whole[:-1]))
-        rest = first + b"\n"
-    if rest:
-        yield rest
-
-
-def count_lines(fd: int) -> int:
-    """Return how many whole lines an open journal has; at least one, for naming a place."""
-    return max(1, _line_feeds(fd))
-
-
-def _line_feeds(fd: int) -> int:
-    at, found = 0, 0
-    while piece := os.pread(fd, _CHUNK, at):
-        at += len(piece)
-        found += piece.count(b"\n")
-    return found
-
-
-def _check_torn(rest: bytes, fd: int, path: str) -> None:
-    """Refuse what follows the last whole line where it is a record that lost only the end of its line.
-
-    A writer that dies leaves the beginning of a line. One that is whole, with anything else in the place
-    of its line feed, was acknowledged, and nobody may cut it off.
-    """
-    if len(rest) <= TAIL:
-        return
-    from hashlib import sha256  # only what a crash left is looked at so closely
-
-    seen, at = sha256(), 0
-    for found in _END.finditer(rest):
-        seen.update(rest[at : found.start()])
-        at = found.start()
-        if found.end() < len(rest) and seen.copy().hexdigest().encode() == found.group(1):
-            raise DamagedError(path, _line_feeds(fd) + 1, "the end of the line is not as it was written")
-
-
-def _check_size(line: bytes, state: Any) -> None:
-    """Refuse a record that is too long, or that holds too large a state."""
-    size = len(_dump(state))
-    if size <= limits.LARGEST_STATE and len(line) <= limits.LARGEST_LINE:
-        return
-    what = (
-        f"the state would have {size} bytes; {limits.LARGEST_STATE} are the most"
-        if size > limits.LARGEST_STATE
-        else f"the record would have {len(line)} bytes; {limits.LARGEST_LINE} are the most"
-    )
-    raise limits.TooLargeError(
-        what, hint="put what is long into files and report their paths", bytes=max(size, len(line))
-    )
-
-
-def _check_texts(body: Mapping[str, Any]) -> None:
-    """Refuse a record that names its long texts so often that it could not be read again."""
-    too_many = attachments.excess(attachments.names_in([body["session"], body["note"]]))
-    if too_many:
-        raise limits.too_often(too_many)
-
-
-def _check_parts(data: Mapping[str, Any]) -> None:
-    for name, kind in _PARTS.items():
-        if type(data[name]) is not kind:
-            raise TypeError(name)
-    if len(data) > len(_PARTS) + ("mac" in data):
-        raise KeyError(*sorted(data.keys() - _PARTS.keys() - {"mac"}))
-
-
-def _dump(body: Mapping[str, Any]) -> bytes:
-    try:
-        return _json(body).encode()
-    except ValueError as error:
-        raise UsageError(
-            f"the record would hold what is not in JSON: {str(error)[:100]}",
-            hint="give plain numbers; a default of the workflow may be one that is none",
-        ) from None
+def _problem(about: os.stat_result) -> str:
+    if not stat.S_ISREG(about.st_mode):
+        return "is not a plain file"
+    if about.st_uid != os.geteuid():
+        return "belongs to another user"
+    return "is too large" if about.st_size > LARGEST_JOURNAL else ""

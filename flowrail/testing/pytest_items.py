@@ -18,9 +18,9 @@ from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.engine.outcome import call_plainly
 from flowrail.machines.exploration.walks import Walk
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.sessions.user_key import state_folder
 from flowrail.operations.skills import check
 from flowrail.skills.catalog import listing
+from flowrail.storage.ownership import state_folder
 from flowrail.testing.run import current_time
 from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.reproduce import WorkflowName, name_of, reproduction

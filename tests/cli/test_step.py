@@ -786,7 +786,7 @@ def test_a_session_in_use_is_waited_for_as_long_as_was_said() -> None:
 
 def test_facts_that_are_too_large_are_refused() -> None:
     told("step", "asking")
-    Path("f").write_text(json.dumps({"sure": "low", "where": ["x" * 100] * 5_000}))
+    Path("f").write_text(json.dumps({"sure": "low", "where": ["x" * 100] * 6_000}))
 
     status, error = refused("step", "asking", "done", "--facts", "f")
 

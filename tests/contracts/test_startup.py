@@ -117,7 +117,7 @@ def test_a_hook_with_nothing_to_say_loads_next_to_nothing(event: str) -> None:
         "flowrail.machines.sessions",
         "flowrail.storage",
         "flowrail.machines.sessions.host_binding",
-        "flowrail.machines.sessions.user_key",
+        "flowrail.storage.ownership",
     }
 
 

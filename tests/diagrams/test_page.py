@@ -25,8 +25,8 @@ from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.step import Variant
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Report, Session
-from flowrail.storage.journal import Record
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = '"><script>document.hacked = 1</script><img src=x onerror="document.hacked=2">'

@@ -14,7 +14,7 @@ from flowrail.diagrams.renderers.document import WorkflowPicture, session_summar
 from flowrail.diagrams.renderers.json import as_data
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.storage.journal import Record
+from flowrail.machines.sessions.record import Record
 
 
 def drawn(made: Workflow, *outcomes: str, **params: Any) -> Picture:

@@ -24,9 +24,9 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Move, Report, Session
 from flowrail.machines.sessions.stored_session import Kept
-from flowrail.storage.journal import Record
 from flowrail.text.safe_text import visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
@@ -225,14 +225,13 @@ def test_data_is_plain() -> None:
     assert as_data.example_text(True) == "true"
 
 
-def kept(session: Session, *, foreign: bool = False) -> Kept:
-    return Kept(session, 3, "0123456789abcdef" * 4, "/nowhere", foreign=foreign)
+def kept(session: Session) -> Kept:
+    return Kept(session, 3, "0123456789abcdef" * 4, "/nowhere")
 
 
 def test_a_session_of_a_list_says_how_to_go_on() -> None:
     open_one = as_data.session_item(kept(begun(areas_wanted=["a"])), store="/a b")
     ended = as_data.session_item(kept(begun()._replace(status="completed", step=None)))
-    foreign = as_data.session_item(kept(begun(), foreign=True))
 
     assert open_one["command"] == "flow resume a-skill-abc234 --store '/a b'"
     assert open_one["params"] == {"topic": "slow login", "areas_wanted": ["a"]}
@@ -242,14 +241,19 @@ def test_a_session_of_a_list_says_how_to_go_on() -> None:
         "active",
     )
     assert open_one["head"] == "0123456789abcdef"
-    assert (ended["command"], foreign["command"], foreign["foreign"]) == (None, None, True)
+    assert ended["command"] is None
 
 
 def test_a_session_that_cannot_be_read_says_why() -> None:
     broken = as_data.broken_item("a-skill-abc234", FlowError("no luck", hint="try again"))
 
-    assert broken == {"session": "a-skill-abc234", "error": "no luck", "code": "FAILED"}
-    assert as_data.broken_item("x", None) == {"session": "x", "error": "unknown", "code": None}
+    assert broken == {
+        "session": "a-skill-abc234",
+        "foreign": False,
+        "error": "no luck",
+        "code": "FAILED",
+    }
+    assert as_data.broken_item("x", None)["error"] == "unknown"
 
 
 # --- history

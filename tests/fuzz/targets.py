@@ -82,18 +82,24 @@ def payload(data: bytes) -> None:
 
 def session(data: bytes) -> None:
     """A record whose hash is right is one of ours in form, or damaged."""
+    import tempfile
+
     from flowrail.errors import StorageError
-    from flowrail.machines.sessions.strangers import StrangeError, check_session
+    from flowrail.machines.sessions.record import encoding
     from flowrail.storage import journal
+    from flowrail.storage.file_store import FolderFiles
 
     body = data.removesuffix(b"}")
     digest = sha256(body).hexdigest().encode()
     for line in (body + b',"hash":"' + digest + b'"}\n', data):
-        try:
-            record = journal.read(line, "journal.jsonl", 1)
-            check_session(record.session)
-        except (StorageError, StrangeError):  # a newer format is refused as such
-            continue
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "journal.jsonl")
+            path.write_bytes(line)
+            try:
+                with journal.opened(str(path), encoding(FolderFiles(folder))) as opened:
+                    list(opened.records())
+            except StorageError:  # a newer format is refused as such
+                continue
 
 
 def definition(data: bytes) -> None:
@@ -179,14 +185,16 @@ def _kept(name: str) -> Iterator[bytes]:
 
     from flowrail.machines.definition.serialization import to_plain
     from flowrail.machines.engine.advance import start
-    from flowrail.storage.journal import Record, write
+    from flowrail.machines.sessions.record import Record, encoding
+    from flowrail.storage.file_store import FolderFiles
 
     for made in (linear("a", "b"), loop()):
         if name == "definition":
             yield json.dumps(to_plain(made)).encode()
         else:
             record = Record(0, "start", "2026-01-01", "me", start(made, session_id="a-abcdef"), {}, "", "")
-            yield write(record, b"k").line.rpartition(b',"hash":')[0] + b"}"
+            line = encoding(FolderFiles(".")).prepare(record)
+            yield line.text.rpartition(b',"hash":')[0] + b"}"
 
 
 LONGEST = 8_192

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.forged import sealed
 from support.handing import forged, handoffs_folder, ours, phases, receive, send, session, target
 from support.sandbox import flow, sessions_folder, told
 
-from flowrail.handoff.entries import Entry, written
 from flowrail.handoff.handoff import INVOCATION, Handoff
 from flowrail.handoff.retention import waiting
 from flowrail.handoff.store import ForeignHandoffError, Handoffs, UnknownHandoffError
-from flowrail.machines.sessions.limits import TooLargeError
-from flowrail.machines.sessions.user_key import Owner
-from flowrail.storage.journal import DamagedError
+from flowrail.storage.journal import DamagedError, TooLargeError
+from flowrail.storage.ownership import Owner
 from flowrail.storage.records import to_plain
 
 
@@ -104,7 +103,6 @@ def test_one_that_somebody_else_recorded_holds_no_session_of_ours() -> None:
     forged(
         0, [{"seq": 0, "kind": INVOCATION, "at": ahead, "by": "", "note": {}, "handoff": record, "prev": ""}]
     )
-    assert kept().read("handoff-000000").handoff.is_open
 
     assert not held(here)
 
@@ -116,7 +114,10 @@ def test_a_line_of_another_form_is_refused(tmp_path: Path) -> None:
     entry = next(iter(kept().records(sent["handoff"])))
     wrong: Any = "x"
     for odd in (entry._replace(seq=wrong), entry._replace(handoff=entry.handoff._replace(hops=wrong))):
-        path.write_bytes(written(odd, b"k")[0])
+        data = to_plain(odd)
+        del data["hash"]
+        path.write_bytes(sealed(data))
+        kept().owner.claim(str(path.parent), json.loads(path.read_bytes())["hash"])
         (path.parent / "handoff.json").unlink(missing_ok=True)
         with pytest.raises(DamagedError):
             kept().read(sent["handoff"])
@@ -127,10 +128,12 @@ def test_a_journal_of_another_handoff_is_refused() -> None:
     sent = send("digger", session())
     folder = handoffs_folder() / sent["handoff"]
     folder.rename(handoffs_folder() / "handoff-aaaaaa")
+    first = json.loads((handoffs_folder() / "handoff-aaaaaa" / "journal.jsonl").read_bytes().splitlines()[0])
+    kept().owner.claim(str(handoffs_folder().absolute() / "handoff-aaaaaa"), first["hash"])
 
     with pytest.raises(DamagedError):
         kept().read("handoff-aaaaaa")
-    with pytest.raises(DamagedError, match="of another handoff"):
+    with pytest.raises(DamagedError, match="the record belongs to"):
         list(kept().records("handoff-aaaaaa"))
 
 
@@ -152,7 +155,7 @@ def test_a_journal_that_is_gone_is_missed() -> None:
 
     assert kept().ids() == [sent["handoff"]]
     assert list(kept().all()) == []
-    with pytest.raises(Exception, match="has seen record 4"):
+    with pytest.raises(Exception, match="is a copy of record 4"):
         kept().read(sent["handoff"])
 
 
@@ -160,7 +163,7 @@ def test_a_record_has_a_size() -> None:
     handoff = Handoff("handoff-aaaaaa", "a", "b", draft={"x": "x" * 2_000_000})
 
     with pytest.raises(TooLargeError):
-        written(Entry(0, "discovery", "", "", handoff, {}, "", ""), b"k")
+        kept().create(handoff, kind="discovery", at="", by="")
 
 
 def test_a_handoff_that_was_never_begun_is_unknown() -> None:
@@ -185,11 +188,12 @@ def test_a_line_that_was_never_finished_is_cut() -> None:
     assert len(list(kept().records(sent["handoff"]))) == 6
 
 
-def test_handoffs_of_somebody_else_are_read_and_not_changed() -> None:
+def test_handoffs_of_another_user_are_refused() -> None:
     target("digger")
     sent = send("digger", session())
     other = Handoffs(str(Path.cwd() / ".flow"), Owner(str(Path.cwd() / "state")))
 
-    assert other.read(sent["handoff"]).foreign
+    with pytest.raises(ForeignHandoffError):
+        other.read(sent["handoff"])
     with pytest.raises(ForeignHandoffError), other.change(sent["handoff"]):
         pass

@@ -777,6 +777,7 @@ def test_a_project_that_was_moved_is_told_where_its_payload_lies_now(is_ours: bo
     (ours if is_ours else target)("digger")
     sent = send("digger", session())
     Path(".flow").rename("it's moved")
+    told("adopt", sent["session"], "--store", "it's moved")
     payload = sent["payload"].replace("/.flow/", "/it's moved/")
 
     for words in ("status", "retry"):

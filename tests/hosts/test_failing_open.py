@@ -21,6 +21,7 @@ from flowrail.hooks import fast_lookup
 from flowrail.hosts.protocol import LONGEST_INPUT, hear
 from flowrail.machines.sessions import limits
 from flowrail.storage import files
+from flowrail.storage import journal as storage_journal
 
 STRICT = """\
 name: NAME
@@ -97,6 +98,20 @@ KEYS = (
 @pytest.mark.parametrize("what", MALFORMED)
 def test_what_is_no_input_is_answered_with_nothing(what: str, event: str, session: Path) -> None:
     assert hook(event, MALFORMED[what]) == {}
+
+
+@pytest.mark.parametrize("piece", ["[]", "{}", '{"a":[]}', '"ab"', "0.1", "1"])
+def test_what_holds_very_many_values_is_let_go_unparsed(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = ",".join([piece] * (8_000_000 // len(piece)))
+    said = f'{{"session_id": "a", "tool_name": "Write", "tool_input": {{"x": [{many}]}}}}'.encode()
+
+    monkeypatch.setattr("flowrail.hosts.protocol.json.loads", _unexpected)
+
+    assert hear(said, {}) is None
+
+
+def _unexpected(_: object) -> object:
+    raise AssertionError("it was parsed")
 
 
 def test_a_long_text_is_heard_whatever_stands_in_it() -> None:
@@ -256,13 +271,7 @@ def test_a_store_that_is_a_link_is_not_looked_at(session: Path) -> None:
 
 
 def test_a_glance_reads_no_more_than_a_session_may_write(session: Path) -> None:
-    assert (
-        fast_lookup.LARGEST_COPY,
-        fast_lookup.LARGEST_DEFINITION,
-    ) == (
-        limits.LARGEST_LINE,
-        limits.LARGEST_DEFINITION,
-    )
+    assert fast_lookup.LARGEST_COPY == storage_journal.LARGEST_LINE
     copy = session / "session.json"
     whole = copy.read_text().rstrip().removesuffix("}")
     copy.write_text(f'{whole}, "more": "{"x" * fast_lookup.LARGEST_COPY}"}}')
@@ -334,7 +343,7 @@ def test_where_the_record_cannot_be_written_nobody_is_held(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = (session / "journal.jsonl").stat().st_size
-    monkeypatch.setattr(limits, "LARGEST_JOURNAL", size + limits.LAST_ROOM)
+    monkeypatch.setattr(storage_journal, "LARGEST_JOURNAL", size + limits.LAST_ROOM)
 
     assert hook("stop", SAID["stop"]("stop")) == {}
 

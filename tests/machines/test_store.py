@@ -12,23 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flowrail.errors import FlowError, StorageError
-from flowrail.machines.sessions import limits, snapshot
-from flowrail.machines.sessions.journal import UnknownSessionError
-from flowrail.machines.sessions.limits import LARGEST_STATE, TooLargeError
+from flowrail.machines.sessions import limits
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.snapshot import LinesLostError
-from flowrail.machines.sessions.store import ForeignSessionError, Store
+from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import Kept
-from flowrail.machines.sessions.user_key import Owner
 from flowrail.storage import files
 from flowrail.storage import journal as storage_journal
 from flowrail.storage.files import LockTimeoutError, NotPrivateError, WriteFailedError
-from flowrail.storage.journal import DamagedError
-from flowrail.storage.records import to_plain
+from flowrail.storage.journal import DamagedError, TooLargeError
+from flowrail.storage.ownership import Owner
+from flowrail.storage.snapshot import LinesLostError
 
 ID = "skill-abcdef"
 
@@ -66,7 +61,7 @@ def test_what_was_created_is_read(store: Store) -> None:
 
     assert store.read(ID) == made
     assert made.session == session()
-    assert (made.seq, made.torn, made.foreign) == (0, 0, False)
+    assert (made.seq, made.torn) == (0, 0)
     assert made.head == made.hash[:16]
     assert store.definition(ID) == {"name": "skill"}
     assert store.ids() == [ID]
@@ -101,7 +96,6 @@ def test_each_record_holds_the_hash_of_the_one_before(store: Store) -> None:
     records = list(store.records(ID))
 
     assert [record.prev for record in records] == ["", records[0].hash, records[1].hash]
-    assert all(record.mac for record in records)
 
 
 def test_the_copy_is_readable_and_names_the_newest_record(store: Store) -> None:
@@ -148,9 +142,8 @@ def test_a_session_is_never_made_over_another(store: Store) -> None:
 
 def test_new_ids_are_ours_and_not_taken(store: Store) -> None:
     create(store, "a-b-aaaaaa")
-    bytes_ = iter([b"\0" * 6, b"\0" * 5 + b"\1"])
 
-    assert store.new_id("a/b", lambda _: next(bytes_)) == "a-b-aaaaab"
+    assert store.new_id("a/b").startswith("a-b-")
     assert len({store.new_id("skill") for _ in range(100)}) == 100
     store.folder(store.new_id("x" * 64 + "/" + "y" * 64))
 
@@ -196,7 +189,7 @@ def test_an_unknown_id_is_refused_with_near_ones(store: Store) -> None:
     with pytest.raises(UnknownSessionError) as caught:
         store.read("skill-abcdeg")
 
-    assert str(caught.value.hint) == f"did you mean `{ID}`?"
+    assert caught.value.hint == f"did you mean `{ID}`?"
     assert caught.value.code == "UNKNOWN_SESSION"
     assert Store("/nowhere", store.owner).ids() == []
 
@@ -212,22 +205,6 @@ def test_odd_names_among_the_sessions_are_passed_over(store: Store) -> None:
 # --- damage -------------------------------------------------------------------------------------
 
 
-def test_every_single_bit_of_a_journal_counts(store: Store) -> None:
-    create(store)
-    move(store, 1)
-    whole = journal(store).read_bytes()
-
-    for bit in range(8 * len(whole)):
-        flipped = bytearray(whole)
-        flipped[bit // 8] ^= 1 << bit % 8
-        journal(store).write_bytes(flipped)
-        with pytest.raises(StorageError):
-            list(store.records(ID))
-
-    journal(store).write_bytes(whole)
-    assert len(list(store.records(ID))) == 2
-
-
 def test_a_damaged_last_line_is_refused_with_its_number(store: Store) -> None:
     create(store)
     move(store, 1)
@@ -239,40 +216,6 @@ def test_a_damaged_last_line_is_refused_with_its_number(store: Store) -> None:
             use(ID)
 
     assert journal(store).read_bytes() == before
-
-
-def lines_of(store: Store, count: int = 3) -> list[bytes]:
-    create(store)
-    for revision in range(1, count):
-        move(store, revision)
-    copy(store).unlink()
-    return journal(store).read_bytes().splitlines(keepends=True)
-
-
-@pytest.mark.parametrize(
-    ("order", "line"),
-    [([1, 2], 1), ([0, 2], 2), ([0, 2, 1], 2), ([0, 1, 1], 3), ([0, 0, 1], 2), ([1, 0, 2], 1)],
-)
-def test_lines_that_are_missing_or_moved_are_noticed(store: Store, order: list[int], line: int) -> None:
-    lines = lines_of(store)
-    journal(store).write_bytes(b"".join(lines[number] for number in order))
-
-    with pytest.raises(DamagedError, match=rf"journal\.jsonl:{line}: the record does not follow"):
-        list(store.records(ID))
-
-
-def test_a_line_that_was_never_finished_is_not_there_yet(store: Store) -> None:
-    create(store)
-    seen = copy(store).read_bytes()
-    move(store, 1)
-    first, last = journal(store).read_bytes().splitlines(keepends=True)
-    copy(store).write_bytes(seen)
-
-    for cut in range(1, len(last)):
-        journal(store).write_bytes(first + last[:cut])
-        kept = store.read(ID)
-        assert (kept.session.revision, kept.torn) == (0, cut)
-        assert [record.seq for record in store.records(ID)] == [0]
 
 
 @pytest.mark.parametrize("cut", [1, 100, -1])
@@ -310,7 +253,7 @@ def test_a_session_without_a_whole_record_never_began(store: Store, content: byt
     copy(store).unlink()
     journal(store).write_bytes(content)
 
-    with pytest.raises(UnknownSessionError, match="was never started"):
+    with pytest.raises(UnknownSessionError, match="there is no session"):
         store.read(ID)
 
 
@@ -329,7 +272,7 @@ def test_a_journal_behind_its_copy_is_refused_and_not_written_over(store: Store)
         with pytest.raises(LinesLostError) as caught:
             use(ID)
         assert (caught.value.code, caught.value.exit_status) == ("LINES_LOST", 3)
-        assert caught.value.message.endswith("has seen record 1, the journal ends with record 0")
+        assert caught.value.message.endswith("is a copy of record 1, but the journal ends with record 0")
 
     assert copy(store).read_bytes() == newest
     assert journal(store).read_bytes() == first
@@ -363,7 +306,7 @@ def test_a_journal_that_lost_everything_is_not_a_session_that_never_began(
         lambda each: store.change(each).__enter__(),
         lambda each: list(store.records(each)),
     ):
-        with pytest.raises(LinesLostError, match="has seen record 0, the journal has none"):
+        with pytest.raises(LinesLostError, match="is a copy of record 0, but the journal has no record"):
             use(ID)
 
 
@@ -376,62 +319,6 @@ def test_a_spoilt_copy_tells_nothing_and_is_made_again(store: Store, content: by
     kept = move(store, 1)
 
     assert json.loads(copy(store).read_text())["hash"] == kept.hash
-
-
-@given(
-    st.dictionaries(
-        st.text(max_size=9), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
-    ),
-    st.sampled_from([0, 1, 7]),
-    st.none() | st.text(),
-)
-def test_the_copy_is_what_json_would_write(state: dict[str, object], revision: int, step: str | None) -> None:
-    plain = to_plain(session(state=state, revision=revision, step=step))
-
-    copied = json.loads(snapshot.copy_of(3, "0" * 64, plain))
-
-    assert len(copied.pop("check")) == 16
-    assert copied == {"seq": 3, "hash": "0" * 64, "session": json.loads(json.dumps(plain))}
-    assert [type(each) for each in copied["session"].values()] == [
-        type(each) for each in json.loads(json.dumps(plain)).values()
-    ]
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 1.0])
-def test_a_copy_that_is_half_written_tells_nothing_and_is_made_again(store: Store, share: float) -> None:
-    create(store)
-    old = copy(store).read_bytes()
-    move(store, 1, state={"note": "longer than before"})
-    new = copy(store).read_bytes()
-    cut = int(share * (len(old) - 1))
-
-    copy(store).write_bytes(new[:cut] + old[cut:])
-
-    assert snapshot.seen_by(store.folder(ID)) is None
-    assert snapshot.newest_seen(store.folder(ID)) is None
-    assert store.read(ID).seq == 1
-    assert move(store, 2).seq == 2
-    assert snapshot.is_whole(copy(store).read_bytes())
-
-
-def test_a_whole_copy_is_read_in_both_ways_alike(store: Store) -> None:
-    create(store)
-    move(store, 1)
-    seen, short = snapshot.seen_by(store.folder(ID)), snapshot.newest_seen(store.folder(ID))
-
-    assert seen is not None
-    assert short == seen._replace(session={})
-    assert (seen.seq, seen.whole, seen.session["id"]) == (1, True, ID)
-
-
-def test_a_copy_as_earlier_versions_wrote_it_counts(store: Store) -> None:
-    create(store)
-    kept = move(store, 1)
-    copy(store).write_text(json.dumps({"seq": 5, "hash": "0" * 64, "session": {}}, indent=1))
-
-    with pytest.raises(LinesLostError, match="has seen record 5, the journal ends with record 1"):
-        store.read(ID)
-    assert kept.seq == 1
 
 
 def test_a_copy_that_grows_shorter_leaves_nothing_of_the_longer_one(store: Store) -> None:
@@ -470,65 +357,13 @@ def test_a_copy_that_cannot_be_written_does_not_undo_the_record(store: Store) ->
 def test_a_journal_of_another_session_is_refused(store: Store) -> None:
     create(store)
     shutil.copytree(store.folder(ID), store.folder("other-abcdef"))
+    store.adopt("other-abcdef")
 
-    with pytest.raises(DamagedError, match=rf"the journal is that of `{ID}`"):
+    with pytest.raises(DamagedError, match=rf"the record belongs to `{ID}`"):
         store.read("other-abcdef")
 
 
-def test_a_record_of_a_later_form_is_refused_with_the_place(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create(store)
-    monkeypatch.setattr(storage_journal, "to_plain", lambda value: {**to_plain(value), "tomorrow": 1})
-    move(store, 1)
-
-    with pytest.raises(DamagedError, match=r":2: the record is of another form: .*unknown tomorrow @ \$"):
-        store.read(ID)
-
-
 # --- whose it is --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def stranger(store: Store, tmp_path: Path) -> Store:
-    create(store)
-    return Store(store.path, Owner(str(tmp_path / "another")))
-
-
-def test_a_session_of_another_key_is_foreign(store: Store, stranger: Store) -> None:
-    for use in (stranger.read, lambda each: stranger.change(each).__enter__()):
-        with pytest.raises(ForeignSessionError) as caught:
-            use(ID)
-        assert caught.value.exit_status == 7
-        assert f"flow adopt {ID}" in str(caught.value.hint)
-
-    assert stranger.read(ID, adopt=True).foreign
-    assert [record.kind for record in stranger.records(ID)] == ["start"]
-    assert not store.read(ID).foreign
-
-
-def test_a_foreign_session_can_be_taken_over_and_only_that_one(store: Store, stranger: Store) -> None:
-    create(store, "other-abcdef")
-
-    stranger.owner.adopt(next(stranger.records(ID)).hash)
-
-    assert not stranger.read(ID).foreign
-    move(stranger, 1)
-    with pytest.raises(ForeignSessionError, match="somebody else went on"):
-        store.read(ID)
-    with pytest.raises(ForeignSessionError):
-        stranger.read("other-abcdef")
-
-
-def test_a_first_record_that_was_changed_and_hashed_again_is_foreign(store: Store) -> None:
-    create(store)
-    record = next(store.records(ID))
-    line = storage_journal.write(record._replace(by="somebody", mac=""), b"another key").line
-    copy(store).unlink()
-    journal(store).write_bytes(line)
-
-    with pytest.raises(ForeignSessionError):
-        store.read(ID)
 
 
 # --- odd files ----------------------------------------------------------------------------------
@@ -550,7 +385,7 @@ def folded(path: Path) -> None:
 
 
 def swollen(path: Path) -> None:
-    os.truncate(path, limits.LARGEST_JOURNAL + 1)
+    os.truncate(path, storage_journal.LARGEST_JOURNAL + 1)
 
 
 @pytest.mark.parametrize("spoil", [linked, piped, folded, swollen])
@@ -607,7 +442,7 @@ def test_a_store_that_cannot_be_made_is_told(
 
     monkeypatch.setattr(os, "mkdir", mkdir)
 
-    with pytest.raises(StorageError, match=r"could not be made \(Permission denied\)"):
+    with pytest.raises(StorageError, match=r"could not be made \(EACCES\)"):
         create(store)
 
 
@@ -617,7 +452,8 @@ def test_a_store_that_cannot_be_made_is_told(
 def test_a_definition_can_be_replaced(store: Store) -> None:
     create(store)
 
-    store.keep_definition(ID, {"text": "ö \ud800"})
+    with store.change(ID) as change:
+        change.commit(session(), kind="migrate", at="", by="", definition={"text": "ö \ud800"})
 
     assert store.definition(ID) == {"text": "ö \ud800"}
 
@@ -641,9 +477,9 @@ def test_a_spoilt_definition_is_told(store: Store, content: bytes | None) -> Non
 def test_a_state_that_is_too_large_is_refused_before_anything_is_written(store: Store) -> None:
     create(store)
     before = journal(store).read_bytes()
-    large = {f"text{number}": "x" * 9_999 for number in range(LARGEST_STATE // 9_999 + 1)}
+    large = {f"text{number}": "x" * 9_999 for number in range(storage_journal.LARGEST_LINE // 9_999 + 1)}
 
-    with pytest.raises(TooLargeError, match="are the most"):
+    with pytest.raises(TooLargeError, match="are allowed"):
         move(store, 1, state=large)
     with pytest.raises(TooLargeError):
         store.create(session("other-abcdef", state=large), {}, at="", by="")
@@ -655,7 +491,7 @@ def test_a_state_that_is_too_large_is_refused_before_anything_is_written(store: 
 def test_a_journal_does_not_grow_past_its_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     create(store)
     before = journal(store).read_bytes()
-    monkeypatch.setattr(limits, "LARGEST_JOURNAL", limits.LAST_ROOM + len(before) + 100)
+    monkeypatch.setattr(storage_journal, "LARGEST_JOURNAL", limits.LAST_ROOM + len(before) + 100)
 
     with pytest.raises(TooLargeError, match="the journal of"):
         move(store, 1)
@@ -746,7 +582,7 @@ def test_where_a_torn_record_cannot_be_cut_off_nothing_is_written(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "ftruncate", ftruncate)
-        with pytest.raises(StorageError, match=r"could not be cut off .*journal\.jsonl \(No space left"):
+        with pytest.raises(StorageError, match=r"journal\.jsonl could not be removed \(No space left"):
             move(store, 1)
 
     assert journal(store).read_bytes() == before
@@ -861,3 +697,40 @@ def test_a_reader_between_record_and_copy_sees_the_record(
     move(store, 1)
 
     assert seen == [1, 1]
+
+
+# --- whose it is
+
+
+def test_a_session_of_another_user_is_refused_until_it_is_adopted(store: Store, tmp_path: Path) -> None:
+    create(store)
+    other = Store(store.path, Owner(str(tmp_path / "another")))
+
+    for use in (
+        other.read,
+        lambda name: other.change(name).__enter__(),
+        lambda name: list(other.records(name)),
+    ):
+        with pytest.raises(ForeignSessionError) as caught:
+            use(ID)
+        assert caught.value.exit_status == 7
+        assert f"flow adopt {ID}" in str(caught.value.hint)
+
+    other.adopt(ID)
+    assert other.read(ID).seq == 0
+    assert store.is_foreign(ID)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 1.0])
+def test_a_half_written_copy_is_ignored_and_written_again(store: Store, share: float) -> None:
+    create(store)
+    old = copy(store).read_bytes()
+    move(store, 1, state={"note": "longer than before"})
+    new = copy(store).read_bytes()
+    cut = int(share * (len(old) - 1))
+
+    copy(store).write_bytes(new[:cut] + old[cut:])
+
+    assert store.read(ID).seq == 1
+    assert move(store, 2).seq == 2
+    assert json.loads(copy(store).read_bytes())["seq"] == 2

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support.forged import sealed
 
-from flowrail.machines.sessions import limits, upgrades
+from flowrail.machines.sessions import upgrades
 from flowrail.machines.sessions.session import FORMAT, Session
+from flowrail.machines.sessions.store import Store
 from flowrail.machines.sessions.upgrades import (
     NewerFormatError,
     definition_of_today,
     session_of_today,
     upgraded,
 )
-from flowrail.storage import journal
-from flowrail.storage.journal import Record
-from flowrail.storage.records import to_plain
+from flowrail.storage.ownership import Owner
 
 SESSION = Session("a-abcdef", "a", "first", state={"sure": "low"})
 
@@ -47,17 +50,25 @@ def test_each_earlier_format_is_taken_from_step_to_step() -> None:
     assert old == {"facts": {"sure": "low"}, "revision": "3"}
 
 
-def test_a_journal_of_an_earlier_format_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as then:
-        then.setattr(journal, "to_plain", lambda value: renamed_back(to_plain(value)))
-        line = journal.write(Record(0, "start", "then", "me", SESSION, {}, "", "")).line
+def written(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Store:
+    """Return a store with one session as *change* has its record."""
+    store = Store(str(folder / ".flow"), Owner(str(folder / "state")))
+    store.create(SESSION, {}, at="then", by="me")
+    journal = Path(store.folder(SESSION.id), "journal.jsonl")
+    record = json.loads(journal.read_bytes())
+    del record["hash"]
+    journal.write_bytes(sealed({**record, "session": change(record["session"])}))
+    Path(store.folder(SESSION.id), "session.json").unlink()
+    store.adopt(SESSION.id)
+    return store
 
+
+def test_a_journal_of_an_earlier_format_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = written(tmp_path, renamed_back)
     monkeypatch.setattr(upgrades, "FORMAT", 2)
     monkeypatch.setattr(upgrades, "SESSIONS", {1: rename})
-    record = journal.read(line, "journal", 1)
 
-    assert record.session == SESSION
-    assert b'"facts":{"sure":"low"}' in line
+    assert store.read(SESSION.id).session == SESSION
 
 
 def renamed_back(data: dict[str, Any]) -> dict[str, Any]:
@@ -73,14 +84,13 @@ def test_a_later_format_is_refused_and_says_what_to_use(number: object) -> None:
     assert "version of flowrail" in str(caught.value.hint)
 
 
-def test_a_journal_of_a_later_format_is_refused_with_its_place() -> None:
-    line = journal.write(Record(0, "start", "then", "me", SESSION._replace(format=2), {}, "", "")).line
+def test_a_journal_of_a_later_format_is_refused(tmp_path: Path) -> None:
+    store = written(tmp_path, lambda data: {**data, "format": 2})
 
-    with pytest.raises(NewerFormatError, match=r"^journal:7: the session is of format 2; 1 is the newest"):
-        journal.read(line, "journal", 7)
+    with pytest.raises(NewerFormatError, match="the session is of format 2; 1 is the newest"):
+        store.read(SESSION.id)
 
 
 def test_there_is_a_step_from_every_format_that_was_released() -> None:
     assert sorted(upgrades.SESSIONS) == list(range(1, FORMAT))
     assert sorted(upgrades.DEFINITIONS) == list(range(1, upgrades.DEFINITION_FORMAT))
-    assert limits.LARGEST_LINE > limits.LARGEST_STATE

@@ -12,7 +12,7 @@ from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused,
 from flowrail import Outcome, Report, StepDef, Workflow, advance, start
 from flowrail.machines.exploration import walks
 from flowrail.machines.exploration.coverage import of_sessions
-from flowrail.storage.journal import Record
+from flowrail.machines.sessions.record import Record
 
 GATED = """\
 name: NAME

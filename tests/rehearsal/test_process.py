@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.user_key import Owner
 from flowrail.operations.running.steps import World
+from flowrail.storage.ownership import Owner
 from flowrail.testing.walks.subprocess_stage import SubprocessStage
 
 

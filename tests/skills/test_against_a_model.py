@@ -26,15 +26,15 @@ from support.sandbox import put_skill
 
 from flowrail.cli.world import world
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
-from flowrail.machines.sessions.snapshot import newest_seen
 from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.user_key import Owner
 from flowrail.operations.running import steps as running_steps
 from flowrail.operations.running.steps import Answer, RevisionConflictError, World
 from flowrail.operations.sessions import prune as session_prune
 from flowrail.operations.sessions import timeline
 from flowrail.operations.sessions.session_list import summaries
 from flowrail.operations.sessions.verify import verify
+from flowrail.storage import snapshot
+from flowrail.storage.ownership import Owner
 
 WAYS: dict[str, dict[str, str | None]] = {
     "first": {"ok": "second", "iterate": "first", "fail": None},
@@ -134,7 +134,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         told = running_steps.look(self.world, session).guidance
         assert (told.revision, told.status) == (model.now.revision, model.now.status)
         assert told.resumed is model.is_open
-        records = [self.world.store.whole(session, each) for each in self.world.store.records(session)]
+        records = list(self.world.store.records(session))
         assert [each.kind for each in records] == model.kinds
         assert [
             Standing(
@@ -360,7 +360,9 @@ class StoreAgainstModel(RuleBasedStateMachine):
         if len(self.models[session].kinds) > 1:
             path = Path(self.world.store.folder(session), "journal.jsonl")
             whole = path.read_bytes()
-            copy = newest_seen(str(path.parent))  # one that was never finished tells nothing
+            copy = snapshot.read(
+                str(path.with_name("session.json"))
+            )  # one that was never finished tells nothing
             if copy is not None and copy.seq == len(self.models[session].kinds) - 1:
                 path.write_bytes(whole[: whole.rindex(b"\n", 0, whole.rindex(b"\n")) + 1])
                 with pytest.raises(StorageError) as caught:

@@ -7,7 +7,6 @@ one: raise `FORMAT`, then run this with ``FLOWRAIL_GOLDEN=write``.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -26,12 +25,12 @@ def formats() -> list[str]:
 
 @pytest.fixture
 def store(request: pytest.FixtureRequest) -> str:
-    """A store with the golden sessions of a format, and the key that they are signed with."""
-    kept, state = KEPT / request.param, Path(os.environ["HOME"]) / ".local" / "state" / "flowrail"
-    state.mkdir(parents=True)
-    shutil.copy(kept / "key", state / "key")
-    shutil.copytree(kept / "sessions", Path.cwd() / "kept" / "sessions")
-    return str(Path.cwd() / "kept")
+    """A store with the golden sessions of a format, adopted as a user would."""
+    folder = Path.cwd() / "kept"
+    shutil.copytree(KEPT / request.param / "sessions", folder / "sessions")
+    for session in sessions(str(folder)):
+        assert told("adopt", session, "--store", str(folder))["was_foreign"]
+    return str(folder)
 
 
 every = pytest.mark.parametrize("store", formats(), indirect=True)

@@ -356,49 +356,6 @@ def test_of_sessions_that_are_held_only_the_first_is_waited_for(monkeypatch: pyt
     assert [wait > 0 for wait in waits] == [True, False, False]
 
 
-def test_a_folder_of_any_depth_goes(tmp_path: Path) -> None:
-    ended()
-    deep = sessions_folder() / ".gone-deep"
-    for folder in (deep, deep / "wide", deep / "wide" / "er"):
-        folder.mkdir()
-        (folder / "file").touch()
-        (folder / "link").symlink_to(tmp_path)
-    here = os.open(deep, os.O_RDONLY)
-    for _ in range(2_000):
-        os.mkdir("a", dir_fd=here)
-        lower = os.open("a", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = lower
-    os.close(here)
-
-    with unchanged(tmp_path), after(MUCH_LATER):
-        gone()
-
-    assert not deep.exists()
-
-
-@pytest.mark.parametrize(("number", "word"), [(3, "another file system"), (4, "somebody moves")])
-def test_what_is_mounted_or_moved_while_it_is_deleted_stays(
-    monkeypatch: pytest.MonkeyPatch, number: int, word: str
-) -> None:
-    ended()
-    (sessions_folder() / ".gone-x" / "inner").mkdir(parents=True)
-    known = prune._identity
-    asked: list[int] = []
-
-    def identity(fd: int) -> tuple[int, int]:
-        asked.append(fd)
-        return (0, 0) if len(asked) == number else known(fd)
-
-    monkeypatch.setattr(prune, "_identity", identity)
-    with after(MUCH_LATER):
-        status, error = refused("prune")
-
-    assert (status, error["code"]) == (3, "STORAGE")
-    assert word in error["message"]
-    assert (sessions_folder() / ".gone-x" / "inner").exists()
-
-
 def test_a_pruned_session_is_unknown_and_its_id_is_free() -> None:
     session = ended()
     with after(MUCH_LATER):
@@ -437,7 +394,7 @@ def test_a_link_among_the_sessions_is_not_followed(tmp_path: Path) -> None:
 
     assert sorted(path.name for path in outside.iterdir()) == [
         ".0123456789abcdef.tmp",
-        *("definition.json", "journal.jsonl", "lock", "session.json"),
+        *("definition.json", "journal.jsonl", "lock", "owner", "session.json"),
     ]
 
 

@@ -12,9 +12,7 @@ from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
 
 from flowrail.cli.world import world
 from flowrail.errors import FlowError, UsageError
-from flowrail.machines.sessions.journal import UnknownSessionError
-from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.user_key import Owner
+from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.operations.running import steps
 from flowrail.operations.running.steps import (
     NoOpenSessionError,
@@ -23,6 +21,7 @@ from flowrail.operations.running.steps import (
     World,
 )
 from flowrail.operations.sessions.session_list import summaries
+from flowrail.storage.ownership import Owner
 
 
 @pytest.fixture
@@ -122,10 +121,7 @@ def test_foreign_sessions_are_nobodys_open_ones(here: World, tmp_path: Path) -> 
     with pytest.raises(NoOpenSessionError):
         steps.resume(stranger, None)
     assert not steps.step_again(stranger, "small").guidance.resumed
-    assert [(each.id, bool(each.kept and each.kept.foreign)) for each in summaries(here.store)][-1] == (
-        session,
-        False,
-    )
+    assert [(each.id, each.kept is None) for each in summaries(stranger.store)][-1] == (session, True)
     assert steps.resume(here, None).guidance.session == session
 
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.forged import redefined, signed
+from support.forged import redefined, sealed
 from support.sandbox import (
     BUNDLED,
     bytes_below,
     flow,
-    home_skills,
-    put_python,
     put_skill,
     refused,
     sessions_folder,
@@ -171,26 +167,18 @@ def test_what_cannot_be_a_head_is_refused(session: str, head: str) -> None:
     assert (status, error["code"]) == (2, "BAD_HEAD")
 
 
-def written(record: dict[str, Any]) -> bytes:
-    """Return a record as a line with a hash that is right for it."""
-    body = {key: value for key, value in record.items() if key != "hash"}
-    text = json.dumps(body, separators=(",", ":")).encode()[:-1]
-    return text + b',"hash":"' + sha256(text).hexdigest().encode() + b'"}\n'
-
-
-def rewritten(
-    session: str, line: int, change: Callable[[dict[str, Any]], object], *, key: bool = True
-) -> None:
-    """Change a record and make the chain right again, as a forger would who has the key; the copy is dropped."""
+def rewritten(session: str, line: int, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change a record and make the chain right again; the copy is dropped, and the session adopted."""
     lines = [json.loads(each) for each in journal(session).read_bytes().splitlines()]
     change(lines[line - 1])
     done: list[bytes] = []
     for record in lines:
         if done:
             record["prev"] = json.loads(done[-1])["hash"]
-        done.append(signed(record) if key else written(record))
+        done.append(sealed({name: value for name, value in record.items() if name != "hash"}))
     journal(session).write_bytes(b"".join(done))
     (sessions_folder() / session / "session.json").unlink(missing_ok=True)
+    told("adopt", session)
 
 
 def test_a_history_that_was_rewritten_whole_shows_by_its_head(session: str) -> None:
@@ -199,18 +187,6 @@ def test_a_history_that_was_rewritten_whole_shows_by_its_head(session: str) -> N
 
     assert problems(session) == []
     assert problems(session, "--head", head)[0]["code"] == "HEAD_GONE"
-
-
-def test_a_history_that_somebody_without_the_key_rewrote_is_found_where_that_begins(session: str) -> None:
-    first = journal(session).read_bytes().splitlines()[0] + b"\n"
-    rewritten(session, 2, lambda record: record.update(by="somebody else"), key=False)
-    forged = json.loads(journal(session).read_bytes().splitlines()[1])
-    journal(session).write_bytes(first + written({**forged, "prev": json.loads(first)["hash"]}))
-
-    (found,) = problems(session)
-
-    assert (found["code"], found["place"]) == ("FOREIGN_SESSION", place(session, "journal.jsonl", 2))
-    assert "record 1 is not signed with your key" in found["message"]
 
 
 # --- records
@@ -235,28 +211,21 @@ def reported(**values: Any) -> Callable[[dict[str, Any]], object]:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (go("first"), "the visits are not those before"),
+        (go("first"), "by the workflow"),
         (put(revision=5), "revision 0 is followed by 5"),
-        (put(status="completed"), "the session is completed at step `second`"),
-        (put(status="done"), "`done` is no status"),
-        (put(step="nowhere"), "the workflow has no step `nowhere`"),
-        (put(step=None), "stands at no step"),
-        (put(visits={"first": 1}), "the visits are not those before"),
-        (put(visits={"first": 2, "second": 1}), "the visits are not those before"),
+        (put(status="completed"), "by the workflow"),
+        (put(step="nowhere"), "the session is at `nowhere`"),
+        (put(visits={"first": 1}), "`visits` is"),
         (put(params={"x": 1}), "`params` is"),
         (put(state={"x": 1}), '`state` is {"x": 1}; by the workflow it is {}'),
-        (put(here="0" * 16), "`here` is"),
         (put(skill="other"), "`skill` is another than before"),
-        (put(source="global"), "`source` is another than before"),
-        (put(parent={"session": "x"}), "`parent` is another than before"),
         (put(started_at="earlier"), "`started_at` is another than before"),
-        (put(last=None), "a move is recorded without what was reported"),
-        (reported(step="second"), "step `second` was reported where the session stood at `first`"),
+        (put(last=None), "a move is on record without what was reported"),
+        (reported(step="second"), "step `second` was reported while the session was at `first`"),
         (reported(outcome="fail"), "`last` is"),
         (reported(reported="fail"), "by the workflow"),
         (reported(reported="iterate"), "the engine refuses what was reported"),
-        (reported(facts={"x": 1}), "facts are gone from the state"),
-        (put(status="waiting"), "the status is waiting, and no question is open"),
+        (reported(facts={"x": 1}), "facts are missing from the state"),
     ],
 )
 def test_a_record_that_the_workflow_would_not_have_given_is_found(
@@ -273,42 +242,13 @@ def test_a_record_that_the_workflow_would_not_have_given_is_found(
 
 
 @pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        (put(revision=3), "the session begins at revision 3"),
-        (put(step="second"), "by the workflow it is"),
-        (lambda record: record.update(kind="move"), "the journal begins with `move`"),
-        (put(params={"x": 1}), "there are parameters that the workflow does not have"),
-        (
-            put(last={"step": "a", "reported": "ok", "outcome": "ok", "to": "b"}),
-            "the first record tells of a move",
-        ),
-    ],
-)
-def test_a_beginning_that_was_none_is_found_beside_its_signature(
-    session: str, change: Callable[[dict[str, Any]], object], what: str
-) -> None:
-    rewritten(session, 1, change, key=False)
-
-    found = problems(session)
-
-    assert (found[0]["code"], found[0]["place"]) == ("FOREIGN_SESSION", place(session, "journal.jsonl", 1))
-    assert any(what in each["message"] for each in found if each["place"].endswith(":1")), found
-
-
-@pytest.mark.parametrize(
     ("verb", "change", "what"),
     [
-        ("abandon", put(status="completed"), "made the session completed"),
         ("abandon", put(step="first"), "changed `step`"),
         ("abandon", put(revision=2), "changed `revision`"),
-        ("abandon", put(state={"x": 1}), "changed the state"),
         ("rewind", put(revision=1), "revision 1 is followed by 1"),
-        ("rewind", put(step="second"), "the session is not as it was at revision 0"),
-        ("rewind", put(state={"x": 1}), "the session is not as it was at revision 0"),
+        ("rewind", put(state={"x": 1}), "the state is not that of revision 0"),
         ("rewind", lambda record: record["note"].update(to=7), "the session never was at revision 7"),
-        ("rewind", put(last={"step": "a", "reported": "ok", "outcome": "ok", "to": "b"}), "tells of a move"),
-        ("migrate", put(step="first"), "became `first`, which the record does not say"),
         ("migrate", put(revision=7), "revision 1 is followed by 7"),
         ("migrate", put(state={"x": 1}), "a migration changed the state"),
     ],
@@ -339,7 +279,7 @@ def test_a_session_that_went_on_after_its_end_is_found(session: str) -> None:
 # --- definition, copy, torn tail
 
 
-def test_moves_under_an_earlier_definition_are_judged_by_their_shape(session: str) -> None:
+def test_moves_under_an_earlier_definition_are_not_made_again(session: str) -> None:
     folder = put_skill("small")
     text = (folder / "workflow.yaml").read_text()
     (folder / "workflow.yaml").write_text(text.replace("skip: null", "skip: null, fail: null"))
@@ -350,31 +290,8 @@ def test_moves_under_an_earlier_definition_are_judged_by_their_shape(session: st
 
     assert (item["moves"], item["judged"], item["problems"]) == (2, 1, [])
     assert item["notes"] == [
-        "1 of 2 moves were judged by their shape: made under an earlier definition, or decided by code"
+        "1 of 2 moves were not made again: they were made under an earlier definition, or decided by code"
     ]
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        (reported(outcome="fail"), "`fail` of step `first` leads to `None`, not to `second`"),
-        (reported(outcome="skip"), "step `first` has no way on for `skip`"),
-        (reported(outcome="nonsense"), "`nonsense` of step `first` is no way on"),
-        (reported(passed=["second"]), "leads to `None`, not to `second`"),
-        (reported(passed=["first"]), "step `first` cannot have been passed over"),
-    ],
-)
-def test_a_move_that_code_decided_is_judged_by_the_graph(
-    change: Callable[[dict[str, Any]], object], what: str
-) -> None:
-    put_python("py", where=home_skills())
-    session = told("step", "py")["session"]
-    told("step", "py", "done")
-    assert problems(session) == []
-
-    rewritten(session, 2, change)
-
-    assert any(what in each["message"] for each in problems(session)), problems(session)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"workflow": {"name": 1, "steps": 3}}'])
@@ -395,43 +312,6 @@ def test_a_definition_of_another_graph_is_told(session: str) -> None:
     assert refused("step", "small", "skip")[0] == 5
 
 
-def test_a_copy_that_says_otherwise_is_found_with_its_line(session: str) -> None:
-    path = sessions_folder() / session / "session.json"
-    text = path.read_text()
-    path.write_text(text.replace('"step": "second",\n  "source"', '"step": "first",\n  "source"'))
-    assert path.read_text() != text
-
-    (problem,) = problems(session)
-
-    line = next(
-        number for number, each in enumerate(text.splitlines(), start=1) if each == '  "step": "second",'
-    )
-    assert (problem["code"], problem["place"]) == ("COPY_DIFFERS", place(session, "session.json", line))
-
-
-def test_a_copy_of_another_record_is_found(session: str) -> None:
-    path = sessions_folder() / session / "session.json"
-    copy = json.loads(path.read_text())
-    path.write_text(json.dumps({**copy, "seq": 0}))
-
-    assert problems(session)[0]["code"] == "COPY_DIFFERS"
-
-
-@pytest.mark.parametrize(("age", "waits"), [(0, 3), (60, 0), (-60, 0)])
-def test_a_copy_is_waited_for_only_where_its_record_has_just_been_written(
-    session: str, monkeypatch: pytest.MonkeyPatch, age: int, waits: int
-) -> None:
-    (sessions_folder() / session / "session.json").unlink()
-    written_at = time.time() - age
-    os.utime(journal(session), (written_at, written_at))
-    waited: list[float] = []
-    monkeypatch.setattr(time, "sleep", waited.append)
-
-    verify(world(store=None).store, session)
-
-    assert len(waited) == waits
-
-
 def test_a_copy_that_was_never_finished_is_no_fault_wherever_its_writer_died(session: str) -> None:
     path = sessions_folder() / session / "session.json"
     old = path.read_bytes()
@@ -445,32 +325,6 @@ def test_a_copy_that_was_never_finished_is_no_fault_wherever_its_writer_died(ses
         assert told("resume", session)["revision"] == 2
 
 
-def test_a_copy_that_was_edited_and_cut_is_found(session: str) -> None:
-    path = sessions_folder() / session / "session.json"
-    whole = path.read_bytes()
-
-    path.write_bytes(whole.replace(b'"status": "active"', b'"status": "failed"'))
-
-    (problem,) = problems(session)
-    assert problem["code"] == "COPY_DIFFERS"
-
-
-@pytest.mark.parametrize("what", ["garbage", "[1, 2]", "{}", "\0" * 99, "{" * 5_000, "FOLDER", "PIPE"])
-def test_a_copy_that_is_none_is_named(session: str, what: str) -> None:
-    copy = sessions_folder() / session / "session.json"
-    copy.unlink()
-    if what == "FOLDER":
-        copy.mkdir()
-    elif what == "PIPE":
-        os.mkfifo(copy)
-    else:
-        copy.write_text(what)
-
-    (problem,) = problems(session)
-
-    assert (problem["code"], problem["place"]) == ("COPY_UNREADABLE", place(session, "session.json", 1))
-
-
 def test_a_copy_that_is_ahead_means_that_lines_were_lost(session: str) -> None:
     journal(session).write_bytes(journal(session).read_bytes().splitlines(keepends=True)[0])
 
@@ -479,46 +333,38 @@ def test_a_copy_that_is_ahead_means_that_lines_were_lost(session: str) -> None:
     assert (problem["code"], problem["place"]) == ("LINES_LOST", place(session, "session.json", 1))
 
 
-def test_what_a_crash_leaves_is_no_fault_and_is_told(session: str) -> None:
+def test_what_a_crash_leaves_is_not_wrong(session: str) -> None:
     folder = sessions_folder() / session
-    (folder / "session.json").unlink()
-    (folder / "texts").mkdir()
-    (folder / "texts" / f"{'0' * 64}.txt").write_text("x")
+    old = (folder / "session.json").read_bytes()
+    told("step", "small", "ok")
+    for copy in (old, b"{", None):
+        (folder / "session.json").unlink()
+        if copy is not None:
+            (folder / "session.json").write_bytes(copy)
+        assert problems(session) == []
     with journal(session).open("ab") as file:
         file.write(b'{"seq"')
 
     (item,) = flow("verify", session, "--json").data["sessions"]
 
     assert item["problems"] == []
-    assert item["notes"] == [
-        "there is no copy to compare with; the next record makes one",
-        "6 bytes at the end were never finished; the next record cuts them off",
-        "1 files in texts/ belong to no record",
-    ]
-    assert "  note: there is no copy" in flow("verify", session).out
+    assert item["notes"] == ["6 bytes at the end are an interrupted write; the next record removes them"]
 
 
-def test_a_copy_that_is_behind_is_no_fault(session: str) -> None:
-    folder = sessions_folder() / session
-    old = (folder / "session.json").read_bytes()
-    told("step", "small", "ok")
-    (folder / "session.json").write_bytes(old)
-
-    (item,) = flow("verify", session, "--json").data["sessions"]
-
-    assert (item["problems"], item["notes"]) == (
-        [],
-        ["the copy has seen record 1 only; the next record renews it"],
-    )
-
-
-def test_a_session_of_another_key_is_told_until_it_is_adopted(session: str) -> None:
-    state = Path(os.environ["HOME"]) / ".local/state/flowrail"
-    shutil.rmtree(state)
+def test_a_definition_that_was_edited_is_found(session: str) -> None:
+    redefined(session, lambda workflow: workflow["steps"][1].update(title="Another"))
 
     (problem,) = problems(session)
-    assert (problem["code"], problem["place"]) == ("FOREIGN_SESSION", place(session, "journal.jsonl", 1))
-    assert f"a person types: flow adopt {session}" in problem["message"]
+
+    assert (problem["code"], problem["place"]) == ("DEFINITION_CHANGED", place(session, "definition.json", 1))
+
+
+def test_a_session_of_another_user_is_reported_until_it_is_adopted(session: str) -> None:
+    shutil.rmtree(Path(os.environ["HOME"]) / ".local/state/flowrail")
+
+    (problem,) = problems(session)
+    assert problem["code"] == "FOREIGN_SESSION"
+    assert f"flow adopt {session}" in problem["message"]
 
     assert flow("adopt", session).status == 0
     assert problems(session) == []

@@ -1,22 +1,22 @@
-"""Records as somebody else can make them: hashes that are right, and no key of this user's."""
+"""Journals changed by hand, with hashes that are right."""
 
 from __future__ import annotations
 
-import hmac
 import json
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from flowrail.machines.sessions import definition_snapshot
-from flowrail.machines.sessions.user_key import user_key
-from flowrail.storage.journal import EACH
-
 
 def folder_of(session: str) -> Path:
     """Return the folder of a session of the project."""
     return Path(".flow", "sessions", session)
+
+
+def disown(session: str) -> None:
+    """Make a session one that came with a clone: without the mark of its user."""
+    (folder_of(session) / "owner").unlink()
 
 
 def sealed(record: Mapping[str, Any]) -> bytes:
@@ -25,22 +25,12 @@ def sealed(record: Mapping[str, Any]) -> bytes:
     return text + b',"hash":"' + sha256(text).hexdigest().encode() + b'"}\n'
 
 
-def signed(record: Mapping[str, Any]) -> bytes:
-    """Return *record* as this user's own hand would write it: marked with the key, and hashed."""
-    key = user_key(str(Path.home() / ".local" / "state" / "flowrail"))
-    body = {name: value for name, value in record.items() if name not in {"mac", "hash"}}
-    text = json.dumps(body, separators=(",", ":")).encode()
-    return sealed({**body, "mac": hmac.digest(key, EACH + text, "sha256").hex()})
-
-
 def redefined(session: str, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change the workflow in the definition that a session keeps, as this user's own hand would."""
+    """Change the workflow in the definition that a session keeps."""
     path = folder_of(session) / "definition.json"
     kept = json.loads(path.read_bytes())
-    del kept["mac"]
     change(kept["workflow"])
-    key = user_key(str(Path.home() / ".local" / "state" / "flowrail"))
-    path.write_bytes(definition_snapshot.to_bytes(kept, session, key))
+    path.write_text(json.dumps(kept))
 
 
 def forged_behind(session: str, /, **parts: Any) -> None:
@@ -49,7 +39,6 @@ def forged_behind(session: str, /, **parts: Any) -> None:
     last = json.loads(journal.read_bytes().splitlines()[-1])
     inner = {**last["session"], **parts.pop("session", {})}
     made = {**last, "seq": last["seq"] + 1, "prev": last["hash"], "session": inner, **parts}
-    journal.write_bytes(
-        journal.read_bytes() + sealed({k: v for k, v in made.items() if k not in {"hash", "mac"}})
-    )
+    del made["hash"]
+    journal.write_bytes(journal.read_bytes() + sealed(made))
     (folder_of(session) / "session.json").unlink(missing_ok=True)

@@ -106,7 +106,7 @@ def forged(number: int, records: Iterable[dict[str, Any]]) -> str:
                 body["prev"] = before
             if isinstance(record.get("handoff"), dict):
                 body["handoff"] = {**record["handoff"], "id": handoff_id}
-            text = json.dumps({**body, "mac": "0" * 64}, separators=(",", ":")).encode()[:-1]
+            text = json.dumps(body, separators=(",", ":")).encode()[:-1]
             before = sha256(text).hexdigest()
             file.write(text + b',"hash":"' + before.encode() + b'"}\n')
     return handoff_id

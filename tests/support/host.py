@@ -17,7 +17,7 @@ from support.team import Habit, Team, Told, Work
 
 from flowrail.hooks.fast_lookup import sessions_of, shelves
 from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.user_key import Owner, state_folder
+from flowrail.storage.ownership import Owner, state_folder
 
 _GOES_ON = re.compile(r"of this conversation: `(flow resume [^`]*)`")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Report
-from flowrail.storage.journal import Record
 
 
 def records(made: Workflow, *reports: str | Report, seconds: int = 90, **params: Any) -> list[Record]:

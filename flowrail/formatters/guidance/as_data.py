@@ -10,6 +10,7 @@ from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces
 from flowrail.machines.guidance.guide import Guidance, Way
+from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.machines.sessions.stored_session import Kept
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import shortened
@@ -146,12 +147,10 @@ def session_item(
         "started_at": session.started_at,
         "moved_at": session.moved_at,
         "params": plain(session.params),
-        "foreign": kept.foreign,
+        "foreign": False,
         "parent": session.parent.get("session"),
         "lost": lost,
-        "command": keep(Command("resume", session.id, store=store))
-        if session.is_open and not kept.foreign and not lost
-        else None,
+        "command": keep(Command("resume", session.id, store=store)) if session.is_open and not lost else None,
         "error": None,
     }
 
@@ -160,6 +159,7 @@ def broken_item(session_id: str, problem: FlowError | None) -> dict[str, Any]:
     """Return a session of a list that cannot be read."""
     return {
         "session": session_id,
+        "foreign": isinstance(problem, ForeignSessionError),
         "error": str(problem.message) if problem else "unknown",
         "code": problem.code if problem else None,
     }

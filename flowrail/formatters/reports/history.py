@@ -7,8 +7,7 @@ from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
 from flowrail.formatters.guidance.as_text import table_lines
-from flowrail.machines.sessions.attachments import MARK
-from flowrail.storage.journal import Record
+from flowrail.machines.sessions.record import Record
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
 
@@ -64,18 +63,11 @@ def lines(records: Iterable[Record]) -> Iterator[str]:
 def _outcome(item: dict[str, Any]) -> str:
     if item["outcome"] is None:
         return _besides(item["kind"], item["note"])
-    facts = "".join(f" {name}={_value(value)}" for name, value in item["facts"].items())
+    facts = "".join(f" {name}={value}" for name, value in item["facts"].items())
     decided = f" → {item['outcome']}" if item["reported"] != item["outcome"] else ""
     capped = " (at the limit)" if item["capped"] else ""
     passed = f" (passing over {', '.join(item['passed'])})" if item["passed"] else ""
     return f"{item['reported']}{facts}{decided}{capped}{passed}"
-
-
-def _value(value: Any) -> Any:
-    """Return a fact as it is told; of a long text, the file that it lies in."""
-    if isinstance(value, dict) and value.get(MARK):
-        return f"{value[MARK]} ({value.get('bytes')} bytes)"
-    return value
 
 
 def _beginning(value: Any, room: Iterator[int]) -> Any:
@@ -107,7 +99,7 @@ def _besides(kind: str, note: Mapping[str, Any]) -> str:
         told = f"{note['verdict']}{f': {names}' if names else ''}"
     else:
         told = shortened(_of_others(kind, note))
-    reason = shortened(str(_value(note.get("reason", ""))))
+    reason = shortened(str(note.get("reason", "")))
     return f"{told} ({reason})" if told and reason else told or reason
 
 
@@ -120,7 +112,7 @@ def _of_others(kind: str, note: Mapping[str, Any]) -> str:
         return " ".join(str(note[name]) for name in ("dispatch", "outcome") if note.get(name))
     if kind == "answer":
         given = note.get("answers") or {}
-        return " ".join(f"{name}={_value(word)}" for name, words in given.items() for word in words)
+        return " ".join(f"{name}={word}" for name, words in given.items() for word in words)
     if kind == "ask":
         return " ".join(note.get("questions") or ())
     return str(note.get("finding") or "")

@@ -20,6 +20,7 @@ from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.engine.joins import Join
 from flowrail.machines.sessions import attachments, limits
 from flowrail.machines.sessions.session import Session
+from flowrail.storage.journal import LARGEST_LINE
 from flowrail.storage.records import from_plain, to_plain
 from flowrail.text import placeholders, suggestions
 
@@ -230,7 +231,7 @@ class _Given:
     def _in_line(self, size: int) -> None:
         """Count what stands in the record itself."""
         self._line += size
-        if self._line > limits.LARGEST_LINE:
+        if self._line > LARGEST_LINE:
             raise limits.too_long_line(self._line)
 
     def _size(self, value: Any) -> int:

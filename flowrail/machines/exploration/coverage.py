@@ -18,8 +18,8 @@ from flowrail.machines.exploration.walks import (
     possible,
     ways_of,
 )
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
-from flowrail.storage.journal import Record
 
 
 class Coverage(NamedTuple):

@@ -1,38 +1,29 @@
-"""A session as it is on disk, and the way to add a record to it."""
+"""A session as it is stored, and the way to add a record to it."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
-from flowrail.machines.sessions import (
-    attachments,
-    journal,
-    limits,
-    snapshot,
-)
+from flowrail.machines.sessions import definition_snapshot, limits
+from flowrail.machines.sessions.definition_snapshot import DEFINITION
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
-from flowrail.storage import journal as storage_journal
-from flowrail.storage.journal import Record, Tail
+from flowrail.storage.file_store import Held, SideFiles
+from flowrail.storage.journal import JournalFullError
 
 
 class Kept(NamedTuple):
-    """A session as it is on disk.
-
-    ``torn`` counts bytes of a line that was never finished; ``foreign`` says that the newest record
-    was neither written with this user's key nor taken over.
-    """
+    """A session as it is stored. ``torn`` counts the bytes of an interrupted write at the end of its journal."""
 
     session: Session
     seq: int
     hash: str
     folder: str
     torn: int = 0
-    foreign: bool = False
 
     @property
     def head(self) -> str:
@@ -44,20 +35,26 @@ class Change:
     """A session held under its lock, to which records can be added."""
 
     def __init__(
-        self, kept: Kept, fd: int, tail: Tail, *, key: bytes, tell: Callable[[str], object], named: str | None
+        self,
+        held: Held[Record],
+        folder: str,
+        side_files: SideFiles,
+        *,
+        tell: Callable[[str], object],
+        named: str | None,
     ) -> None:
-        self.kept = kept
-        self._key = key
-        self._fd = fd
-        self._end = tail.end
-        self._usual = len(tail.line)
+        record = held.newest
+        self.kept = Kept(record.session, record.seq, record.hash, folder, held.torn)
+        self._held = held
+        self._definition = record.definition
+        self._side_files = side_files
         self._tell = tell
         self._named = named
 
     @property
     def is_full(self) -> bool:
         """Whether the journal has no room for a record like its last one, but for one that closes it."""
-        return self._end + 2 * self._usual > limits.LARGEST_JOURNAL - limits.LAST_ROOM
+        return not self._held.has_room(limits.LAST_ROOM)
 
     def commit(
         self,
@@ -68,38 +65,36 @@ class Change:
         by: str,
         note: Mapping[str, Any] | None = None,
         last: bool = False,
+        definition: Mapping[str, Any] | None = None,
     ) -> Kept:
-        """Add one record; when this returns, it has happened. The *last* one has room in a full journal."""
-        record = Record(self.kept.seq + 1, kind, at, by, session, note or {}, self.kept.hash, "")
-        written = storage_journal.write(record, self._key)
-        room = limits.LARGEST_JOURNAL - (0 if last else limits.LAST_ROOM)
-        if self._end + len(written.line) > room:
-            raise self._full(session)
-        folder, torn = self.kept.folder, self.kept.torn
-        path = f"{folder}/{journal.JOURNAL}"
-        new = attachments.keep(folder, written.texts)
+        """Add one record; when this returns, it has happened. The *last* one has room in a full journal.
+
+        *definition* replaces what the session keeps of its workflow. It is written after the record: if the
+        process dies in between, the next move writes it again.
+        """
+        data = b"" if definition is None else definition_snapshot.to_bytes(definition)
+        digest = definition_snapshot.digest_of(data) if data else self._definition
+        before = self.kept
+        record = Record(before.seq + 1, kind, at, by, session, note or {}, before.hash, definition=digest)
         try:
-            if torn:
-                journal.cut(self._fd, self._end, path)
-            journal.append(self._fd, written.line, self._end, path)
-        except BaseException:
-            if os.fstat(self._fd).st_size <= self._end:
-                attachments.take_back(new)
-            raise
-        self._end += len(written.line)
-        self.kept = self.kept._replace(session=session, seq=record.seq, hash=written.record.hash, torn=0)
-        if torn:
-            self._tell(f"cut off {torn} bytes of a record that was never finished")
-        with suppress(StorageError):  # the record stands; the copy is made again by the next one
-            snapshot.write_copy(folder, record.seq, self.kept.hash, written.session)
+            written = self._held.append(record, reserve=0 if last else limits.LAST_ROOM)
+        except JournalFullError as error:
+            raise self._full(session, error) from None
+        self._definition = digest
+        self.kept = Kept(session, record.seq, written, before.folder)
+        if before.torn:
+            self._tell(f"removed {before.torn} bytes of an incomplete record left by an interrupted write")
+        if data:
+            with suppress(StorageError):
+                self._side_files.write(DEFINITION, data)
         return self.kept
 
-    def _full(self, session: Session) -> limits.TooLargeError:
+    def _full(self, session: Session, error: JournalFullError) -> JournalFullError:
         fork = Command("fork", session.id, at=self.kept.session.revision, store=self._named)
-        return limits.TooLargeError(
-            f"the journal of `{session.id}` has {self._end} bytes and no room for another record",
+        return JournalFullError(
+            f"the journal of `{session.id}` has {error.details['bytes']} bytes and no room for another record",
             hint=Hint("continue in a new session: ", fork),
             session=session.id,
-            bytes=self._end,
+            bytes=error.details["bytes"],
             command=str(fork),
         )

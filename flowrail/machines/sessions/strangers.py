@@ -16,8 +16,8 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition.gates import Severity
 from flowrail.machines.definition.step import WORKFLOW_NAME, Outcome
 from flowrail.machines.engine import agents, questions, reviews
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
-from flowrail.storage.journal import Record
 
 _in_json = json.JSONEncoder(ensure_ascii=False).encode
 LONGEST_NAME = 200

@@ -12,10 +12,10 @@ from flowrail import approval
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding
-from flowrail.machines.sessions.user_key import Owner
 from flowrail.operations.doctor.section import DoctorContext, Section
 from flowrail.skills.bundled_copies import as_bundled
 from flowrail.skills.catalog import OWN_SCOPES, Skill, listing, named_root, workflows
+from flowrail.storage.ownership import Owner
 
 if TYPE_CHECKING:
     from flowrail.machines.sessions.store import Store
@@ -35,8 +35,11 @@ class _Looking(Owner):
 
 def sessions(world: DoctorContext) -> Section:
     """Return where sessions are kept, how many stand how, and what is wrong with them."""
-    from flowrail.machines.sessions.journal import UnknownSessionError
-    from flowrail.machines.sessions.store import Store  # brings cattrs
+    from flowrail.machines.sessions.store import (
+        ForeignSessionError,
+        Store,  # brings cattrs
+        UnknownSessionError,
+    )
 
     findings = [
         *_unusable(world.store, "sessions", "mend that, or name another place with --store"),
@@ -47,17 +50,18 @@ def sessions(world: DoctorContext) -> Section:
     counts: Counter[str] = Counter()
     for session_id in _ids(store, findings):
         try:
-            kept = store.read(session_id, adopt=True)
+            kept = store.read(session_id)
         except UnknownSessionError:
             continue  # its start was interrupted: it never began
+        except ForeignSessionError:
+            counts["foreign"] += 1
+            findings.append(_foreign(session_id))
+            continue
         except FlowError as error:
             counts["broken"] += 1
             findings.append(Finding("SESSION_BROKEN", "error", error.message, str(error.hint), session_id))
             continue
         counts["open" if kept.session.is_open else "ended"] += 1
-        if kept.foreign:
-            counts["foreign"] += 1
-            findings.append(_foreign(session_id))
     exists = os.path.isdir(world.store)
     told = ", ".join(f"{counts[kind]} {kind}" for kind in _KINDS)
     facts = [
@@ -83,7 +87,7 @@ def _foreign(session_id: str) -> Finding:
         "SESSION_FOREIGN",
         "warning",
         "it was not started by you on this machine",
-        f"look at it with `flow history {session_id}`; to take it over a person types: flow adopt {session_id}",
+        f"to continue it, a person runs: flow adopt {session_id}",
         session_id,
     )
 

@@ -30,7 +30,7 @@ def to_hand_over(world: World, by: Callable[[str], Command]) -> str:
         ) from None
     except NoOpenSessionError as error:
         over = [each.kept for each in summaries(world.store, every=True) if each.kept]
-        mine = [each.session.id for each in over if not each.foreign and not each.session.parent]
+        mine = [each.session.id for each in over if not each.session.parent]
         if not mine:
             raise
         raise NoOpenSessionError(error.message, hint=Hint("name one that is over: ", by(mine[0]))) from None

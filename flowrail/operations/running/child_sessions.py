@@ -21,9 +21,8 @@ from flowrail.machines.engine.agents import (
     DispatchGoneError,
 )
 from flowrail.machines.engine.errors import SessionEndedError
-from flowrail.machines.sessions.journal import UnknownSessionError
 from flowrail.machines.sessions.session import COMPLETED, Session
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 MOST_DEEP = 64
 """So many agents that work for one another are followed down; ours go a few levels deep."""

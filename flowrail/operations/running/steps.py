@@ -28,9 +28,8 @@ from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reported_values import fact_args, read_assignments
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.host_binding import bound
-from flowrail.machines.sessions.journal import UnknownSessionError
 from flowrail.machines.sessions.session import ABANDONED, Report, Session
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import Change, Kept
 from flowrail.operations.running.open_workflow import Opened, open_session, open_skill
 from flowrail.skills.catalog import find
@@ -174,9 +173,8 @@ def report(
         given = Report(outcome, _facts(step, assignments, facts))
         after = advance(opened.workflow, session, given, now=now, call=call)
         guide(opened.workflow, after)  # a text that cannot be told must not move the session
-        if opened.changed:
-            world.store.keep_definition(session_id, opened.kept)
-        kept = _commit(world, change, session, bound(after, world.host), now)
+        definition = opened.kept if opened.changed else None
+        kept = _commit(world, change, session, bound(after, world.host), now, definition)
     return answer_of(world, kept, opened)
 
 
@@ -191,16 +189,23 @@ def _among_others(world: World, session: Session) -> Session:
     return reconciled(world.store, session)
 
 
-def _commit(world: World, change: Change, before: Session, after: Session, now: str) -> Kept:
+def _commit(
+    world: World,
+    change: Change,
+    before: Session,
+    after: Session,
+    now: str,
+    definition: Mapping[str, Any] | None,
+) -> Kept:
     """Keep *after*; the end of a child's run is its dispatch's end, both under the parent's lock.
 
     No session waits for another: a parent that somebody holds reads the end from the child's journal.
     """
     if after.revision == before.revision:
-        return change.commit(after, kind="limit", at=now, by=world.by)
+        return change.commit(after, kind="limit", at=now, by=world.by, definition=definition)
     note = {"dispatches": [dict(each) for each in before.dispatches]} if before.dispatches else None
     if after.is_open or not after.parent:
-        return change.commit(after, kind="move", at=now, by=world.by, note=note)
+        return change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
     from flowrail.machines.engine import agents as engine_agents
     from flowrail.operations.running.child_sessions import came_back, ended_by, still_theirs
 
@@ -209,7 +214,7 @@ def _commit(world: World, change: Change, before: Session, after: Session, now: 
         with suppress(LockTimeoutError):
             above = held.enter_context(world.store.change(str(after.parent["session"]), wait=0))
         still_theirs(world.store, before)
-        kept = change.commit(after, kind="move", at=now, by=world.by, note=note)
+        kept = change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
         if above is None:
             came_back(world.store, after)
             return kept
@@ -245,7 +250,7 @@ def the_open_session(world: World) -> Kept:
         summaries,
     )  # a report that names its session lists none
 
-    standing_open = [each.kept for each in summaries(world.store) if each.kept and not each.kept.foreign]
+    standing_open = [each.kept for each in summaries(world.store) if each.kept]
     kept = _only(world, [each for each in standing_open if not each.session.parent], "")
     if kept is None:
         raise NoOpenSessionError(
@@ -260,14 +265,14 @@ def _the_open_one(world: World, address: str) -> Kept | None:
     for session_id in world.store.ids():
         if session_id.startswith(stem) and len(session_id) == len(stem) + 6:
             try:
-                kept = world.store.read(session_id, adopt=True)
-            except UnknownSessionError:
-                continue  # its start was interrupted: it never began
+                kept = world.store.read(session_id)
+            except (UnknownSessionError, ForeignSessionError):
+                continue  # its start was interrupted, or another user began it
             except StorageError as error:
                 if world.store.had_ended(session_id):
                     continue  # damaged, and nothing that anybody goes on with
                 raise _in_the_way(world, session_id, address, error) from None
-            mine = kept.session.is_open and not kept.foreign and not kept.session.parent
+            mine = kept.session.is_open and not kept.session.parent
             if mine and kept.session.skill == address:
                 candidates.append(kept)
     return _only(world, candidates, address)

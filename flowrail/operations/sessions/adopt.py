@@ -1,14 +1,20 @@
-"""A session that was begun by somebody else, taken over by this user and for nobody else."""
+"""Adopt a foreign session: make it this user's own, with its handoffs, after every record of it was read."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
 from typing import NamedTuple
 
-from flowrail.command import Command
+from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
+from flowrail.handoff.store import Handoffs
+from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.machines.sessions.stored_session import Kept
+from flowrail.machines.sessions.strangers import StrangeError, check_session
 from flowrail.operations.running.steps import World
+from flowrail.storage.file_store import JOURNAL
+from flowrail.storage.journal import DamagedError
 
 
 class Adopted(NamedTuple):
@@ -25,26 +31,43 @@ class Adopted(NamedTuple):
 
 
 def adopt(world: World, session_id: str) -> Adopted:
-    """Take a session over; every record of it is checked before, and nothing in it is changed."""
-    first, foreign = world.store.origin(session_id)
-    records = sum(1 for _ in world.store.records(session_id))
-    kept = world.store.read(session_id, adopt=True)
+    """Adopt a session; every record of it is checked before, and nothing in it is changed."""
+    first: Record | None = None
+    newest: Record | None = None
+    was_foreign = world.store.is_foreign(session_id)
+    for newest in world.store.records(session_id, foreign=True):
+        first = first or newest
+        _check(world, newest)
+    if first is None or newest is None:
+        raise UnknownSessionError(
+            f"session `{session_id}` was never started",
+            hint=Hint("see all sessions: ", Command("sessions", all=True)),
+            session=session_id,
+        )
+    if was_foreign:
+        world.store.adopt(session_id)
+        Handoffs(world.store.path, world.store.owner).adopt_with(session_id)
     try:
-        definition, spoilt = world.store.definition(session_id), False
+        definition = world.store.definition(session_id)
     except StorageError:
-        definition, spoilt = {}, True
-    if foreign or (spoilt and world.store.owner.adopted(first.hash)):
-        world.store.take_over(session_id, first.hash, kept.hash)
-        with suppress(StorageError):
-            definition, foreign = world.store.definition(session_id), True
+        definition = {}
     resume = Command("resume", session_id, store=world.shown_store)
     return Adopted(
-        kept=kept._replace(foreign=False),
+        kept=world.store.read(session_id),
         begun_by=first.by,
         begun_at=first.at,
-        records=records,
+        records=newest.seq + 1,
         folder=str(definition.get("folder", "unknown")),
         code=bool(definition.get("functions")),
-        was_foreign=foreign,
-        command=resume if kept.session.is_open else None,
+        was_foreign=was_foreign,
+        command=resume if newest.session.is_open else None,
     )
+
+
+def _check(world: World, record: Record) -> None:
+    """Refuse a record whose agents, questions or findings are of another form."""
+    try:
+        check_session(record.session)
+    except StrangeError as error:
+        path = os.path.join(world.store.folder(record.session.id), JOURNAL)
+        raise DamagedError(path, record.seq + 1, f"the record is of another form: {error}") from None

@@ -92,14 +92,15 @@ def migrate(
         now = world.now()
         after = migrated(decided, session, workflow, now)
         guide(workflow, after)  # a text that cannot be told must not become a record
-        definition_snapshot.to_bytes(seen.opened.kept)  # nor a workflow that cannot be kept
+        definition_snapshot.to_bytes(seen.opened.kept)  # neither must a workflow that cannot be kept
         note = {
             **note_of(decided, session, after),
             "definition": _digest(seen.opened.kept),
             **({"accepted": True} if accept else {}),
         }
-        kept = change.commit(after, kind="migrate", at=now, by=world.by, note=note)
-        _keep(world, session_id, seen)
+        kept = change.commit(
+            after, kind="migrate", at=now, by=world.by, note=note, definition=seen.opened.kept
+        )
     return Done(decided, answer_of(world, kept, seen.opened), changed=True)
 
 
@@ -119,15 +120,6 @@ def _on_record(world: World, kept: Kept) -> Done | None:
 
 def _digest(kept: Mapping[str, Any]) -> str:
     return sha256(json.dumps(kept, sort_keys=True).encode("utf-8", "backslashreplace")).hexdigest()
-
-
-def _keep(world: World, session_id: str, seen: Outlook) -> None:
-    """Keep the definition, after the record: the next move writes it again where it is an earlier one."""
-    try:
-        world.store.keep_definition(session_id, seen.opened.kept)
-    except StorageError:
-        if not seen.mends:
-            raise
 
 
 def _outlook(world: World, session: Session, maps: Sequence[str], params: Sequence[str]) -> Outlook:

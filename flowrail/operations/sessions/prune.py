@@ -1,28 +1,28 @@
 """Sessions taken off the disk: old ones that have ended, and nothing that anybody still needs.
 
 Never an open one that anybody can go on with, one whose parent is open, one with an open handoff, one of
-somebody else, or one that cannot be read. A session is moved out of sight first, in one step, and then deleted.
+another user, or one that cannot be read.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
-from flowrail.errors import ConflictError, FlowError, StorageError
+from flowrail.errors import ConflictError, FlowError
 from flowrail.machines.sessions import attachments
 from flowrail.machines.sessions.definition_snapshot import DEFINITION
-from flowrail.machines.sessions.journal import JOURNAL, UnknownSessionError
-from flowrail.machines.sessions.store import LOCK, Store
+from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import Kept
 from flowrail.operations.running.child_sessions import Givers, is_lost
 from flowrail.operations.running.steps import World
 from flowrail.storage import files
+from flowrail.storage.file_store import JOURNAL, LOCK
 from flowrail.storage.files import LockTimeoutError
+from flowrail.storage.ownership import OWNER_FILE
 
 DAY = 86_400.0
 UNBEGUN = "never begun"
@@ -30,9 +30,7 @@ LOST = "lost"
 """An agent's session whose work was given to another, called off or left behind."""
 _STARTING = 3_600.0
 """A start that is younger may still be going on."""
-_GONE = ".gone-"
 _HANDOFFS = "handoffs"
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Needs = Callable[[str], str]
 """Answers from a session's id why something else still needs it; with nothing where nothing does."""
@@ -90,7 +88,7 @@ def _old(
     givers = Givers(store)
     for session_id in store.ids():
         try:
-            kept = store.read(session_id, adopt=True)
+            kept = store.read(session_id)
             days = (now - _seconds(next(store.newest_first(session_id)).at)) / DAY
         except UnknownSessionError:
             days = _unbegun_for(store.folder(session_id), now) / DAY
@@ -98,6 +96,9 @@ def _old(
                 yield Item(session_id, UNBEGUN, days, f"it holds {foreign}, which no start writes")
             elif days > max(older_than, _STARTING / DAY) and (not statuses or UNBEGUN in statuses):
                 yield Item(session_id, UNBEGUN, days, "")
+            continue
+        except ForeignSessionError:
+            yield Item(session_id, "foreign", 0.0, "it was not started by you")
             continue
         except FlowError as error:
             yield Item(session_id, "unreadable", 0.0, f"it cannot be read: {error.message}")
@@ -111,8 +112,6 @@ def _old(
 
 def _needed(store: Store, kept: Kept, needs: Needs) -> str:
     """Return why an old session has to stay, if it has."""
-    if kept.foreign:
-        return "it was not started by you"
     if why := needs(kept.session.id):
         return why
     if not kept.session.parent:
@@ -129,10 +128,8 @@ def _needed(store: Store, kept: Kept, needs: Needs) -> str:
 def _remove(world: World, item: Item, parting: Parting) -> str:
     """Take one session away under its lock; return why it stayed where somebody was quicker."""
     store = world.store
-    folder = store.folder(item.session)
-    aside = os.path.join(store.sessions, f"{_GONE}{item.session}-{os.urandom(4).hex()}")
     if item.status == UNBEGUN:
-        _move_aside(folder, aside)
+        store.delete(item.session)
     else:
         try:
             with store.change(item.session, wait=world.wait) as change:
@@ -140,21 +137,10 @@ def _remove(world: World, item: Item, parting: Parting) -> str:
                 if now.is_open and not (item.status == LOST and is_lost(store, now)):
                     return "it was opened again"
                 parting(item.session)
-                _move_aside(folder, aside)
+                store.delete(item.session)
         except UnknownSessionError as error:
             return error.message
-    files.sync_dir(store.sessions)
-    _delete(aside)
     return ""
-
-
-def _move_aside(folder: str, aside: str) -> None:
-    try:
-        os.rename(folder, aside)
-    except OSError as error:
-        raise StorageError(
-            f"{folder} could not be moved ({error.strerror})", hint="check its permissions", place=folder
-        ) from None
 
 
 def _sweep(store: Store, now: float) -> None:
@@ -166,84 +152,20 @@ def _sweep(store: Store, now: float) -> None:
     for place in (store.owner.folder, *inner):
         for folder in _with_inner(place):
             files.sweep(folder, now=now)
-    with suppress(OSError):  # what cannot be looked into is told where its sessions are read
-        left = [name for name in os.listdir(store.sessions) if name.startswith(_GONE)]
-        for name in left:
-            _delete(os.path.join(store.sessions, name))
+    store.delete_leftovers()
 
 
 def _with_inner(folder: str) -> list[str]:
     """Return *folder* and those that lie in it, links aside."""
     inner: list[str] = []
     with suppress(OSError), os.scandir(folder) as found:
-        inner = [each.path for each in found if each.is_dir(follow_symlinks=False)]
+        inner = [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
     return [folder, *inner]
-
-
-def _delete(folder: str) -> None:
-    try:
-        if os.path.isdir(folder) and not os.path.islink(folder):
-            _empty(folder)
-            os.rmdir(folder)
-        else:
-            os.unlink(folder)  # what it leads to is not ours
-    except OSError as error:
-        raise StorageError(
-            f"{folder} could not be deleted ({error.strerror})",
-            hint="no session is in it any more; delete it yourself",
-            place=folder,
-        ) from None
-
-
-def _empty(folder: str) -> None:
-    """Delete all that lies in *folder*, however deep, and nothing behind a link or on another file system.
-
-    (`shutil.rmtree` calls itself for each level, and holds each of them open.)
-    """
-    fd = os.open(folder, _FOLDER)
-    try:
-        device, _ = _identity(fd)
-        above: list[tuple[tuple[int, int], list[str]]] = []
-        inner = _without_files(fd)
-        while inner or above:
-            if inner:
-                lower = os.open(inner[-1], _FOLDER, dir_fd=fd)
-                above.append((_identity(fd), inner))
-                os.close(fd)
-                fd = lower
-                if _identity(fd)[0] != device:
-                    raise OSError(errno.EXDEV, "another file system is mounted in it", folder)
-                inner = _without_files(fd)
-            else:
-                known, inner = above.pop()
-                upper = os.open("..", _FOLDER, dir_fd=fd)
-                os.close(fd)
-                fd = upper
-                if _identity(fd) != known:
-                    raise OSError(errno.EBUSY, "somebody moves what lies in it", folder)
-                os.rmdir(inner.pop(), dir_fd=fd)
-    finally:
-        os.close(fd)
-
-
-def _without_files(fd: int) -> list[str]:
-    """Delete what is no folder in an open one; return the names of its folders."""
-    with os.scandir(fd) as found:
-        entries = [(each.name, each.is_dir(follow_symlinks=False)) for each in found]
-    for name, is_folder in entries:
-        if not is_folder:
-            os.unlink(name, dir_fd=fd)
-    return [name for name, is_folder in entries if is_folder]
-
-
-def _identity(fd: int) -> tuple[int, int]:
-    about = os.fstat(fd)
-    return about.st_dev, about.st_ino
 
 
 def _not_ours(folder: str) -> str:
     """Return the name of something in *folder* that the start of a session does not write."""
-    ours = {DEFINITION, JOURNAL, LOCK, attachments.FOLDER}
+    ours = {DEFINITION, JOURNAL, LOCK, OWNER_FILE, attachments.FOLDER}
     with suppress(OSError):
         return next(
             (

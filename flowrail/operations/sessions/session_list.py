@@ -1,25 +1,17 @@
-"""The sessions of a store as a list, newest first; of those that others began only what lists tell."""
+"""The sessions of a store as a list, newest first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.errors import FlowError, alone
-from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.sessions.journal import UnknownSessionError
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import Kept
-from flowrail.text.phrases import in_words
-from flowrail.text.safe_text import shortened
 
 if TYPE_CHECKING:
     from flowrail.operations.running.child_sessions import Givers
-
-MOST_OF_OTHERS, LONGEST_OF_OTHERS = 20, 200
-"""So many parameters of a session that somebody else began are told, each cut at so many characters."""
 
 
 class Summary(NamedTuple):
@@ -38,7 +30,7 @@ def summaries(store: Store, *, every: bool = False) -> list[Summary]:
     is_lost = _lost_ones(store)
     for session_id in store.ids():
         try:
-            kept = store.read(session_id, adopt=True)
+            kept = store.read(session_id)
         except UnknownSessionError:
             continue  # its start was interrupted: it never began
         except FlowError as error:
@@ -46,32 +38,9 @@ def summaries(store: Store, *, every: bool = False) -> list[Summary]:
             continue
         if every or kept.session.is_open:
             lost = is_lost(kept.session)
-            found.append(Summary(session_id, _in_short(kept) if kept.foreign else kept, lost=lost))
+            found.append(Summary(session_id, kept, lost=lost))
     found.sort(key=lambda each: each.kept.session.moved_at if each.kept else "", reverse=True)
     return found
-
-
-def _in_short(kept: Kept) -> Kept:
-    """Return a session that somebody else began as far as lists tell of it, which may be many and large."""
-    session = kept.session
-    params = {
-        name: shortened(in_words(value), LONGEST_OF_OTHERS)
-        for name, value in islice(session.params.items(), MOST_OF_OTHERS)
-    }
-    return kept._replace(
-        session=Session(
-            id=session.id,
-            skill=session.skill,
-            step=session.step,
-            source=session.source,
-            status=session.status,
-            revision=session.revision,
-            params=Frozen(params),
-            started_at=session.started_at,
-            moved_at=session.moved_at,
-            parent=Frozen({name: each for name, each in session.parent.items() if name == "session"}),
-        )
-    )
 
 
 def _lost_ones(store: Store) -> Callable[[Session], bool]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import islice
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
@@ -21,12 +20,10 @@ from flowrail.machines.engine.migration import renamed
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.guidance.received_work import COPY
 from flowrail.machines.sessions.host_binding import bound
-from flowrail.machines.sessions.journal import JOURNAL
 from flowrail.machines.sessions.limits import LARGEST_PAYLOAD
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, Session
-from flowrail.machines.sessions.snapshot import LinesLostError
 from flowrail.machines.sessions.store import ForeignSessionError
-from flowrail.machines.sessions.strangers import StrangeError, check_session
 from flowrail.operations.running.open_workflow import Opened, as_it_is
 from flowrail.operations.running.steps import (
     Answer,
@@ -35,7 +32,8 @@ from flowrail.operations.running.steps import (
     check_expected,
 )
 from flowrail.storage.files import LockTimeoutError, read_bounded, write_atomic
-from flowrail.storage.journal import DamagedError, Record
+from flowrail.storage.journal import DamagedError
+from flowrail.storage.snapshot import LinesLostError
 from flowrail.text.placeholders import placeholders
 from flowrail.text.suggestions import did_you_mean
 
@@ -78,19 +76,14 @@ def rewind(
         )
         after = bound(after._replace(host=session.host), world.host)
         note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
-        kept = change.commit(after, kind="rewind", at=now, by=world.by, note=note)
-        if opened.changed:
-            with suppress(StorageError):  # the next move keeps it
-                world.store.keep_definition(session_id, opened.kept)
+        definition = opened.kept if opened.changed else None
+        kept = change.commit(after, kind="rewind", at=now, by=world.by, note=note, definition=definition)
     return answer_of(world, kept, opened)
 
 
 def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> Answer:
     """Begin a new session from where another was; that one goes on beside it, unless its journal is full."""
-    trusted = world.store.trusted(session_id)
-    if not trusted:
-        raise world.store.foreign(session_id)
-    then = _then(world, session_id, revision, most=trusted)
+    then = _then(world, session_id, revision)
     source = then.record.session
     opened = as_it_is(source, world.store.definition(session_id), world.roots, world.state)
     now = world.now()
@@ -119,19 +112,17 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     return answer_of(world, kept, opened, notes)
 
 
-def _then(
-    world: World, session_id: str, revision: int, *, at: int | None = None, most: int | None = None
-) -> Then:
+def _then(world: World, session_id: str, revision: int, *, at: int | None = None) -> Then:
     """Return the session as it came to *revision*; every record up to there is checked, and after it.
 
     Without *at*, the revision that it is at now, damage after *revision* does not matter: what was
-    before it is as it was written. No more than *most* records are looked at: the rest is somebody else's.
+    before it is as it was written.
     """
     found: Record | None = None
     newest = -1
     names: list[Mapping[str, str]] = []
     try:
-        for record in islice(world.store.records(session_id), most):
+        for record in world.store.records(session_id):
             newest = record.session.revision
             if found is None:
                 found = record if newest == revision else None
@@ -147,13 +138,7 @@ def _then(
             session=session_id,
             revision=newest,
         )
-    whole = world.store.whole(session_id, found)
-    try:
-        check_session(whole.session)  # where the session stands now is looked at when it is read, this is not
-    except StrangeError as error:
-        path = os.path.join(world.store.folder(session_id), JOURNAL)
-        raise DamagedError(path, found.seq + 1, f"the record is of another form: {error}") from None
-    return Then(whole, tuple(names))
+    return Then(found, tuple(names))
 
 
 def _from(

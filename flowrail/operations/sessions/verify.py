@@ -1,6 +1,8 @@
-"""A session examined from its first record to its last: chain, signature, each record, copy and texts.
+"""Verify a session: read its journal from the first record to the last and replay every move.
 
-Nothing is run, nothing is changed, and nothing that is found hides the rest.
+The journal itself checks the chain of hashes and the long texts. Here the engine makes each move again, from the
+session before it and what was reported, and the result must be the session on record. Nothing is changed, and
+no code of the workflow is run.
 """
 
 from __future__ import annotations
@@ -8,37 +10,29 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.machines.definition.fingerprint import graph_print
-from flowrail.machines.definition.serialization import from_plain
+from flowrail.machines.definition.serialization import CodeNotStoredError, from_plain
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.conduct import (
-    ENGINE,
-    Arrival,
-    arrival_of,
-    judge,
-)
-from flowrail.machines.sessions import attachments, limits, snapshot
+from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.migration import given_params
 from flowrail.machines.sessions.definition_snapshot import DEFINITION
-from flowrail.machines.sessions.journal import JOURNAL, UnknownSessionError
-from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.strangers import StrangeError, check_record
-from flowrail.storage import files, journal
-from flowrail.storage.journal import Record
+from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.session import Move, Report, Session
+from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.storage.file_store import JOURNAL
 from flowrail.storage.records import to_plain
+from flowrail.text.safe_text import shortened
 
-MOST_PROBLEMS = 500
-"""So many are named of one session, and the rest is counted: a stranger's may have one for every record."""
-_NEVER_FINISHED = "the copy was never finished; the next record renews it"
-_JUST_NOW = 5.0
 _HEAD = re.compile(r"[0-9a-f]{8,64}\Z")
+_LONGEST_REFUSAL = 400
+_FIXED = ("id", "skill", "source", "started_at", "parent", "received")
+_UNMOVED = ("step", "revision", "params", "visits", "moved_at", "last", "graph")
 
 
 class BadHeadError(UsageError):
@@ -47,8 +41,8 @@ class BadHeadError(UsageError):
     code = "BAD_HEAD"
 
 
-class Problem(NamedTuple):
-    """Something that is not as it was written, or not as it must be; ``place`` is file and line."""
+class Discrepancy(NamedTuple):
+    """Something that is not as it was written, or not what the engine makes of it; ``place`` is file and line."""
 
     code: str
     place: str
@@ -56,282 +50,263 @@ class Problem(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """What examining a session came to. ``judged`` of its ``moves`` were judged again by the engine."""
+    """What verifying a session found. ``judged`` of its ``moves`` were made again by the engine."""
 
     session: str
     records: int
     moves: int
     judged: int
     head: str
-    problems: tuple[Problem, ...]
+    problems: tuple[Discrepancy, ...]
     notes: tuple[str, ...]
 
 
 def verify(store: Store, session_id: str, *, head: str | None = None) -> Verified:
-    """Examine one session; *head* is one that somebody saw earlier, whole or its beginning."""
+    """Verify one session; *head* is a hash that was seen earlier, whole or its beginning."""
     if head is not None and not _HEAD.match(head):
         raise BadHeadError(
-            f"`{head[:80]}` is no head of a session",
+            f"`{head[:80]}` is not the head of a session",
             hint="give the `head` of an answer: 8 or more of its digits",
             head=head[:80],
         )
-    look = _Examination(store, session_id)
-    look.signature()
-    look.definition()
-    look.records()
-    if not look.hashes and not look.problems:
-        raise UnknownSessionError(
-            f"session `{session_id}` was never started",
-            hint=Hint("see all sessions: ", Command("sessions", all=True)),
-        )
-    look.tail()
-    look.stray_texts()
-    if head is not None and not any(each.startswith(head) for each in look.hashes):
-        what = f"no record has the head {head}: what was seen earlier is not in this journal"
-        look.add("HEAD_GONE", look.line(), what)
+    check = _Verification(store, session_id)
+    check.run()
+    if head is not None and not any(digest.startswith(head) for digest in check.hashes):
+        check.add("HEAD_GONE", f"no record has the head {head}: what was seen earlier is not in this journal")
     return Verified(
         session=session_id,
-        records=len(look.hashes),
-        moves=look.moves,
-        judged=look.judged,
-        head=look.hashes[-1][:16] if look.hashes else "",
-        problems=tuple(look.problems),
-        notes=tuple(look.notes()),
+        records=len(check.hashes),
+        moves=check.moves,
+        judged=check.judged,
+        head=check.hashes[-1][:16] if check.hashes else "",
+        problems=tuple(check.problems),
+        notes=tuple(check.notes()),
     )
 
 
 def verify_all(store: Store) -> Iterator[Verified]:
-    """Examine every session of a store; one whose start was interrupted never began."""
+    """Verify every session of a store."""
     for session_id in store.ids():
-        with suppress(UnknownSessionError):
+        with suppress(UnknownSessionError):  # its start was interrupted
             yield verify(store, session_id)
 
 
-class _Examination:
-    """One session while it is looked through."""
+class _Verification:
+    """One session while it is verified."""
 
     def __init__(self, store: Store, session_id: str) -> None:
-        self.store = store
-        self.id = session_id
-        self.folder = store.folder(session_id)
-        self.problems: list[Problem] = []
+        self.problems: list[Discrepancy] = []
         self.hashes: list[str] = []
-        self.moves = self.judged = self.unnamed = 0
-        self._notes: list[str] = []
-        self._named: set[str] = set()
-        self._load = attachments.loader(self.folder)
+        self.moves = self.judged = 0
+        self._store = store
+        self._id = session_id
+        self._folder = store.folder(session_id)
         self._workflow: Workflow | None = None
-        self._newest: Session | None = None
-        self._then: dict[int, Arrival] = {}
+        self._graph = ""
+        self._newest: Record | None = None
+        self._states: dict[int, Mapping[str, Any]] = {}
+        self._torn = 0
 
-    def line(self, number: int | None = None) -> str:
-        """Return the place of a line of the journal, by default the last that was read."""
-        return f"{os.path.join(self.folder, JOURNAL)}:{number or max(1, len(self.hashes))}"
-
-    def add(self, code: str, place: str, message: str) -> None:
-        """Note that something is wrong."""
-        self.problems.append(Problem(code, place, message))
-
-    def add_of_record(self, code: str, message: str) -> None:
-        """Note that something is wrong with the record that was read last, or count it where very much is."""
-        if len(self.problems) < MOST_PROBLEMS:
-            self.add(code, self.line(), message)
-        else:
-            self.unnamed += 1
-
-    def refused(self, error: FlowError, place: str) -> None:
-        """Note a refusal, at its own place where it has one."""
-        where = str(error.details.get("place", place))
-        self.add(
-            error.code, where if ":" in where else f"{where}:1", error.message.removeprefix(f"{where}: ")
-        )
-
-    def signature(self) -> None:
-        """Look whose the session is."""
-        with suppress(StorageError):  # told with its place when the records are read
-            if self.store.origin(self.id)[1]:
-                adopt = Command("adopt", self.id, store=self.store.named)
-                first = self.store.trusted(self.id) + 1
-                which = "the first record" if first == 1 else f"record {first - 1}"
-                what = (
-                    f"{which} is not signed with your key; to take the session over a person types: {adopt}"
-                )
-                self.add("FOREIGN_SESSION", self.line(first), what)
-
-    def definition(self) -> None:
-        """Read what the session keeps of its workflow, as far as it can be read."""
-        place = f"{os.path.join(self.folder, DEFINITION)}:1"
+    def run(self) -> None:
+        """Read all there is, as far as it can be read."""
         try:
-            self._workflow = from_plain(self.store.definition(self.id)["workflow"])
-        except StorageError as error:
-            self.add("DEFINITION_DAMAGED", place, error.message)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            self.add("DEFINITION_DAMAGED", place, f"it holds no workflow ({type(error).__name__}: {error})")
-
-    def records(self) -> None:
-        """Look through every record, each against the one before it, as far as they can be read."""
-        seen = _settled(self.folder)
-        before: Session | None = None
-        last: Record | None = None
-        earlier: Session | None = None
+            self._torn = self._store.read(self._id).torn
+        except ForeignSessionError as error:
+            self.add(error.code, f"{error.message}; {error.hint}")
+            return
+        except StorageError:
+            pass  # the records name the place
+        self._definition()
         try:
-            for short in self.store.records(self.id):
-                self.hashes.append(short.hash)
-                last, earlier = short, self._newest
-                if seen is not None and seen.seq == short.seq:
-                    self._copy(short, seen)
-                record = self._whole(short)
-                if record is not None and not self._is_of_our_form(record):
-                    record = None
-                if record is not None and (before is not None or record.seq == 0):
-                    self._record(before, record)
-                before = record.session if record is not None else None
-                self._newest = short.session
+            for record in self._store.records(self._id):
+                self.hashes.append(record.hash)
+                for problem in self._replayed(record):
+                    self.add("RECORD_WRONG", problem)
+                self._newest = record
+                self._states.setdefault(record.session.revision, record.session.state)
+            self._check_definition()
         except StorageError as error:
-            self.refused(error, self.line(len(self.hashes) + 1))
-        if seen is None:
-            self._no_copy(last, earlier)
-        elif seen.seq < len(self.hashes) - 1:
-            self._notes.append(f"the copy has seen record {seen.seq} only; the next record renews it")
+            place = str(error.details.get("place", self._folder))
+            self.add(error.code, error.message.removeprefix(f"{place}: "), place=place)
+        if not self.hashes and not self.problems:
+            raise UnknownSessionError(
+                f"session `{self._id}` was never started",
+                hint=Hint("see all sessions: ", Command("sessions", all=True)),
+                session=self._id,
+            )
 
-    def tail(self) -> None:
-        """Look for a line that was never finished."""
-        with suppress(FlowError):
-            torn = self.store.read(self.id, adopt=True).torn
-            if torn:
-                self._notes.append(
-                    f"{torn} bytes at the end were never finished; the next record cuts them off"
-                )
-
-    def stray_texts(self) -> None:
-        """Look for texts that no record names: their writer died before its record was written."""
-        with suppress(OSError):
-            found = {
-                f"{attachments.FOLDER}/{name}"
-                for name in os.listdir(os.path.join(self.folder, attachments.FOLDER))
-            }
-            if found - self._named and not self.problems:
-                self._notes.append(
-                    f"{len(found - self._named)} files in {attachments.FOLDER}/ belong to no record"
-                )
+    def add(self, code: str, message: str, *, place: str = "") -> None:
+        """Note that something is wrong, by default with the record that was read last."""
+        place = place or os.path.join(self._folder, JOURNAL)
+        line = max(1, len(self.hashes))
+        self.problems.append(Discrepancy(code, place if ":" in place else f"{place}:{line}", message))
 
     def notes(self) -> Iterator[str]:
-        """Yield what is worth knowing and is no fault."""
-        yield from self._notes
-        if self.unnamed:
-            yield f"{self.unnamed} more things are wrong, which are not named"
-        if self._workflow is not None and self._newest is not None and self._graph != self._newest.graph:
-            yield "definition.json is not that of the newest record; the next step or migration mends it"
+        """Yield what is worth knowing and not wrong."""
+        if self._torn:
+            yield f"{self._torn} bytes at the end are an interrupted write; the next record removes them"
+        newest = self._newest
+        if newest is not None and self._graph and self._graph != newest.session.graph:
+            yield "definition.json is not that of the newest record; the next step or migration renews it"
         if self.judged < self.moves:
             yield (
-                f"{self.moves - self.judged} of {self.moves} moves were judged by their shape: "
-                "made under an earlier definition, or decided by code"
+                f"{self.moves - self.judged} of {self.moves} moves were not made again: "
+                "they were made under an earlier definition, or decided by code"
             )
 
-    @property
-    def _graph(self) -> str:
-        return graph_print(self._workflow) if self._workflow is not None else ""
-
-    def _whole(self, record: Record) -> Record | None:
-        if not record.apart:
-            return record
-        self._named |= {
-            name for name, _ in attachments.names_in([to_plain(record.session), dict(record.note)])
-        }
+    def _definition(self) -> None:
+        place = f"{os.path.join(self._folder, DEFINITION)}:1"
         try:
-            return journal.whole(record, self._load, os.path.join(self.folder, JOURNAL))
+            self._workflow = from_plain(self._store.definition(self._id)["workflow"])
+            self._graph = graph_print(self._workflow)
         except StorageError as error:
-            self.add_of_record(error.code, error.message.removeprefix(f"{self.line()}: "))
-            return None
+            self.add("DEFINITION_DAMAGED", error.message, place=place)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self.add("DEFINITION_DAMAGED", f"it holds no workflow ({type(error).__name__})", place=place)
 
-    def _is_of_our_form(self, record: Record) -> bool:
-        try:
-            check_record(record)
-        except StrangeError as error:
-            self.add_of_record("JOURNAL_DAMAGED", f"the record is of another form: {error}")
-            return False
-        return True
+    def _check_definition(self) -> None:
+        """Compare the definition with the digest in the newest record, unless a later one was about to be used."""
+        newest = self._newest
+        if newest is None or newest.session.graph != self._graph:
+            return
+        if newest.definition not in {"", self._store.definition_digest(self._id)}:
+            place = f"{os.path.join(self._folder, DEFINITION)}:1"
+            self.add("DEFINITION_CHANGED", "it is not what the newest record was made with", place=place)
 
-    def _record(self, before: Session | None, record: Record) -> None:
-        workflow = self._workflow if record.session.graph == self._graph else None
-        judged = judge(before, record, workflow, self._then)
-        for each in judged.problems:
-            self.add_of_record("RECORD_WRONG", each)
+    def _replayed(self, record: Record) -> list[str]:
+        """Return what is wrong with a record, given those before it."""
+        session = record.session
+        workflow = self._workflow if session.graph == self._graph else None
+        if self._newest is None:
+            return _begun(record, workflow)
+        before = self._newest.session
+        wrong = [
+            f"`{name}` is another than before"
+            for name in _FIXED
+            if getattr(before, name) != getattr(session, name)
+        ]
         if record.kind == "move":
             self.moves += 1
-            self.judged += judged.how == ENGINE
+            found, again = _moved(before, record, workflow)
+            self.judged += again
+            return [*wrong, *found]
+        if record.kind == "rewind":
+            return [*wrong, *self._rewound(before, record)]
         if record.kind == "migrate":
-            self._rename(record.note.get("renamed") or {})
-        self._then.setdefault(record.session.revision, arrival_of(record.session))
+            return [*wrong, *_migrated(before, session)]
+        return [
+            *wrong,
+            *(
+                f"a record of the kind `{record.kind}` changed `{name}`"
+                for name in _UNMOVED
+                if getattr(before, name) != getattr(session, name)
+            ),
+        ]
 
-    def _rename(self, names: Mapping[str, str]) -> None:
-        """Remember earlier steps under the names that a migration gave them."""
-        self._then = {
-            revision: arrival._replace(step=names.get(str(arrival.step), arrival.step))
-            for revision, arrival in self._then.items()
-        }
-
-    def _copy(self, record: Record, seen: snapshot.Seen) -> None:
-        """Compare the copy with the record that it says it is of."""
-        path = os.path.join(self.folder, snapshot.COPY)
-        if not seen.whole and self._half_written(path, record, self._newest):
-            self._notes.append(_NEVER_FINISHED)
-            return
-        if seen.hash != record.hash:
-            self.add("COPY_DIFFERS", f"{path}:3", f"it has seen another record {record.seq}")
-            return
-        expected = snapshot.copy_of(record.seq, record.hash, to_plain(record.session))
-        if json.loads(expected)["session"] != seen.session:
-            self.add(
-                "COPY_DIFFERS", f"{path}:{_first_other_line(path, expected)}", "the journal says otherwise"
-            )
-
-    def _no_copy(self, last: Record | None, before: Session | None) -> None:
-        """Tell why no copy could be read: there is none, it was never finished, or it is something else."""
-        path = os.path.join(self.folder, snapshot.COPY)
-        if not os.path.lexists(path):
-            self._notes.append("there is no copy to compare with; the next record makes one")
-        elif last is not None and self._half_written(path, last, before):
-            self._notes.append(_NEVER_FINISHED)
-        else:
-            self.add(
-                "COPY_UNREADABLE", f"{path}:1", "it is no copy of a record, nor one that was never finished"
-            )
-
-    def _half_written(self, path: str, record: Record, before: Session | None) -> bool:
-        """Return whether the copy begins as that of *record* and goes on as that of the one *before* it."""
-        new = snapshot.copy_of(record.seq, record.hash, to_plain(record.session))
-        old = b""
-        if before is not None:
-            old = snapshot.copy_of(record.seq - 1, self.hashes[-2], to_plain(before))
-        try:
-            data = files.read_bounded(path, limit=4 * limits.LARGEST_LINE, what="the session's copy")
-        except FlowError:
-            return False
-        pairs = enumerate(zip(data, new, strict=False))
-        cut = next((at for at, (one, other) in pairs if one != other), min(len(data), len(new)))
-        return data[cut:] == old[cut:]
+    def _rewound(self, before: Session, record: Record) -> Iterator[str]:
+        session, to = record.session, record.note.get("to")
+        yield from _counts(before, session)
+        if to not in self._states:
+            yield f"the session never was at revision {to}"
+        elif self._states[to] != session.state:
+            yield f"the state is not that of revision {to}"
 
 
-def _settled(folder: str) -> snapshot.Seen | None:
-    """Return what the copy says, also where it is not as it was written; a writer may be at it just now."""
-    for _ in range(3):
-        seen = snapshot.seen_by(folder, half=True)
-        if (seen is not None and seen.whole) or not _is_written_now(folder):
-            break
-        time.sleep(0.005)
-    return seen
+def _begun(record: Record, workflow: Workflow | None) -> list[str]:
+    session = record.session
+    if record.kind == "fork":
+        return []
+    if record.kind != "start" or session.revision or session.last is not None:
+        return [f"the journal begins with `{record.kind}` at revision {session.revision}"]
+    if workflow is None:
+        return []
+    if not session.params.keys() <= workflow.params.keys():
+        return ["there are parameters that the workflow does not have"]
+    try:
+        again = start(
+            workflow,
+            given_params(session, workflow),
+            session_id=session.id,
+            source=session.source,
+            now=session.started_at,
+            parent=session.parent,
+        )
+    except FlowError as error:
+        return [f"the workflow cannot be started like this: {shortened(error.message, _LONGEST_REFUSAL)}"]
+    return _differences(again._replace(received=session.received), session)
 
 
-def _is_written_now(folder: str) -> bool:
-    """Return whether somebody may be at the copy: the record that it is of has just been written."""
-    with suppress(OSError):
-        return abs(time.time() - os.lstat(os.path.join(folder, JOURNAL)).st_mtime) < _JUST_NOW
-    return False
+def _moved(before: Session, record: Record, workflow: Workflow | None) -> tuple[list[str], bool]:
+    """Return what is wrong with a move, and whether the engine made it again."""
+    after, move = record.session, record.session.last
+    if move is None:
+        return ["a move is on record without what was reported"], False
+    wrong = list(_shape(before, after, move))
+    if workflow is None:
+        return wrong, False
+    handed_out = record.note.get("dispatches")
+    before = before._replace(dispatches=tuple(handed_out)) if handed_out else before
+    try:
+        again = advance(workflow, before, Report(move.reported, move.facts), now=move.at)
+    except CodeNotStoredError:
+        return wrong, False  # code decided it, which is not run here
+    except FlowError as error:
+        refusal = shortened(error.message, _LONGEST_REFUSAL)
+        return [*wrong, f"the engine refuses what was reported: {refusal}"], True
+    return wrong or _differences(again, after), True
 
 
-def _first_other_line(path: str, expected: bytes) -> int:
-    with open(path, "rb") as file:
-        actual = file.read(4 * limits.LARGEST_LINE).splitlines()
-    pairs = enumerate(zip(expected.splitlines(), actual, strict=False), start=1)
-    return next((number for number, (one, other) in pairs if one != other), len(actual))
+def _shape(before: Session, after: Session, move: Move) -> Iterator[str]:
+    """Yield what no workflow explains."""
+    yield from _counts(before, after)
+    if not before.is_open:
+        yield f"the session was {before.status} already"
+    if move.step != before.step:
+        yield f"step `{move.step}` was reported while the session was at `{before.step}`"
+    if move.to != after.step:
+        yield f"the move leads to `{move.to}`, and the session is at `{after.step}`"
+    if any(name not in after.state for name in (*before.state, *move.facts)):
+        yield "facts are missing from the state"
+
+
+def _counts(before: Session, after: Session) -> Iterator[str]:
+    if after.revision != before.revision + 1:
+        yield f"revision {before.revision} is followed by {after.revision}"
+
+
+def _migrated(before: Session, after: Session) -> Iterator[str]:
+    if after.revision not in {before.revision, before.revision + 1}:
+        yield f"revision {before.revision} is followed by {after.revision}"
+    if after.state != before.state:
+        yield "a migration changed the state"
+
+
+def _differences(again: Session, recorded: Session) -> list[str]:
+    made, written = _essence(again), _essence(recorded)
+    return [
+        f"`{name}` is {_short(written[name])}; by the workflow it is {_short(made[name])}"
+        for name in made
+        if made[name] != written[name] and name != "format"
+    ]
+
+
+def _essence(session: Session) -> dict[str, Any]:
+    """Return what of *session* follows from its definition and reports alone, as plain data.
+
+    Texts of questions and names of agents may change without the graph, and the conversation with each report.
+    """
+    plain = to_plain(session._replace(host={}))
+    plain["questions"] = [
+        [each["id"], each.get("source"), [option.get("outcome") for option in each.get("options", ())]]
+        for each in plain["questions"]
+    ]
+    plain["dispatches"] = [
+        [each["id"], each.get("workflow"), each.get("item")] for each in plain["dispatches"]
+    ]
+    essence: dict[str, Any] = json.loads(json.dumps(plain))
+    return essence
+
+
+def _short(value: Any, longest: int = 80) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -10,10 +10,9 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.coverage import Coverage, SessionCoverage
-from flowrail.machines.sessions.journal import UnknownSessionError
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store
-from flowrail.storage.journal import Record
+from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 #: The number of letters and digits after the workflow in a session's id.
 LETTERS = 6

@@ -11,9 +11,9 @@ from flowrail.errors import StorageError, UsageError
 from flowrail.machines.definition.findings import Finding, WorkflowError, raise_errors
 from flowrail.machines.definition.serialization import from_plain
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import Store
 from flowrail.skills.summary import definition_of
-from flowrail.storage.journal import Record
 
 MOST = 60
 """How many workflows are drawn together."""
@@ -59,7 +59,7 @@ def drawable(definition: Workflow, findings: Sequence[Finding]) -> tuple[Workflo
 
 def of_session(session_id: str, address: str | None, store: Store) -> Subject:
     """Return the workflow that a session keeps, and its records; *address* must be its, where it is given."""
-    skill = store.origin(session_id)[0].session.skill
+    skill = store.first(session_id).session.skill
     if address is not None and address != skill:
         raise OtherSkillError(
             f"session `{session_id}` runs `{skill}`, not `{address[:80]}`",

@@ -16,9 +16,8 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions, reviews
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.sessions.journal import UnknownSessionError
 from flowrail.machines.sessions.session import Report, Session
-from flowrail.machines.sessions.store import SESSION_ID
+from flowrail.machines.sessions.store import SESSION_ID, UnknownSessionError
 from flowrail.operations.running.open_workflow import open_skill
 from flowrail.operations.running.steps import World
 from flowrail.skills.catalog import find, workflow_file
@@ -80,8 +79,6 @@ def replay_all(world: World, targets: Sequence[str], *, call: Call = call_plainl
     for session_id, skill in _chosen(world, targets):
         given_by_id = session_id == skill
         try:
-            if world.store.origin(session_id)[1]:
-                raise world.store.foreign(session_id)
             recorded = script(world.store, session_id)
         except UnknownSessionError:
             if given_by_id:

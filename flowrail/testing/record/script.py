@@ -25,13 +25,11 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import questions, reviews
 from flowrail.machines.engine.agents import Dispatched
-from flowrail.machines.sessions.attachments import loader
-from flowrail.machines.sessions.journal import JOURNAL
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.strangers import StrangeError, check_record
-from flowrail.storage import journal
-from flowrail.storage.journal import DamagedError, Record
+from flowrail.storage.file_store import JOURNAL
+from flowrail.storage.journal import DamagedError
 
 MOST_FORKS = 50
 NOT_FINISHED = ""
@@ -213,19 +211,12 @@ def _given(definition: Workflow, session: Session) -> Mapping[str, Any]:
 
 
 def _records(store: Store, session_id: str) -> Iterator[Record]:
-    """Yield the records of a session with their attachments; there is at least one."""
-    path = os.path.join(store.folder(session_id), JOURNAL)
-    load = loader(store.folder(session_id))
-    number = 0
-    for number, short in enumerate(store.records(session_id), start=1):
-        record = journal.whole(short, load, path)
-        try:
-            check_record(record)
-        except StrangeError as error:
-            raise DamagedError(path, number, f"the record is of another form: {error}") from None
+    """Yield the records of a session; there is at least one."""
+    record: Record | None = None
+    for record in store.records(session_id):
         yield record
-    if not number:
-        raise DamagedError(path, 1, "there is no record")
+    if record is None:
+        raise DamagedError(os.path.join(store.folder(session_id), JOURNAL), 1, "there is no record")
 
 
 def _renames(records: Iterable[Record]) -> list[Mapping[str, str]]:

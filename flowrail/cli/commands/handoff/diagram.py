@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from flowrail.cli import options, output, pictures
+from flowrail.cli import options, pictures
 from flowrail.cli.lazy_imports import load_engine
 from flowrail.operations.environment import Here
 
@@ -13,7 +13,7 @@ load_engine()
 from flowrail.diagrams import handoff  # noqa: E402 - the engine comes first, or asyncio comes with it
 from flowrail.handoff import store as handoff_store  # noqa: E402 - the same
 from flowrail.handoff.lifecycle.machine import HandoffMachine  # noqa: E402 - the same
-from flowrail.machines.sessions.user_key import Owner  # noqa: E402 - the same
+from flowrail.storage.ownership import Owner  # noqa: E402 - the same
 
 
 @click.command(
@@ -41,8 +41,6 @@ def command(handoff_id: str | None, form: str, into: str | None, store: str | No
     if handoff_id is not None:
         here = Here(store=store)
         handoffs = handoff_store.Handoffs(here.store_path, Owner(here.state))
-        if handoffs.read(handoff_id).foreign:
-            output.notes([f"`{handoff_id}` was not recorded by you on this machine"])
         found = handoffs.records(handoff_id)
         entries = ((each.seq, each.kind, each.at, each.by, each.handoff.phase) for each in found)
         drawn = with_handoff(drawn, handoff_id, entries)

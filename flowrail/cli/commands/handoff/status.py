@@ -26,7 +26,7 @@ def command(handoff_id: str | None, every: bool, as_json: bool, store: str | Non
     at, _ = desk(store=store)
     if handoff_id is not None:
         one = at.handoffs.read(handoff_id)
-        told = item(at, one.handoff, theirs=one.foreign)
+        told = item(at, one.handoff)
         if as_json:
             output.data(told)
         else:
@@ -34,7 +34,7 @@ def command(handoff_id: str | None, every: bool, as_json: bool, store: str | Non
         return
     lost: list[str] = []
     kept = (each for each in at.handoffs.all(lost) if every or each.handoff.is_open)
-    dated = [(each.handoff.started_at, item(at, each.handoff, theirs=each.foreign)) for each in kept]
+    dated = [(each.handoff.started_at, item(at, each.handoff)) for each in kept]
     items = [each for _, each in sorted(dated, key=itemgetter(0))]
     if lost:
         output.notes([f"{count(len(lost), 'handoff')} cannot be read; `{at.command('audit')}` tells why"])

@@ -16,7 +16,7 @@ from flowrail.formatters.reports import audit as page
 from flowrail.handoff import audit
 from flowrail.handoff.context import Desk
 from flowrail.handoff.payload.integrity import moment
-from flowrail.handoff.verify import Finding, verify
+from flowrail.operations.handoffs.verify import HandoffFinding, verify
 from flowrail.operations.sessions.verify import verify_all
 
 _AGO = re.compile(r"([0-9]+)\s*([smhdw])\Z")
@@ -106,7 +106,7 @@ def _verify(at: Desk, *, as_json: bool) -> int:
     found = verify(at.store, at.handoffs)
     known = {(each.id, each.code) for each in found.findings}
     moves = [
-        Finding(each.session, problem.code, f"{problem.place}: {problem.message}")
+        HandoffFinding(each.session, problem.code, f"{problem.place}: {problem.message}")
         for each in verify_all(at.store)
         for problem in each.problems
         if (each.session, problem.code) not in known

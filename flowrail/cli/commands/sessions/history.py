@@ -13,7 +13,7 @@ from flowrail.cli.world import world
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
 from flowrail.formatters.reports.history import items, lines
-from flowrail.storage.journal import Record
+from flowrail.machines.sessions.record import Record
 
 
 @click.command("history", epilog=options.examples("flow history problem-analysis-k3x9q2"))

@@ -39,9 +39,11 @@ def command(every: bool, as_json: bool, store: str | None) -> None:
 
 
 def _row(item: dict[str, object]) -> list[str]:
+    if item["foreign"]:
+        return [str(item["session"]), "foreign", str(item["error"]), "", ""]
     if item.get("error"):
         return [str(item["session"]), "cannot be read", str(item["error"]), "", ""]
-    mark = " (foreign)" if item["foreign"] else " (lost)" if item["lost"] else ""
+    mark = " (lost)" if item["lost"] else ""
     status = f"{item['status']}{mark}"
     return [
         str(item["session"]),

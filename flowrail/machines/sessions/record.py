@@ -1,0 +1,50 @@
+"""One line of a session's journal: what happened, when, by whom, and the whole session after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from flowrail.machines.sessions import attachments
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.upgrades import session_of_today
+from flowrail.storage.file_store import SideFiles
+from flowrail.storage.journal import Encoding
+from flowrail.storage.records import from_plain, to_plain
+
+
+class Record(NamedTuple):
+    """A record. ``definition`` is the digest of the workflow that the session uses from then on."""
+
+    seq: int
+    kind: str
+    at: str
+    by: str
+    session: Session
+    note: Mapping[str, Any]
+    prev: str
+    hash: str = ""
+    definition: str = ""
+
+    @staticmethod
+    def left_out_if_default() -> tuple[str, ...]:
+        """Return the fields that are only written if they have a value."""
+        return ("definition",)
+
+
+def encoding(side_files: SideFiles) -> Encoding[Record]:
+    """Return how the records of the session with these side files are written and read."""
+    load = attachments.loader(side_files)
+
+    def encode(record: Record) -> tuple[dict[str, Any], dict[str, bytes]]:
+        texts: dict[str, bytes] = {}
+        data: dict[str, Any] = attachments.parted(to_plain(record), texts)
+        del data["hash"]
+        attachments.check_size(texts)
+        return data, texts
+
+    def decode(data: dict[str, Any]) -> Record:
+        whole = attachments.joined(data, load)
+        return from_plain({**whole, "session": session_of_today(whole["session"])}, Record)
+
+    return Encoding(encode, decode)

@@ -1,0 +1,374 @@
+"""Records in files: a folder for each session or handoff, with its journal, snapshot, mark and lock.
+
+    <kind>s/<id>/journal.jsonl    the truth: appended and flushed before anything is printed
+    <kind>s/<id>/<kind>.json      snapshot of the newest record
+    <kind>s/<id>/owner            whose it is; see `ownership`
+    <kind>s/<id>/lock             held while a record is added
+
+Readers take no lock: an incomplete line does not count yet. `RecordStore` is what a store in a database has to
+offer instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from flowrail.errors import FlowError, StorageError
+from flowrail.storage import files, journal, snapshot
+from flowrail.storage.journal import Chained, DamagedError, Encoding, Journal
+from flowrail.storage.ownership import Owner
+
+JOURNAL, LOCK = "journal.jsonl", "lock"
+REMOVED = ".gone-"
+"""How the name of a folder begins that is being deleted."""
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+
+T = TypeVar("T", bound=Chained)
+
+
+class SideFiles(Protocol):
+    """Files that belong to a session or handoff and are not records."""
+
+    def read(self, name: str, limit: int, what: str) -> bytes:
+        """Return a file of at most *limit* bytes, or raise `DocumentError`."""
+
+    def write(self, name: str, data: bytes) -> None:
+        """Replace a file, durably."""
+
+    def size(self, name: str) -> int:
+        """Return the size of a file, -1 if there is none."""
+
+
+class Held(Protocol[T]):
+    """A session or handoff under its lock."""
+
+    newest: T
+    torn: int
+
+    def append(self, record: T, *, reserve: int = 0) -> str:
+        """Add the record that follows ``newest``, and return its hash; when this returns, it is stored."""
+
+    def has_room(self, reserve: int) -> bool:
+        """Return whether further records fit and leave *reserve* bytes free."""
+
+
+class RecordStore(Protocol[T]):
+    """A store of records: files here, a database behind the same methods."""
+
+    def ids(self) -> list[str]:
+        """Return the ids of everything in the store, in order."""
+
+    def new_id(self, stem: str) -> str:
+        """Return an unused id that begins with *stem*."""
+
+    def create(self, key: str, record: T, side_files: dict[str, bytes]) -> str:
+        """Store a first record and return its hash; the id must be new."""
+
+    def newest(self, key: str, *, foreign: bool = False) -> tuple[T, int]:
+        """Return the newest record and how many bytes of an interrupted write follow it."""
+
+    def first(self, key: str, *, foreign: bool = False) -> T:
+        """Return the first record."""
+
+    def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
+        """Yield all records, oldest first, each checked against the one before it."""
+
+    def newest_first(self, key: str) -> Iterator[T]:
+        """Yield all records, newest first."""
+
+    def change(self, key: str, *, wait: float) -> AbstractContextManager[Held[T]]:
+        """Hold the lock, and give what is stored under it."""
+
+    def is_foreign(self, key: str) -> bool:
+        """Return whether another user or machine made it."""
+
+    def adopt(self, key: str) -> None:
+        """Make it this user's."""
+
+    def delete(self, key: str) -> None:
+        """Delete it with all its files."""
+
+    def side_files(self, key: str) -> SideFiles:
+        """Return its other files."""
+
+
+class Kind(NamedTuple, Generic[T]):
+    """What differs between the kinds of things that a store holds.
+
+    ``noun`` is the key of the value in a record; ``encoding`` is made for the side files of one of them;
+    ``id_of`` returns whose record it is; ``unknown`` and ``foreign`` make the refusals, the first from an id
+    and a function that lists the others.
+    """
+
+    noun: str
+    id_pattern: re.Pattern[str]
+    encoding: Callable[[SideFiles], Encoding[T]]
+    id_of: Callable[[T], str]
+    unknown: Callable[[str, Callable[[], list[str]]], FlowError]
+    foreign: Callable[[str], FlowError]
+
+
+class FolderFiles:
+    """The side files in one folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def read(self, name: str, limit: int, what: str) -> bytes:
+        """Return a file of at most *limit* bytes, or raise `DocumentError`."""
+        return files.read_bounded(os.path.join(self._folder, name), limit=limit, what=what)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Replace a file, durably."""
+        path = os.path.join(self._folder, name)
+        if os.path.dirname(name):
+            files.make_private_dir(os.path.dirname(path))
+        files.write_atomic(path, data)
+
+    def size(self, name: str) -> int:
+        """Return the size of a file, -1 if there is none."""
+        try:
+            return os.lstat(os.path.join(self._folder, name)).st_size
+        except OSError:
+            return -1
+
+
+class HeldFolder(Generic[T]):
+    """A folder under its lock."""
+
+    def __init__(self, opened: Journal[T], newest: T, folder: str, kind: Kind[T]) -> None:
+        self.newest = newest
+        self.torn = opened.torn
+        self._journal = opened
+        self._folder = folder
+        self._noun = kind.noun
+        self._encoding = kind.encoding(FolderFiles(folder))
+
+    def append(self, record: T, *, reserve: int = 0) -> str:
+        """Add the record that follows ``newest``, and return its hash; when this returns, it is on disk."""
+        line = self._encoding.prepare(record)
+        self._journal.check_room(line, reserve)
+        side_files = FolderFiles(self._folder)
+        for name, data in line.side_files.items():
+            if side_files.size(name) != len(data):
+                side_files.write(name, data)
+        self._journal.append(line, reserve=reserve)
+        self.torn = 0
+        with suppress(StorageError):  # the record counts; the next one renews the copy
+            copy = f"{self._folder}/{self._noun}.json"
+            snapshot.write(copy, self._noun, line.data[self._noun], record.seq, line.hash)
+        return line.hash
+
+    def has_room(self, reserve: int) -> bool:
+        """Return whether further records fit and leave *reserve* bytes free."""
+        return self._journal.has_room(reserve)
+
+
+class FileStore(Generic[T]):
+    """All sessions, or all handoffs, below *path*."""
+
+    def __init__(self, path: str, kind: Kind[T], owner: Owner) -> None:
+        self.path = path
+        self.folders = os.path.join(path, f"{kind.noun}s")
+        self.owner = owner
+        self._kind = kind
+        self._checked = False
+
+    def folder(self, key: str) -> str:
+        """Return the folder of a session or handoff; nothing but a valid id becomes a path."""
+        if not self._kind.id_pattern.match(key):
+            raise self._kind.unknown(key, list)
+        return f"{self.folders}/{key}"
+
+    def ids(self) -> list[str]:
+        """Return the ids of everything in the store, in order."""
+        self._check_private()
+        try:
+            return sorted(name for name in os.listdir(self.folders) if self._kind.id_pattern.match(name))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StorageError(
+                f"{self.folders} cannot be listed ({error.strerror})",
+                hint="check its permissions",
+                place=self.folders,
+            ) from None
+
+    def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
+        """Return an unused id that begins with *stem*."""
+        while True:
+            letters = "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in random(6))
+            if not os.path.lexists(os.path.join(self.folders, f"{stem}-{letters}")):
+                return f"{stem}-{letters}"
+
+    def create(self, key: str, record: T, side_files: dict[str, bytes] | None = None) -> str:
+        """Store a first record and return its hash; the id must be new, or its creation was interrupted."""
+        folder, noun = self.folder(key), self._kind.noun
+        encoding = self._kind.encoding(FolderFiles(folder))
+        line = encoding.prepare(record)
+        if os.path.lexists(f"{folder}/{JOURNAL}"):
+            raise StorageError(f"{noun} `{key}` exists already", hint="start again")
+        self._prepare()
+        files.make_private_dir(folder)
+        for name, data in {**(side_files or {}), **line.side_files}.items():
+            FolderFiles(folder).write(name, data)
+        self.owner.claim(folder, line.hash)
+        with journal.opened(f"{folder}/{JOURNAL}", encoding, journal.CREATE) as opened:
+            opened.append(line)
+        journal.flush_names(folder)
+        with suppress(StorageError):
+            snapshot.write(self._copy(folder), noun, line.data[noun], 0, line.hash)
+        return line.hash
+
+    def newest(self, key: str, *, foreign: bool = False) -> tuple[T, int]:
+        """Return the newest record and how many bytes of an interrupted write follow it.
+
+        It is flushed first if its writer died before it could say so.
+        """
+        with self._opened(key, foreign=foreign) as (opened, folder):
+            record, behind = self._load(opened, folder, key)
+            if behind:
+                with suppress(StorageError):  # a file system that is read-only can still be read
+                    opened.flush_newest()
+            return record, opened.torn
+
+    def first(self, key: str, *, foreign: bool = False) -> T:
+        """Return the first record."""
+        with self._opened(key, foreign=foreign) as (opened, _):
+            return opened.first()
+
+    @contextmanager
+    def change(self, key: str, *, wait: float) -> Iterator[HeldFolder[T]]:
+        """Hold the lock, and give what is stored under it."""
+        what = f"{self._kind.noun} `{key}`"
+        with (
+            self._opened(key, journal.CHANGE) as (opened, folder),
+            files.locked(f"{folder}/{LOCK}", wait=wait, what=what),
+        ):
+            newest, behind = self._load(opened, folder, key)
+            if behind:
+                opened.flush_newest()
+                files.sweep(folder)
+            yield HeldFolder(opened, newest, folder, self._kind)
+
+    def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
+        """Yield all records, oldest first, each checked against the one before it, the last against the copy."""
+        with self._opened(key, foreign=foreign) as (opened, folder):
+            copy = self._copy(folder)
+            seen, seq, digest = snapshot.read(copy), -1, ""
+            for record in opened.records():
+                self._check_id(opened.path, record, key)
+                seq, digest = record.seq, record.hash
+                yield record
+            snapshot.check(copy, seen, seq, digest)
+
+    def newest_first(self, key: str) -> Iterator[T]:
+        """Yield all records, newest first, each checked against the one after it."""
+        with self._opened(key) as (opened, _):
+            yield from opened.newest_first()
+
+    def is_foreign(self, key: str) -> bool:
+        """Return whether another user or machine made it."""
+        with self._opened(key, foreign=True) as (opened, folder):
+            return not self.owner.owns(folder, opened.first_hash())
+
+    def adopt(self, key: str) -> None:
+        """Make it this user's."""
+        with self._opened(key, foreign=True) as (opened, folder):
+            self.owner.claim(folder, opened.first_hash())
+
+    def delete(self, key: str) -> None:
+        """Delete it with all its files: moved out of sight in one step, then removed."""
+        folder = self.folder(key)
+        aside = os.path.join(self.folders, f"{REMOVED}{key}-{os.urandom(4).hex()}")
+        try:
+            os.rename(folder, aside)
+            files.sync_dir(self.folders)
+            _remove(aside)
+        except OSError as error:
+            raise StorageError(
+                f"{folder} could not be deleted ({error.strerror})",
+                hint="check its permissions",
+                place=folder,
+            ) from None
+
+    def delete_leftovers(self) -> None:
+        """Finish deletions that were interrupted."""
+        with suppress(OSError):
+            for name in os.listdir(self.folders):
+                if name.startswith(REMOVED):
+                    _remove(os.path.join(self.folders, name))
+
+    def side_files(self, key: str) -> FolderFiles:
+        """Return its other files."""
+        return FolderFiles(self.folder(key))
+
+    def _copy(self, folder: str) -> str:
+        return f"{folder}/{self._kind.noun}.json"
+
+    def _prepare(self) -> None:
+        files.make_private_dir(self.path)
+        files.make_private_dir(self.folders)
+        own = os.path.basename(os.path.abspath(self.path)) == ".flow"  # any other folder may hold other files
+        ignore = os.path.join(self.path if own else self.folders, ".gitignore")
+        if not os.path.lexists(ignore):
+            files.write_atomic(ignore, b"*\n")
+        files.sync_dir(self.path)  # the process that made them may have died before they were flushed
+        files.sync_dir(os.path.dirname(os.path.abspath(self.path)))
+
+    def _check_private(self) -> None:
+        if not self._checked:
+            files.check_private_dir(self.path)
+            files.check_private_dir(self.folders)
+            self._checked = True
+
+    @contextmanager
+    def _opened(
+        self, key: str, mode: int = journal.READ, *, foreign: bool = False
+    ) -> Iterator[tuple[Journal[T], str]]:
+        """Hold a journal open, and give it with its folder; refuse one that is foreign unless that is wanted."""
+        folder = self.folder(key)
+        self._check_private()
+        encoding = self._kind.encoding(FolderFiles(folder))
+        with ExitStack() as stack:
+            try:
+                opened = stack.enter_context(journal.opened(f"{folder}/{JOURNAL}", encoding, mode))
+            except FileNotFoundError:
+                copy = self._copy(folder)
+                snapshot.check(copy, snapshot.read(copy), -1, "")
+                known = (
+                    list if os.path.lexists(folder) else self.ids
+                )  # an interrupted start is no misspelling
+                raise self._kind.unknown(key, known) from None
+            first = "" if foreign else opened.first_hash()
+            if first and not self.owner.owns(folder, first):
+                raise self._kind.foreign(key)
+            yield opened, folder
+
+    def _load(self, opened: Journal[T], folder: str, key: str) -> tuple[T, bool]:
+        """Return the newest record, and whether the copy has not seen it yet."""
+        copy = self._copy(folder)
+        seen = snapshot.read(copy)  # before the journal, which can only have more records by then
+        record = opened.newest()
+        if record is None:
+            snapshot.check(copy, seen, -1, "")
+            raise self._kind.unknown(key, list)
+        self._check_id(opened.path, record, key)
+        snapshot.check(copy, seen, record.seq, record.hash)
+        return record, seen is None or seen.seq < record.seq
+
+    def _check_id(self, path: str, record: T, key: str) -> None:
+        if self._kind.id_of(record) != key:
+            raise DamagedError(path, record.seq + 1, f"the record belongs to `{self._kind.id_of(record)}`")
+
+
+def _remove(path: str) -> None:
+    if os.path.islink(path) or not os.path.isdir(path):
+        os.unlink(path)
+    else:
+        shutil.rmtree(path)

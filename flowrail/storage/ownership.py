@@ -1,0 +1,95 @@
+"""Whose a session or handoff is: a mark made with this user's key, which is kept outside every project.
+
+The mark covers the id, the hash of the first record and the real path of the store. A session that came with
+a clone, or was copied or moved by hand, has no valid mark and is *foreign* until its user adopts it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+
+from flowrail.errors import DocumentError, StorageError
+from flowrail.storage import files
+
+OWNER_FILE = "owner"
+KEY_BYTES = 32
+_MARK_LENGTH = 64
+
+
+def state_folder(environ: Mapping[str, str], home: str) -> str:
+    """Return the folder of this user's own state."""
+    base = environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(home, ".local", "state")
+    return os.path.join(base, "flowrail")
+
+
+class Owner:
+    """This user, as their state folder knows them. The key is made when it is first needed."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._key = b""
+
+    def key(self) -> bytes:
+        """Return this user's key."""
+        self._key = self._key or user_key(self.folder)
+        return self._key
+
+    def claim(self, folder: str, first_hash: str) -> None:
+        """Write the mark into the *folder* of a session or handoff whose first record has that hash."""
+        files.write_atomic(os.path.join(folder, OWNER_FILE), self._mark(folder, first_hash) + b"\n")
+
+    def owns(self, folder: str, first_hash: str) -> bool:
+        """Return whether the mark in *folder* is this user's, for this first record and this place."""
+        try:
+            data = files.read_bounded(
+                os.path.join(folder, OWNER_FILE), limit=2 * _MARK_LENGTH, what="the mark"
+            )
+        except DocumentError:
+            return False
+        return data.strip() == self._mark(folder, first_hash)
+
+    def _mark(self, folder: str, first_hash: str) -> bytes:
+        import hmac  # with OpenSSL 3 ms, which hooks that have nothing to say do not need
+
+        store, name = os.path.split(folder)
+        told = "\0".join((name, first_hash, os.path.realpath(store)))
+        return hmac.new(self.key(), os.fsencode(told), "sha256").hexdigest().encode()
+
+
+def user_key(folder: str) -> bytes:
+    """Return the key kept in *folder*, made the first time; two processes that make it agree on one."""
+    path = os.path.join(folder, "key")
+    try:
+        return _read(path)
+    except files.MissingFileError:
+        pass
+    files.make_private_dir(folder)
+    fresh = files.temporary_in(folder)
+    files.write_atomic(fresh, os.urandom(KEY_BYTES).hex().encode() + b"\n")
+    try:
+        with suppress(FileExistsError):
+            os.link(fresh, path)
+        files.sync_dir(folder)  # without its key a session becomes foreign
+    except OSError as error:
+        raise StorageError(f"{path} could not be made ({error.strerror})", hint="check the disk") from None
+    finally:
+        with suppress(OSError):
+            os.unlink(fresh)
+    return _read(path)
+
+
+def _read(path: str) -> bytes:
+    try:
+        data = files.read_bounded(path, limit=4 * KEY_BYTES, what="your key")
+        key = bytes.fromhex(data.decode("ascii").strip())
+    except (ValueError, UnicodeDecodeError):
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise DocumentError(
+            "is not a key", hint="move it away; sessions started with it must be adopted", place=path
+        )
+    return key

@@ -1,0 +1,238 @@
+"""A journal is a chain: what was written is read, and every change to it is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowrail.errors import StorageError, UsageError
+from flowrail.storage import journal
+from flowrail.storage.journal import DamagedError, Encoding, Journal, JournalFullError, TooLargeError
+from flowrail.storage.records import from_plain, to_plain
+
+
+class Note(NamedTuple):
+    """The smallest record that a journal can hold."""
+
+    seq: int
+    text: str
+    prev: str
+    hash: str = ""
+    more: Mapping[str, Any] = {}
+
+
+def encode(note: Note) -> tuple[dict[str, Any], dict[str, bytes]]:
+    data = to_plain(note)
+    del data["hash"]
+    return data, {}
+
+
+ENCODING: Encoding[Note] = Encoding(encode, lambda data: from_plain(data, Note))
+
+
+@contextmanager
+def opened(folder: Path, mode: int = journal.READ) -> Iterator[Journal[Note]]:
+    with journal.opened(str(folder / "journal.jsonl"), ENCODING, mode) as made:
+        yield made
+
+
+def written(folder: Path, *texts: str) -> bytes:
+    """Write a journal with one record per text and return its bytes."""
+    before = ""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "journal.jsonl").unlink(missing_ok=True)
+    with opened(folder, journal.CREATE) as made:
+        for seq, text in enumerate(texts):
+            line = ENCODING.prepare(Note(seq, text, before))
+            made.append(line)
+            before = line.hash
+    return (folder / "journal.jsonl").read_bytes()
+
+
+def texts_of(folder: Path) -> list[str]:
+    with opened(folder) as made:
+        return [note.text for note in made.records()]
+
+
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=6))
+def test_what_was_written_is_read_in_both_directions(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("journal")
+
+    data = written(folder, *texts)
+
+    with opened(folder) as made:
+        assert [note.text for note in made.records()] == texts
+        assert [note.text for note in made.newest_first()] == texts[::-1]
+        newest = made.newest()
+        assert newest is not None
+        assert (newest.seq, newest.text, made.torn) == (len(texts) - 1, texts[-1], 0)
+        assert made.first().text == texts[0]
+        assert made.first_hash() == made.first().hash
+    assert data.count(b"\n") == len(texts)
+    assert data.isascii()
+
+
+def test_each_line_ends_with_the_hash_of_all_text_before_it(tmp_path: Path) -> None:
+    first, second = written(tmp_path, "a", "b").splitlines()
+
+    for line in (first, second):
+        body, _, rest = line.rpartition(b',"hash":"')
+        assert rest == sha256(body).hexdigest().encode() + b'"}'
+    assert json.loads(second)["prev"] == json.loads(first)["hash"]
+
+
+def test_every_single_bit_of_a_journal_counts(tmp_path: Path) -> None:
+    whole = written(tmp_path, "a", "b")
+
+    for bit in range(8 * len(whole)):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        (tmp_path / "journal.jsonl").write_bytes(flipped)
+        with pytest.raises(DamagedError):
+            texts_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("order", "line"),
+    [([1, 2], 1), ([0, 2], 2), ([0, 2, 1], 2), ([0, 1, 1], 3), ([0, 0, 1], 2), ([1, 0, 2], 1)],
+)
+def test_lines_that_are_missing_or_moved_are_noticed(tmp_path: Path, order: list[int], line: int) -> None:
+    lines = written(tmp_path, "a", "b", "c").splitlines(keepends=True)
+    (tmp_path / "journal.jsonl").write_bytes(b"".join(lines[number] for number in order))
+
+    with pytest.raises(DamagedError, match=rf"journal\.jsonl:{line}: the record does not follow"):
+        texts_of(tmp_path)
+
+
+def test_an_incomplete_line_does_not_count_and_the_next_record_replaces_it(tmp_path: Path) -> None:
+    whole = written(tmp_path, "a", "b")
+    first = whole.splitlines(keepends=True)[0]
+
+    for cut in range(len(first) + 1, len(whole) - 1):
+        (tmp_path / "journal.jsonl").write_bytes(whole[:cut])
+        with opened(tmp_path, journal.CHANGE) as made:
+            newest = made.newest()
+            assert newest is not None
+            assert (newest.text, made.torn) == ("a", cut - len(first))
+            made.append(ENCODING.prepare(Note(1, "c", newest.hash)))
+        assert texts_of(tmp_path) == ["a", "c"]
+
+
+def test_a_complete_record_that_lost_only_its_line_feed_is_never_removed(tmp_path: Path) -> None:
+    whole = written(tmp_path, "a", "b")
+    (tmp_path / "journal.jsonl").write_bytes(whole[:-1] + b" ")
+
+    with pytest.raises(DamagedError, match="the end of the line is not as it was written"):
+        texts_of(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"seq":0,"text":"a"'])
+def test_a_journal_without_a_whole_line_has_no_records(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "journal.jsonl").write_bytes(content)
+
+    with opened(tmp_path) as made:
+        assert made.newest() is None
+        assert made.first_hash() == ""
+        assert list(made.records()) == list(made.newest_first()) == []
+        assert made.torn == len(content)
+
+
+def sealed(body: object) -> bytes:
+    text = json.dumps(body, separators=(",", ":")).encode()[:-1]
+    return text + b',"hash":"' + sha256(text).hexdigest().encode() + b'"}\n'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [1],
+        {"a": 1},
+        {"seq": "0", "text": "a", "prev": ""},
+        {"seq": 0, "text": 1, "prev": ""},
+        {"seq": 0, "text": "a", "prev": "", "colour": "red"},
+    ],
+)
+def test_a_record_of_another_form_is_refused_with_its_place(tmp_path: Path, body: object) -> None:
+    (tmp_path / "journal.jsonl").write_bytes(sealed(body))
+
+    with pytest.raises(DamagedError, match=r"journal\.jsonl:1: ") as caught:
+        texts_of(tmp_path)
+
+    assert (caught.value.code, caught.value.exit_status) == ("JOURNAL_DAMAGED", 3)
+
+
+def test_signatures_of_earlier_versions_are_ignored(tmp_path: Path) -> None:
+    (tmp_path / "journal.jsonl").write_bytes(sealed({"seq": 0, "text": "a", "prev": "", "mac": "0" * 64}))
+
+    assert texts_of(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_value_that_json_does_not_have_is_not_written(value: float) -> None:
+    with pytest.raises(UsageError, match="JSON does not have"):
+        ENCODING.prepare(Note(0, "a", "", more={"value": value}))
+
+
+def test_a_line_that_would_be_too_long_is_not_written() -> None:
+    with pytest.raises(TooLargeError, match="at most 1048576 are allowed") as caught:
+        ENCODING.prepare(Note(0, "x" * journal.LARGEST_LINE, ""))
+
+    assert caught.value.exit_status == 3
+
+
+def test_a_line_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "journal.jsonl").write_bytes(b"x" * (2 * journal.LARGEST_LINE + 70_000) + b"\n")
+
+    with opened(tmp_path) as made:
+        for use in (made.newest, lambda: list(made.records()), made.first):
+            with pytest.raises(DamagedError):
+                use()
+
+
+def test_a_journal_does_not_grow_past_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = written(tmp_path, "a")
+    monkeypatch.setattr(journal, "LARGEST_JOURNAL", len(data) + 300)
+
+    with opened(tmp_path, journal.CHANGE) as made:
+        newest = made.newest()
+        assert newest is not None
+        with pytest.raises(JournalFullError):
+            made.append(ENCODING.prepare(Note(1, "b", newest.hash)), reserve=200)
+        made.append(ENCODING.prepare(Note(1, "b", newest.hash)))
+        assert not made.has_room(0)
+
+    assert texts_of(tmp_path) == ["a", "b"]
+
+
+def linked(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+def piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def swollen(path: Path) -> None:
+    os.truncate(path, journal.LARGEST_JOURNAL + 1)
+
+
+@pytest.mark.parametrize("spoil", [linked, piped, swollen])
+def test_only_a_plain_file_of_a_possible_size_is_opened(tmp_path: Path, spoil: Any) -> None:
+    written(tmp_path, "a")
+    spoil(tmp_path / "journal.jsonl")
+
+    with pytest.raises(StorageError):
+        texts_of(tmp_path)

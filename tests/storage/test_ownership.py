@@ -1,0 +1,120 @@
+"""A session is a user's own by a mark that only their key makes, in one place, for one first record."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from flowrail.errors import DocumentError, StorageError
+from flowrail.storage.ownership import KEY_BYTES, Owner, state_folder, user_key
+
+FIRST = "a" * 64
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Owner:
+    return Owner(str(tmp_path / "state"))
+
+
+@pytest.fixture
+def session(tmp_path: Path, owner: Owner) -> Path:
+    folder = tmp_path / "sessions" / "x-abcdef"
+    folder.mkdir(parents=True)
+    owner.claim(str(folder), FIRST)
+    return folder
+
+
+def test_the_mark_holds_for_its_user_place_and_first_record_only(
+    tmp_path: Path, owner: Owner, session: Path
+) -> None:
+    elsewhere = tmp_path / "clone" / "sessions" / session.name
+    shutil.copytree(session, elsewhere)
+    other_name = session.with_name("x-abcdeg")
+    shutil.copytree(session, other_name)
+
+    assert owner.owns(str(session), FIRST)
+    assert not owner.owns(str(session), "b" * 64)
+    assert not owner.owns(str(elsewhere), FIRST)
+    assert not owner.owns(str(other_name), FIRST)
+    assert not Owner(str(tmp_path / "another")).owns(str(session), FIRST)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"0" * 64, b"\xff", b"0" * 999])
+def test_anything_else_in_its_place_is_no_mark(owner: Owner, session: Path, content: bytes) -> None:
+    (session / "owner").write_bytes(content)
+
+    assert not owner.owns(str(session), FIRST)
+
+
+def test_a_session_without_a_mark_is_foreign(owner: Owner, session: Path) -> None:
+    (session / "owner").unlink()
+
+    assert not owner.owns(str(session), FIRST)
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, "/home/u/.local/state/flowrail"),
+        ({"XDG_STATE_HOME": "/state"}, "/state/flowrail"),
+        ({"XDG_STATE_HOME": "relative"}, "/home/u/.local/state/flowrail"),
+        ({"XDG_STATE_HOME": ""}, "/home/u/.local/state/flowrail"),
+    ],
+)
+def test_the_key_is_kept_where_the_system_keeps_state(environ: dict[str, str], expected: str) -> None:
+    assert state_folder(environ, "/home/u") == expected
+
+
+def test_a_key_is_made_once_and_only_its_user_can_read_it(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "flowrail"
+
+    key = user_key(str(folder))
+
+    assert len(key) == KEY_BYTES
+    assert user_key(str(folder)) == key
+    assert os.listdir(folder) == ["key"]
+    assert stat.S_IMODE((folder / "key").stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_processes_that_make_the_key_at_once_agree_on_one(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        keys = set(pool.map(user_key, [str(tmp_path / "state")] * 16))
+
+    assert len(keys) == 1
+    assert os.listdir(tmp_path / "state") == ["key"]
+
+
+@pytest.mark.parametrize("content", [b"", b"ab", b"not hexadecimal", b"\xff\xfe", b"0" * 63, b"0" * 999])
+def test_a_file_that_is_not_a_key_is_refused_and_kept(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "key").write_bytes(content)
+
+    with pytest.raises(DocumentError) as caught:
+        user_key(str(tmp_path))
+
+    assert caught.value.hint
+    assert (tmp_path / "key").read_bytes() == content
+
+
+def test_a_linked_key_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("00" * KEY_BYTES)
+    (tmp_path / "key").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(DocumentError):
+        user_key(str(tmp_path))
+
+
+def test_a_key_that_cannot_be_stored_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+
+    with pytest.raises(StorageError, match="could not be made"):
+        user_key(str(tmp_path / "state"))
+    assert os.listdir(tmp_path / "state") == []
