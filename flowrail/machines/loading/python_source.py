@@ -31,7 +31,8 @@ from flowrail.machines.loading.python_signatures import signature_of
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 MOST_VALUES = 50_000
-LONGEST_TEXT = 1_000_000
+MOST_JOINED = 10_000_000
+"""Characters of all texts that are joined with `+` in one file."""
 _PARTS: Mapping[str, type[Any]] = {
     part.__name__: part
     for part in (StepDef, Arg, Dispatch, GateConfig, Option, Question, Rule, Suppression, Variant)
@@ -112,6 +113,7 @@ class _Source:
         self.is_complete = True
         """Whether everything that the graph depends on was read. Texts may be computed."""
         self.values_left = MOST_VALUES
+        self.joined_left = MOST_JOINED
         self.resolving: set[str] = set()
         self.signatures: dict[ast.AST | None, Signature | None] = {}
         for node in tree.body:
@@ -291,8 +293,10 @@ class _Source:
 
     def _joined(self, node: ast.BinOp, path: Path) -> str:
         left, right = self._value(node.left, path), self._value(node.right, path)
-        if isinstance(left, str) and isinstance(right, str) and len(left) + len(right) <= LONGEST_TEXT:
-            return left + right
+        if isinstance(left, str) and isinstance(right, str):
+            self.joined_left -= len(left) + len(right)
+            if self.joined_left >= 0:
+                return left + right
         raise _ComputedError(node, "a value")
 
     def _dict(self, node: ast.Dict, path: Path) -> dict[Any, Any]:
