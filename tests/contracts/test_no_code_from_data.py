@@ -15,6 +15,9 @@ ALLOWED = {
     "exec": {"machines/loading/run_python.py"},
     "compile": {"machines/loading/run_python.py"},
     "import_module": {
+        "__init__.py",
+        "formatters/__init__.py",
+        "machines/__init__.py",
         "cli/lazy_group.py",
         "cli/lazy_imports.py",
         "discovery/__init__.py",

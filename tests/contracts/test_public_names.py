@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support.golden import as_in_golden_file
@@ -29,7 +30,7 @@ def test_every_name_is_there_and_documented(name: str) -> None:
 
 def test_a_name_that_is_not_there_is_refused_as_usual() -> None:
     with pytest.raises(AttributeError, match="module 'flowrail' has no attribute 'nosuch'"):
-        _ = flowrail.nosuch
+        _ = flowrail.nosuch  # type: ignore[attr-defined]
     with pytest.raises(ImportError):
         exec("from flowrail import nosuch", {})  # noqa: S102 - as an author would
 
@@ -51,33 +52,31 @@ def test_a_name_loads_its_own_room_only() -> None:
     assert not {"statemachine", "pydantic", "yaml", "cattrs", "click"} & set(done.stdout.split())
 
 
-def test_the_room_of_machines_has_its_own_names_too() -> None:
-    machines = importlib.import_module("flowrail.machines")
-    same = {name for name in machines.__all__ if getattr(machines, name) is getattr(flowrail, name)}
+@pytest.mark.parametrize("package", ["machines", "formatters", "testing", "discovery"])
+def test_packages_export_their_own_names(package: str) -> None:
+    module = importlib.import_module(f"flowrail.{package}")
 
-    assert {"Workflow", "StepDef", "StepOutput", "advance", "compile_workflow", "start"} <= set(
-        machines.__all__
+    assert all(getattr(module, name) is not None for name in module.__all__)
+    shared = set(module.__all__) & set(flowrail.__all__)
+    assert all(getattr(module, name) is getattr(flowrail, name) for name in shared)
+    with pytest.raises(AttributeError, match=rf"module 'flowrail\.{package}' has no attribute 'nosuch'"):
+        _ = module.nosuch
+
+
+def test_public_names_have_their_types(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from flowrail import Outcome, StepDef, Workflow\n"
+        "from flowrail.machines import start\n"
+        "WORKFLOW = Workflow(5, StepDef('a', next={Outcome.OK: None}))\n"
+        "reveal_type(start(WORKFLOW))\n"
+        "from flowrail import Workfow\n"
     )
-    assert same == set(machines.__all__)
-    assert set(machines.__all__) <= set(dir(machines))
-    assert not {"discover", "format_step_header", "FlowError"} & set(machines.__all__)
-    with pytest.raises(AttributeError, match=r"module 'flowrail\.machines' has no attribute 'FlowError'"):
-        _ = machines.FlowError
 
-
-@pytest.mark.parametrize(
-    "first", ["", "import flowrail.machines.engine.advance\n", "from flowrail import advance\n"]
-)
-def test_advance_is_called_by_its_name_in_the_room_whatever_was_imported_before(first: str) -> None:
-    code = f"""{first}
-from flowrail import Report, StepDef, Workflow, advance, start
-a = StepDef(id="a", title="A", actions=["a"], next={{"ok": "b"}})
-b = StepDef(id="b", title="B", actions=["b"], next={{"ok": None}})
-two = Workflow("two", a, b)
-print(advance(two, start(two), Report("ok"), now="then").step)
-"""
     done = subprocess.run(
-        [sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True, check=True
+        [sys.executable, "-m", "mypy", "--strict", str(program)], capture_output=True, text=True, check=False
     )
 
-    assert done.stdout == "b\n"
+    assert '"Workflow" has incompatible type "int"; expected "str"' in done.stdout
+    assert "flowrail.machines.sessions.session.Session" in done.stdout
+    assert 'has no attribute "Workfow"' in done.stdout

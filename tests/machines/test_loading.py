@@ -229,11 +229,11 @@ STEPS: dict[int, dict[str, Any]] = {
 def test_an_old_script_becomes_a_linear_workflow() -> None:
     with pytest.warns(DeprecationWarning, match="write a Workflow instead"):
 
-        @skill(name="my-skill", total_steps=2)  # type: ignore[untyped-decorator]
+        @skill(name="my-skill", total_steps=2)
         def main(step: int | None = None, total_steps: int | None = None) -> int:
             return 5
 
-    workflow = main.workflow
+    workflow = main.workflow  # type: ignore[attr-defined]
     assert [(each.id, each.title, each.actions, dict(each.next)) for each in workflow.steps] == [
         ("step1", "First", ("Do this.",), {"ok": "step2"}),
         ("step2", "Second", ("Do that.",), {"ok": None}),
@@ -255,7 +255,7 @@ def test_a_table_is_taken_in_the_order_of_its_numbers() -> None:
             "my-skill", steps={10: {"actions": ["b"]}, 3: {"actions": ["a"], "title": 7}}, description="D"
         )
 
-    workflow = decorate(lambda: None).workflow
+    workflow = decorate(lambda: None).workflow  # type: ignore[attr-defined]
 
     assert [(each.id, each.title) for each in workflow.steps] == [("step3", "7"), ("step10", "Step 10")]
     assert workflow.description == "D"

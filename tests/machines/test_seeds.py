@@ -295,4 +295,4 @@ def test_public_names_are_found_and_others_are_not() -> None:
     for name in flowrail.__all__:
         assert getattr(flowrail, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'Workfow'"):
-        flowrail.Workfow  # noqa: B018
+        _ = flowrail.Workfow  # type: ignore[attr-defined]
