@@ -70,7 +70,7 @@ def _fill(project: Path, run: Callable[..., str], flow: str) -> None:
     (skill / "workflow.yaml").write_text(SKILL)
     (skill / "SKILL.md").write_text("---\nname: strict\ndescription: Is strict.\n---\n")
     ended = json.loads(run(flow, "start", "problem-analysis", "--json"))["session"]
-    run(flow, "abandon", ended)
+    run(flow, "session", "abandon", ended)
     sessions = project / ".flow" / "sessions"
     for number in range(97):
         shutil.copytree(sessions / ended, sessions / f"{ended[:-4]}{number:04}")

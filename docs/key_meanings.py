@@ -86,7 +86,7 @@ MEANINGS = {
     "fitting": "how many fit",
     "folder": "the folder",
     "forbids": "the tools of the host that this step forbids",
-    "foreign": "whether the session came from elsewhere and needs `flow adopt`",
+    "foreign": "whether the session came from elsewhere and needs `flow session adopt`",
     "found": "whether, or what, was found there",
     "fresh": "whether it is as it is made today",
     "from": "where it comes from",

@@ -196,7 +196,7 @@ TITLES = {
     "findings": "`flow finding list`",
     "finding": "`flow finding add`, `flow finding resolve`",
     "review": "A step that is reviewed",
-    "lived": "`flow coverage --sessions`",
+    "lived": "`flow skill coverage --sessions`",
     "inject": "`flow diagram --inject --check`",
     "diagram": "`flow diagram --format json`",
     "proof": "`flow audit verify`",

@@ -87,7 +87,7 @@ def asking(skill: str, root: str = "") -> str | Hint:
     """Return what a person types to allow *skill*; *root* is its place where that has to be named."""
     if not is_name(skill):
         return "a person first names its folder in letters, digits, `.`, `_` and `-`"
-    return Hint("a person types: ", typed("trust", skill, root))
+    return Hint("a person types: ", typed("skill trust", skill, root))
 
 
 def typed(verb: str, skill: str, root: str = "") -> Command:

@@ -17,7 +17,6 @@ _SHORT = {"facts": "-s", "params": "-p", "answers": ""}
 """Options whose value is a mapping, with what precedes each NAME=VALUE on a command line."""
 _WITH_STORE = frozenset(
     {
-        *("abandon", "adopt", "coverage", "fork", "migrate", "prune", "record", "replay", "rewind", "verify"),
         *("answer", "ask", "audit", "claim", "finding", "finish", "handoff", "history", "resume"),
         *("session", "sessions", "start", "status", "step"),
         *("skill coverage", "skill record", "skill replay"),

@@ -99,7 +99,7 @@ def test_every_walk_of_the_projects_skills_is_a_test_with_a_name_of_its_own() ->
     assert sum(each.startswith("tests/") for each in ids) == 3
     assert status == 0, out
     assert f"{len(ids) - 1} passed, 1 skipped" in out
-    assert "flow trust py" in out
+    assert "flow skill trust py" in out
 
 
 def test_python_that_is_allowed_is_walked_and_never_taken_for_a_module_of_tests() -> None:

@@ -52,7 +52,7 @@ def test_every_change_takes_trust_away_and_is_named(folder: Path, state: str, wh
     with pytest.raises(TrustError) as caught:
         approval.require(str(folder), state, skill="a-skill", why="is code")
     assert caught.value.message == f"skill `a-skill` is code, and it changed since it was allowed: {what}"
-    assert str(caught.value.hint) == "a person types: flow trust a-skill"
+    assert str(caught.value.hint) == "a person types: flow skill trust a-skill"
     assert caught.value.details["digest"] == approval.snapshot(str(folder)).digest
 
 
@@ -69,7 +69,7 @@ def test_what_a_run_of_tests_left_in_the_folder_is_named_as_what_to_take_away(
 
     clear = f"rm -r '{folder}/te sts/__pycache__'"
     assert str(caught.value.hint) == (
-        f"a person types: flow trust a-skill; or take away what a run of Python left: {clear}; or this"
+        f"a person types: flow skill trust a-skill; or take away what a run of Python left: {clear}; or this"
     )
     subprocess.run(shlex.split(clear), check=True)
     approval.require(str(folder), state, skill="a-skill", why="is code")
@@ -79,7 +79,7 @@ def test_what_a_run_of_tests_left_in_the_folder_is_named_as_what_to_take_away(
     (folder / "added.txt").touch()
     with pytest.raises(TrustError) as caught:
         approval.require(str(folder), state, skill="a-skill", why="is code")
-    assert str(caught.value.hint) == "a person types: flow trust a-skill"
+    assert str(caught.value.hint) == "a person types: flow skill trust a-skill"
 
 
 def test_what_nobody_allowed_is_refused(folder: Path, state: str) -> None:

@@ -16,72 +16,74 @@ from flowrail.cli.lazy_group import Entry, LazyGroup
 from flowrail.command import Hint
 from flowrail.errors import FlowError, UsageError
 
-_RUN, _WORK = "Run a procedure", "Work for others, questions, reviews"
-_KEEP, _LOOK, _AUTHOR = "Keep sessions", "Look at skills", "Set up"
-_HERE = "flowrail.cli.commands"
+_AGENTS, _EVERY_DAY, _OCCASIONALLY = "For agents", "Every day", "Occasionally"
+_COMMANDS = "flowrail.cli.commands"
 
 COMMANDS = {
+    "start": Entry(f"{_COMMANDS}.run.start", _AGENTS, "Start a new session and show its first step"),
     "step": Entry(
-        f"{_HERE}.run.step", _RUN, "Show the current step, or report how it went and show the next"
+        f"{_COMMANDS}.run.step", _AGENTS, "Show the current step, or report its outcome and show the next"
     ),
-    "start": Entry(f"{_HERE}.run.start", _RUN, "Start a new session and show its first step"),
-    "status": Entry(f"{_HERE}.run.status", _RUN, "Tell where a session stands"),
-    "sessions": Entry(f"{_HERE}.sessions.sessions", _RUN, "List the open sessions"),
-    "resume": Entry(f"{_HERE}.run.resume", _RUN, "Show the current step of a session again"),
-    "history": Entry(f"{_HERE}.sessions.history", _RUN, "Tell what happened in a session, when and by whom"),
-    "claim": Entry(f"{_HERE}.agents.claim", _WORK, "Take a piece of work that a step hands out"),
-    "finish": Entry(f"{_HERE}.agents.finish", _WORK, "End a piece of work that was given with a prompt"),
-    "ask": Entry(f"{_HERE}.agents.ask", _WORK, "Put an agent's questions to the user"),
-    "answer": Entry(f"{_HERE}.agents.answer", _WORK, "Record the user's answers and show how to go on"),
-    "finding": Entry(f"{_HERE}.agents.finding", _WORK, "Record, list and resolve findings of a review"),
-    "handoff": Entry(f"{_HERE}.handoff", _WORK, "Hand work from one skill to another"),
-    "audit": Entry(f"{_HERE}.sessions.audit", _WORK, "Tell what was handed over and done, or prove it"),
-    "abandon": Entry(f"{_HERE}.sessions.abandon", _RUN, "End a session that will not be finished"),
-    "rewind": Entry(f"{_HERE}.sessions.rewind", _KEEP, "Take a session back to an earlier revision"),
-    "fork": Entry(f"{_HERE}.sessions.fork", _KEEP, "Begin a new session from where another was"),
-    "migrate": Entry(f"{_HERE}.sessions.migrate", _KEEP, "Take a session over to a changed workflow"),
-    "verify": Entry(f"{_HERE}.sessions.verify", _KEEP, "Prove that sessions are as they were written"),
-    "adopt": Entry(f"{_HERE}.sessions.adopt", _KEEP, "Take over a session that somebody else began"),
-    "prune": Entry(f"{_HERE}.sessions.prune", _KEEP, "Delete old sessions that have ended"),
-    "list": Entry(f"{_HERE}.skills.list", _LOOK, "List the skills in sight"),
-    "show": Entry(f"{_HERE}.skills.show", _LOOK, "Show a skill's steps, ways on and parameters"),
-    "check": Entry(f"{_HERE}.skills.check", _LOOK, "Name every mistake in a workflow"),
-    "test": Entry(f"{_HERE}.testing.test", _LOOK, "Walk every way through a workflow and judge what is told"),
-    "coverage": Entry(
-        f"{_HERE}.testing.coverage", _LOOK, "Tell which ways through a workflow were taken, and which never"
+    "resume": Entry(f"{_COMMANDS}.run.resume", _AGENTS, "Show the current step of a session again"),
+    "status": Entry(f"{_COMMANDS}.run.status", _AGENTS, "Show the state of a session"),
+    "claim": Entry(f"{_COMMANDS}.agents.claim", _AGENTS, "Take a piece of work that a step hands out"),
+    "finish": Entry(
+        f"{_COMMANDS}.agents.finish", _AGENTS, "Report the end of work that was given with a prompt"
     ),
-    "record": Entry(f"{_HERE}.testing.record", _LOOK, "Turn a session into a test"),
-    "replay": Entry(f"{_HERE}.testing.replay", _LOOK, "Run recorded sessions against today's workflows"),
-    "preview": Entry(f"{_HERE}.skills.preview", _LOOK, "Show what a step tells, without a session"),
-    "diagram": Entry(f"{_HERE}.skills.diagram", _LOOK, "Draw a workflow, or a session on it"),
-    "discover": Entry(f"{_HERE}.skills.discover", _LOOK, "Find skills that can take over a piece of work"),
-    "new": Entry(f"{_HERE}.skills.new", _AUTHOR, "Make a new skill"),
-    "install": Entry(f"{_HERE}.skills.install", _AUTHOR, "Put bundled skills where agents look for them"),
-    "uninstall": Entry(f"{_HERE}.skills.uninstall", _AUTHOR, "Take away what `flow install` wrote"),
-    "hook": Entry(f"{_HERE}.hook", _AUTHOR, "Answer the hooks of an agent's host, and set them up"),
+    "ask": Entry(f"{_COMMANDS}.agents.ask", _AGENTS, "Put an agent's questions to the user"),
+    "answer": Entry(
+        f"{_COMMANDS}.agents.answer", _AGENTS, "Record the user's answers and show what comes next"
+    ),
+    "finding": Entry(f"{_COMMANDS}.agents.finding", _AGENTS, "Record, list and resolve findings of a review"),
+    "handoff": Entry(f"{_COMMANDS}.handoff", _AGENTS, "Hand work from one skill to another"),
+    "list": Entry(f"{_COMMANDS}.skills.list", _EVERY_DAY, "List the skills"),
+    "show": Entry(f"{_COMMANDS}.skills.show", _EVERY_DAY, "Show a skill's steps, transitions and parameters"),
+    "check": Entry(f"{_COMMANDS}.skills.check", _EVERY_DAY, "Find errors in a workflow"),
+    "test": Entry(
+        f"{_COMMANDS}.testing.test", _EVERY_DAY, "Walk through a workflow and check what its steps print"
+    ),
+    "diagram": Entry(f"{_COMMANDS}.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
+    "discover": Entry(
+        f"{_COMMANDS}.skills.discover", _EVERY_DAY, "Find skills that can take over a piece of work"
+    ),
+    "new": Entry(f"{_COMMANDS}.skills.new", _EVERY_DAY, "Create a skill"),
+    "install": Entry(
+        f"{_COMMANDS}.skills.install", _EVERY_DAY, "Install bundled skills where agents look for them"
+    ),
+    "sessions": Entry(f"{_COMMANDS}.sessions.sessions", _EVERY_DAY, "List the open sessions"),
+    "history": Entry(
+        f"{_COMMANDS}.sessions.history", _EVERY_DAY, "Show what happened in a session, when and by whom"
+    ),
+    "audit": Entry(
+        f"{_COMMANDS}.sessions.audit", _EVERY_DAY, "Show what was done and handed over, or verify it"
+    ),
+    "doctor": Entry(f"{_COMMANDS}.setup.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
+    "session": Entry(f"{_COMMANDS}.sessions", _OCCASIONALLY, "Change, verify and delete sessions"),
+    "skill": Entry(f"{_COMMANDS}.skills", _OCCASIONALLY, "Preview, measure, record and approve skills"),
+    "registry": Entry(
+        f"{_COMMANDS}.setup.registry", _OCCASIONALLY, "Show, sync or check the registry of workflows"
+    ),
+    "hook": Entry(
+        f"{_COMMANDS}.hook", _OCCASIONALLY, "Answer the hooks of an agent's host, and install them"
+    ),
     "mcp": Entry(
-        f"{_HERE}.setup.mcp", _AUTHOR, "Serve the same verbs as tools of the Model Context Protocol"
+        f"{_COMMANDS}.setup.mcp", _OCCASIONALLY, "Serve the commands as tools of the Model Context Protocol"
     ),
-    "schema": Entry(f"{_HERE}.skills.schema", _AUTHOR, "Print the JSON Schema of a document"),
-    "trust": Entry(f"{_HERE}.skills.trust", _AUTHOR, "Allow a project's skill to run"),
-    "untrust": Entry(f"{_HERE}.skills.untrust", _AUTHOR, "Take back what `flow trust` allowed"),
-    "registry": Entry(f"{_HERE}.setup.registry", _AUTHOR, "Show, sync or check the registry of workflows"),
-    "doctor": Entry(f"{_HERE}.setup.doctor", _AUTHOR, "Examine the whole set-up and say what to fix"),
 }
 
-GUIDE = """Keep an agent on the rails of a procedure.
+GUIDE = """Make an agent follow a procedure, step by step.
 
 \b
-A skill's procedure is a workflow: steps, and ways on keyed by outcome.
-  flow list                      which procedures there are
-  flow step SKILL                start one, or show the current step again
-  flow step SKILL ok …           report how the step went, get the next
+A skill's procedure is a workflow: steps, and the next step for each outcome.
+  flow list                      list the skills
+  flow step SKILL                start a session, or show its current step
+  flow step SKILL ok …           report the outcome and get the next step
 
-Every answer prints the complete commands that go on from there: run one of
-them as it is. Sessions are files in .flow; nothing is lost when a process dies.
+Each answer prints the complete commands for what comes next. Run one of them
+as it is. Sessions are files in .flow; nothing is lost when a process dies.
 
 Exit status: 0 done, 1 failed, 2 wrong use, 3 storage, 4 conflict, 5 the
-definition changed, 6 handoff refused, 7 not trusted.
+definition changed, 6 handoff refused, 7 not approved.
 """
 
 

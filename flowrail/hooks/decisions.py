@@ -84,7 +84,7 @@ def why_not(glimpse: SessionGlance, rule: str, heard: HookInput, rim: HookContex
     session = kept.session
     if not is_of(session.host, heard.conversations):
         return None
-    resume, abandon = (_command(verb, glimpse) for verb in ("resume", "abandon"))
+    resume, abandon = (_command(verb, glimpse) for verb in ("resume", "session abandon"))
     return (
         f"Step {_quoted(session.step)} of the procedure {_quoted(session.skill)} does without {_quoted(rule)}. "
         f"`{resume}` shows the step and its ways on; `{abandon}` ends the procedure unfinished."
@@ -110,7 +110,7 @@ def _why(glimpse: SessionGlance, session: Session, times: int, rim: HookContext)
     resume, ask, abandon = (
         _command("resume", glimpse),
         _command("ask", glimpse, "-"),
-        _command("abandon", glimpse),
+        _command("session abandon", glimpse),
     )
     back = "its agent's answer" if session.parent else "the turn"
     last = "" if times < MOST_HOLDS else " It is not held again before the session moves."

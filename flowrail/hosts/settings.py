@@ -33,10 +33,10 @@ _COMMAND, _FALLBACK = "flow hook ", " 2>/dev/null || echo '{}'"
 _OUR_COMMAND = re.compile(
     rf"{_COMMAND}(?:{'|'.join(EVENTS)})(?: --[a-z][a-z0-9-]*(?:=[\w.-]+)?)*(?:{re.escape(_FALLBACK)})?\Z"
 )
-#: Commands that an agent may run unasked. A person decides on the others, such as `flow trust`.
+#: Commands that an agent may run unasked. A person decides on the others, such as `flow skill trust`.
 VERBS = (
-    "step", "start", "status", "sessions", "resume", "history", "abandon", "claim", "finish", "ask", "answer",
-    "finding", "handoff", "list", "show", "check", "preview", "discover",
+    "step", "start", "status", "sessions", "resume", "history", "session abandon", "claim", "finish", "ask", "answer",
+    "finding", "handoff", "list", "show", "check", "skill preview", "discover",
 )  # fmt: skip
 PERMISSIONS = tuple(f"Bash(flow {verb} *)" for verb in VERBS)
 

@@ -13,7 +13,7 @@ from flowrail.testing.walks.subprocess_stage import exit_status
 
 
 def run_skill_invocation(workflow: Workflow, params: Mapping[str, Any]) -> int:
-    """Return the exit status of `flow preview` for one step with *params*, which `generate_inputs` yields.
+    """Return the exit status of `flow skill preview` for one step with *params*, which `generate_inputs` yields.
 
     The workflow is found by its name.
     """

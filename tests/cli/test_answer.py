@@ -171,7 +171,7 @@ def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
     assert "and with an example" in out
     assert ("<b>" in out) == (form == "text")
     assert told("resume")["said"] == after["said"]
-    assert flow("verify", begun["session"]).status == 0
+    assert flow("session", "verify", begun["session"]).status == 0
 
 
 def test_an_answer_on_record_stays(begun: Any) -> None:

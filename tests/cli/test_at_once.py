@@ -62,7 +62,7 @@ def test_killed_at_random_points_no_acknowledged_step_is_lost_and_none_happens_t
     assert here["revision"] == acknowledged + unacknowledged
     facts = [each["facts"]["by"] for each in turned(session)]
     assert len(facts) == len(set(facts)) == here["revision"]
-    assert told("verify", session)["ok"]
+    assert told("session", "verify", session)["ok"]
 
 
 def complete(answer: str) -> bool:
@@ -106,7 +106,7 @@ def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
     assert len(facts) == many * steps
     assert set(facts) == {f"p{name}n{done}" for name in range(many) for done in range(steps)}
     assert told("resume", session)["revision"] == many * steps
-    assert told("verify", session)["ok"]
+    assert told("session", "verify", session)["ok"]
 
 
 def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() -> None:
@@ -152,7 +152,7 @@ def test_no_session_waits_for_another() -> None:
     with world(store=None).store.change(held):
         assert told("step", "round", "ok", "--session", free, "--wait", "0")["revision"] == 1
         assert told("resume", held)["revision"] == 0
-        assert told("verify", held)["ok"]
+        assert told("session", "verify", held)["ok"]
         begun = time.monotonic()
         status, error = refused("step", "round", "ok", "--session", held, "--wait", "0.2")
 

@@ -65,7 +65,16 @@ def test_commands_are_completed() -> None:
 
 def test_skills_are_completed() -> None:
     names = ["asking", "small", "small/look"]
-    for command in ("step", "start", "show", "preview", "diagram", "trust", "untrust", "check"):
+    for command in (
+        "step",
+        "start",
+        "show",
+        "skill preview",
+        "diagram",
+        "skill trust",
+        "skill untrust",
+        "check",
+    ):
         offered = completed(f"flow {command} ")
         assert {each.partition("/")[0] for each in offered} == {*BUNDLED, "asking", "small"}
         assert [each for each in offered if each in names] == names
@@ -80,15 +89,15 @@ def test_skills_of_further_places_are_completed() -> None:
 
 
 def test_steps_are_completed() -> None:
-    assert completed("flow preview asking ") == ["look", "tell"]
-    assert completed("flow preview problem-analysis h") == ["hypothesize"]
-    assert completed("flow preview nosuch ") == []
+    assert completed("flow skill preview asking ") == ["look", "tell"]
+    assert completed("flow skill preview problem-analysis h") == ["hypothesize"]
+    assert completed("flow skill preview nosuch ") == []
 
 
 def test_sessions_are_completed() -> None:
     small, asking = told("step", "small")["session"], told("step", "asking")["session"]
 
-    for command in ("resume", "status", "history", "abandon"):
+    for command in ("resume", "status", "history", "session abandon"):
         assert completed(f"flow {command} ") == sorted([small, asking])
     assert small in completed("flow step small ok --session ")
     assert completed("flow resume x") == []
@@ -146,7 +155,7 @@ def test_completion_runs_nothing() -> None:
     for each in (folder, plain):
         (each / "workflow.py").write_text(f"open({str(canary)!r}, 'w').close()\n{HANDLER}")
 
-    for line in ("flow step ", "flow step py ", "flow preview py ", "flow step plain ", "flow resume "):
+    for line in ("flow step ", "flow step py ", "flow skill preview py ", "flow step plain ", "flow resume "):
         completed(line)
 
     assert not canary.exists()
@@ -176,7 +185,7 @@ def test_damage_is_not_told_while_typing() -> None:
     (folder / "journal.jsonl").write_text("\n")
     assert completed("flow step small ") == []
     put_skill("small", "name: [")
-    assert completed("flow preview small ") == []
+    assert completed("flow skill preview small ") == []
 
 
 @pytest.mark.parametrize(
@@ -187,7 +196,7 @@ def test_no_word_is_offered_that_a_shell_would_read_as_more(name: str) -> None:
     texts = {f"workflows/{name}.yaml": SMALL.replace("NAME", "NAME/look")}
     put_skill("small", json.dumps({"name": "small", "steps": [step, {**step, "id": "last"}]}), texts=texts)
 
-    assert completed("flow preview small ") == ["last"]
+    assert completed("flow skill preview small ") == ["last"]
     assert completed("flow step small") == ["small", "small/look"]
 
 

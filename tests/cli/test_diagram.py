@@ -278,7 +278,7 @@ def test_a_session_whose_copy_is_damaged_is_told(tmp_path: Path) -> None:
     status, error = refused("diagram", "--session", name)
 
     assert status == 3
-    assert "flow migrate" in error["hint"]
+    assert "flow session migrate" in error["hint"]
 
 
 def test_the_json_of_a_picture_is_plain_data() -> None:
@@ -297,7 +297,7 @@ def test_the_json_of_a_picture_is_plain_data() -> None:
     } in drawn["edges"]
 
 
-@pytest.mark.parametrize("words", [["diagram"], ["coverage", "--sessions"]])
+@pytest.mark.parametrize("words", [["diagram"], ["skill", "coverage", "--sessions"]])
 def test_what_hides_is_an_escape_in_json_printed_or_written(words: list[str]) -> None:
     put_skill("small", SMALL.replace("id: second", r'id: "sec\u202eond"'))
 

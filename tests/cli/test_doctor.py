@@ -305,7 +305,7 @@ def test_sessions_are_counted_and_broken_ones_named() -> None:
     told("start", "small")
     told("start", "small")
     ended, broken = told("start", "small")["session"], told("start", "small")["session"]
-    told("abandon", ended)
+    told("session", "abandon", ended)
     (sessions_folder() / broken / "journal.jsonl").write_text("x\n")
     (sessions_folder() / "small-aaaaaa").mkdir()
 
@@ -326,8 +326,8 @@ def test_foreign_sessions_are_told_each_with_its_command(
 
     assert ran.status == 0
     assert "  warning SESSION_FOREIGN (2 times)\n" in ran.out
-    assert f"to take it over a person types: flow adopt {first}\n" in ran.out
-    assert f"to take it over a person types: flow adopt {second}\n" in ran.out
+    assert f"to take it over a person types: flow session adopt {first}\n" in ran.out
+    assert f"to take it over a person types: flow session adopt {second}\n" in ran.out
 
 
 def test_a_key_that_is_none_is_wrong() -> None:
@@ -391,7 +391,7 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
 
     assert (found["severity"], found["place"]) == ("warning", str(folder))
     assert "`py` was not allowed by anybody" in found["message"]
-    assert found["remedy"] == "a person types: flow trust py"
+    assert found["remedy"] == "a person types: flow skill trust py"
     allow("py")
     assert "NOT_TRUSTED" not in codes()
     assert "only if a person allowed it: 1 allowed\n" in flow("doctor").out

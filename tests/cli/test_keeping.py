@@ -18,7 +18,7 @@ def test_going_back_is_a_new_record_and_commands_printed_since_conflict() -> Non
     session = started()
     stepped(session, 3)
 
-    back = told("rewind", session, "--to", "1")
+    back = told("session", "rewind", session, "--to", "1")
 
     assert (back["step"]["id"], back["revision"]) == ("classify_verifiability", 4)
     assert flow("step", "decision-critic", "ok", "--session", session, "--expect", "3").status == 4
@@ -30,7 +30,7 @@ def test_a_fork_goes_on_from_there_and_leaves_the_other_alone() -> None:
     session = started()
     stepped(session, 2)
 
-    forked = flow("fork", session, "--at", "1", "--json")
+    forked = flow("session", "fork", session, "--at", "1", "--json")
 
     fork = forked.data
     assert fork["session"] != session
@@ -42,8 +42,8 @@ def test_a_fork_goes_on_from_there_and_leaves_the_other_alone() -> None:
 def test_a_revision_that_never_was_is_refused() -> None:
     session = started()
 
-    assert flow("rewind", session, "--to", "7").status == 2
-    assert flow("fork", session, "--at", "7").status == 2
+    assert flow("session", "rewind", session, "--to", "7").status == 2
+    assert flow("session", "fork", session, "--at", "7").status == 2
 
 
 def test_a_step_that_was_renamed_is_shown_first_and_then_migrated() -> None:
@@ -55,8 +55,8 @@ def test_a_step_that_was_renamed_is_shown_first_and_then_migrated() -> None:
     (folder / "workflow.yaml").write_text(text.replace("id: look", "id: survey").replace("[Look.]", "[See.]"))
     assert flow("step", "dull", "ok", "--session", session).status == 5
 
-    plan = told("migrate", session, "--plan", "--map", "look=survey")
-    done = told("migrate", session, "--map", "look=survey")
+    plan = told("session", "migrate", session, "--plan", "--map", "look=survey")
+    done = told("session", "migrate", session, "--map", "look=survey")
 
     assert (plan["at"], plan["to"]) == ("look", "survey")
     assert done["step"]["id"] == "survey"
@@ -66,8 +66,8 @@ def test_a_step_that_was_renamed_is_shown_first_and_then_migrated() -> None:
 def test_a_map_that_is_none_is_refused() -> None:
     session = started()
 
-    assert flow("migrate", session, "--map", "look").status == 2
-    assert flow("migrate", session, "--map", "nowhere=nothing").status == 2
+    assert flow("session", "migrate", session, "--map", "look").status == 2
+    assert flow("session", "migrate", session, "--map", "nowhere=nothing").status == 2
 
 
 def test_a_session_of_another_user_goes_on_once_it_is_adopted() -> None:
@@ -76,7 +76,7 @@ def test_a_session_of_another_user_goes_on_once_it_is_adopted() -> None:
     key.write_text("ab" * 32)
     assert flow("step", "decision-critic", "ok", "--session", session).status == 7
 
-    answer = flow("adopt", session)
+    answer = flow("session", "adopt", session)
 
     assert "is yours now" in answer.out
     stepped(session, 1)

@@ -79,8 +79,8 @@ def test_an_abandonment_killed_anywhere_has_happened_or_not() -> None:
     kept = Path.cwd() / "kept"
     shutil.copytree(Path.cwd() / ".flow", kept)
 
-    for _ in killed_at_every_call(["abandon", session]):
-        assert told("abandon", session)["status"] == "abandoned"
+    for _ in killed_at_every_call(["session", "abandon", session]):
+        assert told("session", "abandon", session)["status"] == "abandoned"
         assert len(told("history", session)["steps"]) == 2
         shutil.rmtree(Path.cwd() / ".flow")
         shutil.copytree(kept, Path.cwd() / ".flow")

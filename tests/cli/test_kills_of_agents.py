@@ -76,7 +76,7 @@ def test_the_last_report_of_an_agent_killed_anywhere_counts_once() -> None:
         here = told("resume", begun["session"])
         assert here["dispatches"][0]["result"] == {"found": "x"}
         assert told(*words(here["next"][0]["command"]))["step"]["id"] == "tell"
-        assert flow("verify").status == 0
+        assert flow("session", "verify").status == 0
 
     assert seen == {0, 1}
 

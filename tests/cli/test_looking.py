@@ -123,12 +123,12 @@ def test_a_check_of_nothing_is_refused() -> None:
 
 
 def test_a_step_is_previewed_in_every_form() -> None:
-    xml = flow("preview", "asking", "look", "-p", "topic=a & b").out
-    text = flow("preview", "asking", "1", "--format", "text").out
+    xml = flow("skill", "preview", "asking", "look", "-p", "topic=a & b").out
+    text = flow("skill", "preview", "asking", "1", "--format", "text").out
 
     assert "Look at a &amp; b</step_header>" in xml
     assert "flow step" not in xml + text
-    assert told("preview", "asking", "tell", "-s", "sure=high", "--visit", "2")["step"]["visit"] == 2
+    assert told("skill", "preview", "asking", "tell", "-s", "sure=high", "--visit", "2")["step"]["visit"] == 2
     assert not Path(".flow").exists()
 
 
@@ -140,7 +140,7 @@ def test_a_diagram_is_drawn() -> None:
 
 
 def test_the_schema_of_a_workflow_is_printed() -> None:
-    schema = json.loads(flow("schema", "workflow").out)
+    schema = json.loads(flow("skill", "schema", "workflow").out)
 
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert {"name", "steps", "params"} <= set(schema["properties"])
@@ -150,7 +150,7 @@ def test_the_schema_of_a_workflow_is_printed() -> None:
     ("words", "hint"), [(["workflo"], "did you mean `workflow`?"), ([], "there are: workflow")]
 )
 def test_an_unknown_schema_is_refused(words: list[str], hint: str) -> None:
-    ran = flow("schema", *words)
+    ran = flow("skill", "schema", *words)
 
     assert ran.status == 2
     assert hint in ran.err
@@ -170,11 +170,11 @@ def test_looking_runs_nothing(where: str) -> None:
         ["check", str(folder)],
         ["check"],
         ["diagram", "py"],
-        ["preview", "small", "first"],
+        ["skill", "preview", "small", "first"],
         ["sessions"],
         ["--help"],
-        ["untrust", "py"],
-        ["trust", "py", "--digest", "0"],
+        ["skill", "untrust", "py"],
+        ["skill", "trust", "py", "--digest", "0"],
     ):
         flow(*words)
 
@@ -193,7 +193,7 @@ def test_what_a_skill_says_cannot_play_with_the_terminal() -> None:
         ["list"],
         ["show", "evil"],
         ["check", "evil"],
-        ["preview", "evil", "first", "--format", "text"],
+        ["skill", "preview", "evil", "first", "--format", "text"],
         ["diagram", "evil"],
     ):
         ran = flow(*words)

@@ -47,7 +47,7 @@ def test_a_report_whose_answer_is_lost_exits_3_and_is_answered_again(how: str) -
     again = told(*command)
     assert (again["revision"], again["replayed"]) == (1, True)
     assert len(told("history", again["session"])["steps"]) == 2
-    assert flow("verify").status == 0
+    assert flow("session", "verify").status == 0
 
 
 @needs_full
@@ -101,7 +101,7 @@ def test_no_file_of_a_session_takes_the_place_of_a_closed_stream() -> None:
 
     assert status == 3
     assert told("resume", here["session"])["revision"] == 1
-    assert flow("verify").status == 0
+    assert flow("session", "verify").status == 0
     assert "flow:" not in (folder / "journal.jsonl").read_text()
 
 
@@ -132,7 +132,7 @@ def test_standard_output_that_does_not_wait_gets_the_whole_answer() -> None:
         while True:
             before += os.write(writer, b"." * 4096)
     child = subprocess.Popen(
-        [sys.executable, "-c", ENTRY, "schema", "workflow"], stdout=writer, stderr=subprocess.PIPE
+        [sys.executable, "-c", ENTRY, "skill", "schema", "workflow"], stdout=writer, stderr=subprocess.PIPE
     )
     os.close(writer)
 
@@ -142,7 +142,7 @@ def test_standard_output_that_does_not_wait_gets_the_whole_answer() -> None:
 
     assert child.communicate(timeout=60)[1] == b""
     assert child.returncode == 0
-    assert everything == flow("schema", "workflow").out
+    assert everything == flow("skill", "schema", "workflow").out
 
 
 def test_standard_input_that_is_closed_is_empty() -> None:

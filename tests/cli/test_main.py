@@ -220,7 +220,7 @@ def test_the_form_for_a_pipe_is_text_where_nothing_is_for_agents() -> None:
         ["start", "decision-critic"],
         ["step", "decision-critic"],
         ["resume"],
-        ["preview", "decision-critic", "1"],
+        ["skill", "preview", "decision-critic", "1"],
     ):
         assert flow(*words).out.startswith("<step_output ")
 

@@ -1,4 +1,4 @@
-"""`flow preview` for those who come from scripts: the same options, the same three things at a gate."""
+"""`flow skill preview` for those who come from scripts: the same options, the same three things at a gate."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def _skill() -> None:
 
 def test_a_step_is_named_by_its_number() -> None:
     assert (
-        told("preview", "loop", "--step", "1")
-        == told("preview", "loop", "1")
-        == told("preview", "loop", "work")
+        told("skill", "preview", "loop", "--step", "1")
+        == told("skill", "preview", "loop", "1")
+        == told("skill", "preview", "loop", "work")
     )
-    assert told("preview", "loop", "--step", "2", "--total-steps", "3")["step"]["id"] == "review"
+    assert told("skill", "preview", "loop", "--step", "2", "--total-steps", "3")["step"]["id"] == "review"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_step_is_named_by_its_number() -> None:
     ],
 )
 def test_wrong_use_is_told(words: list[str], code: str) -> None:
-    status, error = refused("preview", "loop", *words)
+    status, error = refused("skill", "preview", "loop", *words)
 
     assert (status, error["code"]) == (2, code)
 
@@ -51,14 +51,14 @@ def test_wrong_use_is_told(words: list[str], code: str) -> None:
     ],
 )
 def test_a_review_loop_is_told_as_it_stands(words: list[str], mode: str, to: str | None) -> None:
-    previewed = told("preview", "loop", *words)
+    previewed = told("skill", "preview", "loop", *words)
 
     assert previewed["loop"]["mode"] == mode
     assert {way["to"] for way in previewed["next"]} == {to}
-    assert {way["command"] for way in previewed["next"]} == {""}
+    assert {way["command"] for way in previewed["next"]} == {None}
     assert previewed["findings"] == []
     for form in ("xml", "text"):
-        assert f'mode="{mode}"' in flow("preview", "loop", *words, "--format", form).out
+        assert f'mode="{mode}"' in flow("skill", "preview", "loop", *words, "--format", form).out
 
 
 @pytest.mark.parametrize(
@@ -66,37 +66,37 @@ def test_a_review_loop_is_told_as_it_stands(words: list[str], mode: str, to: str
     [["--step", "1"], ["--step", "1", "--qr-iteration", "2"], ["--step", "2", "--qr-fail"], ["--step", "2"]],
 )
 def test_where_no_loop_is_entered_again_nothing_is_said_of_it(words: list[str]) -> None:
-    assert told("preview", "loop", *words)["loop"] is None
+    assert told("skill", "preview", "loop", *words)["loop"] is None
 
 
 def test_the_round_is_how_often_the_step_was_entered() -> None:
-    assert told("preview", "loop", "--step", "1", "--qr-iteration", "3")["step"]["visit"] == 3
-    sent_back = told("preview", "loop", "--step", "1", "--qr-iteration", "3", "--qr-fail")
+    assert told("skill", "preview", "loop", "--step", "1", "--qr-iteration", "3")["step"]["visit"] == 3
+    sent_back = told("skill", "preview", "loop", "--step", "1", "--qr-iteration", "3", "--qr-fail")
     assert (sent_back["step"]["visit"], sent_back["loop"]["round"]) == (3, 2)
     assert sent_back["loop"]["unreviewed"] is False
 
 
 def test_what_a_step_would_hand_out_is_shown_without_commands() -> None:
-    previewed = told("preview", "loop", "--step", "2")
+    previewed = told("skill", "preview", "loop", "--step", "2")
 
     assert [(each["workflow"], each["vars"], each["command"]) for each in previewed["dispatches"]] == [
-        ("loop/one", {"area": "all"}, "")
+        ("loop/one", {"area": "all"}, None)
     ]
-    assert "flow claim" not in flow("preview", "loop", "2").out
+    assert "flow claim" not in flow("skill", "preview", "loop", "2").out
 
 
 def test_what_a_step_would_ask_is_shown_without_commands() -> None:
-    previewed = told("preview", "doc-sync", "plan")
+    previewed = told("skill", "preview", "doc-sync", "plan")
 
     assert [option["label"] for option in previewed["questions"][0]["options"]] == ["Approve", "Rework"]
     for form in ("xml", "text"):
-        out = flow("preview", "doc-sync", "plan", "--format", form).out
+        out = flow("skill", "preview", "doc-sync", "plan", "--format", form).out
         assert "Rework" in out
         assert "flow answer" not in out
 
 
 def test_a_preview_as_text_has_a_heading_and_speaks_of_no_session() -> None:
-    first, second, *_ = flow("preview", "loop", "1", "--format", "text").out.split("\n")
+    first, second, *_ = flow("skill", "preview", "loop", "1", "--format", "text").out.split("\n")
 
     assert first.startswith("loop · step 1 of 3")
     assert second == ""

@@ -90,7 +90,7 @@ def test_of_very_many_open_only_the_newest_are_named_in_the_hint() -> None:
         ["resume"],
         ["status"],
         ["history"],
-        ["abandon"],
+        ["session", "abandon"],
         ["step", "small", "--session"],
         ["step", "small", "ok", "--session"],
     ],
@@ -171,10 +171,14 @@ def test_a_foreign_session_can_be_looked_at_and_not_used(monkeypatch: pytest.Mon
     session = told("start", "small")["session"]
     monkeypatch.setenv("XDG_STATE_HOME", str(Path.cwd() / "another"))
 
-    for words in (["resume", session], ["step", "small", "ok", "--session", session], ["abandon", session]):
+    for words in (
+        ["resume", session],
+        ["step", "small", "ok", "--session", session],
+        ["session", "abandon", session],
+    ):
         status, error = refused(*words)
         assert (status, error["code"]) == (7, "FOREIGN_SESSION")
-        assert f"flow adopt {session}" in error["hint"]
+        assert f"flow session adopt {session}" in error["hint"]
     assert [each["kind"] for each in told("history", session)["steps"]] == ["start"]
     assert told("step", "small")["session"] != session
 
@@ -184,7 +188,7 @@ def test_history_tells_each_record() -> None:
     told("step", "asking", "done", "-s", "sure=low", "-s", "where=a")
     told("step", "asking", "done", "-s", "sure=low", "-s", "where=b")
     told("step", "asking", "done", "-s", "sure=low", "-s", "where=b")
-    told("abandon", session, "--reason", "enough\nof it")
+    told("session", "abandon", session, "--reason", "enough\nof it")
 
     steps = told("history", session)["steps"]
 
@@ -222,12 +226,12 @@ def test_history_of_a_damaged_journal_is_refused_with_the_line() -> None:
 def test_an_abandoned_session_takes_no_more_reports() -> None:
     here = told("start", "small")
 
-    ran = flow("abandon", here["session"], "--reason", "no time")
+    ran = flow("session", "abandon", here["session"], "--reason", "no time")
 
     assert ran.out == f"{here['session']} is abandoned\n"
     status, error = refused(*here["next"][0]["command"].split()[1:])
     assert (status, error["code"]) == (4, "SESSION_ENDED")
-    assert told("abandon", here["session"])["status"] == "abandoned"
+    assert told("session", "abandon", here["session"])["status"] == "abandoned"
     assert told("step", "small")["session"] != here["session"]
     assert told("resume", here["session"])["actions"] == [f"Session {here['session']} is abandoned."]
 
@@ -337,10 +341,12 @@ def test_of_a_damaged_session_history_tells_what_comes_before_the_damage() -> No
     assert (ran.status, text.status) == (3, 3)
     assert [each["revision"] for each in ran.data["steps"]] == [0]
     assert ran.error["code"] == "JOURNAL_DAMAGED"
-    assert ran.error["hint"].endswith(f"continue from what is shown above: flow fork {session} --at 0")
+    assert ran.error["hint"].endswith(
+        f"continue from what is shown above: flow session fork {session} --at 0"
+    )
     assert len(text.out.splitlines()) == 2
     assert "[JOURNAL_DAMAGED]" in text.err
-    forked = told("fork", session, "--at", "0")
+    forked = told("session", "fork", session, "--at", "0")
     assert (forked["revision"], forked["step"]["id"]) == (0, "first")
 
 

@@ -199,7 +199,7 @@ def test_several_open_sessions_are_named_with_their_commands() -> None:
         assert sorted(error["details"]["commands"]) == [f"flow resume {each}" for each in ids]
         assert all(each in error["hint"] for each in error["details"]["commands"])
 
-    told("abandon", ids[0])
+    told("session", "abandon", ids[0])
     assert told("step", "small")["session"] == ids[1]
 
 
@@ -398,7 +398,7 @@ def test_an_unknown_skill_is_refused_with_near_ones_whatever_is_asked_of_it() ->
         ["step", "smal", "ok"],
         ["start", "smal"],
         ["show", "smal"],
-        ["preview", "smal", "x"],
+        ["skill", "preview", "smal", "x"],
     ):
         status, error = refused(*words)
         assert (status, error["code"]) == (2, "UNKNOWN_SKILL")
@@ -654,7 +654,7 @@ def test_nothing_of_an_authors_code_comes_between_an_answer_and_its_reader() -> 
         ["step", "loud"],
         ["step", "loud", "done"],
         ["status"],
-        ["preview", "loud", "first"],
+        ["skill", "preview", "loud", "first"],
     ):
         ran = process(*words, "--json")
         assert ran.status == 0

@@ -89,17 +89,17 @@ def a_claim() -> Case:
 def a_way_back() -> Case:
     session = small()["session"]
     told("step", "small", "ok")
-    return Case(["rewind", session, "--to", "0", "--expect", "1"], "rewind")
+    return Case(["session", "rewind", session, "--to", "0", "--expect", "1"], "rewind")
 
 
 def an_abandonment() -> Case:
-    return Case(["abandon", small()["session"]], "abandon")
+    return Case(["session", "abandon", small()["session"]], "abandon")
 
 
 def a_migration() -> Case:
     session = small()["session"]
     put_skill("small", SMALL.replace("{ok: null, skip: null}", "{ok: null, skip: null, fail: null}"))
-    return Case(["migrate", session], "migrate")
+    return Case(["session", "migrate", session], "migrate")
 
 
 ERRORS = ["ENOSPC", "EIO"]
@@ -161,7 +161,7 @@ class Scene:
         if acknowledged(ended):
             assert now == 1, f"{what}: the answer was told, and what it tells is not there"
         if self.store.exists():
-            assert flow("verify").status == 0, what
+            assert flow("session", "verify").status == 0, what
         again = flow(*self.case.words, "--json")
         if self.case.kind == "rewind" and now:
             assert again.error["code"] == "REVISION_CONFLICT"
@@ -170,7 +170,7 @@ class Scene:
         else:
             assert again.status == 0, (what, again)
         assert self.records() - self.before == 1, what
-        assert flow("verify").status == 0, what
+        assert flow("session", "verify").status == 0, what
         return now
 
 

@@ -146,7 +146,7 @@ def test_an_agent_that_comes_late_is_told_to_stop() -> None:
 
     assert refused(*off["finish"][0].split()[1:])[1]["hint"].startswith("stop here and say so")
     told("step", "free", "ok")
-    flow("abandon", begun["session"])
+    flow("session", "abandon", begun["session"])
     status, error = refused(*late["finish"][0].split()[1:])
 
     assert (status, error["code"]) == (4, "SESSION_ENDED")
@@ -175,7 +175,7 @@ def test_of_an_empty_list_it_is_told_that_nobody_is_to_be_launched() -> None:
     assert begun["join"] == {"needed": 0, "succeeded": 0, "total": 0, "open": [], "met": True}
     for form in ("xml", "text"):
         assert "There is nothing to hand out here" in flow("resume", "--format", form).out
-    assert "There is nothing to hand out here" not in flow("preview", "lead", "look").out
+    assert "There is nothing to hand out here" not in flow("skill", "preview", "lead", "look").out
     assert told(*begun["next"][0]["command"].split()[1:])["step"]["id"] == "tell"
 
 
@@ -241,7 +241,7 @@ def test_work_that_cannot_begin_names_the_command_that_calls_it_off() -> None:
 def test_a_preview_has_no_empty_lines_for_commands() -> None:
     put_lead("free", FREE)
 
-    out = flow("preview", "free", "look", "--format", "text").out
+    out = flow("skill", "preview", "free", "look", "--format", "text").out
 
     assert "d0-3 explore (depth=2): pending" in out
     assert not [line for line in out.splitlines() if line and not line.strip()]

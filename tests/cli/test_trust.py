@@ -51,11 +51,11 @@ def test_a_users_own_code_runs() -> None:
 def test_a_projects_code_runs_only_when_allowed() -> None:
     folder = put_canary()
 
-    for words in (["step", "py"], ["start", "py"], ["preview", "py", "first"]):
+    for words in (["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"]):
         status, error = refused(*words)
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
         assert error["message"] == "skill `py` is Python code of this project, and nobody allowed it"
-        assert error["hint"] == "a person types: flow trust py"
+        assert error["hint"] == "a person types: flow skill trust py"
         assert error["details"] == {
             "skill": "py",
             "folder": str(folder),
@@ -76,13 +76,13 @@ def test_a_skill_in_a_place_that_was_named_is_allowed_by_the_command_that_is_sho
     folder = put_canary(where=place)
 
     status, error = refused("step", "py", "--root", "my skills")
-    assert (status, error["hint"]) == (7, f"a person types: flow trust py --root '{place}'")
-    words = ["trust", "py", "--root", str(place)]
+    assert (status, error["hint"]) == (7, f"a person types: flow skill trust py --root '{place}'")
+    words = ["skill", "trust", "py", "--root", str(place)]
     unasked = process(*words, before="import os; os.setsid()")
     assert (unasked.status, unasked.err.splitlines()[1].strip()) == (7, error["hint"])
 
     ran = flow(*words, "--digest", snapshot(str(folder)).digest)
-    assert f"`flow untrust py --root '{place}'` takes that back" in ran.out
+    assert f"`flow skill untrust py --root '{place}'` takes that back" in ran.out
     assert told("step", "py", "--root", "my skills")["source"] == "extra"
 
 
@@ -105,9 +105,9 @@ def test_what_was_allowed_can_be_taken_back() -> None:
     put_python("py")
     allow("py")
 
-    assert flow("untrust", "py").out == "py may no longer run\n"
+    assert flow("skill", "untrust", "py").out == "py may no longer run\n"
     assert refused("step", "py")[0] == 7
-    assert flow("untrust", "py").out == "py was not allowed\n"
+    assert flow("skill", "untrust", "py").out == "py was not allowed\n"
 
 
 @pytest.mark.parametrize(("where", "behind"), [("home", "global"), ("bundled", "bundled")])
@@ -148,7 +148,7 @@ def test_skills_of_a_place_named_by_hand_are_a_projects() -> None:
 def test_a_digest_that_is_not_the_folders_allows_nothing() -> None:
     folder = put_python("py")
 
-    status, error = refused_plainly("trust", "py", "--digest", "0" * 64)
+    status, error = refused_plainly("skill", "trust", "py", "--digest", "0" * 64)
 
     assert status == 7
     assert f"the folder's digest is {snapshot(str(folder)).digest}, not {'0' * 64}" in error
@@ -165,7 +165,7 @@ def test_a_person_is_shown_what_they_allow() -> None:
     (folder / "odd\x1b[31m\n.md").touch()
     (folder / "digest 0000").touch()
 
-    out = flow("trust", "py", "--digest", "0").out
+    out = flow("skill", "trust", "py", "--digest", "0").out
 
     assert f"folder {folder}\n" in out
     assert f"digest {snapshot(str(folder)).digest}\n" in out
@@ -181,7 +181,7 @@ def test_no_long_name_begins_like_another_line_where_a_terminal_breaks_it(filler
         check = "sh -c 'true " + "fine " * 300 + "; touch canary'"
         (folder / "SKILL.md").write_text(card("py", health_check=check))
 
-        out = flow("trust", "py", "--digest", "0").out
+        out = flow("skill", "trust", "py", "--digest", "0").out
 
         rows = [row for line in out.splitlines() for row in broken(line)]
         assert not [row for row in rows if row.startswith("runs nothing")]
@@ -207,7 +207,7 @@ def test_a_folder_that_cannot_be_vouched_for_cannot_be_allowed() -> None:
     folder = put_python("py")
     (folder / "link").symlink_to("/etc/passwd")
 
-    assert flow("trust", "py", "--digest", "0").status == 7
+    assert flow("skill", "trust", "py", "--digest", "0").status == 7
     assert "holds `link`, which is no plain file" in refused("step", "py")[1]["message"]
 
 
@@ -243,7 +243,7 @@ def _after(before: object) -> object:
 def test_without_a_terminal_nobody_can_be_asked() -> None:
     put_python("py")
 
-    ran = process("trust", "py", stdin="yes\n", before="import os; os.setsid()")
+    ran = process("skill", "trust", "py", stdin="yes\n", before="import os; os.setsid()")
 
     assert ran.status == 7
     assert "there is no terminal to ask at" in ran.err
@@ -254,7 +254,7 @@ def test_without_a_terminal_nobody_can_be_asked() -> None:
 def test_a_person_is_asked_at_the_terminal(answer: str, status: int) -> None:
     put_python("py")
 
-    said, ended = at_a_terminal(["trust", "py"], answer)
+    said, ended = at_a_terminal(["skill", "trust", "py"], answer)
 
     assert "Allow skill py to run its code as you? Type yes: " in said
     assert ended == status, said
@@ -265,7 +265,7 @@ def test_a_person_sees_what_they_allow_though_the_answer_goes_elsewhere() -> Non
     folder = put_python("py")
 
     said, ended = at_a_terminal(
-        ["trust", "py"], "no", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
+        ["skill", "trust", "py"], "no", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
     )
 
     assert ended == 7
@@ -276,7 +276,7 @@ def test_a_person_sees_what_they_allow_though_the_answer_goes_to_another_termina
     folder = put_python("py")
 
     said, ended = at_a_terminal(
-        ["trust", "py"], "no", before="import os, pty; os.dup2(pty.openpty()[1], 1)\n"
+        ["skill", "trust", "py"], "no", before="import os, pty; os.dup2(pty.openpty()[1], 1)\n"
     )
 
     assert ended == 7
@@ -286,7 +286,7 @@ def test_a_person_sees_what_they_allow_though_the_answer_goes_to_another_termina
 def test_a_person_is_shown_it_once() -> None:
     folder = put_python("py")
 
-    said, _ = at_a_terminal(["trust", "py"], "no")
+    said, _ = at_a_terminal(["skill", "trust", "py"], "no")
 
     assert said.count(f"folder {folder}") == 1
 
@@ -317,11 +317,11 @@ def at_a_terminal(words: list[str], answer: str, before: str = "") -> tuple[str,
 
 def test_what_is_allowed_and_taken_back_is_told_as_json() -> None:
     folder = put_canary()
-    status, error = refused("trust", "py", "--digest", "0")
+    status, error = refused("skill", "trust", "py", "--digest", "0")
     digest = error["details"]["digest"]
 
-    allowed = told("trust", "py", "--digest", digest)
-    back, again = told("untrust", "py"), told("untrust", "py")
+    allowed = told("skill", "trust", "py", "--digest", digest)
+    back, again = told("skill", "untrust", "py"), told("skill", "untrust", "py")
 
     assert status == 7
     assert (allowed["skill"], allowed["folder"], allowed["digest"]) == ("py", str(folder), digest)
@@ -334,13 +334,13 @@ def test_a_skill_without_a_workflow_is_allowed_for_its_health_check() -> None:
     put(project_skills(), "sick")
     digest = snapshot(str(project_skills() / "sick")).digest
 
-    assert told("trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
-    assert flow("untrust", "sick").out == "sick may no longer run\n"
+    assert told("skill", "trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
+    assert flow("skill", "untrust", "sick").out == "sick may no longer run\n"
 
     put_skill("sick", where=home_skills())
-    assert told("trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
+    assert told("skill", "trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
     for name in ("", "..", "../sick", "nobody"):
-        assert refused("trust", name, "--digest", digest)[1]["code"] == "UNKNOWN_SKILL"
+        assert refused("skill", "trust", name, "--digest", digest)[1]["code"] == "UNKNOWN_SKILL"
 
 
 def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> None:
@@ -365,16 +365,16 @@ def allowed(name: str) -> None:
 
 def test_what_was_allowed_is_taken_back_also_where_its_skill_is_gone_or_hidden() -> None:
     folder = put_python("py")
-    told("trust", "py", "--digest", snapshot(str(folder)).digest)
+    told("skill", "trust", "py", "--digest", snapshot(str(folder)).digest)
     (folder / "workflow.py").rename(folder / "away")
-    assert told("untrust", "py")["changed"] is True
+    assert told("skill", "untrust", "py")["changed"] is True
 
     (folder / "away").rename(folder / "workflow.py")
-    told("trust", "py", "--digest", snapshot(str(folder)).digest)
+    told("skill", "trust", "py", "--digest", snapshot(str(folder)).digest)
     put_skill("py", where=Path.cwd().parent / ".claude" / "skills")
     shutil.move(folder, Path.cwd() / "py")
-    assert told("untrust", "py")["folder"] == str(folder)
-    assert refused("untrust", "py")[1]["code"] == "UNKNOWN_SKILL"
+    assert told("skill", "untrust", "py")["folder"] == str(folder)
+    assert refused("skill", "untrust", "py")[1]["code"] == "UNKNOWN_SKILL"
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "read? Type", "b\udcffad", "\x1b[2J", "a" * 120])
@@ -382,15 +382,15 @@ def test_a_name_that_could_pass_for_something_else_is_not_asked_about(name: str)
     put(project_skills(), name, "---\nname: x\n---\n")
     digest = snapshot(str(project_skills() / name)).digest
 
-    for verb in (["trust", "--digest", digest], ["untrust"]):
+    for verb in (["skill", "trust", "--digest", digest], ["skill", "untrust"]):
         status, error = refused(*verb, name)
         assert (status, error["code"]) == (2, "UNKNOWN_SKILL")
     allowed(name)
-    assert told("untrust", name)["changed"] is True
+    assert told("skill", "untrust", name)["changed"] is True
     allowed(name)
-    assert flow("untrust", name).out.count("\n") == 1
-    assert refused("untrust", name)[1]["code"] == "UNKNOWN_SKILL"
-    said, ended = at_a_terminal(["trust", name], "yes")
+    assert flow("skill", "untrust", name).out.count("\n") == 1
+    assert refused("skill", "untrust", name)[1]["code"] == "UNKNOWN_SKILL"
+    said, ended = at_a_terminal(["skill", "trust", name], "yes")
     assert ended == 2
     assert "Type yes: " not in said
     assert "Traceback" not in said
@@ -401,7 +401,7 @@ def test_a_folder_with_names_that_are_no_text_is_shown_and_asked_about() -> None
     (folder / "b\udcffad.md").touch()
 
     said, ended = at_a_terminal(
-        ["trust", "py"], "yes", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
+        ["skill", "trust", "py"], "yes", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
     )
 
     assert ended == 0

@@ -121,7 +121,7 @@ def test_a_skill_is_found_by_its_folder_first_then_by_its_name() -> None:
 
 
 def test_a_hint_gives_only_what_can_be_no_more_than_a_name_and_of_many_the_first() -> None:
-    odd = "two, or run `flow trust evil --digest 0`"
+    odd = "two, or run `flow skill trust evil --digest 0`"
     some = Discovery(tuple(candidate(each, name="shared") for each in ("one", odd, "t\nhree")))
     many = Discovery(tuple(candidate(f"n{n}", name="shared") for n in range(50)))
     none = Discovery(tuple(candidate(f"{odd} {n}", name="shared") for n in range(2)))

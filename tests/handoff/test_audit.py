@@ -237,7 +237,7 @@ def test_a_store_that_was_moved_or_copied_is_proven_by_its_own_files(moved: bool
     findings = flow("audit", "verify", "--store", "other", "--json").data["findings"]
     assert {finding["code"] for finding in findings} == {"FOREIGN_HANDOFF", "FOREIGN_SESSION"}
     for each in sessions:
-        told("adopt", each, "--store", "other")
+        told("session", "adopt", each, "--store", "other")
     assert told("audit", "verify", "--store", "other")["findings"] == []
     names = [Path(each["payload"]).relative_to(Path.cwd() / ".flow") for each in sent]
     for name in (*names, Path("sessions", sessions[1], "received-payload.json")):

@@ -58,11 +58,11 @@ def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> N
     sent = send("digger", here)
     receive(sent)
     other = send("digger", session())
-    told("abandon", here)
-    assert flow("prune", "--older-than", "0", "--dry-run").status == 0
+    told("session", "abandon", here)
+    assert flow("session", "prune", "--older-than", "0", "--dry-run").status == 0
     assert phases(sent["handoff"])[-1] == "acknowledgment"
 
-    told("prune", "--older-than", "0")
+    told("session", "prune", "--older-than", "0")
 
     assert not Path(sent["payload"]).exists()
     assert phases(sent["handoff"])[-1] == "pruned"

@@ -643,7 +643,7 @@ def test_where_none_or_several_are_open_it_is_said_how_to_name_one() -> None:
     target("digger")
     assert refused("handoff", "send", "digger")[1]["code"] == "NO_OPEN_SESSION"
     first = session()
-    told("abandon", first)
+    told("session", "abandon", first)
     over = refused("handoff", "send", "digger")[1]
     second, third = session(), session()
 
@@ -777,7 +777,7 @@ def test_a_project_that_was_moved_is_told_where_its_payload_lies_now(is_ours: bo
     (ours if is_ours else target)("digger")
     sent = send("digger", session())
     Path(".flow").rename("it's moved")
-    told("adopt", sent["session"], "--store", "it's moved")
+    told("session", "adopt", sent["session"], "--store", "it's moved")
     payload = sent["payload"].replace("/.flow/", "/it's moved/")
 
     for words in ("status", "retry"):

@@ -37,8 +37,8 @@ def test_what_begins_can_be_gone_on_with_however_large_its_texts_are() -> None:
     session = str(told("start", "large")["session"])
 
     assert told("step", "large", "ok")["step"]["id"] == "s1"
-    assert told("fork", session, "--at", "0")["step"]["id"] == "s0"
-    assert flow("verify", session).status == 0
+    assert told("session", "fork", session, "--at", "0")["step"]["id"] == "s0"
+    assert flow("session", "verify", session).status == 0
 
 
 def test_a_workflow_that_is_too_large_to_keep_is_refused_before_anything_is_written() -> None:
@@ -52,7 +52,7 @@ def test_a_workflow_that_is_too_large_to_keep_is_refused_before_anything_is_writ
     assert not sessions_folder().exists()
 
 
-@pytest.mark.parametrize("words", [["step", "large", "ok"], ["migrate", "SESSION"]])
+@pytest.mark.parametrize("words", [["step", "large", "ok"], ["session", "migrate", "SESSION"]])
 def test_a_workflow_that_grows_too_large_leaves_its_session_as_it_was(words: list[str]) -> None:
     large(EACH)
     session = str(told("start", "large")["session"])

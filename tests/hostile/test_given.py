@@ -161,6 +161,6 @@ def test_what_an_agent_reports_shows_itself_everywhere(text: str) -> None:
     ):
         judged(*words)
         judged(*words, "--json")
-    judged("abandon", session, "--reason", said)
+    judged("session", "abandon", session, "--reason", said)
     judged("sessions", "--all")
     judged("audit")

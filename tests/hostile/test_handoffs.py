@@ -56,7 +56,7 @@ def test_handoffs_that_a_link_leads_to_are_those_of_no_store_of_this_project() -
         ["handoff", "cancel", sent["handoff"]],
         ["audit"],
         ["audit", "verify"],
-        ["prune", "--older-than", "0"],
+        ["session", "prune", "--older-than", "0"],
     ):
         status, error = refused(*words)
         assert (status, error["code"]) == (3, "DIRECTORY_NOT_PRIVATE"), words

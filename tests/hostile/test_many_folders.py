@@ -23,7 +23,15 @@ def test_an_id_that_was_never_begun_is_told_to_be_no_session() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["verify"], ["audit"], ["audit", "verify"], ["status"], ["step", "evil"], ["prune"], ["sessions"]],
+    [
+        ["session", "verify"],
+        ["audit"],
+        ["audit", "verify"],
+        ["status"],
+        ["step", "evil"],
+        ["session", "prune"],
+        ["sessions"],
+    ],
 )
 @pytest.mark.parametrize("name", ["sessions", "handoffs"])
 def test_a_folder_that_cannot_be_looked_into_is_not_one_with_nothing_in_it(

@@ -38,11 +38,11 @@ LOOKING: Sequence[Words] = (
 CONTINUING: Sequence[Words] = (
     ["sessions", "--all", "--json"],
     ["history", "ID", "--json"],
-    ["verify", "--json"],
+    ["session", "verify", "--json"],
     ["audit"],
     ["step", "evil", "ok", "--session", "ID", "--json"],
-    ["adopt", "ID"],
-    ["prune", "--dry-run"],
+    ["session", "adopt", "ID"],
+    ["session", "prune", "--dry-run"],
     ["start", "evil", "--json"],
 )
 GIVEN: Sequence[Words] = (
@@ -131,10 +131,14 @@ def test_odd_things_in_the_users_own_state_are_told(inside: str, what: str) -> N
         ["status"],
         ["resume", session, "--json"],
         ["step", "evil", "ok", "--json"],
-        ["adopt", session],
+        ["session", "adopt", session],
     ):
         judged(*words)
-    for words in (["trust", "evil", "--digest", "0"], ["untrust", "evil"], ["start", "evil"]):
+    for words in (
+        ["skill", "trust", "evil", "--digest", "0"],
+        ["skill", "untrust", "evil"],
+        ["start", "evil"],
+    ):
         judged(*words)
 
 

@@ -67,7 +67,7 @@ def it_was_allowed_and_is_not_any_more() -> None:
     begun()
     evil()
     allow("py")
-    assert flow("untrust", "py").status == 0
+    assert flow("skill", "untrust", "py").status == 0
 
 
 def it_was_allowed_where_it_lay_before() -> None:
@@ -101,7 +101,7 @@ def its_session_was_taken_over() -> None:
     (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()
     for kept in Path(".flow", "sessions").glob("py-*/definition.json"):
         kept.write_text(json.dumps({**json.loads(kept.read_text()), "source": "global"}))
-        told("adopt", kept.parent.name)
+        told("session", "adopt", kept.parent.name)
 
 
 def begun() -> Path:

@@ -20,21 +20,21 @@ REFUSED = (
     ["history", "ID"],
     ["resume", "ID"],
     ["step", "evil", "ok", "--session", "ID"],
-    ["rewind", "ID", "--to", "0"],
-    ["fork", "ID", "--at", "0"],
-    ["migrate", "ID"],
-    ["abandon", "ID"],
+    ["session", "rewind", "ID", "--to", "0"],
+    ["session", "fork", "ID", "--at", "0"],
+    ["session", "migrate", "ID"],
+    ["session", "abandon", "ID"],
     ["claim", "ID", "d1"],
     ["answer", "ID", "q=x"],
     ["finding", "list", "ID"],
-    ["record", "ID"],
+    ["skill", "record", "ID"],
     ["diagram", "--session", "ID"],
 )
 ADOPTED = (
-    ["adopt", "ID"],
+    ["session", "adopt", "ID"],
     ["status", "ID"],
     ["history", "ID"],
-    ["verify", "ID"],
+    ["session", "verify", "ID"],
     ["resume", "ID", "--format", "xml"],
     ["resume", "ID", "--format", "text"],
     ["step", "evil", "ok", "--session", "ID", "--json"],
@@ -76,14 +76,14 @@ def test_a_foreign_session_is_listed_and_refused_until_it_is_adopted(
     for words in REFUSED:
         status, error = refused(*(word.replace("ID", session) for word in words))
         assert (status, error["code"]) == (7, "FOREIGN_SESSION"), words
-    (problem,) = flow("verify", session, "--json").data["sessions"][0]["problems"]
+    (problem,) = flow("session", "verify", session, "--json").data["sessions"][0]["problems"]
     assert problem["code"] == "FOREIGN_SESSION"
     assert "1 foreign" in flow("doctor").out
 
-    assert told("adopt", session)["was_foreign"]
-    assert not told("adopt", session)["was_foreign"]
+    assert told("session", "adopt", session)["was_foreign"]
+    assert not told("session", "adopt", session)["was_foreign"]
     assert told("step", "evil", "ok", "--session", session)["revision"] == 1
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
 
 
 def test_a_session_is_foreign_to_another_user_and_in_another_place(
@@ -113,9 +113,9 @@ def test_nothing_of_a_foreign_session_is_printed_or_run(session: str) -> None:
             *REFUSED,
             ["sessions", "--all"],
             ["audit"],
-            ["verify"],
+            ["session", "verify"],
             ["doctor"],
-            ["prune", "--dry-run"],
+            ["session", "prune", "--dry-run"],
         ):
             ran = judged(*(word.replace("ID", session) for word in words))
             assert LIE not in ran.out + ran.err, words
@@ -128,7 +128,12 @@ def test_a_hostile_file_of_a_session_ends_in_an_error(session: str, file: str, d
     (folder_of(session) / file).write_bytes(data)
 
     with nothing_runs():
-        for words in (["sessions", "--all"], ["resume", session], ["adopt", session], ["resume", session]):
+        for words in (
+            ["sessions", "--all"],
+            ["resume", session],
+            ["session", "adopt", session],
+            ["resume", session],
+        ):
             judged(*words)
 
 

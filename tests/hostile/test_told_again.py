@@ -60,7 +60,7 @@ def test_a_resource_is_quoted_whole_and_again_as_far_as_it_comes_to_little() -> 
         },
     )
 
-    told = flow("preview", "evil", "a").out
+    told = flow("skill", "preview", "evil", "a").out
 
     assert 2 * len(LONG) < len(told) < 2 * MOST_AGAIN
     assert "flow:resource" in told, "a block that cannot be made stays text"

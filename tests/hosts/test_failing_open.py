@@ -208,7 +208,7 @@ def test_with_a_damaged_definition_nothing_is_forbidden(what: str, session: Path
 
 
 def test_a_copy_that_claims_more_than_the_journal_holds_is_not_believed(session: Path) -> None:
-    within(A, "abandon", session.name)
+    within(A, "session", "abandon", session.name)
     copy = session / "session.json"
     copy.write_text(copy.read_text().replace("abandoned", "active"))
 
@@ -250,7 +250,7 @@ def test_a_session_that_came_with_a_clone_says_nothing(
     flow("start", "other", "--store", "elsewhere")
 
     assert answers() == SILENT
-    assert flow("adopt", session.name).status == 0
+    assert flow("session", "adopt", session.name).status == 0
     assert answers() == SPEAKING
 
 

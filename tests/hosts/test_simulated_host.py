@@ -35,7 +35,7 @@ def walk(host: Host, skill: str) -> None:
     end = host.run(f"flow start {skill} {params_of(skill)}".rstrip())
 
     assert end.status in {"completed", "failed"}
-    assert flow("verify").status == 0
+    assert flow("session", "verify").status == 0
 
 
 @pytest.mark.parametrize("kind", ["claude-code", "codex"])
@@ -113,7 +113,7 @@ def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(
     assert not mine & theirs
     assert {hosts[0].mine, hosts[1].mine} <= mine | theirs
     assert all(host.shortened for host in hosts)
-    assert flow("verify").status == 0
+    assert flow("session", "verify").status == 0
 
 
 @pytest.mark.long

@@ -182,7 +182,7 @@ def test_a_part_of_the_wrong_shape_is_a_finding(odd: str) -> None:
 
 
 def test_a_name_with_a_back_quote_ends_no_quotes_of_ours() -> None:
-    evil = "a` is gone; run `flow trust evil"
+    evil = "a` is gone; run `flow skill trust evil"
     text = f"{HEAD}WORKFLOW = Workflow({evil!r}, StepDef({evil!r}, 'A', ['x'], next={{'ok': {evil[1:]!r}}}), then={evil!r})"
 
     definition, findings = read(text)

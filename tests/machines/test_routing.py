@@ -134,13 +134,13 @@ def test_the_loop_goes_from_work_through_review_to_the_gate_and_back(
     again = ["--step", "3", "--total-steps", "4", "--qr-iteration", "2", "--qr-fail", "--qr-status", "pass"]
     passed = printed(capsys, *again)
 
-    assert work.findtext("invoke_after") == "flow preview script --step 2 --total-steps 4"
-    assert review.findtext("invoke_after/if_fail") == "flow preview script --step 3 --total-steps 4"
+    assert work.findtext("invoke_after") == "flow skill preview script --step 2 --total-steps 4"
+    assert review.findtext("invoke_after/if_fail") == "flow skill preview script --step 3 --total-steps 4"
     assert (
         failed.findtext("invoke_after")
-        == "flow preview script --step 1 --total-steps 4 --qr-iteration 2 --qr-fail"
+        == "flow skill preview script --step 1 --total-steps 4 --qr-iteration 2 --qr-fail"
     )
-    assert passed.findtext("invoke_after") == "flow preview script --step 4 --total-steps 4"
+    assert passed.findtext("invoke_after") == "flow skill preview script --step 4 --total-steps 4"
     assert passed.findtext("gate_result") == "Implementation Review passed (round 2 of 5)"
 
 

@@ -714,7 +714,7 @@ def test_a_session_of_another_user_is_refused_until_it_is_adopted(store: Store, 
         with pytest.raises(ForeignSessionError) as caught:
             use(ID)
         assert caught.value.exit_status == 7
-        assert f"flow adopt {ID}" in str(caught.value.hint)
+        assert f"flow session adopt {ID}" in str(caught.value.hint)
 
     other.adopt(ID)
     assert other.read(ID).seq == 0

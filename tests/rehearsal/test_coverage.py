@@ -40,7 +40,7 @@ def walk(skill: str, *reports: tuple[str, ...]) -> str:
 
 
 def lived(skill: str, *more: str) -> Any:
-    return told("coverage", skill, "--sessions", *more)
+    return told("skill", "coverage", skill, "--sessions", *more)
 
 
 def counts(data: Any) -> dict[str, int]:
@@ -50,7 +50,7 @@ def counts(data: Any) -> dict[str, int]:
 def test_the_walks_of_a_test_take_every_way() -> None:
     put_skill("asking", ASKING)
 
-    data = told("coverage", "asking")
+    data = told("skill", "coverage", "asking")
 
     assert data["of"] == "walks"
     assert data["taken"] == data["total"] == 4
@@ -64,7 +64,7 @@ def test_sessions_tell_which_ways_were_taken_and_where_they_stop() -> None:
     walk("asking", LOW, HIGH, ("ok",))
     walk("asking", HIGH)
     gone = walk("asking", LOW)
-    told("abandon", gone)
+    told("session", "abandon", gone)
 
     data = lived("asking")
 
@@ -93,7 +93,7 @@ def test_the_limit_counts_as_the_way_it_takes_and_the_users_stop_by_itself() -> 
     assert data["stopped_at_limit"] == [{"step": "gate", "count": 1}]
     assert data["never_failed"] == []
     assert data["elsewhere"] == 0
-    assert "ended by the user at a limit: gate 1" in flow("coverage", "gated", "--sessions").out
+    assert "ended by the user at a limit: gate 1" in flow("skill", "coverage", "gated", "--sessions").out
 
 
 def test_a_gate_that_was_passed_and_never_failed_is_named_and_steps_passed_over_count() -> None:
@@ -104,18 +104,18 @@ def test_a_gate_that_was_passed_and_never_failed_is_named_and_steps_passed_over_
 
     assert data["never_failed"] == ["gate"]
     assert counts(data)["extra ok"] == 1
-    assert "passed and never failed: gate" in flow("coverage", "gated", "--sessions").out
+    assert "passed and never failed: gate" in flow("skill", "coverage", "gated", "--sessions").out
 
 
 def test_going_back_takes_no_way_and_renamed_steps_count_under_their_names_of_today() -> None:
     folder = put_skill("asking", ASKING)
     session = walk("asking", LOW, HIGH)
-    told("rewind", session, "--to", "0")
+    told("session", "rewind", session, "--to", "0")
     text = (folder / "workflow.yaml").read_text()
     renamed = text.replace("look", "watch")
     (folder / "workflow.yaml").write_text(renamed)
     assert lived("asking")["elsewhere"] == 2
-    told("migrate", session, "--map", "look=watch")
+    told("session", "migrate", session, "--map", "look=watch")
 
     data = lived("asking")
 
@@ -136,14 +136,14 @@ def test_sessions_that_cannot_be_read_are_counted_and_others_are_not() -> None:
     data = lived("asking")
 
     assert (data["sessions"], data["unread"]) == (1, 1)
-    assert "1 session could not be read" in flow("coverage", "asking", "--sessions").out
+    assert "1 session could not be read" in flow("skill", "coverage", "asking", "--sessions").out
     assert session
 
 
 def test_without_sessions_nothing_was_taken() -> None:
     put_skill("asking", ASKING)
 
-    ran = flow("coverage", "asking", "--sessions")
+    ran = flow("skill", "coverage", "asking", "--sessions")
 
     assert ran.out.startswith("asking: 0 of 4 transitions taken by 0 sessions\n")
     assert "never taken: look ok, look iterate, tell ok, tell fail" in ran.out
@@ -153,7 +153,7 @@ def test_the_picture_has_a_count_on_every_way_and_shows_what_was_never_taken() -
     put_skill("gated", GATED)
     walk("gated", ("ok",), ("ok",), ("done",), ("skip",), ("ok",))
 
-    out = flow("coverage", "gated", "--sessions", "--format", "mermaid").out
+    out = flow("skill", "coverage", "gated", "--sessions", "--format", "mermaid").out
 
     assert 's1 ==>|"ok · twice"| s2' in out
     assert re.search(r's3 -\.->\|"fail \(at most \w+( times)?\) · never"\| s1', out)
@@ -165,20 +165,20 @@ def test_so_much_is_enough_or_it_is_not() -> None:
     put_skill("asking", ASKING)
     walk("asking", HIGH)
 
-    assert flow("coverage", "asking", "--sessions", "--at-least", "25").status == 0
-    assert flow("coverage", "asking", "--sessions", "--at-least", "26").status == 1
-    assert flow("coverage", "asking", "--at-least", "100").status == 0
+    assert flow("skill", "coverage", "asking", "--sessions", "--at-least", "25").status == 0
+    assert flow("skill", "coverage", "asking", "--sessions", "--at-least", "26").status == 1
+    assert flow("skill", "coverage", "asking", "--at-least", "100").status == 0
 
 
 def test_python_runs_for_walks_only_where_allowed_and_never_for_sessions(tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
 
-    assert refused("coverage", "py")[0] == 7
+    assert refused("skill", "coverage", "py")[0] == 7
     assert counts(lived("py")) == {"first ok": 0, "first fail": 0, "second ok": 0}
     assert not canary.exists()
     allow("py")
-    assert counts(told("coverage", "py"))["first ok"] > 0
+    assert counts(told("skill", "coverage", "py"))["first ok"] > 0
 
 
 def test_what_is_computed_is_said_to_be_left_out() -> None:
@@ -186,7 +186,7 @@ def test_what_is_computed_is_said_to_be_left_out() -> None:
     text = (folder / "workflow.py").read_text().replace('["Do it."]', "open('x').read()")
     (folder / "workflow.py").write_text(text)
 
-    assert "computed" in flow("coverage", "py", "--sessions").err
+    assert "computed" in flow("skill", "coverage", "py", "--sessions").err
 
 
 def test_clocks_that_say_nothing_count_for_no_time() -> None:
@@ -211,7 +211,7 @@ def test_every_form_goes_to_a_file(form: str, begins: str, tmp_path: Path) -> No
     put_skill("asking", ASKING)
     file = tmp_path / "picture"
 
-    ran = flow("coverage", "asking", "--format", form, "-o", str(file))
+    ran = flow("skill", "coverage", "asking", "--format", form, "-o", str(file))
 
     assert (ran.status, ran.out) == (0, "")
     assert file.read_text().startswith(begins)
@@ -219,10 +219,10 @@ def test_every_form_goes_to_a_file(form: str, begins: str, tmp_path: Path) -> No
 
 def test_coverage_of_a_workflow_that_is_walked_in_part_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     put_skill("gated", GATED)
-    whole = told("coverage", "gated")
+    whole = told("skill", "coverage", "gated")
 
     monkeypatch.setattr(walks, "MOST_NODES", 4)
-    ran = flow("coverage", "gated", "--json")
+    ran = flow("skill", "coverage", "gated", "--json")
 
     assert (whole["part"], ran.data["part"]) == (False, True)
     assert ran.data["taken"] <= whole["taken"]

@@ -60,7 +60,7 @@ BROKEN = {
     "prints no next command": set_value("next", []),
     "contains shell syntax": set_value("next", 0, "command", "flow step asking done; rm x"),
     "does not start with `flow`": set_value("next", 0, "command", "step asking"),
-    "is not a command that a step may print": set_value("next", 0, "command", "flow untrust asking"),
+    "is not a command that a step may print": set_value("next", 0, "command", "flow skill untrust asking"),
     "another session": set_value("next", 0, "command", "flow step asking done --session x --expect 0"),
     "does not name revision 0": set_value("next", 0, "command", "flow step asking done --session x"),
     "which step `look` does not accept": set_value(

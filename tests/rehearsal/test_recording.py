@@ -1,4 +1,4 @@
-"""`flow record` turns a session into a test; `flow replay` runs sessions against today's workflows."""
+"""`flow skill record` turns a session into a test; `flow skill replay` runs sessions against today's workflows."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def run_everything() -> str:
 def recorded(session: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Write a session down as a test and run it by itself."""
     file = folder / "test_it.py"
-    file.write_text(flow("record", session).out)
+    file.write_text(flow("skill", "record", session).out)
     return subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
 
 
 def replays(*words: str) -> list[Any]:
-    ran = flow("replay", *words, "--json")
+    ran = flow("skill", "replay", *words, "--json")
     found: list[Any] = ran.data["replays"]
     assert ran.status == any(each["status"] == "differs" for each in found)
     return found
@@ -140,7 +140,7 @@ def test_what_hides_in_a_fact_is_the_same_in_the_test(said: str) -> None:
     put_skill("asking", ASKING)
     session = walk("asking", ("done", "-s", "sure=high", "-s", 'where=["src"]', "-s", f"note={said}"))
 
-    made = flow("record", session).out
+    made = flow("skill", "record", session).out
 
     assert not re.search(HIDDEN, made)
     assert said in [each.value for each in ast.walk(ast.parse(made)) if isinstance(each, ast.Constant)]
@@ -184,7 +184,7 @@ def test_sessions_of_today_go_the_same_way() -> None:
     }
     assert [each["session"] for each in replays(second)] == [second]
     assert len(replays("asking")) == 2
-    assert flow("replay", "asking").out.endswith("2 same\n")
+    assert flow("skill", "replay", "asking").out.endswith("2 same\n")
 
 
 @pytest.mark.parametrize(
@@ -224,13 +224,13 @@ def test_the_first_report_that_would_go_elsewhere_is_named(
 def test_what_was_rewound_is_left_out_and_forks_begin_with_their_source(tmp_path: Path) -> None:
     put_skill("asking", ASKING)
     session = walk("asking", LOW, HIGH, ("fail",))
-    assert refused("rewind", session, "--to", "9")[0] == 2
+    assert refused("session", "rewind", session, "--to", "9")[0] == 2
     other = walk("asking", LOW, LOW)
-    told("rewind", other, "--to", "1")
+    told("session", "rewind", other, "--to", "1")
     told("step", "asking", *HIGH, "--session", other)
-    forked = str(told("fork", session, "--at", "2")["session"])
+    forked = str(told("session", "fork", session, "--at", "2")["session"])
     told("step", "asking", "ok", "--session", forked)
-    again = str(told("fork", forked, "--at", "2")["session"])
+    again = str(told("session", "fork", forked, "--at", "2")["session"])
 
     turns = {each["session"]: each["reports"] for each in replays()}
 
@@ -245,12 +245,12 @@ def test_steps_stand_under_the_names_of_today(tmp_path: Path) -> None:
     for old, new in (("look", "watch"), ("watch", "see")):
         text = (folder / "workflow.yaml").read_text()
         (folder / "workflow.yaml").write_text(text.replace(old, new))
-        told("migrate", session, "--map", f"{old}={new}")
-    told("rewind", session, "--to", "0")
+        told("session", "migrate", session, "--map", f"{old}={new}")
+    told("session", "rewind", session, "--to", "0")
     told("step", "asking", *HIGH, "--session", session)
 
     assert replays(session)[0]["status"] == "same"
-    assert "assert run.step == 'see'" in flow("record", session).out
+    assert "assert run.step == 'see'" in flow("skill", "record", session).out
     assert recorded(session, tmp_path).returncode == 0
 
 
@@ -282,7 +282,7 @@ def test_code_runs_only_where_allowed_and_what_it_raises_is_told() -> None:
     (raised,) = replays(session)
 
     assert untrusted["status"] == "skipped"
-    assert "flow trust py" in untrusted["reason"]
+    assert "flow skill trust py" in untrusted["reason"]
     assert raised["status"] == "differs"
     assert "lost" in raised["reason"]
 
@@ -297,11 +297,11 @@ def test_what_cannot_be_read_is_skipped_and_refused_where_it_was_named() -> None
     (sessions_folder() / "asking-abcde2").mkdir()
 
     assert {each["session"]: each["status"] for each in replays()} == {other: "same", broken: "skipped"}
-    assert f"{broken}: " in flow("replay").out
-    assert refused("replay", broken)[0] == 3
-    assert refused("record", broken)[0] == 3
-    assert refused("replay", "nosuch")[0] == 2
-    assert refused("replay", "asking-abcde2")[0] == 2
+    assert f"{broken}: " in flow("skill", "replay").out
+    assert refused("skill", "replay", broken)[0] == 3
+    assert refused("skill", "record", broken)[0] == 3
+    assert refused("skill", "replay", "nosuch")[0] == 2
+    assert refused("skill", "replay", "asking-abcde2")[0] == 2
 
 
 def test_a_damaged_copy_of_the_workflow_is_refused() -> None:
@@ -309,14 +309,14 @@ def test_a_damaged_copy_of_the_workflow_is_refused() -> None:
     session = walk("asking")
     (sessions_folder() / session / "definition.json").write_text('{"workflow": {}}')
 
-    assert refused("record", session)[0] == 3
+    assert refused("skill", "record", session)[0] == 3
 
 
 def test_a_program_gets_the_turns() -> None:
     put_skill("asking", ASKING)
     session = walk("asking", HIGH, ("fail",))
 
-    data = told("record", session)
+    data = told("skill", "record", session)
 
     assert [turn["to"] for turn in data["turns"]] == ["tell", None]
     assert data["turns"][0]["facts"] == {"sure": "high", "where": ["src"]}
@@ -329,8 +329,8 @@ def test_sessions_of_somebody_else_are_left_alone(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
 
     assert replays()[0]["status"] == "skipped"
-    assert refused("replay", session)[0] == 7
-    assert "def test_asking_" in flow("record", session).out
+    assert refused("skill", "replay", session)[0] == 7
+    assert "def test_asking_" in flow("skill", "record", session).out
 
 
 @pytest.mark.parametrize(

@@ -192,8 +192,8 @@ def test_python_that_nobody_allowed_is_skipped_and_not_run() -> None:
 
     assert status == 0
     assert (data["skipped"], data[RESULTS][0]["status"]) == (1, "skipped")
-    assert "flow trust py" in data[RESULTS][0]["reason"]
-    assert "flow trust py" in ran.out
+    assert "flow skill trust py" in data[RESULTS][0]["reason"]
+    assert "flow skill trust py" in ran.out
     assert not canary.exists()
 
 

@@ -95,7 +95,7 @@ def test_calls_and_commands_go_on_with_one_session(tools: Tools) -> None:
     )
     tools.told("step", outcome="ok", session=session)
     assert told("status", session)["status"] == "completed"
-    assert flow("verify").status == 0
+    assert flow("session", "verify").status == 0
 
 
 def test_of_a_handoff_that_somebody_else_recorded_no_call_is_told(tools: Tools) -> None:
@@ -272,7 +272,7 @@ def test_work_is_handed_out_and_brought_back_by_calls_alone(tools: Tools) -> Non
         team = ToolTeam(tools)
         end = team.run(as_command("start", {"skill": skill}))
         assert end.status == "completed"
-    assert flow("verify").status == 0
+    assert flow("session", "verify").status == 0
 
 
 def test_questions_and_findings_go_by_calls(tools: Tools) -> None:
@@ -382,7 +382,7 @@ def test_a_bundled_skill_is_walked_to_its_end_by_calls_alone(skill: str, mode: s
         assert tools.refused("start", skill="nosuch")["code"] == "UNKNOWN_SKILL"
         end = ToolTeam(tools).run(as_command("start", {"skill": skill, "params": params_of(tools, skill)}))
         assert end.status == "completed"
-    assert flow("verify").status == 0
+    assert flow("session", "verify").status == 0
 
 
 @pytest.mark.long
@@ -391,7 +391,7 @@ def test_every_bundled_skill_is_walked_to_its_end_by_calls_alone(skill: str) -> 
     with served() as tools:
         end = ToolTeam(tools).run(as_command("start", {"skill": skill, "params": params_of(tools, skill)}))
         assert end.status in {"completed", "failed"}
-    assert flow("verify").status == 0
+    assert flow("session", "verify").status == 0
 
 
 def test_killed_half_way_and_started_anew_it_goes_on(tmp_path: Path) -> None:
@@ -409,7 +409,7 @@ def test_killed_half_way_and_started_anew_it_goes_on(tmp_path: Path) -> None:
         assert again["step"] == here["step"]
         team = ToolTeam(tools)
         assert team.run(as_command("step", {"session": here["session"]})).status == "completed"
-    assert flow("verify").status == 0
+    assert flow("session", "verify").status == 0
 
 
 def test_when_the_host_closes_its_input_the_server_ends() -> None:
@@ -422,7 +422,7 @@ def test_when_the_host_closes_its_input_the_server_ends() -> None:
 
 def test_a_server_collects_its_garbage_and_a_command_does_not() -> None:
     watch = "import atexit, gc, sys; atexit.register(lambda: sys.stderr.write(str(gc.isenabled())))"
-    for words, said in ((["mcp"], "True"), (["schema", "workflow"], "False")):
+    for words, said in ((["mcp"], "True"), (["skill", "schema", "workflow"], "False")):
         done = subprocess.run(
             [sys.executable, "-c", f"{watch}\n{ENTRY}", *words], input="", env=clean_environment(),
             capture_output=True, text=True, check=False, timeout=30,

@@ -482,7 +482,7 @@ def test_skills_with_and_without_a_workflow_are_counted_apart(
 
 @pytest.mark.parametrize("file", ["workflow.yaml", "workflow.py"])
 def test_a_folder_may_be_called_anything_and_stands_in_no_command(file: str) -> None:
-    name = "x`; flow trust y"
+    name = "x`; flow skill trust y"
     python = HANDLER.replace("NAME", "small").replace("BODY", "return Outcome.OK")
     text = python if file.endswith("py") else SMALL.replace("NAME", "small")
     folder = put_skill(name, text, file=file)

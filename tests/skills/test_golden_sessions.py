@@ -29,7 +29,7 @@ def store(request: pytest.FixtureRequest) -> str:
     folder = Path.cwd() / "kept"
     shutil.copytree(KEPT / request.param / "sessions", folder / "sessions")
     for session in sessions(str(folder)):
-        assert told("adopt", session, "--store", str(folder))["was_foreign"]
+        assert told("session", "adopt", session, "--store", str(folder))["was_foreign"]
     return str(folder)
 
 
@@ -59,7 +59,7 @@ def test_each_stands_where_it_stood(store: str, request: pytest.FixtureRequest) 
 
 @every
 def test_each_is_as_it_was_written(store: str) -> None:
-    ran = flow("verify", "--store", store, "--json")
+    ran = flow("session", "verify", "--store", store, "--json")
 
     assert ran.status == 0, ran.out
     assert len(ran.data["sessions"]) == len(sessions(store)) > 12
@@ -84,12 +84,12 @@ def test_each_goes_on(store: str) -> None:
         gone_on += 1
 
     assert gone_on >= 8
-    assert flow("verify", "--store", store).status == 0
+    assert flow("session", "verify", "--store", store).status == 0
 
 
 @every
 def test_each_goes_back_to_where_it_began(store: str) -> None:
     for session in sessions(store):
         first = told("history", session, "--store", store)["steps"][0]
-        here = flow("fork", session, "--at", str(first["revision"]), "--store", store, "--json")
+        here = flow("session", "fork", session, "--at", str(first["revision"]), "--store", store, "--json")
         assert here.status == 0 or here.error["code"] == "DEFINITION_CHANGED", here

@@ -66,10 +66,10 @@ def test_all_of_them_are_installed_and_taken_away() -> None:
     assert sorted(each.name for each in project_skills().iterdir()) == BUNDLED
     assert [item["source"] for item in told("list")["skills"]] == ["project"] * len(BUNDLED)
 
-    told("uninstall", "--all")
+    told("skill", "uninstall", "--all")
 
     assert list(project_skills().iterdir()) == []
-    assert told("uninstall", "--all") == {"uninstalled": [], "dry_run": False}
+    assert told("skill", "uninstall", "--all") == {"uninstalled": [], "dry_run": False}
 
 
 def test_only_the_card_may_be_installed_and_the_steps_come_from_the_package() -> None:
@@ -185,7 +185,7 @@ def test_what_was_there_before_belongs_to_whoever_put_it_there() -> None:
 
     assert set(states("install", SKILL).values()) == {"same"}
     assert not (folder / MANIFEST).exists()
-    assert refused("uninstall", SKILL)[1]["code"] == "NOT_INSTALLED"
+    assert refused("skill", "uninstall", SKILL)[1]["code"] == "NOT_INSTALLED"
 
 
 @pytest.mark.parametrize("file", ["SKILL.md", "workflow.yaml", "workflow.py"])
@@ -252,7 +252,7 @@ def test_a_place_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("link", [".claude", ".claude/skills"])
-@pytest.mark.parametrize("words", [["install", SKILL], ["new", "mine"], ["uninstall", "--all"]])
+@pytest.mark.parametrize("words", [["install", SKILL], ["new", "mine"], ["skill", "uninstall", "--all"]])
 def test_nothing_is_changed_behind_a_link_out_of_the_project(
     tmp_path: Path, link: str, words: list[str]
 ) -> None:

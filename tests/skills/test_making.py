@@ -161,7 +161,7 @@ def test_what_to_do_next_is_told_with_where_it_is() -> None:
     assert re.search(
         r"^test it: .*python\S* .claude/skills/two/tests/test_two.py$", told_python, re.MULTILINE
     )
-    assert told_python.endswith("a person types: flow trust two\n")
+    assert told_python.endswith("a person types: flow skill trust two\n")
 
 
 def test_the_test_is_run_by_the_python_that_flow_is_installed_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_blanks_in_a_path_are_told_as_they_are() -> None:
 
     assert "check it: flow check 'a  b/one'\n" in said
     assert "run it: flow step one --root 'a  b'\n" in said
-    assert "/a  b'" in flow("step", "py", "--root", "a  b").err.rpartition("flow trust py")[2]
+    assert "/a  b'" in flow("step", "py", "--root", "a  b").err.rpartition("flow skill trust py")[2]
 
 
 def test_the_printed_command_finds_a_skill_that_lies_where_nobody_looks() -> None:

@@ -55,7 +55,7 @@ def records(session: str) -> list[dict[str, Any]]:
 
 def migrated(session: str, *words: str) -> dict[str, Any]:
     """Migrate a session and return what was done, with the step it stands at and its revision."""
-    here = told("migrate", session, *words)
+    here = told("session", "migrate", session, *words)
     return {
         **here["migration"],
         "step": here["step"]["id"] if here["step"] else None,
@@ -79,7 +79,7 @@ def test_an_untouched_workflow_needs_nothing(session: str) -> None:
 
     assert (done["verdict"], done["changed"], done["step"]) == ("identical", False, "second")
     assert bytes_below(sessions_folder(), but={"lock"}) == before
-    assert "is up to date; nothing was recorded" in flow("migrate", session).err
+    assert "is up to date; nothing was recorded" in flow("session", "migrate", session).err
 
 
 def test_other_bytes_and_the_same_workflow_is_identical(session: str) -> None:
@@ -112,7 +112,7 @@ def test_more_ways_on_are_compatible_and_commands_stay_good(session: str) -> Non
     assert (done["verdict"], done["revision"], done["moves"]) == ("compatible", 2, False)
     assert [way["outcome"] for way in told("resume", session)["next"]] == ["ok", "fail", "iterate"]
     assert told(*command)["step"]["id"] == "third"
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
 
 
 def test_a_renamed_step_is_mapped_and_everything_goes_by_its_new_name(session: str) -> None:
@@ -120,7 +120,7 @@ def test_a_renamed_step_is_mapped_and_everything_goes_by_its_new_name(session: s
     again = ["step", "loop", "iterate", "--session", session, "--expect", "1"]
     edited(RENAMED, middle="Do the middle.\n")
     status, error = refused("resume", session)
-    assert error["hint"] == f"say which step it is now: flow migrate {session} --map second=STEP"
+    assert error["hint"] == f"say which step it is now: flow session migrate {session} --map second=STEP"
 
     done = migrated(session, "--map", "second=middle")
 
@@ -132,7 +132,7 @@ def test_a_renamed_step_is_mapped_and_everything_goes_by_its_new_name(session: s
     assert told(*command)["step"]["id"] == "third"
     last = records(session)[-2]
     assert (last["kind"], last["note"]["renamed"]) == ("migrate", {"second": "middle"})
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
     assert status == 5
 
 
@@ -140,11 +140,11 @@ def test_a_rename_that_is_plain_to_see_is_offered_and_taken_where_it_is_accepted
     edited(RENAMED, middle="Do the middle.\n")
     before = bytes_below(sessions_folder(), but={"lock"})
 
-    status, error = refused("migrate", session)
+    status, error = refused("session", "migrate", session)
 
     assert (status, error["code"]) == (5, "MIGRATION_NEEDS")
     assert error["message"] == f"session `{session}` needs a decision: `second` seems to go by another name"
-    assert error["hint"] == f"flow migrate {session} --map second=middle"
+    assert error["hint"] == f"flow session migrate {session} --map second=middle"
     assert bytes_below(sessions_folder(), but={"lock"}) == before
     assert migrated(session, "--accept")["step"] == "middle"
     assert records(session)[-1]["note"]["accepted"] is True
@@ -158,11 +158,11 @@ GONE = LOOP.replace(
 def test_a_step_that_is_gone_under_the_session_needs_to_be_named(session: str) -> None:
     edited(GONE, other="Do the other.\n")
 
-    status, error = refused("migrate", session, "--accept")
+    status, error = refused("session", "migrate", session, "--accept")
 
     assert (status, error["code"], error["details"]["verdict"]) == (5, "MIGRATION_NEEDS", "gone")
     assert error["message"].endswith("step `second`, where it stands, is gone")
-    assert error["hint"] == f"flow migrate {session} --map second=STEP"
+    assert error["hint"] == f"flow session migrate {session} --map second=STEP"
     assert error["details"]["needs"] == ["map"]
 
     old = ["step", "loop", "ok", "--session", session, "--expect", "2"]
@@ -172,7 +172,7 @@ def test_a_step_that_is_gone_under_the_session_needs_to_be_named(session: str) -
     assert (status, error["code"]) == (4, "REVISION_CONFLICT")
     assert "; it was migrated at 20" in error["message"]
     assert told("step", "loop", "ok", "--session", session, "--expect", "3")["step"]["id"] == "third"
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
 
 
 def test_a_step_that_is_gone_and_was_passed_does_not_matter(session: str) -> None:
@@ -194,10 +194,10 @@ def test_other_ways_on_have_to_be_accepted_and_commands_conflict(session: str) -
     command = told("resume", session)["next"][0]["command"].split()[1:]
     edited(CHANGED)
 
-    status, error = refused("migrate", session)
-    assert (status, error["hint"]) == (5, f"flow migrate {session} --accept")
+    status, error = refused("session", "migrate", session)
+    assert (status, error["hint"]) == (5, f"flow session migrate {session} --accept")
     assert error["message"].endswith("the ways on from step `second` are others now")
-    assert flow("migrate", session).out.splitlines()[0] == (
+    assert flow("session", "migrate", session).out.splitlines()[0] == (
         f"{session} · revision 2 · stands at `second`: changed"
     )
     done = migrated(session, "--accept")
@@ -206,7 +206,7 @@ def test_other_ways_on_have_to_be_accepted_and_commands_conflict(session: str) -
     assert refused(*command)[0] == 4
     assert told("resume", session)["step"]["visit"] == 2
     assert told("step", "loop", "fail", "--session", session)["status"] == "failed"
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
 
 
 def test_an_old_command_is_no_replay_after_the_ways_on_changed(session: str) -> None:
@@ -222,7 +222,7 @@ def test_a_plan_is_shown_and_nothing_is_done(session: str) -> None:
     edited(CHANGED, third="Do it otherwise.\n")
     before = bytes_below(sessions_folder(), but={"lock"})
 
-    ran = flow("migrate", session, "--plan")
+    ran = flow("session", "migrate", session, "--plan")
 
     assert ran.status == 0
     assert ran.out == (
@@ -233,16 +233,19 @@ def test_a_plan_is_shown_and_nothing_is_done(session: str) -> None:
         "1 step identical\n"
         "its ways on become others: the revision counts on\n"
     )
-    assert told("migrate", session, "--plan")["needs"] == ["accept"]
+    assert told("session", "migrate", session, "--plan")["needs"] == ["accept"]
     assert bytes_below(sessions_folder(), but={"lock"}) == before
 
 
 def test_a_plan_of_a_rename_says_where_the_session_stands(session: str) -> None:
     edited(RENAMED, middle="Do the middle.\n")
 
-    assert "stands at `second`, which is `middle` now: renamed" in flow("migrate", session, "--plan").out
+    assert (
+        "stands at `second`, which is `middle` now: renamed"
+        in flow("session", "migrate", session, "--plan").out
+    )
     edited(GONE, other="x\n")
-    assert "stands at `second`, which is gone: gone" in flow("migrate", session, "--plan").out
+    assert "stands at `second`, which is gone: gone" in flow("session", "migrate", session, "--plan").out
 
 
 # --- what is asked for wrongly
@@ -262,7 +265,7 @@ def test_a_plan_of_a_rename_says_where_the_session_stands(session: str) -> None:
 def test_a_wrong_map_is_refused(session: str, words: list[str], code: str, hint: str) -> None:
     edited(RENAMED, middle="Do the middle.\n")
 
-    status, error = refused("migrate", session, *words)
+    status, error = refused("session", "migrate", session, *words)
 
     assert (status, error["code"], error["hint"]) == (2, code, hint)
 
@@ -280,10 +283,10 @@ def test_a_new_parameter_takes_its_default(session: str) -> None:
 def test_a_new_parameter_that_is_required_has_to_be_given(session: str) -> None:
     edited(LOOP.replace("{topic:", "{size: {type: integer, required: true, example: 3}, topic:"))
 
-    status, error = refused("migrate", session)
+    status, error = refused("session", "migrate", session)
     assert (status, error["details"]["needs"]) == (5, ["params"])
     assert "`size` is missing" in error["message"]
-    assert "parameters: `size` is missing (-p size=…)" in flow("migrate", session, "--plan").out
+    assert "parameters: `size` is missing (-p size=…)" in flow("session", "migrate", session, "--plan").out
 
     assert migrated(session, "-p", "size=4")["params"] == {"size": 4, "topic": "x"}
     assert told("resume", session)["params"] == {"size": 4, "topic": "x"}
@@ -304,20 +307,20 @@ def test_a_damaged_definition_is_written_anew(session: str, content: str) -> Non
     path.write_text(content)
     status, error = refused("resume", session)
     assert status == 3
-    assert "flow migrate" in error["hint"]
+    assert "flow session migrate" in error["hint"]
 
     done = migrated(session)
 
     assert (done["verdict"], done["changed"]) == ("identical", True)
     assert told("resume", session)["step"]["id"] == "second"
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
 
 
 def test_a_damaged_definition_and_a_changed_step_need_to_be_accepted(session: str) -> None:
     (sessions_folder() / session / "definition.json").unlink()
     edited(CHANGED)
 
-    assert refused("migrate", session)[1]["details"]["needs"] == ["accept"]
+    assert refused("session", "migrate", session)[1]["details"]["needs"] == ["accept"]
     assert migrated(session, "--accept")["revision"] == 3
 
 
@@ -334,7 +337,7 @@ def test_a_skill_that_moved_is_found_where_it_is(session: str, folder: Path) -> 
 def test_a_skill_that_is_gone_cannot_be_migrated_to(session: str, folder: Path) -> None:
     shutil.rmtree(folder)
 
-    status, error = refused("migrate", session)
+    status, error = refused("session", "migrate", session)
 
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
     assert "nothing to migrate" in error["message"]
@@ -350,12 +353,12 @@ def test_a_session_that_has_ended_is_migrated_too(session: str) -> None:
 
     assert (done["verdict"], done["step"], done["next"]) == ("renamed", None, [])
     assert told("status", session)["status"] == "completed"
-    assert flow("verify", session).status == 0
-    assert told("rewind", session, "--to", "2")["step"]["id"] == "middle"
+    assert flow("session", "verify", session).status == 0
+    assert told("session", "rewind", session, "--to", "2")["step"]["id"] == "middle"
 
 
 def test_an_abandoned_session_is_migrated_wherever_it_stood(session: str) -> None:
-    told("abandon", session)
+    told("session", "abandon", session)
     edited(GONE, other="Do the other.\n")
 
     done = migrated(session)
@@ -381,10 +384,10 @@ def test_code_is_compared_by_its_place() -> None:
     assert migrated(session)["verdict"] == "text only"
 
     path.write_text(path.read_text().replace("Outcome.FAIL: None", "Outcome.SKIP: None"))
-    assert refused("migrate", session)[1]["details"]["verdict"] == "changed"
+    assert refused("session", "migrate", session)[1]["details"]["verdict"] == "changed"
     assert migrated(session, "--accept")["revision"] == 1
     assert told("step", "py", "done")["step"]["id"] == "second"
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
 
 
 def test_a_migration_names_the_session_in_its_history(session: str) -> None:

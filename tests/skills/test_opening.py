@@ -136,7 +136,7 @@ def test_a_step_that_is_gone_stops_the_session(folder: Path) -> None:
         assert (
             error["message"] == f"step `second`, where session `{session}` stands, is gone from the workflow"
         )
-        assert error["hint"] == f"say which step it is now: flow migrate {session} --map second=STEP"
+        assert error["hint"] == f"say which step it is now: flow session migrate {session} --map second=STEP"
         assert error["details"]["gone"] == ["second"]
         assert error["details"]["steps"] == ["first", "middle", "third"]
 
@@ -180,7 +180,7 @@ def test_other_ways_on_stop_the_session(folder: Path, old: str, new: str) -> Non
     assert error["message"] == (
         f"the ways on from step `second`, where session `{session}` stands, are others now"
     )
-    assert error["hint"] == f"look at what changed: flow migrate {session} --plan"
+    assert error["hint"] == f"look at what changed: flow session migrate {session} --plan"
 
 
 def test_the_skill_put_back_goes_on(folder: Path) -> None:
@@ -216,11 +216,11 @@ def test_a_session_of_a_projects_code_that_is_gone_says_so() -> None:
 
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
     assert error["message"] == f"the skill's folder {folder} is gone, and session `{session}` runs code of it"
-    assert error["hint"] == f"put the folder back, or end the session: flow abandon {session}"
+    assert error["hint"] == f"put the folder back, or end the session: flow session abandon {session}"
     folder.with_name("away").rename(folder)
     assert told("resume", session)["session"] == session
     shutil.rmtree(folder)
-    assert flow("abandon", session).status == 0
+    assert flow("session", "abandon", session).status == 0
 
 
 def break_yaml(folder: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_skill_that_was_spoilt_stops_the_session(folder: Path, spoil: Callable
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
     assert session in error["message"]
     assert flow("history", session).status == 0
-    assert flow("abandon", session).status == 0
+    assert flow("session", "abandon", session).status == 0
 
 
 def spoil_definition(**changes: object) -> None:

@@ -54,7 +54,7 @@ def ended(how: str = "completed") -> str:
     """Return a session that ended so."""
     session = str(told("start", "small")["session"])
     if how == "abandoned":
-        told("abandon", session)
+        told("session", "abandon", session)
     elif how == "failed":
         told("step", "small", "fail", "--session", session)
     else:
@@ -68,11 +68,11 @@ def there() -> set[str]:
 
 
 def gone(*words: str) -> set[str]:
-    return {str(each["session"]) for each in told("prune", *words)["sessions"]}
+    return {str(each["session"]) for each in told("session", "prune", *words)["sessions"]}
 
 
 def stays(*words: str) -> dict[str, str]:
-    return {str(each["session"]): str(each["why"]) for each in told("prune", *words)["kept"]}
+    return {str(each["session"]): str(each["why"]) for each in told("session", "prune", *words)["kept"]}
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +82,7 @@ def _skills() -> None:
 
 
 def test_without_sessions_there_is_nothing_to_do() -> None:
-    assert told("prune") == {"sessions": [], "kept": [], "dry_run": False}
+    assert told("session", "prune") == {"sessions": [], "kept": [], "dry_run": False}
     assert not Path(".flow").exists()
 
 
@@ -94,7 +94,7 @@ def test_what_ended_long_ago_goes_and_what_is_open_or_young_stays() -> None:
 
         assert gone() == old
         assert there() == {standing, young}
-        assert told("verify")["ok"]
+        assert told("session", "verify")["ok"]
 
 
 def test_an_open_session_stays_however_old() -> None:
@@ -111,7 +111,7 @@ def test_age_is_counted_from_the_last_record_in_days() -> None:
 
     with after(LATER):
         assert gone("--older-than", "3") == set()
-        told_of = told("prune", "--older-than", "1")["sessions"][0]
+        told_of = told("session", "prune", "--older-than", "1")["sessions"][0]
 
     assert told_of["session"] == session
     assert told_of["days"] == pytest.approx(LATER, abs=0.01)
@@ -121,7 +121,7 @@ def test_a_record_after_the_end_makes_a_session_young_again() -> None:
     session = ended()
 
     with after(MUCH_LATER):
-        told("fork", session, "--at", "1")  # is told to the journal of the other, too
+        told("session", "fork", session, "--at", "1")  # is told to the journal of the other, too
         assert gone() == set()
 
 
@@ -142,9 +142,9 @@ def test_several_statuses_may_be_named_and_no_other_word() -> None:
     with after(MUCH_LATER):
         assert gone("--status", "failed", "--status", "abandoned") == both
 
-    assert refused("prune", "--status", "active")[0] == 2
-    assert refused("prune", "--older-than", "-1")[0] == 2
-    status, error = refused("prune", "--older-than", "soon")
+    assert refused("session", "prune", "--status", "active")[0] == 2
+    assert refused("session", "prune", "--older-than", "-1")[0] == 2
+    status, error = refused("session", "prune", "--older-than", "soon")
     assert status == 2
     assert "write days, or 30m, 12h, 7d, 2w" in error["message"]
 
@@ -158,7 +158,7 @@ def test_an_age_is_days_or_has_a_unit(age: str, days: float) -> None:
 
 @pytest.mark.parametrize("age", ["nan", "inf", "-inf", "1e400", "infw", "nand", "\u0663", "\uff13d", "", "d"])
 def test_what_is_no_number_of_days_is_refused(age: str) -> None:
-    status, error = refused("prune", "--older-than", age)
+    status, error = refused("session", "prune", "--older-than", age)
 
     assert status == 2
     assert "write days, or 30m, 12h, 7d, 2w" in error["message"]
@@ -169,11 +169,11 @@ def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
     told("start", "small")
 
     with after(MUCH_LATER), unchanged(Path.cwd()):
-        would = told("prune", "--dry-run")
-        text = flow("prune", "--dry-run").out
+        would = told("session", "prune", "--dry-run")
+        text = flow("session", "prune", "--dry-run").out
 
     with after(MUCH_LATER):
-        did = told("prune")
+        did = told("session", "prune")
     assert would["dry_run"] is True
     assert [each["session"] for each in would["sessions"]] == [each["session"] for each in did["sessions"]]
     assert text.splitlines()[-1] == "1 session would go, 0 stay"
@@ -210,16 +210,16 @@ def test_a_child_that_lost_its_work_has_ended() -> None:
     assert "active (lost)" in flow("sessions").out
     with after(MUCH_LATER):
         assert stays() == {first: f"`{parent}`, which it works for, is open"}
-        told("abandon", parent)
+        told("session", "abandon", parent)
     with after(2 * MUCH_LATER):
-        assert told("prune", "--dry-run", "--status", "lost")["sessions"] != []
+        assert told("session", "prune", "--dry-run", "--status", "lost")["sessions"] != []
         assert gone() == {parent, first, second}
 
 
 def test_a_session_whose_handoff_is_on_its_way_stays_until_it_is_received() -> None:
     here = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
     sent = told(*SEND, "--session", here)
-    told("abandon", here)
+    told("session", "abandon", here)
 
     with after(0.5):
         assert stays("--older-than", "0.1") == {here: "a handoff of it is open"}
@@ -230,7 +230,7 @@ def test_a_session_whose_handoff_is_on_its_way_stays_until_it_is_received() -> N
 def test_a_handoff_holds_its_session_for_a_day_and_no_longer() -> None:
     here = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
     told(*SEND, "--session", here)
-    told("abandon", here)
+    told("session", "abandon", here)
 
     with after(0.9):
         assert stays("--older-than", "0.1") == {here: "a handoff of it is open"}
@@ -350,7 +350,7 @@ def test_of_sessions_that_are_held_only_the_first_is_waited_for(monkeypatch: pyt
 
     monkeypatch.setattr(Store, "change", change)
     with after(MUCH_LATER):
-        kept = told("prune")["kept"]
+        kept = told("session", "prune")["kept"]
 
     assert {each["session"] for each in kept} == held == there()
     assert [wait > 0 for wait in waits] == [True, False, False]
@@ -417,12 +417,12 @@ def test_files_of_killed_writers_are_swept_once_they_are_old() -> None:
     (folder / "notes.tmp").touch()
     (folder / ".0123456789abcdeg.tmp").touch()
 
-    told("prune")
+    told("session", "prune")
     assert all(path.exists() for path in left)
     with after(0.1):
-        told("prune", "--dry-run")
+        told("session", "prune", "--dry-run")
         assert all(path.exists() for path in left)
-        told("prune")
+        told("session", "prune")
 
     assert not any(path.exists() for path in left)
     assert (folder / "notes.tmp").exists()

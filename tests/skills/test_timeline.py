@@ -62,7 +62,7 @@ def records(session: str) -> list[dict[str, Any]]:
 def test_a_session_goes_back_and_its_revision_counts_on(session: str) -> None:
     before = (sessions_folder() / session / "journal.jsonl").read_bytes()
 
-    here = told("rewind", session, "--to", "1", "--reason", "the wrong file")
+    here = told("session", "rewind", session, "--to", "1", "--reason", "the wrong file")
 
     assert (here["revision"], here["step"]["id"], here["step"]["visit"]) == (4, "second", 1)
     assert here["actions"] == ["Noted: one"]
@@ -70,11 +70,11 @@ def test_a_session_goes_back_and_its_revision_counts_on(session: str) -> None:
     last = records(session)[-1]
     assert (last["kind"], last["revision"], last["to"]) == ("rewind", 4, "second")
     assert last["note"] == {"to": 1, "from": 3, "reason": "the wrong file"}
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
 
 
 def test_what_was_known_later_is_forgotten_and_stays_on_record(session: str) -> None:
-    told("rewind", session, "--to", "0")
+    told("session", "rewind", session, "--to", "0")
 
     assert told("resume", session)["step"]["id"] == "first"
     assert told("step", "loop", "ok", "-s", "note=two")["actions"] == ["Noted: two"]
@@ -87,7 +87,7 @@ def test_what_was_known_later_is_forgotten_and_stays_on_record(session: str) -> 
 
 @pytest.mark.parametrize("revision", [0, 1, 2, 3])
 def test_no_command_of_the_other_line_counts(session: str, revision: int) -> None:
-    told("rewind", session, "--to", str(revision))
+    told("session", "rewind", session, "--to", str(revision))
 
     for expect in range(4):
         for outcome in ("ok", "iterate"):
@@ -101,36 +101,36 @@ def test_a_run_that_ended_is_opened_again(session: str) -> None:
     told("step", "loop", "fail", "--session", session)
     assert told("status", session)["status"] == "failed"
 
-    here = told("rewind", session, "--to", "3")
+    here = told("session", "rewind", session, "--to", "3")
 
     assert (here["status"], here["revision"], here["step"]["id"]) == ("active", 5, "third")
     assert told("step", "loop", "ok")["status"] == "completed"
 
 
 def test_an_abandoned_session_is_opened_again(session: str) -> None:
-    told("abandon", session)
+    told("session", "abandon", session)
 
-    assert told("rewind", session, "--to", "3")["status"] == "active"
+    assert told("session", "rewind", session, "--to", "3")["status"] == "active"
 
 
 def test_a_session_goes_back_over_its_own_way_back(session: str) -> None:
-    told("rewind", session, "--to", "1")
-    told("rewind", session, "--to", "3")
+    told("session", "rewind", session, "--to", "1")
+    told("session", "rewind", session, "--to", "3")
 
-    here = told("rewind", session, "--to", "4")
+    here = told("session", "rewind", session, "--to", "4")
 
     assert (here["revision"], here["step"]["id"]) == (6, "second")
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
 
 
 def test_going_back_is_compared_and_swapped_too(session: str) -> None:
-    status, error = refused("rewind", session, "--to", "0", "--expect", "2")
+    status, error = refused("session", "rewind", session, "--to", "0", "--expect", "2")
     assert (status, error["code"]) == (4, "REVISION_CONFLICT")
 
-    assert told("rewind", session, "--to", "0", "--expect", "3")["revision"] == 4
+    assert told("session", "rewind", session, "--to", "0", "--expect", "3")["revision"] == 4
 
 
-@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
+@pytest.mark.parametrize("verb", [["session", "rewind", "--to"], ["session", "fork", "--at"]])
 def test_a_revision_that_never_was_is_refused(session: str, verb: list[str]) -> None:
     command, option = verb
     before = bytes_below(sessions_folder(), but={"lock"})
@@ -143,7 +143,7 @@ def test_a_revision_that_never_was_is_refused(session: str, verb: list[str]) -> 
     assert bytes_below(sessions_folder(), but={"lock"}) == before
 
 
-@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
+@pytest.mark.parametrize("verb", [["session", "rewind", "--to"], ["session", "fork", "--at"]])
 def test_nothing_goes_on_from_an_end(session: str, verb: list[str]) -> None:
     told("step", "loop", "ok", "--session", session)
     command, option = verb
@@ -163,36 +163,36 @@ def test_work_and_questions_begin_anew() -> None:
     told("finish", session, "d1-1", "ok", "--token", first["token"])
     told("step", "asking", "ok")
 
-    here = told("rewind", session, "--to", "1")
+    here = told("session", "rewind", session, "--to", "1")
     assert [(each["id"], each["status"]) for each in here["dispatches"]] == [
         ("d3-1", "pending"),
         ("d3-2", "pending"),
     ]
     assert refused("finish", session, "d1-1", "ok", "--token", first["token"])[0] == 4
-    here = told("rewind", session, "--to", "0")
+    here = told("session", "rewind", session, "--to", "0")
     assert here["status"] == "waiting"
     assert [each["answer"] for each in here["questions"]] == [None]
     assert told("answer", session, "go=No")["status"] == "active"
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
 
 
 def test_a_way_back_past_a_renaming_uses_the_names_of_today(session: str) -> None:
     text = LOOP.replace("second", "middle")
     put_skill("loop", text)
-    told("migrate", session, "--map", "second=middle")
+    told("session", "migrate", session, "--map", "second=middle")
 
-    here = told("rewind", session, "--to", "1")
+    here = told("session", "rewind", session, "--to", "1")
 
     assert (here["step"]["id"], here["revision"]) == ("middle", 4)
-    assert flow("verify", session).status == 0
-    assert told("fork", session, "--at", "2")["step"]["id"] == "middle"
+    assert flow("session", "verify", session).status == 0
+    assert told("session", "fork", session, "--at", "2")["step"]["id"] == "middle"
 
 
-@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
+@pytest.mark.parametrize("verb", [["session", "rewind", "--to"], ["session", "fork", "--at"]])
 def test_a_step_that_is_gone_cannot_be_gone_back_to(session: str, verb: list[str]) -> None:
     command, option = verb
     put_skill("loop", LOOP.replace("second", "middle").replace("limit: 3", "limit: 4"))
-    told("migrate", session)
+    told("session", "migrate", session)
 
     status, error = refused(command, session, option, "1")
 
@@ -207,7 +207,7 @@ def test_going_back_is_a_way_out_of_a_step_that_is_gone(session: str) -> None:
     put_skill("loop", LOOP.replace("third", "last"))
     assert flow("resume", session).status == 5
 
-    here = told("rewind", session, "--to", "1")
+    here = told("session", "rewind", session, "--to", "1")
 
     assert here["step"]["id"] == "second"
     assert [way["to"] for way in here["next"]] == ["last", "second"]
@@ -223,22 +223,22 @@ def test_a_child_that_came_back_is_not_reopened() -> None:
     )
     parent = told("step", "team")["session"]
     child = told("claim", parent, "d0-1")["session"]
-    assert told("rewind", child, "--to", "0")["revision"] == 1
+    assert told("session", "rewind", child, "--to", "0")["revision"] == 1
     told("step", "small", "ok", "--session", child)
     told("step", "small", "ok", "--session", child)
 
-    status, error = refused("rewind", child, "--to", "0")
+    status, error = refused("session", "rewind", child, "--to", "0")
 
     assert (status, error["code"]) == (4, "DISPATCH_GONE")
-    told("rewind", parent, "--to", "0")
-    assert refused("rewind", child, "--to", "0")[0] == 4
+    told("session", "rewind", parent, "--to", "0")
+    assert refused("session", "rewind", child, "--to", "0")[0] == 4
 
 
 # --- fork
 
 
 def test_a_fork_goes_on_from_there_beside_the_other(session: str) -> None:
-    fork = told("fork", session, "--at", "1")
+    fork = told("session", "fork", session, "--at", "1")
 
     assert fork["session"] != session
     assert (fork["revision"], fork["step"]["id"], fork["actions"]) == (1, "second", ["Noted: one"])
@@ -250,14 +250,14 @@ def test_a_fork_goes_on_from_there_beside_the_other(session: str) -> None:
     assert begun["note"]["from"] == {"session": session, "revision": 1, "hash": arrival["hash"]}
     told_of = records(session)[-1]
     assert (told_of["kind"], told_of["note"]) == ("fork", {"into": fork["session"], "at": 1})
-    assert flow("verify", "--all").status == 0
+    assert flow("session", "verify", "--all").status == 0
     history = flow("history", fork["session"]).out
     assert f"fork    of {session} at revision 1" in history
     assert f"fork    at revision 1 into {fork['session']}" in flow("history", session).out
 
 
 def test_a_fork_keeps_its_definition_to_itself(session: str) -> None:
-    fork = told("fork", session, "--at", "2")["session"]
+    fork = told("session", "fork", session, "--at", "2")["session"]
 
     one, other = (
         json.loads((sessions_folder() / each / "definition.json").read_text()) for each in (session, fork)
@@ -275,7 +275,7 @@ def test_a_fork_of_a_child_works_for_nobody() -> None:
     parent = told("step", "team")["session"]
     child = told("claim", parent, "d0-1")["session"]
 
-    fork = told("fork", child, "--at", "0")
+    fork = told("session", "fork", child, "--at", "0")
 
     assert fork["parent"] is None
     assert told("step", "small", "ok", "--session", fork["session"])["revision"] == 1
@@ -286,11 +286,11 @@ def test_damage_behind_a_revision_does_not_keep_it_from_being_forked(session: st
     journal = sessions_folder() / session / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join([*lines[:2], lines[2].replace(b"second", b"sec0nd"), lines[3]]))
-    assert flow("verify", session).status == 1
-    assert refused("rewind", session, "--to", "1")[1]["code"] == "JOURNAL_DAMAGED"
-    assert refused("fork", session, "--at", "2")[1]["code"] == "JOURNAL_DAMAGED"
+    assert flow("session", "verify", session).status == 1
+    assert refused("session", "rewind", session, "--to", "1")[1]["code"] == "JOURNAL_DAMAGED"
+    assert refused("session", "fork", session, "--at", "2")[1]["code"] == "JOURNAL_DAMAGED"
 
-    assert told("fork", session, "--at", "1")["step"]["id"] == "second"
+    assert told("session", "fork", session, "--at", "1")["step"]["id"] == "second"
 
 
 def test_lines_that_were_lost_do_not_keep_what_is_left_from_being_forked(session: str) -> None:
@@ -299,7 +299,7 @@ def test_lines_that_were_lost_do_not_keep_what_is_left_from_being_forked(session
     journal.write_bytes(b"".join(lines[:2]))
     assert refused("resume", session)[1]["code"] == "LINES_LOST"
 
-    ran = flow("fork", session, "--at", "1", "--json")
+    ran = flow("session", "fork", session, "--at", "1", "--json")
 
     assert ran.data["step"]["id"] == "second"
     assert ran.err.startswith(f"flow: the journal of `{session}` does not tell of it: ")
@@ -307,7 +307,7 @@ def test_lines_that_were_lost_do_not_keep_what_is_left_from_being_forked(session
 
 def test_a_fork_waits_only_so_long_for_the_others_lock(session: str) -> None:
     with world(store=None).store.change(session):
-        ran = flow("fork", session, "--at", "1", "--wait", "0.05", "--json")
+        ran = flow("session", "fork", session, "--at", "1", "--wait", "0.05", "--json")
 
     assert ran.data["revision"] == 1
     assert "is held by process" in ran.err
@@ -319,11 +319,11 @@ def test_a_full_journal_refuses_and_prints_the_fork_that_goes_on(
     size = (sessions_folder() / session / "journal.jsonl").stat().st_size
     monkeypatch.setattr(storage_journal, "LARGEST_JOURNAL", size + limits.LAST_ROOM + 50)
 
-    for words in (["step", "loop", "ok", "--session", session], ["rewind", session, "--to", "0"]):
+    for words in (["step", "loop", "ok", "--session", session], ["session", "rewind", session, "--to", "0"]):
         status, error = refused(*words)
         assert (status, error["code"]) == (3, "JOURNAL_FULL")
-        assert error["hint"] == f"continue in a new session: flow fork {session} --at 3"
-        assert error["details"]["command"] == f"flow fork {session} --at 3"
+        assert error["hint"] == f"continue in a new session: flow session fork {session} --at 3"
+        assert error["details"]["command"] == f"flow session fork {session} --at 3"
 
     ran = flow(*error["details"]["command"].split()[1:], "--json")
     assert ran.err == f"flow: `{session}` takes nothing more and is abandoned\n"
@@ -342,7 +342,7 @@ def test_the_printed_fork_names_the_store_where_one_was_given(
 
     _, error = refused("step", "loop", "ok", *where)
 
-    assert error["hint"].endswith(f"flow fork {session} --at 0 --store {tmp_path}/kept")
+    assert error["hint"].endswith(f"flow session fork {session} --at 0 --store {tmp_path}/kept")
     assert told(*error["details"]["command"].split()[1:])["revision"] == 0
 
 
@@ -353,7 +353,7 @@ LONG = "Ü" * 20_000
 
 
 def test_a_long_text_lies_beside_the_journal_and_is_told_as_if_it_did_not(session: str) -> None:
-    told("rewind", session, "--to", "0")
+    told("session", "rewind", session, "--to", "0")
     Path("facts.json").write_text(json.dumps({"note": LONG}))
 
     here = told("step", "loop", "ok", "--facts", "facts.json", "--session", session, "--expect", "4")
@@ -370,15 +370,15 @@ def test_a_long_text_lies_beside_the_journal_and_is_told_as_if_it_did_not(sessio
     again = ["step", "loop", "ok", "--facts", "facts.json", "--session", session, "--expect", "4"]
     assert told(*again)["replayed"]
     assert told("step", "loop", "iterate", "--session", session)["actions"] == [f"Noted: {LONG}"]
-    assert flow("verify", session).status == 0
+    assert flow("session", "verify", session).status == 0
 
 
 def test_a_fork_has_the_long_texts_itself(session: str) -> None:
-    told("rewind", session, "--to", "0")
+    told("session", "rewind", session, "--to", "0")
     Path("facts.json").write_text(json.dumps({"note": LONG}))
     told("step", "loop", "ok", "--facts", "facts.json", "--session", session)
 
-    fork = told("fork", session, "--at", "5")
+    fork = told("session", "fork", session, "--at", "5")
 
     (text,) = (sessions_folder() / session / "texts").iterdir()
     text.unlink()
@@ -387,7 +387,7 @@ def test_a_fork_has_the_long_texts_itself(session: str) -> None:
 
 
 def test_a_session_whose_text_is_gone_is_refused_and_goes_on_from_before(session: str) -> None:
-    told("rewind", session, "--to", "0")
+    told("session", "rewind", session, "--to", "0")
     Path("facts.json").write_text(json.dumps({"note": LONG}))
     told("step", "loop", "ok", "--facts", "facts.json", "--session", session)
     (text,) = (sessions_folder() / session / "texts").iterdir()
@@ -396,8 +396,8 @@ def test_a_session_whose_text_is_gone_is_refused_and_goes_on_from_before(session
     status, error = refused("resume", session)
 
     assert (status, error["code"], text.name in error["message"]) == (3, "TEXT_DAMAGED", True)
-    assert told("fork", session, "--at", "3")["step"]["id"] == "third"
-    (problem,) = flow("verify", session, "--json").data["sessions"][0]["problems"]
+    assert told("session", "fork", session, "--at", "3")["step"]["id"] == "third"
+    (problem,) = flow("session", "verify", session, "--json").data["sessions"][0]["problems"]
     assert (problem["code"], problem["place"]) == (
         "TEXT_DAMAGED",
         f"{sessions_folder() / session}/journal.jsonl:6",

@@ -30,7 +30,7 @@ def test_what_was_written_is_taken_away_and_nothing_else(installed: Path) -> Non
 
     with unchanged(project_skills()):
         foretold = states("uninstall", SKILL, "--dry-run")
-    ran = flow("uninstall", SKILL)
+    ran = flow("skill", "uninstall", SKILL)
 
     assert foretold["SKILL.md"] == "gone"
     assert "left, since it was changed: steps/synthesis.md" in ran.out
@@ -43,7 +43,7 @@ def test_install_and_uninstall_leave_things_as_they_were() -> None:
     before = bytes_below(project_skills())
 
     flow("install", SKILL)
-    flow("uninstall", SKILL)
+    flow("skill", "uninstall", SKILL)
     after = bytes_below(project_skills())
 
     assert {path: data for path, (*_, data) in after.items()} == {
@@ -55,7 +55,7 @@ def test_what_stays_and_what_was_never_there_is_told(installed: Path) -> None:
     (installed / "notes.txt").write_text("Mine.\n")
 
     foretold, done, again = (
-        flow("uninstall", *words).out for words in ((SKILL, "--dry-run"), (SKILL,), ("--all",))
+        flow("skill", "uninstall", *words).out for words in ((SKILL, "--dry-run"), (SKILL,), ("--all",))
     )
 
     assert foretold.startswith(f"{SKILL} in {installed}: files ")
@@ -68,21 +68,21 @@ def test_what_a_killed_installation_left_half_written_goes_too(installed: Path) 
     (installed / "steps" / ".0123456789abcdef.tmp").write_text("half")
     (installed / ".0123456789abcdef.tmp").write_text("half")
 
-    flow("uninstall", SKILL)
+    flow("skill", "uninstall", SKILL)
 
     assert not installed.exists()
 
 
 def test_a_dry_run_takes_nothing_away(installed: Path) -> None:
     with unchanged(installed):
-        assert flow("uninstall", SKILL, "--dry-run").out.endswith("nothing was taken away\n")
+        assert flow("skill", "uninstall", SKILL, "--dry-run").out.endswith("nothing was taken away\n")
 
 
 @pytest.mark.parametrize("name", [SKILL, "../decision-critic", "nosuch"])
 def test_what_was_not_installed_is_not_taken_away(name: str) -> None:
     put_skill(SKILL)
 
-    status, error = refused("uninstall", name)
+    status, error = refused("skill", "uninstall", name)
 
     assert (status, error["code"]) == (2, "NOT_INSTALLED")
     assert (project_skills() / SKILL / "workflow.yaml").exists()
@@ -92,7 +92,7 @@ def test_what_was_not_installed_is_not_taken_away(name: str) -> None:
 def test_a_list_that_cannot_be_read_vouches_for_nothing(installed: Path, text: str) -> None:
     (installed / MANIFEST).write_text(text)
 
-    assert refused("uninstall", SKILL)[1]["code"] == "NOT_INSTALLED"
+    assert refused("skill", "uninstall", SKILL)[1]["code"] == "NOT_INSTALLED"
     assert set(states("install", SKILL).values()) == {"same"}
 
 
@@ -104,7 +104,7 @@ def test_a_list_that_names_files_elsewhere_reaches_none_of_them(installed: Path,
     paths = [str(victim), os.path.relpath(victim, installed), "away/victim.md", "steps//../victim.md"]
     (installed / MANIFEST).write_text(json.dumps({"version": "1", "files": dict.fromkeys(paths, digest)}))
 
-    flow("uninstall", SKILL)
+    flow("skill", "uninstall", SKILL)
 
     assert victim.read_text() == "precious"
 
@@ -117,7 +117,7 @@ def test_a_name_that_is_a_path_takes_nothing_away(installed: Path, name: str) ->
         shutil.copy(installed / MANIFEST, place / MANIFEST)
 
     with unchanged(Path.cwd()):
-        assert refused("uninstall", name)[1]["code"] == "NOT_INSTALLED"
+        assert refused("skill", "uninstall", name)[1]["code"] == "NOT_INSTALLED"
 
 
 def test_what_cannot_be_removed_is_told(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,12 +126,12 @@ def test_what_cannot_be_removed_is_told(installed: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(os, "unlink", refuses)
 
-    assert refused("uninstall", SKILL)[0] == 3
+    assert refused("skill", "uninstall", SKILL)[0] == 3
     assert installed.exists()
 
 
 def test_where_nothing_was_ever_installed_nothing_is_taken_away() -> None:
-    assert told("uninstall", "--all", "--to", "no/such/folder")["uninstalled"] == []
+    assert told("skill", "uninstall", "--all", "--to", "no/such/folder")["uninstalled"] == []
 
 
 def test_a_file_that_somebody_else_takes_away_meanwhile_is_gone(
@@ -145,7 +145,7 @@ def test_a_file_that_somebody_else_takes_away_meanwhile_is_gone(
 
     monkeypatch.setattr(os, "unlink", first_somebody_else)
 
-    assert flow("uninstall", SKILL).status == 0
+    assert flow("skill", "uninstall", SKILL).status == 0
     assert not (installed / "SKILL.md").exists()
 
 

@@ -35,7 +35,7 @@ def session() -> str:
 
 
 def problems(session: str, *words: str) -> list[dict[str, Any]]:
-    ran = flow("verify", session, *words, "--json")
+    ran = flow("session", "verify", session, *words, "--json")
     (item,) = ran.data["sessions"]
     assert ran.status == (1 if item["problems"] else 0)
     assert item["ok"] is ran.data["ok"] is not bool(item["problems"])
@@ -53,7 +53,7 @@ def journal(session: str) -> Path:
 def test_a_session_that_is_as_it_was_written_passes_and_is_not_touched(session: str) -> None:
     before = bytes_below(sessions_folder())
 
-    ran = flow("verify", session)
+    ran = flow("session", "verify", session)
 
     head = told("status", session)["head"]
     assert ran.status == 0
@@ -88,7 +88,7 @@ def test_a_run_of_each_bundled_skill_passes(skill: str) -> None:
             break
         here = ran.data
 
-    (item,) = flow("verify", here["session"], "--json").data["sessions"]
+    (item,) = flow("session", "verify", here["session"], "--json").data["sessions"]
 
     assert item["problems"] == []
     assert item["judged"] == item["moves"]
@@ -123,18 +123,18 @@ def test_all_sessions_are_examined_and_one_hides_no_other(session: str) -> None:
     journal(session).write_bytes(journal(session).read_bytes().replace(b"small", b"smell"))
     (sessions_folder() / "small-aaaaaa").mkdir()
 
-    ran = flow("verify", "--json")
+    ran = flow("session", "verify", "--json")
 
     assert ran.status == 1
     assert {each["session"]: each["ok"] for each in ran.data["sessions"]} == {session: False, other: True}
-    assert flow("verify", "--all").out.endswith("2 sessions verified, 1 found\n")
+    assert flow("session", "verify", "--all").out.endswith("2 sessions verified, 1 found\n")
     assert f"{place(session, 'journal.jsonl', 1)}: the line is not as it was written [JOURNAL_DAMAGED]" in (
-        flow("verify", "--all").out
+        flow("session", "verify", "--all").out
     )
 
 
 def test_an_empty_store_has_nothing_wrong() -> None:
-    assert flow("verify").out == "0 sessions verified, nothing is wrong\n"
+    assert flow("session", "verify").out == "0 sessions verified, nothing is wrong\n"
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_an_empty_store_has_nothing_wrong() -> None:
 def test_what_cannot_be_meant_is_refused(session: str, words: list[str], status: int) -> None:
     (sessions_folder() / "small-aaaaaa").mkdir()
 
-    assert flow("verify", *words).status == status
-    assert flow("verify", session, "--all").status == 2
+    assert flow("session", "verify", *words).status == status
+    assert flow("session", "verify", session, "--all").status == 2
 
 
 # --- heads
@@ -162,7 +162,7 @@ def test_a_head_seen_earlier_has_to_be_in_the_journal(session: str) -> None:
 
 @pytest.mark.parametrize("head", ["", "1234567", "xyz45678", "0" * 65, "ABCDEF01"])
 def test_what_cannot_be_a_head_is_refused(session: str, head: str) -> None:
-    status, error = refused("verify", session, "--head", head)
+    status, error = refused("session", "verify", session, "--head", head)
 
     assert (status, error["code"]) == (2, "BAD_HEAD")
 
@@ -178,7 +178,7 @@ def rewritten(session: str, line: int, change: Callable[[dict[str, Any]], object
         done.append(sealed({name: value for name, value in record.items() if name != "hash"}))
     journal(session).write_bytes(b"".join(done))
     (sessions_folder() / session / "session.json").unlink(missing_ok=True)
-    told("adopt", session)
+    told("session", "adopt", session)
 
 
 def test_a_history_that_was_rewritten_whole_shows_by_its_head(session: str) -> None:
@@ -244,13 +244,18 @@ def test_a_record_that_the_workflow_would_not_have_given_is_found(
 @pytest.mark.parametrize(
     ("verb", "change", "what"),
     [
-        ("abandon", put(step="first"), "changed `step`"),
-        ("abandon", put(revision=2), "changed `revision`"),
-        ("rewind", put(revision=1), "revision 1 is followed by 1"),
-        ("rewind", put(state={"x": 1}), "the state is not that of revision 0"),
-        ("rewind", lambda record: record["note"].update(to=7), "the session never was at revision 7"),
-        ("migrate", put(revision=7), "revision 1 is followed by 7"),
-        ("migrate", put(state={"x": 1}), "a migration changed the state"),
+        ("session", "abandon", put(step="first"), "changed `step`"),
+        ("session", "abandon", put(revision=2), "changed `revision`"),
+        ("session", "rewind", put(revision=1), "revision 1 is followed by 1"),
+        ("session", "rewind", put(state={"x": 1}), "the state is not that of revision 0"),
+        (
+            "session",
+            "rewind",
+            lambda record: record["note"].update(to=7),
+            "the session never was at revision 7",
+        ),
+        ("session", "migrate", put(revision=7), "revision 1 is followed by 7"),
+        ("session", "migrate", put(state={"x": 1}), "a migration changed the state"),
     ],
 )
 def test_a_record_of_another_kind_may_do_only_what_its_kind_does(
@@ -267,7 +272,7 @@ def test_a_record_of_another_kind_may_do_only_what_its_kind_does(
 
 
 def test_a_session_that_went_on_after_its_end_is_found(session: str) -> None:
-    told("abandon", session)
+    told("session", "abandon", session)
     rewritten(session, 3, put(status="active"))
     assert problems(session) == []  # (to abandon nothing is odd, and does no harm)
     told("step", "small", "ok", "--session", session)
@@ -283,10 +288,10 @@ def test_moves_under_an_earlier_definition_are_not_made_again(session: str) -> N
     folder = put_skill("small")
     text = (folder / "workflow.yaml").read_text()
     (folder / "workflow.yaml").write_text(text.replace("skip: null", "skip: null, fail: null"))
-    told("migrate", session)
+    told("session", "migrate", session)
     told("step", "small", "ok")
 
-    (item,) = flow("verify", session, "--json").data["sessions"]
+    (item,) = flow("session", "verify", session, "--json").data["sessions"]
 
     assert (item["moves"], item["judged"], item["problems"]) == (2, 1, [])
     assert item["notes"] == [
@@ -306,7 +311,7 @@ def test_a_damaged_definition_is_found(session: str, content: str) -> None:
 def test_a_definition_of_another_graph_is_told(session: str) -> None:
     redefined(session, lambda workflow: workflow["steps"][1].update(next={"ok": None}))
 
-    (item,) = flow("verify", session, "--json").data["sessions"]
+    (item,) = flow("session", "verify", session, "--json").data["sessions"]
 
     assert "definition.json is not that of the newest record" in item["notes"][0]
     assert refused("step", "small", "skip")[0] == 5
@@ -345,7 +350,7 @@ def test_what_a_crash_leaves_is_not_wrong(session: str) -> None:
     with journal(session).open("ab") as file:
         file.write(b'{"seq"')
 
-    (item,) = flow("verify", session, "--json").data["sessions"]
+    (item,) = flow("session", "verify", session, "--json").data["sessions"]
 
     assert item["problems"] == []
     assert item["notes"] == ["6 bytes at the end are an interrupted write; the next record removes them"]
@@ -364,9 +369,9 @@ def test_a_session_of_another_user_is_reported_until_it_is_adopted(session: str)
 
     (problem,) = problems(session)
     assert problem["code"] == "FOREIGN_SESSION"
-    assert f"flow adopt {session}" in problem["message"]
+    assert f"flow session adopt {session}" in problem["message"]
 
-    assert flow("adopt", session).status == 0
+    assert flow("session", "adopt", session).status == 0
     assert problems(session) == []
 
 

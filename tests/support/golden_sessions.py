@@ -100,19 +100,19 @@ def _run() -> None:
     ended = told("start", "small", "--json")["session"]
     told("step", "small", "ok", "--session", ended)
     told("step", "small", "skip", "--session", ended)
-    told("abandon", told("start", "small")["session"], "--reason", "no longer wanted")
+    told("session", "abandon", told("start", "small")["session"], "--reason", "no longer wanted")
 
     turned = told("start", "round", "-p", "topic=käse ≥ 3", "-p", "size=7")["session"]
     for sure in ("low", "low", "high"):
         told("step", "round", "done", "-s", f"sure={sure}", "-s", 'where=["a","b"]', "--session", turned)
-    told("rewind", turned, "--to", "1", "--reason", "too early")
+    told("session", "rewind", turned, "--to", "1", "--reason", "too early")
     Path("facts.json").write_text(json.dumps({"note": "a line of evidence\n" * 1_000}))
     told("step", "round", "done", "-s", "sure=low", "--facts", "facts.json", "--session", turned)
-    told("fork", turned, "--at", "2")
+    told("session", "fork", turned, "--at", "2")
     moved = told("start", "small")["session"]
     told("step", "small", "ok", "--session", moved)
     put_skill("small", SMALL.replace("second", "later"), where=where)
-    told("migrate", moved, "--map", "second=later")
+    told("session", "migrate", moved, "--map", "second=later")
 
     team = told("start", "team")
     first, second = (told(*each["command"].split()[1:]) for each in team["dispatches"])

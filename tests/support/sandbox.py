@@ -200,10 +200,10 @@ def allow(skill: str) -> None:
     """Let a project's skill run, as a person would who looked at its digest."""
     digest = next(
         line.split()[1]
-        for line in flow("trust", skill, "--digest", "0").out.splitlines()
+        for line in flow("skill", "trust", skill, "--digest", "0").out.splitlines()
         if line.startswith("digest ")
     )
-    assert flow("trust", skill, "--digest", digest).status == 0
+    assert flow("skill", "trust", skill, "--digest", digest).status == 0
 
 
 def sessions_folder(store: Path | None = None) -> Path:

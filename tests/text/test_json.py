@@ -175,4 +175,4 @@ def test_a_record_with_infinity_is_damaged() -> None:
     journal.write_bytes(sealed(record))
     (folder_of(session) / "session.json").unlink()
 
-    assert refused("adopt", session)[1]["code"] == "JOURNAL_DAMAGED"
+    assert refused("session", "adopt", session)[1]["code"] == "JOURNAL_DAMAGED"

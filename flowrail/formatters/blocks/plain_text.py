@@ -51,9 +51,9 @@ def format_invoke_command(
     """Return the command that prints one step of a script, on one line, quoted for a shell.
 
     A *script* that is a file, ``….py``, is run by ``python3``; anything else is the name of a skill,
-    whose step ``flow preview`` prints. *qr* adds where the review loop stands.
+    whose step ``flow skill preview`` prints. *qr* adds where the review loop stands.
     """
-    words = ["python3", script] if script.endswith(".py") else ["flow", "preview", script]
+    words = ["python3", script] if script.endswith(".py") else ["flow", "skill", "preview", script]
     words += ["--step", str(step)]
     if total is not None:
         words += ["--total-steps", str(total)]

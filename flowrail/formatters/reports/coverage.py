@@ -48,7 +48,7 @@ def _life(life: SessionCoverage) -> Iterator[str]:
     if life.elsewhere:
         yield f"{count(life.elsewhere, 'move')} by transitions that the workflow no longer has"
     if life.unread:
-        yield f"{count(life.unread, 'session')} could not be read: flow verify"
+        yield f"{count(life.unread, 'session')} could not be read: flow session verify"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -68,7 +68,9 @@ class StepGoneError(ChangedError):
         super().__init__(
             f"session `{session}` stands at step `{step}`, which the workflow does not have",
             hint=did_you_mean(
-                str(step), steps, Hint("see what can be done: ", Command("migrate", session, plan=True))
+                str(step),
+                steps,
+                Hint("see what can be done: ", Command("session migrate", session, plan=True)),
             ),
             session=session,
             step=step,

@@ -1,6 +1,6 @@
 """What a session keeps of its workflow: written when it begins and when the workflow changes, read at every step.
 
-Its digest is in the record from which on the session uses it, so that `flow verify` finds changes.
+Its digest is in the record from which on the session uses it, so that `flow session verify` finds changes.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class Store:
         value = definition_snapshot.read(self._files.side_files(session_id))
         if value is None:
             path = f"{self.folder(session_id)}/{DEFINITION}"
-            migrate = Command("migrate", session_id, store=self.named)
+            migrate = Command("session migrate", session_id, store=self.named)
             raise StorageError(
                 f"{path} is damaged",
                 hint=Hint("the journal is intact; write it again: ", migrate),
@@ -178,7 +178,7 @@ class Store:
 
     def foreign(self, session_id: str) -> ForeignSessionError:
         """Return the refusal of a foreign session."""
-        adopt = Command("adopt", session_id, store=self.named)
+        adopt = Command("session adopt", session_id, store=self.named)
         return ForeignSessionError(
             f"session `{session_id}` was not started by you on this machine",
             hint=Hint("to continue it, a person runs: ", adopt),

@@ -90,7 +90,7 @@ class Change:
         return self.kept
 
     def _full(self, session: Session, error: JournalFullError) -> JournalFullError:
-        fork = Command("fork", session.id, at=self.kept.session.revision, store=self._named)
+        fork = Command("session fork", session.id, at=self.kept.session.revision, store=self._named)
         return JournalFullError(
             f"the journal of `{session.id}` has {error.details['bytes']} bytes and no room for another record",
             hint=Hint("continue in a new session: ", fork),

@@ -87,7 +87,7 @@ def _foreign(session_id: str) -> Finding:
         "SESSION_FOREIGN",
         "warning",
         "it was not started by you on this machine",
-        f"to continue it, a person runs: flow adopt {session_id}",
+        f"to continue it, a person runs: flow session adopt {session_id}",
         session_id,
     )
 

@@ -132,7 +132,7 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
         return Opened(_from_copy(session, kept), kept, session.source, notes)
     if not os.path.lexists(place):
         what = f"the skill's folder {place} is gone, and session `{session.id}` runs code of it"
-        hint = Hint("put the folder back, or end the session: ", Command("abandon", session.id))
+        hint = Hint("put the folder back, or end the session: ", Command("session abandon", session.id))
         raise ChangedError(what, hint=hint, session=session.id)
     source, place = _believed(str(kept["source"]), session.skill, place, roots)
     found = Skill(session.skill.partition("/")[0], place, source, _hidden(session.skill, place, roots))
@@ -166,7 +166,7 @@ def _from_copy(session: Session, kept: Mapping[str, Any]) -> Workflow:
 def _spoilt(session: Session) -> StorageError:
     return StorageError(
         f"what session `{session.id}` keeps of its workflow is damaged",
-        hint=Hint("write it again: ", Command("migrate", session.id)),
+        hint=Hint("write it again: ", Command("session migrate", session.id)),
         session=session.id,
     )
 
@@ -188,12 +188,12 @@ def changed_under(session: Session, workflow: Workflow) -> ChangedError:
     if session.step not in workflow:
         gone = [step for step in session.visits if step not in workflow]
         what = f"step `{session.step}`, where session `{session.id}` stands, is gone from the workflow"
-        renamed = Command("migrate", session.id, map={str(session.step): "STEP"})
+        renamed = Command("session migrate", session.id, map={str(session.step): "STEP"})
         hint = Hint("say which step it is now: ", renamed)
     else:
         gone = []
         what = f"the ways on from step `{session.step}`, where session `{session.id}` stands, are others now"
-        hint = Hint("look at what changed: ", Command("migrate", session.id, plan=True))
+        hint = Hint("look at what changed: ", Command("session migrate", session.id, plan=True))
     others = f" (also gone: {listed(each for each in gone if each != session.step)})" if len(gone) > 1 else ""
     return ChangedError(
         what + others,
@@ -264,7 +264,7 @@ def _why_not(found: Skill, copy: bundled_copies.BundledCopy | None) -> tuple[str
 
 
 def _of_that_folder(hint: str | Hint, address: str, place: str, roots: Sequence[Root]) -> str | Hint:
-    """Return *hint*, and where another folder of the name lies nearer, which `flow trust` would mean, that first."""
+    """Return *hint*, and where another folder of the name lies nearer, which `flow skill trust` would mean, that first."""
     try:
         nearest = find(address, roots).folder
     except FlowError:

@@ -203,7 +203,7 @@ def _needs(world: World, decided: Plan, missing: Sequence[str], workflow: Workfl
         options["params"] = {"NAME": "VALUE"}
     return MigrationNeedsError(
         f"session `{decided.session}` needs a decision: {'; '.join(facts)}",
-        hint=Command("migrate", decided.session, store=world.shown_store, **options),
+        hint=Command("session migrate", decided.session, store=world.shown_store, **options),
         session=decided.session,
         needs=list(missing),
         verdict=decided.verdict,

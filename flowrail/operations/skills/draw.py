@@ -72,7 +72,7 @@ def of_session(session_id: str, address: str | None, store: Store) -> Subject:
     except (KeyError, TypeError, ValueError, AttributeError):
         raise StorageError(
             f"what session `{session_id}` keeps of its workflow is damaged",
-            hint=Hint("write it again: ", Command("migrate", session_id)),
+            hint=Hint("write it again: ", Command("session migrate", session_id)),
             session=session_id,
         ) from None
     return Subject(workflow, store.records(session_id))

@@ -21,7 +21,7 @@ def source(script: Script) -> str:
     name = f"test_{script.session.replace('-', '_')}"
     day = _DAY.match(script.started_at)
     lines = [
-        f'"""Session `{script.session}`{f" of {day[0]}" if day else ""}, written by `flow record`.',
+        f'"""Session `{script.session}`{f" of {day[0]}" if day else ""}, written by `flow skill record`.',
         "",
         "It runs the workflow in memory and checks where each report leads. Run it with pytest or with python.",
         '"""',

@@ -234,7 +234,7 @@ def _definition(store: Store, session_id: str) -> Workflow:
     except (KeyError, TypeError, ValueError, AttributeError):
         raise StorageError(
             f"the stored workflow of session `{session_id}` is damaged",
-            hint=Hint("write it again: ", Command("migrate", session_id)),
+            hint=Hint("write it again: ", Command("session migrate", session_id)),
             session=session_id,
         ) from None
 

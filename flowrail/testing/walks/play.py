@@ -140,7 +140,7 @@ class Player:
         if acts is None:
             if succeeds:
                 raise _WalkFailedError(f"`{address}` cannot be completed")
-            self._succeed(["abandon", session])
+            self._succeed(["session", "abandon", session])
             return
         self._walked.add((address, succeeds))
         workflow = self.stage.workflow(address)

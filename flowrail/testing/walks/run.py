@@ -33,7 +33,7 @@ STEPS_PER_COMMAND = 40
 """A command reads the whole workflow; this many steps take as long to read as a command takes to run."""
 TOO_LARGE = "the workflow is too large to walk"
 MOST_NAMED = 60
-"""How many transitions without a walk are listed; `flow coverage` shows all."""
+"""How many transitions without a walk are listed; `flow skill coverage` shows all."""
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 

@@ -82,7 +82,7 @@ class InProcessStage:
             "finish": self._finish,
             "answer": self._answer,
             "finding": self._finding,
-            "abandon": self._abandon,
+            "session": self._abandon,
         }
 
     def run(self, words: Sequence[str]) -> Reply:
@@ -91,7 +91,7 @@ class InProcessStage:
         try:
             return _reply(given, self._verbs[given[0]](_CommandLine(given[1:])))
         except FlowError as error:
-            body = {"code": error.code, "message": error.message, "hint": error.hint}
+            body = {"code": error.code, "message": error.message, "hint": str(error.hint)}
             return Reply(given, error.exit_status, {"error": body})
 
     def workflow(self, address: str) -> Workflow:
@@ -141,7 +141,7 @@ class InProcessStage:
         return as_working.finding_data(home, found)
 
     def _abandon(self, line: _CommandLine) -> Any:
-        return as_data.session_item(steps.abandon(self.world, line.arguments[0]))
+        return as_data.session_item(steps.abandon(self.world, line.arguments[1]))
 
 
 class _CommandLine:

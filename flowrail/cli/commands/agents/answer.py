@@ -26,7 +26,7 @@ from flowrail.operations.running import questions
 def command(
     session_id: str, answers: tuple[str, ...], reason: str, form: str | None, store: str | None, wait: float
 ) -> None:
-    """Record the user's answers and show how to go on
+    """Record the user's answers and show what comes next
 
     Q=OPTION for each question, by its label; Q=other:TEXT for an answer in other words; one pair
     for each choice where several may be chosen.

@@ -52,7 +52,7 @@ def command(
     store: str | None,
     wait: float,
 ) -> None:
-    """End a piece of work that was given with a prompt
+    """Report the end of work that was given with a prompt
 
     OUTCOME is ok or fail. A result that comes late or twice is refused by its token; the same one
     again is answered again. Prints the lines to answer with.

@@ -7,7 +7,7 @@ from flowrail.cli.lazy_group import Entry, LazyGroup
 _HERE = "flowrail.cli.commands.hook"
 _EVENTS, _SETUP = "Called by a host: JSON in, JSON out", "Set up"
 
-HELP = """Answer the hooks of an agent's host, and set them up
+HELP = """Answer the hooks of an agent's host, and install them
 
 A host calls a hook with one JSON object on standard input and reads one from standard output. Where
 there is nothing to say, where the session is another conversation's, and whatever goes wrong, the

@@ -15,7 +15,7 @@ from flowrail.operations.running import steps
 @options.as_json
 @options.store
 def command(session_id: str | None, as_json: bool, store: str | None) -> None:
-    """Tell where a session stands
+    """Show the state of a session
 
     Without ID the one open session is meant. The JSON is that of a step.
     """

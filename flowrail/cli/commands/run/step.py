@@ -55,7 +55,7 @@ def command(
     roots: tuple[str, ...],
     wait: float,
 ) -> None:
-    """Show the current step, or report how it went and show the next
+    """Show the current step, or report its outcome and show the next
 
     Without OUTCOME the open session's step is shown again and nothing changes; where none is
     open, one is begun (-p gives its parameters). OUTCOME is ok, fail, skip or iterate, or done

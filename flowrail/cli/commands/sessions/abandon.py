@@ -1,4 +1,4 @@
-"""`flow abandon`."""
+"""`flow session abandon`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from flowrail.operations.running import steps
 
 
 @click.command(
-    "abandon", epilog=options.examples("flow abandon problem-analysis-k3x9q2 --reason 'solved otherwise'")
+    "abandon",
+    epilog=options.examples("flow session abandon problem-analysis-k3x9q2 --reason 'solved otherwise'"),
 )
 @options.session_argument
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")

@@ -1,4 +1,4 @@
-"""`flow adopt`."""
+"""`flow session adopt`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flowrail.text.phrases import count
 from flowrail.text.safe_text import one_line
 
 
-@click.command("adopt", epilog=options.examples("flow adopt problem-analysis-k3x9q2"))
+@click.command("adopt", epilog=options.examples("flow session adopt problem-analysis-k3x9q2"))
 @options.session_argument
 @options.as_json
 @options.store
 def command(session_id: str, as_json: bool, store: str | None) -> None:
-    """Take over a session that somebody else began
+    """Make a foreign session yours
 
     For you on this machine, and that session only. Says what it is. Its records must be whole, and
     what they say is taken as it is: look at `flow history ID` first.

@@ -43,7 +43,7 @@ def command(
     as_json: bool,
     store: str | None,
 ) -> int:
-    """Tell what was handed over and done, or prove it
+    """Show what was done and handed over, or verify it
 
     Timelines of one id, or of all: phases, checks and their results, hashes, actors, failures, the
     trace across skills. `flow audit verify` proves that every journal is as it was written and each

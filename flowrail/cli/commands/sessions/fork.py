@@ -1,4 +1,4 @@
-"""`flow fork`."""
+"""`flow session fork`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flowrail.cli.world import world
 from flowrail.operations.sessions import timeline
 
 
-@click.command("fork", epilog=options.examples("flow fork problem-analysis-k3x9q2 --at 2"))
+@click.command("fork", epilog=options.examples("flow session fork problem-analysis-k3x9q2 --at 2"))
 @options.session_argument
 @click.option(
     "--at", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="From which revision."
@@ -28,7 +28,7 @@ def command(
     roots: tuple[str, ...],
     wait: float,
 ) -> None:
-    """Begin a new session from where another was
+    """Start a new session from an earlier revision of another
 
     The other one goes on beside it, unless its journal takes nothing more. The new one works for
     nobody, also where the other has a parent. Damage behind that revision does not matter.

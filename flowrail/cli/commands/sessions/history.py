@@ -21,7 +21,7 @@ from flowrail.machines.sessions.record import Record
 @options.as_json
 @options.store
 def command(session_id: str, as_json: bool, store: str | None) -> int:
-    """Tell what happened in a session, when and by whom
+    """Show what happened in a session, when and by whom
 
     One line a record, read from the journal; each is checked against the one before it. Of a damaged
     journal it tells what stands before the damage, and exits 3.
@@ -41,7 +41,7 @@ def command(session_id: str, as_json: bool, store: str | None) -> int:
 
     def ended() -> dict[str, Any]:
         if damage:
-            fork = Command("fork", session_id, at=revision, store=here.shown_store)
+            fork = Command("session fork", session_id, at=revision, store=here.shown_store)
             damage.hint = Hint(damage.hint, "; continue from what is shown above: ", fork)
         return {"error": output.error_data(damage)} if damage else {}
 

@@ -1,4 +1,4 @@
-"""`flow migrate`."""
+"""`flow session migrate`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from flowrail.operations.sessions import migrate
 @click.command(
     "migrate",
     epilog=options.examples(
-        "flow migrate problem-analysis-k3x9q2 --plan",
-        "flow migrate problem-analysis-k3x9q2 --map gate=check --accept",
+        "flow session migrate problem-analysis-k3x9q2 --plan",
+        "flow session migrate problem-analysis-k3x9q2 --map gate=check --accept",
     ),
 )
 @options.session_argument
@@ -38,7 +38,7 @@ def command(
     roots: tuple[str, ...],
     wait: float,
 ) -> None:
-    """Take a session over to a changed workflow
+    """Move a session to a changed workflow
 
     Shows what became of each step: identical, text only, compatible, changed, renamed, gone, new.
     Then does it, or exits 5 and says what has to be decided: where the session stands now (--map),

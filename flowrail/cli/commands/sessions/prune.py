@@ -1,4 +1,4 @@
-"""`flow prune`."""
+"""`flow session prune`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Age(click.FloatRange):
         return super().convert(days, param, ctx)
 
 
-@click.command("prune", epilog=options.examples("flow prune --older-than 30d --dry-run"))
+@click.command("prune", epilog=options.examples("flow session prune --older-than 30d --dry-run"))
 @click.option(
     "--older-than",
     type=Age(min=0),

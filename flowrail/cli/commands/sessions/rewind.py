@@ -1,4 +1,4 @@
-"""`flow rewind`."""
+"""`flow session rewind`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flowrail.cli.world import world
 from flowrail.operations.sessions import timeline
 
 
-@click.command("rewind", epilog=options.examples("flow rewind problem-analysis-k3x9q2 --to 2"))
+@click.command("rewind", epilog=options.examples("flow session rewind problem-analysis-k3x9q2 --to 2"))
 @options.session_argument
 @click.option(
     "--to", "revision", type=click.IntRange(min=0), required=True, metavar="REV", help="Which revision."

@@ -1,4 +1,4 @@
-"""`flow verify`."""
+"""`flow session verify`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowrail.text.safe_text import one_line
 @click.command(
     "verify",
     epilog=options.examples(
-        "flow verify --all", "flow verify problem-analysis-k3x9q2 --head 1f0c6d2a9b3e4857"
+        "flow session verify --all", "flow session verify problem-analysis-k3x9q2 --head 1f0c6d2a9b3e4857"
     ),
 )
 @options.optional_session
@@ -25,7 +25,7 @@ from flowrail.text.safe_text import one_line
 @options.as_json
 @options.store
 def command(session_id: str | None, every: bool, head: str | None, as_json: bool, store: str | None) -> int:
-    """Prove that sessions are as they were written
+    """Check that sessions are as they were written
 
     Recomputes the chain of records, the signature, each move by the workflow that the session keeps,
     and compares the copy and the texts with the journal. Exits 1 and names file and line where
@@ -35,7 +35,8 @@ def command(session_id: str | None, every: bool, head: str | None, as_json: bool
         raise UsageError("an ID and --all are both given", hint="leave one of them out")
     if head and not session_id:
         raise UsageError(
-            "--head is that of one session", hint=Hint("name it: ", Command("verify", "ID", head="HEX"))
+            "--head is that of one session",
+            hint=Hint("name it: ", Command("session verify", "ID", head="HEX")),
         )
     kept = world(store=store).store
     output.collect_garbage()  # each session leaves an engine behind

@@ -25,7 +25,7 @@ class McpMissingError(UsageError):
 @options.store
 @options.root
 def command(folder: str | None, store: str | None, roots: tuple[str, ...]) -> None:
-    """Serve the same verbs as tools of the Model Context Protocol
+    """Serve the commands as tools of the Model Context Protocol
 
     On standard input and output, for one host, until it closes them. Needs the extra
     flowrail[mcp]. Skills that changed on disk are noticed at the next call.

@@ -29,7 +29,7 @@ from flowrail.text.safe_text import one_line
 def command(
     targets: tuple[str, ...], strict: bool, against: str | None, as_json: bool, roots: tuple[str, ...]
 ) -> int:
-    """Name every mistake in a workflow
+    """Find errors in a workflow
 
     Checks the named skills or folders, or all in sight, with the workflows of their agents; of the
     folder of a skill without a workflow, its card.

@@ -45,10 +45,10 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Put bundled skills where agents look for them
+    """Install bundled skills where agents look for them
 
     Files that were changed by hand, or were there before, are left as they are. A copy that is
-    as it was shipped runs like the bundled skill; one that was changed needs `flow trust`.
+    as it was shipped runs like the bundled skill; one that was changed needs `flow skill trust`.
     """
     if bool(names) == every:
         raise UsageError("say which skills to install", hint="name them, or give --all")

@@ -15,7 +15,7 @@ from flowrail.text.phrases import count
 @options.as_json
 @options.root
 def command(as_json: bool, roots: tuple[str, ...]) -> None:
-    """List the skills in sight
+    """List the skills
 
     The nearest of each name; nothing of them is run.
     """

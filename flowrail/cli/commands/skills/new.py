@@ -23,7 +23,7 @@ from flowrail.text.safe_text import one_line
 @click.option("--dir", "folder", metavar="DIR", help="The folder that holds skills (default: the project's).")
 @options.as_json
 def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
-    """Make a new skill
+    """Create a skill
 
     A small procedure that is in order from the start, with a test that walks it. Change it
     step by step; `flow check NAME` names every mistake.
@@ -45,10 +45,10 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
         f"run it: flow step {named}",
     ]
     if python:
-        lines.append(f"before it runs in a project, a person types: flow trust {named}")
+        lines.append(f"before it runs in a project, a person types: flow skill trust {named}")
     elif made.hides_bundled:
         lines.append(
-            f"it stands in front of the bundled {made.skill}: a person types flow trust {made.skill}"
+            f"it stands in front of the bundled {made.skill}: a person types flow skill trust {made.skill}"
         )
     output.text("\n".join(one_line(line) for line in lines))
 

@@ -1,4 +1,4 @@
-"""`flow preview`."""
+"""`flow skill preview`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from flowrail.operations.skills.preview import preview
 @click.command(
     "preview",
     epilog=options.examples(
-        "flow preview problem-analysis 3", "flow preview planner --step 5 --qr-iteration 2 --qr-fail"
+        "flow skill preview problem-analysis 3",
+        "flow skill preview planner --step 5 --qr-iteration 2 --qr-fail",
     ),
 )
 @options.skill
@@ -56,13 +57,13 @@ def command(
     form: str | None,
     roots: tuple[str, ...],
 ) -> None:
-    """Show what a step tells, without a session
+    """Show what a step prints, without a session
 
     STEP is its id or its number. The ways on are shown without commands, since there is nothing
     to report to.
     """
     if (step is None) == (number is None):
-        raise UsageError("say which step: STEP, or --step N", hint=Command("preview", skill, "1"))
+        raise UsageError("say which step: STEP, or --step N", hint=Command("skill preview", skill, "1"))
     here = Here(roots=roots)
     qr = QRState(qr_iteration or visit, qr_fail, qr_status)
     told = preview(

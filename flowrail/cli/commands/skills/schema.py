@@ -1,4 +1,4 @@
-"""`flow schema`."""
+"""`flow skill schema`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowrail.text.suggestions import did_you_mean
 NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
 
 
-@click.command("schema", epilog=options.examples("flow schema workflow"))
+@click.command("schema", epilog=options.examples("flow skill schema workflow"))
 @click.argument("name", required=False)
 @click.option("--json", is_flag=True, expose_value=False, help="Print one JSON document, as it does anyway.")
 def command(name: str | None) -> None:

@@ -15,7 +15,7 @@ from flowrail.skills import summary
 @options.as_json
 @options.root
 def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
-    """Show a skill's steps, ways on and parameters
+    """Show a skill's steps, transitions and parameters
 
     Read as text: nothing of the skill is run.
     """

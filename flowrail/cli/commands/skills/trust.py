@@ -1,4 +1,4 @@
-"""`flow trust`."""
+"""`flow skill trust`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WIDEST = 72
 """So many columns a line of what is shown takes: with what it is indented by, less than any terminal has."""
 
 
-@click.command("trust", epilog=options.examples("flow trust my-skill"))
+@click.command("trust", epilog=options.examples("flow skill trust my-skill"))
 @options.skill
 @click.option("--digest", metavar="HEX", help="Allow without asking, if the folder has exactly this digest.")
 @options.as_json
 @options.root
 def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...]) -> None:
-    """Allow a project's skill to run
+    """Approve a project's skill, so that it may run
 
     Lists the files, marks what changed since the last approval, and asks at the terminal.
     Exactly this content is approved; any change needs a new approval. In CI, where nobody
@@ -54,7 +54,7 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
         about_it = {"skill": skill, "folder": now.folder, "digest": now.digest, "files": list(now.files)}
         output.data({**about_it, "allowed": True})
         return
-    back = approval.typed("untrust", skill, named_root(found))
+    back = approval.typed("skill untrust", skill, named_root(found))
     output.text(f"{skill} may run as it is now; `{back}` takes that back")
 
 

@@ -1,4 +1,4 @@
-"""`flow uninstall`."""
+"""`flow skill uninstall`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowrail.skills.install import LEFT, REMOVED
 from flowrail.text.safe_text import one_line
 
 
-@click.command("uninstall", epilog=options.examples("flow uninstall planner"))
+@click.command("uninstall", epilog=options.examples("flow skill uninstall planner"))
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=options.complete("skills"))
 @click.option("--all", "every", is_flag=True, help="Take away every skill that was installed there.")
 @options.where
@@ -23,7 +23,7 @@ from flowrail.text.safe_text import one_line
 @options.dry_run
 @options.as_json
 def command(names: tuple[str, ...], every: bool, to: str, host: str, dry_run: bool, as_json: bool) -> None:
-    """Take away what `flow install` wrote
+    """Remove what `flow install` wrote
 
     Files that somebody changed since, and files that it did not write, stay.
     """

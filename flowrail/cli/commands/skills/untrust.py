@@ -1,4 +1,4 @@
-"""`flow untrust`."""
+"""`flow skill untrust`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from flowrail.operations.skills.trust import withdraw
 from flowrail.text.safe_text import one_line
 
 
-@click.command("untrust", epilog=options.examples("flow untrust my-skill"))
+@click.command("untrust", epilog=options.examples("flow skill untrust my-skill"))
 @options.skill
 @options.as_json
 @options.root
 def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
-    """Take back what `flow trust` allowed
+    """Withdraw the approval of a skill
 
     The skill's code runs no more until a person allows it again.
     """

@@ -1,4 +1,4 @@
-"""`flow coverage`."""
+"""`flow skill coverage`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ DRAWN = ("mermaid", "dot", "svg", "png")
 @click.command(
     "coverage",
     epilog=options.examples(
-        "flow coverage problem-analysis", "flow coverage problem-analysis --sessions --at-least 80"
+        "flow skill coverage problem-analysis",
+        "flow skill coverage problem-analysis --sessions --at-least 80",
     ),
 )
 @options.skill
@@ -54,7 +55,7 @@ def command(
     store: str | None,
     roots: tuple[str, ...],
 ) -> int:
-    """Tell which ways through a workflow were taken, and which never
+    """Show which transitions of a workflow were taken
 
     Of the walks that `flow test` goes; or with --sessions of real life, read from the journals of
     the store: also where sessions stop, how long steps take, and gates that never failed. Journals

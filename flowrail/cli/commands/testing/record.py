@@ -1,4 +1,4 @@
-"""`flow record`."""
+"""`flow skill record`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowrail.testing.record.python_test import source
 from flowrail.testing.record.script import script
 
 
-@click.command("record", epilog=options.examples("flow record problem-analysis-k3x9q2"))
+@click.command("record", epilog=options.examples("flow skill record problem-analysis-k3x9q2"))
 @options.session_argument
 @options.as_json
 @options.store
@@ -19,7 +19,7 @@ def command(session_id: str, as_json: bool, store: str | None) -> None:
     """Turn a session into a test
 
     Prints a Python test that runs the same workflow in memory with the same reports and checks
-    where each one leads: flow record ID > test_x.py. The test contains the facts of the session.
+    where each one leads: flow skill record ID > test_x.py. The test contains the facts of the session.
     Rewound reports are left out; a fork begins with the reports of its source.
     """
     recorded = script(Here(store=store).store, session_id)

@@ -1,4 +1,4 @@
-"""`flow replay`."""
+"""`flow skill replay`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from flowrail.cli.world import world
 from flowrail.testing.record import replay
 
 
-@click.command("replay", epilog=options.examples("flow replay", "flow replay problem-analysis-k3x9q2"))
+@click.command(
+    "replay", epilog=options.examples("flow skill replay", "flow skill replay problem-analysis-k3x9q2")
+)
 @click.argument("targets", nargs=-1, metavar="[ID|SKILL]...", shell_complete=options.complete("sessions"))
 @options.as_json
 @options.store

@@ -39,7 +39,7 @@ def command(
     as_json: bool,
     roots: tuple[str, ...],
 ) -> int:
-    """Walk through a workflow on every path and check each answer
+    """Walk through a workflow and check what its steps print
 
     The walks take every transition and every pair of transitions, repeat every loop, always
     fail and always iterate. Agents succeed and fail, questions get every answer, reviews have
