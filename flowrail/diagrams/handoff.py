@@ -1,4 +1,4 @@
-"""What a picture of the lifecycle says at the lines of the machine: its conditions in words."""
+"""The labels in the picture of the handoff machine."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from flowrail.handoff.handoff import EXPIRED, REJECTED
 from flowrail.handoff.lifecycle.machine import CHECKS
 
 NAME = "handoff"
-DESCRIPTION = "One piece of work on its way from one skill to another."
+DESCRIPTION = "Passing one piece of work from a skill to another."
 FAILING = frozenset({REJECTED, EXPIRED})
-"""The ends at which nobody has the work."""
+"""The ends that count as failed."""
 
-ALL_CHECKS = "all checks hold"
+ALL_CHECKS = "all checks pass"
 
 
 def words(conditions: Sequence[str]) -> str:
-    """Return what has to hold, in brackets; nothing where nothing has to."""
+    """Return conditions in brackets, or an empty text."""
     if not conditions:
         return ""
     if set(conditions) == set(CHECKS):
         return f"[{ALL_CHECKS}]"
-    return f"[{', '.join(each.replace('_', ' ') for each in conditions)}]"
+    return f"[{', '.join(condition.replace('_', ' ') for condition in conditions)}]"
