@@ -27,6 +27,7 @@ from flowrail.handoff.payload import convert, integrity, validate
 from flowrail.handoff.payload.document import Payload, text_at, texts_at
 from flowrail.handoff.store import Handoffs
 from flowrail.storage import files
+from flowrail.storage.locking import locked
 
 
 class Asked(NamedTuple):
@@ -46,7 +47,7 @@ def on_record(desk: Desk, handoffs: Handoffs, path: str, payload: Payload, asked
     checks = _admit(desk, seen, payload)
     files.make_private_dir(handoffs.store)
     files.make_private_dir(handoffs.path)
-    with files.locked(os.path.join(handoffs.path, ".lock"), wait=desk.wait, what="the handoffs"):
+    with locked(os.path.join(handoffs.path, ".lock"), wait=desk.wait, what="the handoffs"):
         known = [each for each in handoffs.own_ones() if each.digest == payload.digest]
         if known:
             return known[-1].id

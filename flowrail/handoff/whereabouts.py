@@ -19,6 +19,7 @@ from flowrail.handoff.payload.document import Payload
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.storage import files
+from flowrail.storage.locking import locked
 
 WORD = "received"
 _LONGEST_PATH = 4096
@@ -60,7 +61,7 @@ def alone(desk: Desk, digest: str) -> Iterator[None]:
             folder = os.path.join(desk.state, WORD)
             files.make_private_dir(folder)
             lock = os.path.join(folder, f".{digest[:2]}.lock")  # a few files, and others seldom wait
-            held.enter_context(files.locked(lock, wait=desk.wait, what="the payload"))
+            held.enter_context(locked(lock, wait=desk.wait, what="the payload"))
         yield
 
 

@@ -27,7 +27,7 @@ from flowrail.machines.sessions.session import ACTIVE, WAITING, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.machines.sessions.stored_session import Kept
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled, still_at_work
-from flowrail.storage.files import LockTimeoutError
+from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner
 from flowrail.text.safe_text import in_quotes, one_line, shortened
 
