@@ -18,7 +18,7 @@ from support.hooks import EVENTS, A, claude_code, hook, raw, within
 from support.sandbox import ENTRY, flow, process, put_skill, sessions_folder
 
 from flowrail.hooks import fast_lookup
-from flowrail.hosts.protocol import LONGEST_INPUT, hear
+from flowrail.hosts.protocol import LONGEST_INPUT, read_input
 from flowrail.machines.sessions import limits
 from flowrail.storage import journal as storage_journal
 from flowrail.storage.locking import locked
@@ -106,7 +106,7 @@ def test_a_long_text_is_heard_whatever_stands_in_it() -> None:
         {"session_id": "a", "tool_input": {"content": text, "edits": [{"at": [1, 2]}] * 20_000}}
     )
 
-    heard = hear(said.encode(), {})
+    heard = read_input(said.encode(), {})
 
     assert heard is not None
     assert heard.given["content"] == text
@@ -257,10 +257,10 @@ def test_a_store_that_is_a_link_is_not_looked_at(session: Path) -> None:
 
 
 def test_a_glance_reads_no_more_than_a_session_may_write(session: Path) -> None:
-    assert fast_lookup.LARGEST_COPY == storage_journal.LARGEST_LINE
+    assert fast_lookup.LARGEST_SNAPSHOT == storage_journal.LARGEST_LINE
     copy = session / "session.json"
     whole = copy.read_text().rstrip().removesuffix("}")
-    copy.write_text(f'{whole}, "more": "{"x" * fast_lookup.LARGEST_COPY}"}}')
+    copy.write_text(f'{whole}, "more": "{"x" * fast_lookup.LARGEST_SNAPSHOT}"}}')
 
     assert answers() == SILENT
 
