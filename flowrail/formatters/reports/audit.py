@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowrail.formatters.guidance.as_text import table
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import shortened
+from flowrail.text.table import table
 
 _MINUTE = 60
 _DEEPEST = 16

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from flowrail.formatters.guidance.as_text import table
 from flowrail.formatters.guidance.content import Show
 from flowrail.text.phrases import count, joined, section
 from flowrail.text.safe_text import shortened, visible
+from flowrail.text.table import table
 
 
 def render(item: Mapping[str, Any], show: Show = str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
-from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.definition.diff import IDENTICAL
 from flowrail.machines.engine.migration import Plan
 from flowrail.text.safe_text import one_line
+from flowrail.text.table import table
 
 
 def plan_text(plan: Plan) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.as_data import example_text
-from flowrail.formatters.guidance.as_text import table
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
+from flowrail.text.table import table
 
 
 def render(item: Mapping[str, Any]) -> str:
