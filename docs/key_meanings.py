@@ -273,6 +273,7 @@ MEANINGS = {
     "type": "string, integer, number, boolean or list",
     "uninstalled": "what was taken away, and what was left",
     "unread": "sessions that could not be read",
+    "unreadable": "journals that cannot be read, and why",
     "unreviewed": "whether the review of the round failed and put nothing on record",
     "updated": "what was brought up to date",
     "vars": "values that the agent is given",

@@ -46,6 +46,7 @@ EXCEPTIONS = {
 
 NOT_EDITED_YET = (
     "CONTRIBUTING.md",
+    "README.md",
     "benchmarks/",
     "docs/adr/0004",
     "docs/adr/0005",

@@ -55,7 +55,7 @@ COMMANDS = {
         f"{_COMMANDS}.sessions.history", _EVERY_DAY, "Show what happened in a session, when and by whom"
     ),
     "audit": Entry(
-        f"{_COMMANDS}.sessions.audit", _EVERY_DAY, "Show what was done and handed over, or verify it"
+        f"{_COMMANDS}.sessions.audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
     ),
     "doctor": Entry(f"{_COMMANDS}.setup.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
     "session": Entry(f"{_COMMANDS}.sessions", _OCCASIONALLY, "Change, verify and delete sessions"),

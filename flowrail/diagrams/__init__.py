@@ -1,1 +1,1 @@
-"""Pictures, tables and documents of workflows and sessions."""
+"""A workflow as a picture, a table."""

@@ -1,22 +1,34 @@
-"""The labels in the picture of the handoff machine."""
+"""The lifecycle of a handoff as a picture, made from its statechart."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from flowrail.diagrams.extract import machine_picture
+from flowrail.diagrams.model import Picture
+from flowrail.diagrams.session_trace import with_handoff
 from flowrail.handoff.handoff import EXPIRED, REJECTED
-from flowrail.handoff.lifecycle.machine import CHECKS
+from flowrail.handoff.lifecycle.machine import CHECKS, HandoffMachine
 
-NAME = "handoff"
-DESCRIPTION = "Passing one piece of work from a skill to another."
-FAILING = frozenset({REJECTED, EXPIRED})
-"""The ends that count as failed."""
-
+_DESCRIPTION = "One piece of work on its way from one skill to another."
+_FAILED_ENDS = frozenset({REJECTED, EXPIRED})
 ALL_CHECKS = "all checks pass"
 
 
-def words(conditions: Sequence[str]) -> str:
-    """Return conditions in brackets, or an empty text."""
+def lifecycle_picture() -> Picture:
+    """Return the picture of the lifecycle."""
+    return machine_picture(
+        HandoffMachine, "handoff", _DESCRIPTION, failing=_FAILED_ENDS, words=condition_text
+    )
+
+
+def handoff_picture(handoff_id: str, records: Iterable[tuple[int, str, str, str, str]]) -> Picture:
+    """Return the lifecycle with the phases of one handoff: number, kind, time, actor and phase of each record."""
+    return with_handoff(lifecycle_picture(), handoff_id, records)
+
+
+def condition_text(conditions: Sequence[str]) -> str:
+    """Return conditions in brackets, or an empty text if there are none."""
     if not conditions:
         return ""
     if set(conditions) == set(CHECKS):

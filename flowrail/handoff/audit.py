@@ -1,16 +1,17 @@
-"""What was handed over and done, afterwards: timelines, and traces across skills.
+"""What happened in handoffs and sessions: timelines of their records, and traces across skills.
 
-Read from the journals and from nothing else. A broken journal is told beside the others and hides none.
+Read from the journals alone. A damaged journal is listed beside the others and hides none. Of foreign journals
+only the id is listed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from flowrail.command import Command, Hint
-from flowrail.errors import FlowError, alone
+from flowrail.errors import FlowError
 from flowrail.handoff.handoff import (
     ACKNOWLEDGMENT,
     DISCOVERY,
@@ -18,18 +19,17 @@ from flowrail.handoff.handoff import (
     INVOCATION,
     REJECTED,
     TRANSFER,
+    CheckResult,
+    HandoffClaim,
 )
 from flowrail.handoff.payload.integrity import moment
-from flowrail.handoff.store import HandoffRecord, Handoffs, UnknownHandoffError
-from flowrail.handoff.telling import MOST_CHECKS, MOST_TOLD, in_short, plain
+from flowrail.handoff.store import ForeignHandoffError, HandoffRecord, Handoffs, UnknownHandoffError
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store, UnknownSessionError
+from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 
 T = TypeVar("T")
-MOST_RECORDS, MOST_OF_A_HANDOFF = 2_000, 100
-"""So many are told of a session, or a handoff, that somebody else wrote: there may be many such, all told at once."""
-EVENTS = {
+TRACE_EVENTS = {
     DISCOVERY: "created",
     "arrival": "received",
     TRANSFER: "validated",
@@ -41,237 +41,306 @@ EVENTS = {
     "cancel": "error",
     "expired": "error",
 }
-"""What the records of a handoff are in the words of a 3.0 payload's trace."""
+"""The kinds of records, as the event types of a 3.0 payload's trace."""
 
 
-class Broken(NamedTuple):
-    """A journal that is not what was written."""
+class HandoffEvent(NamedTuple):
+    """A record of a handoff, and the seconds since the one before it."""
+
+    at: str
+    by: str
+    kind: str
+    phase: str
+    event_type: str | None
+    seconds: float | None
+    note: Mapping[str, Any]
+    hash: str
+
+
+class RecordedFailure(NamedTuple):
+    """A failure that a handoff recorded."""
+
+    at: str
+    code: str
+    message: str
+
+
+class HandoffTimeline(NamedTuple):
+    """A handoff and all its records."""
+
+    handoff: str
+    phase: str
+    source: str
+    target: str
+    session: str
+    receiver: HandoffClaim | None
+    schema: str
+    chain: tuple[str, ...]
+    hops: int
+    foreign: bool
+    reason: str
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None
+    payload: str | None
+    sha256: str | None
+    payload_hash: str | None
+    started_at: str
+    ended_at: str
+    seconds: float | None
+    attempts: int
+    retries: int
+    failures: tuple[RecordedFailure, ...]
+    checks: tuple[CheckResult, ...]
+    events: tuple[HandoffEvent, ...]
+
+    @property
+    def cancellations(self) -> tuple[str, ...]:
+        """The reasons that were given for cancelling it."""
+        notes = (event.note for event in self.events if event.kind == "cancel")
+        return tuple(str(note["reason"]) for note in notes if note.get("reason"))
+
+
+class SessionEvent(NamedTuple):
+    """A record of a session, and the seconds since the one before it."""
+
+    at: str
+    by: str
+    kind: str
+    step: str | None
+    outcome: str | None
+    to: str | None
+    seconds: float | None
+    hash: str
+
+
+class SessionTimeline(NamedTuple):
+    """A session and all its records."""
+
+    session: str
+    skill: str
+    status: str
+    revision: int
+    trace_id: str | None
+    handoff: str | None
+    started_at: str
+    ended_at: str
+    seconds: float | None
+    events: tuple[SessionEvent, ...]
+
+
+class Span(NamedTuple):
+    """A handoff as a part of a trace."""
+
+    span_id: str
+    parent_span_id: str | None
+    handoff: str
+    source: str
+    target: str
+    phase: str
+    started_at: str
+    seconds: float | None
+
+
+class Trace(NamedTuple):
+    """The handoffs of one piece of work, and the skills that it came through."""
+
+    trace_id: str
+    spans: tuple[Span, ...]
+    skills: tuple[str, ...]
+
+
+class UnreadableJournal(NamedTuple):
+    """A journal that cannot be read, and why."""
 
     id: str
-    problem: FlowError
-
-    def data(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {"id": self.id, "code": self.problem.code, "message": self.problem.message}
+    code: str
+    message: str
 
 
-class Report(NamedTuple):
-    """Timelines of handoffs and sessions, their traces, and journals that cannot be read."""
+class AuditReport(NamedTuple):
+    """Timelines, traces, journals that cannot be read, and the ids of foreign journals."""
 
-    handoffs: tuple[Mapping[str, Any], ...]
-    sessions: tuple[Mapping[str, Any], ...]
-    traces: tuple[Mapping[str, Any], ...]
-    broken: tuple[Broken, ...]
-
-    def data(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            "handoffs": list(self.handoffs),
-            "sessions": list(self.sessions),
-            "traces": list(self.traces),
-            "broken": [each.data() for each in self.broken],
-        }
+    handoffs: tuple[HandoffTimeline, ...]
+    sessions: tuple[SessionTimeline, ...]
+    traces: tuple[Trace, ...]
+    unreadable: tuple[UnreadableJournal, ...]
+    foreign: tuple[str, ...]
 
 
-def report(
+def audit(
     store: Store,
     handoffs: Handoffs,
     *,
     wanted: str | None = None,
     with_sessions: bool = True,
     since: datetime | None = None,
-) -> Report:
-    """Return what the journals of a store tell, of one id or of all, of what moved *since* then.
+) -> AuditReport:
+    """Return what the journals of a store say about one id or about all, limited to what changed *since* a time.
 
-    With a session come the handoffs that it sent or took over.
+    A session comes with the handoffs that it sent or received.
     """
-    broken: list[Broken] = []
-    theirs: set[str] = set()
-
-    def session_of(each: str) -> dict[str, Any]:
-        return _session(store.records(each), theirs=False)
-
-    def handoff_of(each: str) -> dict[str, Any]:
-        return _handoff(handoffs.records(each), theirs=False)
-
-    handed = [
-        told
-        for told in _read(handoffs.ids(), handoff_of, broken, wanted)
-        if wanted is None or _is_about(told, wanted)
-    ]
-    named = [each for each in store.ids() if wanted in {None, each}]
-    sessions = list(_read(named, session_of, broken, wanted)) if with_sessions else []
-    handed = [each for each in handed if _recent(each, since)]
-    sessions = [each for each in sessions if _recent(each, since)]
-    handed.sort(key=lambda each: str(each["started_at"]))
-    sessions.sort(key=lambda each: str(each["started_at"]))
-    if wanted is not None and not handed and not sessions and not broken:
+    reader = _JournalReader(store, handoffs, wanted)
+    found = [h for h in reader.handoffs() if wanted is None or _is_about(h, wanted)]
+    found = sorted((h for h in found if _is_recent(h.ended_at, since)), key=lambda h: h.started_at)
+    sessions = list(reader.sessions()) if with_sessions else []
+    sessions = sorted((s for s in sessions if _is_recent(s.ended_at, since)), key=lambda s: s.started_at)
+    if wanted is not None and not (found or sessions or reader.unreadable or reader.foreign):
         raise UnknownHandoffError(
-            f"there is no handoff and no session `{wanted[:80]}` here",
+            f"no handoff and no session has the id `{wanted[:80]}`",
             hint=Hint("see all: ", Command("audit", all=True)),
             id=wanted[:80],
         )
-    return Report(tuple(handed), tuple(sessions), tuple(_traces(handed, theirs)), tuple(broken))
+    return AuditReport(
+        tuple(found), tuple(sessions), tuple(_traces(found)), tuple(reader.unreadable), tuple(reader.foreign)
+    )
 
 
-def _handoff(entries: Iterable[HandoffRecord], *, theirs: bool) -> dict[str, Any]:
-    """Return what the records of a handoff tell, one of them held at a time; what is *theirs* is cut short."""
-    told = in_short if theirs else plain
-    events: list[dict[str, Any]] = []
-    failures: list[dict[str, Any]] = []
-    first: datetime | None = None
-    stamp: datetime | None = None
-    started = ""
-    retries = 0
-    last: HandoffRecord | None = None
-    for each in entries:
-        before, stamp = stamp, moment(each.at)
-        if last is None:
-            first, before, started = stamp, stamp, each.at
-        last = each
-        retries += each.kind == "retry"
-        if each.kind in {FAILED, REJECTED}:
-            problem = each.handoff.problem
-            failures.append(
-                {"at": each.at, "code": told(problem.get("code")), "message": told(problem.get("message"))}
+class _JournalReader:
+    """Reads the timelines of a store, and collects the ids of journals that are unreadable or foreign."""
+
+    def __init__(self, store: Store, handoffs: Handoffs, wanted: str | None) -> None:
+        self._store = store
+        self._handoffs = handoffs
+        self._wanted = wanted
+        self.unreadable: list[UnreadableJournal] = []
+        self.foreign: list[str] = []
+
+    def handoffs(self) -> Iterator[HandoffTimeline]:
+        """Yield the timeline of every handoff. The caller selects, since a session's id selects handoffs too."""
+        return self._timelines(
+            self._handoffs.ids(), lambda handoff_id: _handoff_timeline(self._handoffs.records(handoff_id))
+        )
+
+    def sessions(self) -> Iterator[SessionTimeline]:
+        """Yield the timeline of every wanted session."""
+        wanted = (session_id for session_id in self._store.ids() if self._wanted in {None, session_id})
+        return self._timelines(wanted, lambda session_id: _session_timeline(self._store.records(session_id)))
+
+    def _timelines(self, ids: Iterable[str], read: Callable[[str], T | None]) -> Iterator[T]:
+        for journal_id in ids:
+            is_wanted = self._wanted in {None, journal_id}
+            try:
+                timeline = read(journal_id)
+            except (UnknownHandoffError, UnknownSessionError):
+                continue  # its creation was interrupted
+            except (ForeignHandoffError, ForeignSessionError):
+                self.foreign += [journal_id] if is_wanted else []
+                continue
+            except FlowError as error:
+                if is_wanted:
+                    self.unreadable.append(UnreadableJournal(journal_id, error.code, error.message))
+                continue
+            if timeline is not None:
+                yield timeline
+
+
+def _handoff_timeline(entries: Iterable[HandoffRecord]) -> HandoffTimeline | None:
+    events: list[HandoffEvent] = []
+    failures: list[RecordedFailure] = []
+    handoff = None
+    for entry in entries:
+        handoff = entry.handoff
+        before = moment(events[-1].at) if events else moment(entry.at)
+        if entry.kind in {FAILED, REJECTED} and handoff.failure is not None:
+            failures.append(RecordedFailure(entry.at, handoff.failure.code, handoff.failure.message))
+        events.append(
+            HandoffEvent(
+                entry.at,
+                entry.by,
+                entry.kind,
+                handoff.phase,
+                TRACE_EVENTS.get(entry.kind),
+                _seconds(before, moment(entry.at)),
+                entry.note,
+                entry.hash,
             )
-        events.append(
-            {
-                "at": each.at,
-                "by": told(each.by),
-                "kind": each.kind,
-                "phase": each.handoff.phase,
-                "event_type": EVENTS.get(each.kind),
-                "seconds": _seconds(before, stamp),
-                "note": told(each.note),
-                "hash": each.hash,
-            }
         )
-    if last is None:
-        return {}
-    handoff = last.handoff
-    return {
-        "handoff": handoff.id,
-        "phase": handoff.phase,
-        "source": told(handoff.source),
-        "target": told(handoff.target),
-        "session": told(handoff.session),
-        "receiver": told(handoff.claim) or None,
-        "schema": told(handoff.schema),
-        "chain": told(
-            [*handoff.chain[:MOST_TOLD], handoff.target] if theirs else [*handoff.chain, handoff.target]
-        ),
-        "hops": handoff.hops,
-        "foreign": handoff.foreign or theirs,
-        "reason": told(handoff.reason),
-        "trace_id": told(handoff.trace_id),
-        "span_id": told(handoff.span_id),
-        "parent_span_id": told(handoff.parent_span) or None,
-        "payload": told(handoff.payload) or None,
-        "sha256": told(handoff.digest) or None,
-        "payload_hash": told(handoff.payload_hash) or None,
-        "started_at": started,
-        "ended_at": last.at,
-        "seconds": _seconds(first, stamp),
-        "attempts": handoff.attempts,
-        "retries": retries,
-        "failures": failures,
-        "checks": [told(each) for each in (handoff.checks[:MOST_CHECKS] if theirs else handoff.checks)],
-        "events": events,
-    }
+    if handoff is None:
+        return None
+    return HandoffTimeline(
+        handoff=handoff.id,
+        phase=handoff.phase,
+        source=handoff.source,
+        target=handoff.target,
+        session=handoff.session,
+        receiver=handoff.claim,
+        schema=handoff.schema,
+        chain=(*handoff.chain, handoff.target),
+        hops=handoff.hops,
+        foreign=handoff.foreign,
+        reason=handoff.reason,
+        trace_id=handoff.trace_id,
+        span_id=handoff.span_id,
+        parent_span_id=handoff.parent_span or None,
+        payload=handoff.payload or None,
+        sha256=handoff.digest or None,
+        payload_hash=handoff.payload_hash or None,
+        started_at=events[0].at,
+        ended_at=events[-1].at,
+        seconds=_seconds(moment(events[0].at), moment(events[-1].at)),
+        attempts=handoff.attempts,
+        retries=sum(event.kind == "retry" for event in events),
+        failures=tuple(failures),
+        checks=handoff.checks,
+        events=tuple(events),
+    )
 
 
-def _session(records: Iterable[Record], *, theirs: bool) -> dict[str, Any]:
-    """Return what the records of a session tell, one of them held at a time; nothing where there are none."""
-    events: list[dict[str, Any]] = []
-    stamps: list[datetime | None] = []
-    last: Session | None = None
-    for each in records:
-        last, stamp = each.session, moment(each.at)
-        move = last.last if each.kind == "move" else None
+def _session_timeline(records: Iterable[Record]) -> SessionTimeline | None:
+    events: list[SessionEvent] = []
+    session: Session | None = None
+    for record in records:
+        session = record.session
+        before = moment(events[-1].at) if events else moment(record.at)
+        move = session.last if record.kind == "move" else None
         events.append(
-            {
-                "at": each.at,
-                "by": each.by,
-                "kind": each.kind,
-                "step": move.step if move else last.step,
-                "outcome": move.outcome if move else None,
-                "to": last.step,
-                "seconds": _seconds(stamps[-1] if stamps else stamp, stamp),
-                "hash": each.hash,
-            }
+            SessionEvent(
+                record.at,
+                record.by,
+                record.kind,
+                move.step if move else session.step,
+                move.outcome if move else None,
+                session.step,
+                _seconds(before, moment(record.at)),
+                record.hash,
+            )
         )
-        stamps.append(stamp)
-    if last is None:
-        return {}
-    return {
-        "session": last.id,
-        "skill": last.skill,
-        "status": last.status,
-        "revision": last.revision,
-        "trace_id": last.received.get("trace_id"),
-        "handoff": last.received.get("handoff"),
-        "foreign": theirs,
-        "started_at": events[0]["at"],
-        "ended_at": events[-1]["at"],
-        "seconds": _seconds(stamps[0], stamps[-1]),
-        "events": events,
-    }
+    if session is None:
+        return None
+    return SessionTimeline(
+        session=session.id,
+        skill=session.skill,
+        status=session.status,
+        revision=session.revision,
+        trace_id=session.received.get("trace_id"),
+        handoff=session.received.get("handoff"),
+        started_at=events[0].at,
+        ended_at=events[-1].at,
+        seconds=_seconds(moment(events[0].at), moment(events[-1].at)),
+        events=tuple(events),
+    )
 
 
-def _traces(handed: Iterable[Mapping[str, Any]], theirs: Collection[str]) -> Iterator[dict[str, Any]]:
-    by_trace: dict[str, list[Mapping[str, Any]]] = {}
-    for each in handed:
-        by_trace.setdefault(str(each["trace_id"]), []).append(each)
-    for trace_id, spans in by_trace.items():
-        yield {
-            "trace_id": trace_id,
-            "spans": [
-                {
-                    "span_id": each["span_id"],
-                    "parent_span_id": each["parent_span_id"],
-                    "handoff": each["handoff"],
-                    "source": each["source"],
-                    "target": each["target"],
-                    "phase": each["phase"],
-                    "foreign": each["foreign"],
-                    "started_at": each["started_at"],
-                    "seconds": each["seconds"],
-                }
-                for each in spans
-            ],
-            "skills": _longest(spans, theirs),
-        }
+def _traces(handoffs: Iterable[HandoffTimeline]) -> Iterator[Trace]:
+    by_trace: dict[str, list[HandoffTimeline]] = {}
+    for handoff in handoffs:
+        by_trace.setdefault(handoff.trace_id, []).append(handoff)
+    for trace_id, members in by_trace.items():
+        spans = tuple(
+            Span(h.span_id, h.parent_span_id, h.handoff, h.source, h.target, h.phase, h.started_at, h.seconds)
+            for h in members
+        )
+        yield Trace(trace_id, spans, max((h.chain for h in members), key=len))
 
 
-def _longest(spans: Iterable[Mapping[str, Any]], theirs: Collection[str]) -> list[str]:
-    """Return the longest chain, one that somebody else wrote only where there is none of ours."""
-    longest: list[str] = max(spans, key=lambda each: (each["handoff"] not in theirs, len(each["chain"])))[
-        "chain"
-    ]
-    return longest
+def _is_about(handoff: HandoffTimeline, wanted: str) -> bool:
+    receiver = handoff.receiver.session if handoff.receiver is not None else ""
+    return wanted in {handoff.handoff, handoff.session, receiver}
 
 
-def _read(ids: Iterable[str], load: Any, broken: list[Broken], wanted: str | None) -> Iterator[Any]:
-    for each in ids:
-        try:
-            lines = load(each)
-        except (UnknownHandoffError, UnknownSessionError):
-            continue  # its beginning was interrupted: it never began
-        except FlowError as error:
-            if wanted in {None, each}:
-                broken.append(Broken(each, alone(error)))
-            continue
-        if lines:
-            yield lines
-
-
-def _is_about(told: Mapping[str, Any], wanted: str) -> bool:
-    return wanted in {told["handoff"], told["session"], (told["receiver"] or {}).get("session")}
-
-
-def _recent(told: Mapping[str, Any], since: datetime | None) -> bool:
-    ended = moment(str(told["ended_at"]))
+def _is_recent(ended_at: str, since: datetime | None) -> bool:
+    ended = moment(ended_at)
     return since is None or ended is None or ended >= since
 
 

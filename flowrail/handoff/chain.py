@@ -1,71 +1,97 @@
-"""Who handed to whom, and when that has to end. Pure.
+"""The skills that a piece of work came through, and when the chain must end.
 
-A skill never hands to itself. To a skill that the work came through already, only with consent and a
-reason. Over five skills the user approves. Consent and chain are claims that an agent can make, so
-hops are counted in our own records as well, and nothing lifts the last limit.
+A skill never hands off to itself. A skill that had the work before needs consent and a reason. A chain of
+more than five skills needs the user's approval. An agent can claim consent and approval, so hops are also
+counted from our own records, and nothing lifts the limit of eight.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
+from flowrail.handoff.store import Handoffs
+from flowrail.machines.sessions.session import Session
+
 LONG_CHAIN = 5
-MOST_HOPS = 8
-_MOST_DRAWN, _LONGEST_NAME = 16, 80
+MAX_HOPS = 8
+_MAX_SHOWN, _MAX_NAME = 16, 80
 
 
-class Consent(NamedTuple):
-    """What was said for handing over all the same."""
+class ChainConsent(NamedTuple):
+    """What the caller said to allow a loop or a long chain."""
 
     yes: bool = False
     reason: str = ""
     approved: bool = False
 
 
-class Verdict(NamedTuple):
-    """Whether the chain may grow by that target: a code and what is so, or nothing; ``loop`` in any case."""
+class ChainVerdict(NamedTuple):
+    """Whether the chain may grow. An empty code means yes. ``loop`` says that the target had the work before."""
 
     code: str = ""
     message: str = ""
     hint: str = ""
-    mendable: bool = False
+    fixable: bool = False
     loop: bool = False
 
     @property
     def allowed(self) -> bool:
-        """Whether the target may be handed to."""
+        """Whether the work may go to the target."""
         return not self.code
 
 
-def grown(chain: Sequence[str], source: str) -> tuple[str, ...]:
-    """Return the chain with the one who hands over at its end."""
+def extend_chain(chain: Sequence[str], source: str) -> tuple[str, ...]:
+    """Return the chain with *source* at its end."""
     return tuple(chain) if chain and chain[-1] == source else (*chain, source)
 
 
-def drawn(chain: Sequence[str], target: str) -> str:
-    """Return the chain as it reads, the target last; of a very long one its end."""
+def chain_of(session: Session) -> tuple[str, ...]:
+    """Return the skills that a session's work came through, its own skill last."""
+    return extend_chain(tuple(str(skill) for skill in session.received.get("chain", ())), session.skill)
+
+
+def format_chain(chain: Sequence[str], target: str) -> str:
+    """Return the chain as text, the target last. Only the end of a very long chain is shown."""
     names = [*chain, target]
-    shown = [
-        each if len(each) <= _LONGEST_NAME else f"{each[:_LONGEST_NAME]}…" for each in names[-_MOST_DRAWN:]
-    ]
-    return " → ".join([*(["…"] if len(names) > _MOST_DRAWN else []), *shown])
+    shown = [name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…" for name in names[-_MAX_SHOWN:]]
+    return " → ".join([*(["…"] if len(names) > _MAX_SHOWN else []), *shown])
 
 
-def judge(chain: Sequence[str], target: str, *, hops: int, consent: Consent) -> Verdict:
-    """Return whether the last of *chain* may hand to *target*, this being hop number *hops*."""
-    shown = drawn(chain, target)
+def judge_chain(chain: Sequence[str], target: str, *, hops: int, consent: ChainConsent) -> ChainVerdict:
+    """Return whether the last skill of *chain* may hand off to *target*, as hop number *hops*."""
+    shown = format_chain(chain, target)
     if target == chain[-1]:
-        return Verdict("SELF", f"`{target}` would hand to itself", "choose another target")
+        return ChainVerdict("SELF", f"`{target}` would hand off to itself", "choose another target")
     loop = target in chain
     hops = max(hops, len(chain))
-    if hops > MOST_HOPS:
-        told = f"this would be handoff {hops} of one piece of work, {MOST_HOPS} are the most: {shown}"
-        return Verdict("TOO_MANY_HOPS", told, "end the work here, or begin anew with the user", loop=loop)
+    if hops > MAX_HOPS:
+        message = (
+            f"this would be handoff {hops} of the same work, and at most {MAX_HOPS} are allowed: {shown}"
+        )
+        hint = "finish the work here, or ask the user to start a new session"
+        return ChainVerdict("TOO_MANY_HOPS", message, hint, loop=loop)
     if loop and not (consent.yes and consent.reason.strip()):
-        told = f"`{target}` had this work before: {shown}"
-        return Verdict("LOOP", told, "give `--yes` and `--reason WHY` if the user wants it so", True, True)
+        message = f"`{target}` already had this work: {shown}"
+        return ChainVerdict(
+            "LOOP", message, "add `--yes` and `--reason WHY` if the user wants this", True, True
+        )
     if len(chain) > LONG_CHAIN and not consent.approved:
-        told = f"the work came through {len(chain)} skills, over {LONG_CHAIN} the user approves: {shown}"
-        return Verdict("NOT_APPROVED", told, "ask the user; then give `--approved`", True, loop)
-    return Verdict(loop=loop)
+        message = f"the work came through {len(chain)} skills; more than {LONG_CHAIN} need approval: {shown}"
+        return ChainVerdict("NOT_APPROVED", message, "ask the user, then add `--approved`", True, loop)
+    return ChainVerdict(loop=loop)
+
+
+def judge_handoff(handoff: Handoff) -> ChainVerdict:
+    """Return whether the chain of *handoff* may grow by its target."""
+    consent = ChainConsent(handoff.yes, handoff.reason, handoff.approved)
+    return judge_chain(handoff.chain, handoff.target, hops=handoff.hops, consent=consent)
+
+
+def acknowledged_targets(handoffs: Handoffs) -> frozenset[str]:
+    """Return the skills that received a handoff from this store. Foreign handoffs do not count."""
+    if not os.path.isdir(handoffs.path):
+        return frozenset()
+    return frozenset(h.target for h in handoffs.own_ones() if h.phase == ACKNOWLEDGMENT)

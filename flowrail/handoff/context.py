@@ -1,4 +1,4 @@
-"""What handing over and receiving need of the world."""
+"""Everything that sending and receiving need from outside: store, discovery, clock and randomness."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from flowrail.handoff.store import Handoffs
 from flowrail.machines.sessions.store import Store
 
 
-class Desk(NamedTuple):
-    """Where handoffs are kept, who is at work, and how skills are found.
+class HandoffContext(NamedTuple):
+    """Where handoffs are stored, who acts, and how skills are found.
 
-    *own* are folders whose skills may run without leave; *project* is the folder that relative paths of
-    a session's files are of. *shown_store* is named in every printed command.
+    Skills below ``trusted_roots`` may run without approval. ``project`` is the folder that relative paths in
+    facts refer to. ``shown_store`` is added to every printed command.
     """
 
     store: Store
@@ -27,7 +27,7 @@ class Desk(NamedTuple):
     by: str
     state: str
     project: str
-    own: Collection[str] = ()
+    trusted_roots: Collection[str] = ()
     environ: Mapping[str, str] = {}
     shown_store: str | None = None
     wait: float = 10.0
@@ -38,10 +38,10 @@ class Desk(NamedTuple):
         """The handoffs of the store."""
         return Handoffs(self.store.path, self.store.owner)
 
-    def moment(self, stamp: str | None = None) -> datetime:
-        """Return a stamp of ours as a moment; this one where none is given."""
-        return moment(self.now() if stamp is None else stamp) or datetime.now(UTC)
+    def current_time(self) -> datetime:
+        """Return the current time."""
+        return moment(self.now()) or datetime.now(UTC)
 
     def command(self, verb: str, *arguments: str, root: str = "", **options: Option) -> Command:
-        """Return a command for this store. *root* is a folder of skills that has to be named."""
+        """Return a command for this store, with ``--root`` if the target is found only there."""
         return Command(verb, *arguments, store=self.shown_store, **options, root=root or None)

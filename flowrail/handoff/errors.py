@@ -1,8 +1,8 @@
-"""What is wrong with a payload or a handoff: all of it at once, in the error document of the schema.
+"""Why a handoff is refused: every problem at once, in the error document of the handoff schema.
 
 error:
-  code: INVALID_PAYLOAD | TARGET_NOT_FOUND | VALIDATION_FAILED | HEALTH_CHECK_FAILED
-  message: what is so
+  code: INVALID_PAYLOAD | TARGET_NOT_FOUND | VALIDATION_FAILED | HEALTH_CHECK_FAILED | …
+  message: what happened
   details: {missing_fields: [], validation_errors: [], target_skill: ""}
   recoverable: whether it can be tried again
   payload_preserved: the path of the saved payload, or null
@@ -10,7 +10,7 @@ error:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
@@ -19,11 +19,11 @@ from flowrail.text.safe_text import in_quotes
 
 MISSING, INVALID, UNKNOWN, INTEGRITY, EXPIRED = "missing", "invalid", "unknown", "integrity", "expired"
 ERROR, WARNING = "error", "warning"
-MOST_TOLD, _MOST_SAID = 100, 20
+MAX_LISTED, _MAX_IN_MESSAGE = 100, 20
 
 
-class Problem(NamedTuple):
-    """One thing wrong with a payload: which field, what is so, and of which kind."""
+class PayloadProblem(NamedTuple):
+    """One problem of a payload: the field, what is wrong with it, and the kind of problem."""
 
     field: str
     message: str
@@ -35,19 +35,20 @@ class Problem(NamedTuple):
         return f"`{in_quotes(self.field)}` {self.message}" if self.field else self.message
 
 
-def errors(problems: Iterable[Problem]) -> list[Problem]:
-    """Return those that make a payload unfit; the others are told and no more."""
-    return [each for each in problems if each.severity == ERROR]
+def errors(problems: Iterable[PayloadProblem]) -> list[PayloadProblem]:
+    """Return the problems that make a payload invalid. The others are warnings."""
+    return [problem for problem in problems if problem.severity == ERROR]
 
 
-def few(problems: Sequence[Problem]) -> list[Problem]:
-    """Return the first of many, and that there are more."""
-    more = len(problems) - MOST_TOLD
-    return [*problems[:MOST_TOLD], *([Problem("handoff", f"has {more} more mistakes")] if more > 0 else [])]
+def first_of(problems: Sequence[PayloadProblem]) -> list[PayloadProblem]:
+    """Return the first hundred problems, and how many more there are."""
+    more = len(problems) - MAX_LISTED
+    rest = [PayloadProblem("handoff", f"has {more} more problems")] if more > 0 else []
+    return [*problems[:MAX_LISTED], *rest]
 
 
-class Refusal(HandoffError):  # noqa: N818 - the room's own word; those below are the errors
-    """A handoff that does not go on: its code, what is wrong, and whether it can be mended."""
+class HandoffRefusedError(HandoffError):
+    """A handoff cannot continue: why, and whether it can be tried again."""
 
     def __init__(
         self,
@@ -63,8 +64,8 @@ class Refusal(HandoffError):  # noqa: N818 - the room's own word; those below ar
         self.preserved = preserved
 
     @property
-    def beside(self) -> dict[str, Any]:
-        """What the error document holds beside code, message and details."""
+    def beside(self) -> Mapping[str, Any]:
+        """What the error document holds in addition to code, message and details."""
         return {"recoverable": self.recoverable, "payload_preserved": self.preserved}
 
     def document(self) -> dict[str, Any]:
@@ -72,56 +73,56 @@ class Refusal(HandoffError):  # noqa: N818 - the room's own word; those below ar
         return {"error": {"code": self.code, "message": self.message, "details": self.details, **self.beside}}
 
 
-class InvalidPayloadError(Refusal):
-    """The payload lacks something that it must have, or is no payload at all."""
+class InvalidPayloadError(HandoffRefusedError):
+    """The payload lacks a required field, or is not a payload."""
 
     code = "INVALID_PAYLOAD"
 
 
-class TargetNotFoundError(Refusal):
-    """No skill in sight goes by that name, or it is not the one that was chosen any more."""
+class TargetNotFoundError(HandoffRefusedError):
+    """No skill has that name, or it is no longer the skill that was chosen."""
 
     code = "TARGET_NOT_FOUND"
 
 
-class ValidationFailedError(Refusal):
-    """Everything is there, but it does not hold."""
+class ValidationFailedError(HandoffRefusedError):
+    """Every field is present, but the payload or the target fails a check."""
 
     code = "VALIDATION_FAILED"
 
 
-class HealthCheckFailedError(Refusal):
-    """The target's own check says that it cannot work."""
+class HealthCheckFailedError(HandoffRefusedError):
+    """The target's own health check failed."""
 
     code = "HEALTH_CHECK_FAILED"
 
 
-class AlreadyTakenError(Refusal):
-    """Somebody has received this payload before."""
+class AlreadyReceivedError(HandoffRefusedError):
+    """The payload was received before."""
 
-    code = "ALREADY_TAKEN"
+    code = "ALREADY_RECEIVED"
 
 
-class ClosedError(Refusal):
-    """The handoff is over; nothing more happens to it."""
+class HandoffClosedError(HandoffRefusedError):
+    """The handoff is over."""
 
     code = "HANDOFF_CLOSED"
 
 
-def refuse(
-    what: str, problems: Sequence[Problem], *, hint: str | Hint | Command, preserved: str | None = None
-) -> Refusal:
-    """Return the one refusal that names every error among *problems*."""
-    wrong = errors(problems)
-    missing = [each.field for each in wrong if each.kind == MISSING]
-    shape = missing or any(each.kind in {INVALID, UNKNOWN} for each in wrong)
-    kind = InvalidPayloadError if shape else ValidationFailedError
-    more = [f"and {len(wrong) - _MOST_SAID} more"] if len(wrong) > _MOST_SAID else []
+def payload_refusal(
+    what: str, problems: Sequence[PayloadProblem], *, hint: str | Hint | Command, preserved: str | None = None
+) -> HandoffRefusedError:
+    """Return one refusal that names every error among *problems*."""
+    found = errors(problems)
+    missing = list(dict.fromkeys(problem.field for problem in found if problem.kind == MISSING))
+    is_invalid = missing or any(problem.kind in {INVALID, UNKNOWN} for problem in found)
+    kind = InvalidPayloadError if is_invalid else ValidationFailedError
+    rest = [f"and {len(found) - _MAX_IN_MESSAGE} more"] if len(found) > _MAX_IN_MESSAGE else []
     return kind(
-        f"{what}: {'; '.join([*map(str, wrong[:_MOST_SAID]), *more])}",
+        f"{what}: {'; '.join([*map(str, found[:_MAX_IN_MESSAGE]), *rest])}",
         hint=hint,
         recoverable=True,
         preserved=preserved,
         missing_fields=missing,
-        validation_errors=[str(each) for each in wrong if each.kind != MISSING],
+        validation_errors=[str(problem) for problem in found if problem.kind != MISSING],
     )

@@ -1,4 +1,4 @@
-"""A handoff as an immutable value: what it is, where it stands, what was checked, what became of it."""
+"""A handoff as an immutable value: its phase, what was checked, and what became of it."""
 
 from __future__ import annotations
 
@@ -22,20 +22,46 @@ PHASES = (
     EXPIRED,
 )
 ENDED = frozenset({ACKNOWLEDGMENT, REJECTED, EXPIRED})
-ON_ITS_WAY = frozenset({DISCOVERY, SELECTION, VALIDATION, TRANSFER})
-"""Phases that a sender passes through by itself; one found standing there was interrupted."""
+UNSENT = frozenset({DISCOVERY, SELECTION, VALIDATION, TRANSFER})
+"""Phases that `send` passes through by itself. A handoff found in one of them was interrupted."""
 
-FORMAT = 1
+
+class CheckResult(NamedTuple):
+    """The answer to one check before the transfer."""
+
+    name: str
+    holds: bool
+    message: str
+    fixable: bool = True
+
+
+class HandoffClaim(NamedTuple):
+    """Who received the payload, when, and the id of the session that takes over, if it is a workflow."""
+
+    by: str
+    at: str
+    session: str = ""
+
+
+class HandoffFailure(NamedTuple):
+    """The error document of the last failure, and the hint that was printed with it."""
+
+    code: str
+    message: str
+    details: Mapping[str, Any] = Frozen()
+    recoverable: bool = False
+    payload_preserved: str | None = None
+    hint: str = ""
 
 
 class Handoff(NamedTuple):
     """One piece of work on its way from one skill to another.
 
-    ``chain`` ends with the source. ``hops`` is counted in our own records. ``request`` tells apart what was
-    asked for, so that the same again is answered again. ``draft`` is the payload as it was made, once;
-    ``payload`` the file it was written to, ``digest`` that of its bytes. ``problem`` is the error document
-    of the last failure. ``claim`` says who received it: ``by``, ``at``, and the ``session`` it starts.
-    ``root`` is the place that the target was found in, where that was asked for by name.
+    ``chain`` ends with the source. ``hops`` is counted from our own records, whatever the chain says.
+    ``request`` identifies what was asked for, so that the same request gets the same answer. ``draft`` is the
+    payload, built once; ``payload`` is the file it was written to, ``digest`` the digest of that file.
+    ``root`` is the folder that was named with ``--root`` and contains the target. ``foreign`` marks a payload
+    that no sender of this user wrote.
     """
 
     id: str
@@ -48,7 +74,7 @@ class Handoff(NamedTuple):
     target_digest: str = ""
     target_schema: str = ""
     trigger: str = ""
-    ours: bool = False
+    has_workflow: bool = False
     schema: str = ""
     form: str = ""
     trace_id: str = ""
@@ -70,13 +96,12 @@ class Handoff(NamedTuple):
     payload_hash: str = ""
     size: int = 0
     invocation: str = ""
-    checks: tuple[Mapping[str, Any], ...] = ()
-    problem: Mapping[str, Any] = Frozen()
+    checks: tuple[CheckResult, ...] = ()
+    failure: HandoffFailure | None = None
     attempts: int = 0
-    claim: Mapping[str, Any] = Frozen()
+    claim: HandoffClaim | None = None
     foreign: bool = False
     root: str = ""
-    format: int = FORMAT
 
     @property
     def is_open(self) -> bool:

@@ -1,14 +1,13 @@
-"""A target's own check: a program with its arguments, never a shell, under a time limit.
+"""Run a target's own health check: a program with arguments, without a shell, under a time limit.
 
-It runs only when somebody asked for it, and of a project's skill only when a person allowed exactly
-that folder's content. Its whole process group ends with it, its environment holds nothing of ours, and
-its output is kept short.
+It runs only if the caller asked for it. A project's skill must be approved first, with exactly its content.
+The program gets a minimal environment, and its process group ends with it. Its output goes into a pipe that is
+read at the end: a check that prints more than the pipe holds (64 kB on Linux) runs into the time limit.
 """
 
 from __future__ import annotations
 
 import os
-import selectors
 import shlex
 import signal
 import subprocess
@@ -25,115 +24,102 @@ from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.errors import TrustError
 
 SECONDS = 10.0
-LONGEST_OUTPUT = 2000
+MAX_OUTPUT = 2000
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 
 
-class Health(NamedTuple):
-    """How a check went: whether well, what it said, how long it took."""
+class HealthCheck(NamedTuple):
+    """The result of a health check: whether it passed, what it printed, how long it took."""
 
-    good: bool
-    told: str
+    passed: bool
+    message: str
     seconds: float = 0.0
 
 
-def may_run(candidate: Candidate, state: str, own: Collection[str]) -> None:
-    """Refuse with `TrustError` where nobody allowed that skill to run, or its card says another command by now."""
+def require_approval(candidate: Candidate, state: str, trusted_roots: Collection[str]) -> None:
+    """Raise `TrustError` if nobody approved the skill, or if its SKILL.md declares another check by now."""
     folder = os.path.dirname(candidate.path)
-    if candidate.scope is Scope.GLOBAL or candidate.root in own:
+    if candidate.scope is Scope.GLOBAL or candidate.root in trusted_roots:
         return
     root = candidate.root if candidate.scope in {Scope.EXTRA, Scope.REGISTRY} else ""
     why = "declares a health check, which is a program"
-    now = approval.require(folder, state, skill=candidate.skill, why=why, root=root)
-    if candidate.health_check != _declared(now, candidate):
+    snapshot = approval.require(folder, state, skill=candidate.skill, why=why, root=root)
+    if candidate.health_check != _declared_check(snapshot, candidate):
         raise TrustError(
-            f"skill `{candidate.skill}` declares another health check in what was allowed than was found before",
-            hint="run the same command again; where that changes nothing, its card is read in two ways: "
-            "begin it with `---` and end its frontmatter with the same",
+            f"the approved content of skill `{candidate.skill}` declares another health check",
+            hint="run the command again; if that does not help, begin and end the frontmatter with `---`",
             skill=candidate.skill,
-            folder=now.folder,
+            folder=snapshot.folder,
         )
 
 
-def check(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SECONDS) -> Health:
-    """Run the check that *candidate* declares and return how it went."""
+def run(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SECONDS) -> HealthCheck:
+    """Run the check that *candidate* declares."""
     try:
         words = shlex.split(candidate.health_check or "")
     except ValueError as error:
-        return Health(False, f"its health check cannot be read: {str(error).lower()}")
+        return HealthCheck(False, f"the command cannot be read: {str(error).lower()}")
     if not words:
-        return Health(True, "it declares no health check")
+        return HealthCheck(True, "the target declares none")
     if candidate.remote:
-        return Health(False, "it lives elsewhere, so its health check cannot run here")
+        return HealthCheck(False, "the target is remote, so its check cannot run here")
     return _run(words, os.path.dirname(candidate.path), environ, seconds)
 
 
-def _declared(now: approval.Snapshot, candidate: Candidate) -> str | None:
-    """Return the check in the card that was allowed; the user's own registry may add one where it has none."""
-    card = approval.file_called(now, os.path.basename(candidate.path))
-    declared = read_metadata(read_frontmatter(now.contents.get(card, b""), card), card).declared.health_check
+def _declared_check(snapshot: approval.Snapshot, candidate: Candidate) -> str | None:
+    """Return the check in the approved SKILL.md. The user's own registry may add one if it declares none."""
+    skill_file = approval.file_called(snapshot, os.path.basename(candidate.path))
+    frontmatter = read_frontmatter(snapshot.contents.get(skill_file, b""), skill_file)
+    declared = read_metadata(frontmatter, skill_file).declared.health_check
     added = declared is None and candidate.origins.get("health_check") == "registry"
     return candidate.health_check if added else declared
 
 
-def _run(words: list[str], folder: str, environ: Mapping[str, str], seconds: float) -> Health:
-    clean = {name: environ[name] for name in _PASSED_ON if name in environ}
-    begun = time.monotonic()
+def _run(words: list[str], folder: str, environ: Mapping[str, str], seconds: float) -> HealthCheck:
+    environment = {name: environ[name] for name in _PASSED_ON if name in environ}
+    started = time.monotonic()
     try:
-        child = subprocess.Popen(
+        process = subprocess.Popen(
             words,
             cwd=folder,
-            env=clean,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        return Health(False, f"`{words[0]}` cannot be started: {getattr(error, 'strerror', None) or error}")
-    with child:
+        return HealthCheck(
+            False, f"`{words[0]}` cannot be started: {getattr(error, 'strerror', None) or error}"
+        )
+    with process:
         try:
-            said, in_time = _listen(child, begun + seconds)
+            status: int | None = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            status = None
         finally:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(child.pid, signal.SIGKILL)
-    took = time.monotonic() - begun
-    if not in_time:
-        return Health(False, f"it took more than {seconds:g} seconds{_quoted(said)}", took)
-    if child.returncode:
-        how = (
-            f"ended with {child.returncode}" if child.returncode > 0 else f"was killed by {-child.returncode}"
-        )
-        return Health(False, f"it {how}{_quoted(said)}", took)
-    return Health(True, f"it ended well{_quoted(said)}", took)
+                os.killpg(process.pid, signal.SIGKILL)
+        printed = _first_output(process)
+    message = _outcome(status, seconds) + (f": {printed}" if printed else "")
+    return HealthCheck(status == 0, message, time.monotonic() - started)
 
 
-def _listen(child: subprocess.Popen[bytes], deadline: float) -> tuple[str, bool]:
-    """Return what *child* said, cut short, and whether it ended by the *deadline*."""
-    said, ended = b"", False
-    pipe = child.stdout
-    assert pipe is not None  # noqa: S101 - asked for above
-    with selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        while not ended and (left := deadline - time.monotonic()) > 0:
-            ended = child.poll() is not None
-            if selector.select(0 if ended else min(left, 0.02)):
-                piece = os.read(pipe.fileno(), 65_536)
-                said = (said + piece)[:LONGEST_OUTPUT]
-                ended = ended and not piece
-                if not piece:
-                    return said.decode("utf-8", "replace"), _ends(child, deadline)
-    return said.decode("utf-8", "replace"), ended
-
-
-def _ends(child: subprocess.Popen[bytes], deadline: float) -> bool:
+def _first_output(process: subprocess.Popen[bytes]) -> str:
+    """Return the beginning of what the check printed, without waiting for children that left its process group."""
+    if process.stdout is None:  # pragma: no cover - it is a pipe
+        return ""
+    os.set_blocking(process.stdout.fileno(), False)
     try:
-        child.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+        data = os.read(process.stdout.fileno(), MAX_OUTPUT)
+    except BlockingIOError:
+        return ""
+    return " ".join(data.decode("utf-8", "replace").split())[:200]
 
 
-def _quoted(said: str) -> str:
-    text = " ".join(said.split())
-    return f": {text[:200]}" if text else ""
+def _outcome(status: int | None, seconds: float) -> str:
+    if status is None:
+        return f"took more than {seconds:g} seconds"
+    if status == 0:
+        return "passed"
+    return f"exited with {status}" if status > 0 else f"killed by signal {-status}"

@@ -1,8 +1,7 @@
-"""Receiving: checked again, claimed by one receiver, acknowledged once, its work begun.
+"""Receive a payload: validate it again, claim it for one receiver, start the target's session, acknowledge.
 
-The sender's journal is where a claim is made, under its lock; a payload that came from elsewhere gets a
-journal of its own in the receiver's store. A receiver that dies after its claim has not received: the
-next one finishes what it began.
+The claim is a record in the sender's journal, made under its lock before the session starts. A receiver that
+dies after its claim has not received the payload: the next one finishes what it began.
 """
 
 from __future__ import annotations
@@ -14,225 +13,268 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Hint
 from flowrail.errors import DocumentError
-from flowrail.handoff.arriving import Asked, on_record, problems
-from flowrail.handoff.context import Desk
+from flowrail.handoff.arrival import (
+    ReceiveRequest,
+    find_handoff,
+    record_arrival,
+    validation_problems,
+)
+from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
     EXPIRED,
     WARNING,
-    AlreadyTakenError,
-    ClosedError,
+    AlreadyReceivedError,
+    HandoffClosedError,
     InvalidPayloadError,
-    Problem,
+    PayloadProblem,
     TargetNotFoundError,
     ValidationFailedError,
     errors,
-    refuse,
+    payload_refusal,
 )
-from flowrail.handoff.handoff import (
-    ENDED,
-    INVOCATION,
-    ON_ITS_WAY,
-    Handoff,
-)
+from flowrail.handoff.handoff import ENDED, INVOCATION, UNSENT, Handoff, HandoffClaim
 from flowrail.handoff.handoff import EXPIRED as EXPIRED_PHASE
-from flowrail.handoff.lifecycle import machine
-from flowrail.handoff.payload import file
-from flowrail.handoff.payload.document import LARGEST, Payload, read
-from flowrail.handoff.receiving_context import carried
+from flowrail.handoff.lifecycle.machine import next_phase
+from flowrail.handoff.payload import convert
+from flowrail.handoff.payload.build import CARRIED_FACTS, PROMPTS
+from flowrail.handoff.payload.document import MAX_BYTES, Payload, get, read, text_at, texts_at
+from flowrail.handoff.phases import append
 from flowrail.handoff.store import HandoffChange
-from flowrail.handoff.whereabouts import alone, leave_word, record_of
-from flowrail.machines.guidance.received_work import COPY
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.guidance.received_work import ARRIVED, COPY, HASHED, UNHASHED
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.storage import files
 from flowrail.text.safe_text import in_quotes
 
 _ENDINGS = frozenset({".json", ".yaml", ".yml"})
-"""Those that a copy keeps; the name of a stranger's file is told to nobody."""
+"""The endings that the copy of a payload keeps."""
 
 
-class Ours(NamedTuple):
-    """A target that is a workflow of ours: how its session is begun, and under which id.
+class TargetWorkflow(NamedTuple):
+    """A target that has a workflow: how its session starts, and how the session's id is chosen.
 
-    ``begin`` takes the id, and what the session is to know of the handoff.
+    ``start`` takes the session id, the payload, and what the session must know about the handoff.
     """
 
-    begin: Callable[[str, Payload, Mapping[str, Any]], object]
+    start: Callable[[str, Payload, Mapping[str, Any]], object]
     new_id: Callable[[], str]
 
 
-class Received(NamedTuple):
-    """A payload that is ours now: its handoff, what it says, the session begun for it (or nothing)."""
+class Receipt(NamedTuple):
+    """A received payload: its handoff, its content, the session started for it (or an empty text), warnings."""
 
     handoff: Handoff
     payload: Payload
     session: str
-    told: tuple[Problem, ...] = ()
+    warnings: tuple[PayloadProblem, ...] = ()
 
 
-def receive(desk: Desk, asked: Asked, ours: Callable[[Payload], Ours | None]) -> Received:
-    """Check the payload, claim it, begin the target's session where it is ours, and acknowledge."""
-    path = os.path.abspath(asked.path)
-    payload = _read(path, asked)
-    with alone(desk, payload.digest):
-        handoffs, handoff_id = record_of(desk, path, payload)
-        if handoff_id is None:
-            handoff_id = on_record(desk, handoffs, path, payload, asked)
-        leave_word(desk, payload.digest, handoffs.store)
-    with handoffs.change(handoff_id, wait=desk.wait) as change:
+def receive(
+    context: HandoffContext,
+    request: ReceiveRequest,
+    find_workflow: Callable[[Payload], TargetWorkflow | None],
+) -> Receipt:
+    """Validate and claim the payload, start the target's session if it has a workflow, and acknowledge."""
+    payload, data = _read(os.path.abspath(request.path), request)
+    handoffs, handoff_id = find_handoff(context, payload)
+    if handoff_id is None:
+        handoff_id = record_arrival(context, handoffs, payload, request)
+    with handoffs.change(handoff_id, wait=context.wait) as change:
         handoff = change.kept.handoff
-        _still_open(desk, change)
-        payload = _read(path, asked)  # under the lock: what is claimed is what was checked
-        told = _check(desk, change, payload, asked)
-        start = ours(_addressed(payload))
-        if start is None and handoff.ours:
-            raise _not_in_sight(desk, handoff)
-        if start is None and handoff.foreign:
-            told = (*told, *_unknown(desk, handoff))
-        session = _claimed(desk, change, start)
-        if start is not None:
-            _begun(desk, change.kept.handoff, payload, session, start)
+        _refuse_unless_open(context, change)
+        warnings = _validate(context, change, payload, request)
+        workflow = find_workflow(_with_asked_target(payload))
+        if workflow is None and handoff.has_workflow:
+            raise _workflow_not_found(context, handoff)
+        if workflow is None and handoff.foreign:
+            warnings = (*warnings, *_unknown_target(context, handoff))
+        claim = _claim(context, change, workflow)
         handoff = change.kept.handoff
-        answers = {
-            "payload_unchanged": file.digest_of(path) == (handoff.digest or payload.digest),
-            "claimed": bool(handoff.claim),
-        }
-        phase = machine.after(handoff.phase, "acknowledge", answers.__getitem__)
-        done = change.commit(
-            handoff._replace(phase=phase),
-            kind=phase,
-            at=desk.now(),
-            by=desk.by,
-            note={"receiver": handoff.target, "session": session},
+        if workflow is not None:
+            _start_session(context, handoff, payload, data, claim.session, workflow)
+        phase = next_phase(handoff.phase, "acknowledge", {"payload_unchanged": True, "claimed": True})
+        note = {"receiver": handoff.target, "session": claim.session}
+        handoff = append(context, change, handoff._replace(phase=phase), note=note)
+        return Receipt(handoff, payload, claim.session, warnings)
+
+
+def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]:
+    """Return the parameters of a workflow that a payload can fill with valid values."""
+    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    values: dict[str, Any] = {}
+    for name, arg in declared.items():
+        is_prompt = name in PROMPTS
+        candidates = (
+            get(content, "context.original_prompt" if is_prompt else f"context.{name}"),
+            get(content, f"payload.working.{name}"),
+            get(content, "context.summary") if is_prompt else None,
         )
-        return Received(done, payload, session, told)
+        valid = [value for value in candidates if value not in (None, "") and arg.problem(value) is None]
+        if valid:
+            values[name] = valid[0]
+    return values
 
 
-def _read(path: str, asked: Asked) -> Payload:
-    """Return the payload, refused where its bytes are not those that were asked for, or no document."""
-    data = files.read_bounded(path, limit=LARGEST, what="the payload")
+def received_work(handoff: Handoff, payload: Payload, copy: str) -> dict[str, Any]:
+    """Return what the session that takes over records about the handoff: source, chain, trace and request."""
+    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    arrived = {ARRIVED: HASHED if handoff.payload_hash else UNHASHED} if handoff.foreign else {}
+    asked = {name: _carried_fact(content, name) for name in CARRIED_FACTS}
+    return {
+        **arrived,
+        "handoff": handoff.id,
+        "from": text_at(content, "source.skill"),
+        "payload": copy,
+        "sha256": payload.digest,
+        "version": payload.version,
+        "chain": texts_at(content, "meta.handoff_chain"),
+        "hops": handoff.hops,
+        "trace_id": handoff.trace_id or text_at(content, "trace_id"),
+        "span_id": handoff.span_id or text_at(content, "tracing.parent_span_id"),
+        "reason": text_at(content, "meta.handoff_reason"),
+        "summary": text_at(content, "context.summary"),
+        "asked": {name: value for name, value in asked.items() if value not in (None, "", [])},
+    }
+
+
+def _carried_fact(content: Mapping[str, Any], name: str) -> Any:
+    value = get(content, f"context.{name}")
+    return get(content, f"payload.working.{name}") if value is None else value
+
+
+def _read(path: str, request: ReceiveRequest) -> tuple[Payload, bytes]:
+    """Return the payload and its bytes; refused if the digest differs or the bytes are not a document."""
+    data = files.read_bounded(path, limit=MAX_BYTES, what="the payload")
     digest = sha256(data).hexdigest()
-    if asked.digest and asked.digest.removeprefix("sha256:") != digest:
-        raise _changed(path, digest, asked.digest)
+    if request.digest and request.digest.removeprefix("sha256:") != digest:
+        raise _payload_changed(path, digest, request.digest)
     try:
-        return read(data, source=path)
+        return read(data, source=path), data
     except DocumentError as error:
         raise InvalidPayloadError(
             f"the payload cannot be read: {error.message}",
-            hint="have it sent again",
+            hint="ask for a new one",
             preserved=path,
             missing_fields=[],
             validation_errors=[error.message],
         ) from None
 
 
-def _addressed(payload: Payload) -> Payload:
-    """Return *payload* with no other target than the one that was asked: 1.2 names its own and may have any keys."""
+def _with_asked_target(payload: Payload) -> Payload:
+    """Return *payload* with the target that was validated: 1.2 names it `consumer` and may have any other keys."""
     if payload.version != "1.2":
         return payload
-    return payload._replace(handoff={key: each for key, each in payload.handoff.items() if key != "target"})
+    return payload._replace(handoff={key: value for key, value in payload.handoff.items() if key != "target"})
 
 
-def _still_open(desk: Desk, change: HandoffChange) -> None:
-    handoff, keeper = change.kept.handoff, _keeper(desk, change)
+def _refuse_unless_open(context: HandoffContext, change: HandoffChange) -> None:
+    handoff, sender = change.kept.handoff, _sender_context(context, change)
     if handoff.phase == INVOCATION:
         return
-    status = keeper.command("handoff status", handoff.id)
-    if handoff.claim and handoff.phase != EXPIRED_PHASE:
+    status = sender.command("handoff status", handoff.id)
+    if handoff.claim is not None and handoff.phase != EXPIRED_PHASE:
         claim = handoff.claim
-        session = str(claim.get("session", ""))
-        near = session and os.path.isdir(desk.store.folder(session))
-        raise AlreadyTakenError(
-            f"handoff `{handoff.id}` was received by {claim.get('by')} at {claim.get('at')}",
-            hint=f"look at it: {desk.command('resume', session) if near else status}",
+        is_here = claim.session and os.path.isdir(context.store.folder(claim.session))
+        raise AlreadyReceivedError(
+            f"handoff `{handoff.id}` was received by {claim.by} at {claim.at}",
+            hint=Hint("look at it: ", context.command("resume", claim.session) if is_here else status),
             handoff=handoff.id,
-            claim=dict(claim),
+            claim=claim._asdict(),
             target_skill=handoff.target,
         )
-    if handoff.phase in ON_ITS_WAY:
-        raise ClosedError(
-            f"handoff `{handoff.id}` has not been sent yet, it stands at {handoff.phase}",
-            hint=Hint("the sender goes on: ", keeper.command("handoff retry", handoff.id)),
+    if handoff.phase in UNSENT:
+        raise HandoffClosedError(
+            f"handoff `{handoff.id}` has not been sent yet: {handoff.phase}",
+            hint=Hint("the sender continues with: ", sender.command("handoff retry", handoff.id)),
             recoverable=True,
             handoff=handoff.id,
             phase=handoff.phase,
         )
-    raise ClosedError(
+    raise HandoffClosedError(
         f"handoff `{handoff.id}` is {handoff.phase}",
-        hint=f"see why: {status}",
+        hint=Hint("see why: ", status),
         recoverable=handoff.phase not in ENDED,
         handoff=handoff.id,
         phase=handoff.phase,
     )
 
 
-def _keeper(desk: Desk, change: HandoffChange) -> Desk:
-    """Return the desk whose commands name the store that has the handoff on record."""
+def _sender_context(context: HandoffContext, change: HandoffChange) -> HandoffContext:
+    """Return the context whose commands name the store of the handoff."""
     store = os.path.dirname(os.path.dirname(change.kept.folder))
-    same = os.path.realpath(store) == os.path.realpath(desk.store.path)
-    return desk if same else desk._replace(shown_store=store)
+    same = os.path.realpath(store) == os.path.realpath(context.store.path)
+    return context if same else context._replace(shown_store=store)
 
 
-def _check(desk: Desk, change: HandoffChange, payload: Payload, asked: Asked) -> tuple[Problem, ...]:
-    """Return what is worth knowing of the payload; refuse where it is not the one that was sent, or unfit."""
+def _validate(
+    context: HandoffContext, change: HandoffChange, payload: Payload, request: ReceiveRequest
+) -> tuple[PayloadProblem, ...]:
+    """Return the warnings about the payload; refuse another payload than the one that was sent, or an invalid one."""
     handoff = change.kept.handoff
     if handoff.digest != payload.digest:
-        raise _changed(asked.path, payload.digest, handoff.digest)
-    found = problems(desk, payload, asked)
-    wrong = errors(found)
-    if not wrong:
-        return tuple(found)
-    if all(each.kind == EXPIRED for each in wrong):
-        phase = machine.after(handoff.phase, "expire", lambda _: True)
-        change.commit(handoff._replace(phase=phase), kind=phase, at=desk.now(), by=desk.by)
-    raise refuse(
+        raise _payload_changed(request.path, payload.digest, handoff.digest)
+    problems = validation_problems(context, payload, request)
+    found = errors(problems)
+    if not found:
+        return problems
+    if all(problem.kind == EXPIRED for problem in found):
+        phase = next_phase(handoff.phase, "expire", {"expired": True})
+        append(context, change, handoff._replace(phase=phase))
+    status = _sender_context(context, change).command("handoff status", handoff.id)
+    raise payload_refusal(
         f"the payload of handoff `{handoff.id}` is refused",
-        wrong,
-        hint=Hint("have it sent again: ", _keeper(desk, change).command("handoff status", handoff.id)),
+        found,
+        hint=Hint("ask for a new one: ", status),
         preserved=payload.source,
     )
 
 
-def _claimed(desk: Desk, change: HandoffChange, start: Ours | None) -> str:
-    """Return the session that is to take over, on record before it is begun."""
+def _claim(context: HandoffContext, change: HandoffChange, workflow: TargetWorkflow | None) -> HandoffClaim:
+    """Return the claim. It is recorded before the session that it names is started."""
     handoff = change.kept.handoff
-    planned = str(handoff.claim.get("session", ""))
-    if handoff.claim and (start is None or _is_there(desk, planned)):
-        return planned
-    planned = start.new_id() if start is not None else ""
-    claim = {"by": desk.by, "at": desk.now(), "session": planned}
-    change.commit(handoff._replace(claim=claim), kind="claim", at=desk.now(), by=desk.by, note=claim)
-    return planned
+    if handoff.claim is not None and (workflow is None or _exists(context, handoff.claim.session)):
+        return handoff.claim
+    session = workflow.new_id() if workflow is not None else ""
+    claim = HandoffClaim(context.by, context.now(), session)
+    append(context, change, handoff._replace(claim=claim), kind="claim", note=claim._asdict())
+    return claim
 
 
-def _begun(desk: Desk, handoff: Handoff, payload: Payload, session: str, start: Ours) -> None:
-    """Begin the target's session, if nobody has, and lay the payload into its folder."""
-    folder = desk.store.folder(session)
+def _start_session(
+    context: HandoffContext,
+    handoff: Handoff,
+    payload: Payload,
+    data: bytes,
+    session: str,
+    workflow: TargetWorkflow,
+) -> None:
+    """Start the target's session unless an earlier receiver did, and copy the payload to its folder."""
     ending = os.path.splitext(payload.source)[1]
-    copy = os.path.join(folder, f"{COPY}{ending if ending in _ENDINGS else '.yaml'}")
-    if not _is_there(desk, session):
-        start.begin(session, payload, carried(handoff, payload, copy))
+    name = f"{COPY}{ending if ending in _ENDINGS else '.yaml'}"
+    copy = os.path.join(context.store.folder(session), name)
+    if not _exists(context, session):
+        workflow.start(session, payload, received_work(handoff, payload, copy))
     if not os.path.lexists(copy):
-        data = files.read_bounded(payload.source, limit=payload.size, what="the payload")
         files.write_atomic(copy, data)
 
 
-def _is_there(desk: Desk, session: str) -> bool:
+def _exists(context: HandoffContext, session: str) -> bool:
     try:
-        desk.store.read(session)
+        context.store.read(session)
     except UnknownSessionError:
         return False
     return True
 
 
-def _not_in_sight(desk: Desk, handoff: Handoff) -> TargetNotFoundError:
-    """Refuse where a workflow of ours was to take over and is none from here: nothing would be begun."""
+def _workflow_not_found(context: HandoffContext, handoff: Handoff) -> TargetNotFoundError:
+    """Refuse if the target had a workflow when the payload was sent, and none is found here."""
     root = os.path.dirname(os.path.dirname(handoff.target_path))
     return TargetNotFoundError(
-        f"the target `{in_quotes(handoff.target)}` is no workflow that can be found from here; "
+        f"the workflow of target `{in_quotes(handoff.target)}` is not found from here; "
         f"it was {handoff.target_path}",
         hint=Hint(
-            "name its place: ",
-            desk.command("handoff receive", handoff.payload, sha256=handoff.digest, root=root),
+            "name its folder: ",
+            context.command("handoff receive", handoff.payload, sha256=handoff.digest, root=root),
         ),
         recoverable=True,
         preserved=handoff.payload,
@@ -240,19 +282,21 @@ def _not_in_sight(desk: Desk, handoff: Handoff) -> TargetNotFoundError:
     )
 
 
-def _unknown(desk: Desk, handoff: Handoff) -> tuple[Problem, ...]:
-    """Return that nobody here has the skill that a payload from elsewhere is for, if so."""
-    found = desk.discover()
-    if handoff.target in {each.skill for each in found.candidates} | {each.skill for each in found.skipped}:
+def _unknown_target(context: HandoffContext, handoff: Handoff) -> tuple[PayloadProblem, ...]:
+    """Return a warning if no skill here has the name of the target."""
+    discovery = context.discover()
+    candidates = {candidate.skill for candidate in discovery.candidates}
+    skipped = {skill.skill for skill in discovery.skipped}
+    if handoff.target in candidates | skipped:
         return ()
-    told = f"is `{in_quotes(handoff.target[:80])}`, no skill that can be found from here: nothing was begun"
-    return (Problem("handoff.target.skill", told, severity=WARNING),)
+    message = f"is `{in_quotes(handoff.target[:80])}`, which is not found here: no session was started"
+    return (PayloadProblem("handoff.target.skill", message, severity=WARNING),)
 
 
-def _changed(path: str, now: str, then: str) -> ValidationFailedError:
+def _payload_changed(path: str, digest: str, sent: str) -> ValidationFailedError:
     return ValidationFailedError(
-        f"{path} is not the payload that was sent: its digest is {now}, that of what was sent {then[:80]}",
-        hint="have it sent again",
+        f"{path} is not the payload that was sent: its digest is {digest}, the sent one had {sent[:80]}",
+        hint="ask for a new one",
         preserved=path,
         validation_errors=["the digest of the file differs"],
     )

@@ -1,4 +1,4 @@
-"""Which sessions have to stay for the work that they handed over, and what is recorded when one goes."""
+"""Which sessions must be kept for an open handoff, and the record of a payload that is pruned."""
 
 from __future__ import annotations
 
@@ -11,49 +11,48 @@ from flowrail.handoff.store import ForeignHandoffError, Handoffs, UnknownHandoff
 from flowrail.storage.ownership import Owner
 
 PRUNED = "pruned"
-"""The record that a payload was deleted with the session that it lay in."""
+"""The kind of the record that says that a payload was deleted with its session."""
 
 KEPT_FOR = timedelta(hours=24)
-"""How long an open handoff holds the session that it came from."""
+"""How long an open handoff keeps its session."""
 
 
-def waiting(store: str, owner: Owner, now: str) -> Callable[[str], str]:
-    """Return what answers, from a session's id, why it has to stay for a handoff; with nothing where it need not.
+def open_handoffs(store: str, owner: Owner, now: str) -> Callable[[str], str]:
+    """Return a function that says why a session must be kept, or returns an empty text.
 
-    A handoff holds its session until it is acknowledged or closed, and for 24 hours at most; one that somebody
-    else recorded holds none. Where a handoff cannot be read, nobody knows which session it is of, so all of
-    them stay.
+    A handoff keeps its session until it is acknowledged or closed, for at most 24 hours. Foreign handoffs keep
+    none. If a handoff cannot be read, its session is unknown, so all of them are kept.
     """
-    handoffs, today = Handoffs(store, owner), moment(now)
-    held: set[str] = set()
+    handoffs, current_time = Handoffs(store, owner), moment(now)
+    needed: set[str] = set()
     for handoff_id in handoffs.ids():
         try:
-            kept = handoffs.read(handoff_id)
+            stored = handoffs.read(handoff_id)
         except (UnknownHandoffError, ForeignHandoffError):
-            continue  # its beginning was interrupted, or another user recorded it
+            continue  # its creation was interrupted, or another user recorded it
         except FlowError:
-            why = f"handoff `{handoff_id}` cannot be read, and may be of it"
-            return lambda _: why
-        handoff = kept.handoff
-        begun = moment(handoff.started_at)
-        young = begun is None or today is None or today - begun < KEPT_FOR
-        if handoff.is_open and young:
-            held.add(handoff.session)
-    return lambda session_id: "a handoff of it is open" if session_id in held else ""
+            reason = f"handoff `{handoff_id}` cannot be read and may belong to it"
+            return lambda _: reason
+        handoff = stored.handoff
+        started = moment(handoff.started_at)
+        is_recent = started is None or current_time is None or current_time - started < KEPT_FOR
+        if handoff.is_open and is_recent:
+            needed.add(handoff.session)
+    return lambda session_id: "it has an open handoff" if session_id in needed else ""
 
 
-def gone_with(
+def record_pruned(
     store: str, owner: Owner, *, now: Callable[[], str], by: str, wait: float = 10.0
 ) -> Callable[[str], None]:
-    """Return what records, for every payload that a session handed over, that it goes with that session."""
+    """Return a function that records, for each payload of a session, that it is deleted with the session."""
     handoffs = Handoffs(store, owner)
 
     def record(session_id: str) -> None:
-        for known in handoffs.own_ones():
-            if known.session != session_id or not known.payload:
+        for handoff in handoffs.own_ones():
+            if handoff.session != session_id or not handoff.payload:
                 continue
-            with handoffs.change(known.id, wait=wait) as change:
-                note = {"session": session_id, "payload": known.payload}
+            with handoffs.change(handoff.id, wait=wait) as change:
+                note = {"session": session_id, "payload": handoff.payload}
                 change.commit(change.kept.handoff, kind=PRUNED, at=now(), by=by, note=note)
 
     return record

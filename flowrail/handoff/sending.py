@@ -1,151 +1,149 @@
-"""Handing over: begun, answered again, tried again, called off; judged before the first record."""
+"""Send a session's work to a skill, send it again, or cancel it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowrail.command import Hint
+from flowrail.command import Command, Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
-from flowrail.handoff.chain import drawn
-from flowrail.handoff.context import Desk
-from flowrail.handoff.errors import ClosedError
-from flowrail.handoff.handoff import (
-    DISCOVERY,
-    ENDED,
-    FAILED,
-    INVOCATION,
-    ON_ITS_WAY,
-    Handoff,
-)
-from flowrail.handoff.lifecycle import machine
+from flowrail.handoff.chain import format_chain
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.errors import HandoffClosedError
+from flowrail.handoff.handoff import DISCOVERY, ENDED, FAILED, INVOCATION, UNSENT, Handoff
+from flowrail.handoff.lifecycle.machine import next_phase
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.phases import commit, drafted, go_on
-from flowrail.handoff.requesting import Asked, judge_chain, tried_again, wanted_by
-from flowrail.handoff.selection import Chosen, choose
+from flowrail.handoff.phases import append, build_draft, run_phases
+from flowrail.handoff.request import HandoffRequest, new_handoff, retried_handoff
 from flowrail.handoff.store import HandoffChange
+from flowrail.handoff.target import HandoffTarget, choose_target
 from flowrail.machines.sessions.stored_session import Change as SessionChange
 
-LONGEST_SHOWN = 80
-"""Facts that are longer are not written into a command that is shown."""
+MAX_SHOWN_FACT = 80
+"""Longer facts are left out of a suggested command."""
 
-NOTHING = Asked("", "")
-"""A retry as it was, with nothing different."""
+SAME_REQUEST = HandoffRequest("", "")
+"""A retry that changes nothing."""
 
 
-class Sent(NamedTuple):
-    """A handoff as it stands after sending, whether it is the answer of before, and what to know beside."""
+class SentHandoff(NamedTuple):
+    """A handoff after `send` or `retry`, whether this is an earlier answer repeated, and notes for the caller."""
 
     handoff: Handoff
     replayed: bool = False
     notes: tuple[str, ...] = ()
 
 
-def send(desk: Desk, asked: Asked) -> Sent:
-    """Hand the work of a session to a target: all phases up to the line that invokes it."""
-    with desk.store.change(asked.session, wait=desk.wait) as held:
-        chosen = choose(desk.discover(), asked.target)
-        wanted = wanted_by(desk, asked, held.kept.session, chosen)
-        judge_chain(wanted)
-        before = _before(desk, wanted)
-        if before is None:
-            desk.handoffs.create(wanted, kind=DISCOVERY, at=desk.now(), by=desk.by, note=_seen(chosen))
-        elif before.phase == INVOCATION:
-            return Sent(before, replayed=True)
-        handoff_id = wanted.id if before is None else before.id
-        with desk.handoffs.change(handoff_id, wait=desk.wait) as change:
-            return _taken_on(desk, change, held, asked)
+def send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
+    """Hand a session's work to a target: every phase up to the line that invokes it.
+
+    The same request again returns the earlier answer, or continues a handoff that was interrupted or failed.
+    """
+    with context.store.change(request.session, wait=context.wait) as session_change:
+        target = choose_target(context.discover(), request.target)
+        handoff = new_handoff(context, request, session_change.kept.session, target)
+        earlier = _find_earlier(context, handoff)
+        if earlier is not None and earlier.phase == INVOCATION:
+            return SentHandoff(earlier, replayed=True)
+        if earlier is None:
+            note = _target_note(target)
+            context.handoffs.create(handoff, kind=DISCOVERY, at=context.now(), by=context.by, note=note)
+        handoff_id = handoff.id if earlier is None else earlier.id
+        with context.handoffs.change(handoff_id, wait=context.wait) as change:
+            return _continue(context, change, session_change, request)
 
 
-def retry(desk: Desk, handoff_id: str, asked: Asked = NOTHING) -> Sent:
-    """Take a handoff that failed, or was interrupted, to its end; *asked* says what is different now."""
-    handoff = desk.handoffs.read(handoff_id).handoff
+def retry(context: HandoffContext, handoff_id: str, request: HandoffRequest = SAME_REQUEST) -> SentHandoff:
+    """Finish a handoff that failed or was interrupted; *request* adds facts, a reason or consent."""
+    handoff = context.handoffs.read(handoff_id).handoff
     if handoff.phase == INVOCATION:
-        if not _is_late(desk, handoff):
-            return Sent(handoff, replayed=True)
-        handoff = _expired(desk, handoff_id)
+        if not _has_expired(context, handoff):
+            return SentHandoff(handoff, replayed=True)
+        handoff = _record_expiry(context, handoff_id)
     if handoff.phase in ENDED:
-        facts = {name: value for name, value in handoff.facts.items() if _is_short(value)}
-        again = desk.command(
-            "handoff send", handoff.target, session=handoff.session, facts=facts, root=handoff.root
-        )
-        raise ClosedError(
-            f"handoff `{handoff_id}` is over: {handoff.phase}",
-            hint=Hint("send it again: ", again),
-            handoff=handoff_id,
-            phase=handoff.phase,
-        )
+        raise _closed(handoff, Hint("send it again: ", _send_command(context, handoff)))
     with (
-        desk.store.change(handoff.session, wait=desk.wait) as held,
-        desk.handoffs.change(handoff_id, wait=desk.wait) as change,
+        context.store.change(handoff.session, wait=context.wait) as session_change,
+        context.handoffs.change(handoff_id, wait=context.wait) as change,
     ):
-        return _taken_on(desk, change, held, asked)
+        return _continue(context, change, session_change, request)
 
 
-def _taken_on(desk: Desk, change: HandoffChange, held: SessionChange, asked: Asked) -> Sent:
-    """Take a handoff to its invocation; one that failed is made anew, with what is different now."""
+def cancel(context: HandoffContext, handoff_id: str, reason: str = "") -> Handoff:
+    """Cancel a handoff. A written payload stays, but nobody can receive it any more."""
+    with context.handoffs.change(handoff_id, wait=context.wait) as change:
+        handoff = change.kept.handoff
+        if handoff.phase in ENDED:
+            raise _closed(handoff, context.command("handoff status", handoff_id))
+        phase = next_phase(handoff.phase, "cancel")
+        note = {"reason": reason} if reason else {}
+        return append(context, change, handoff._replace(phase=phase), kind="cancel", note=note)
+
+
+def _continue(
+    context: HandoffContext, change: HandoffChange, session_change: SessionChange, request: HandoffRequest
+) -> SentHandoff:
+    """Take a handoff to its invocation. A failed one gets a new payload first."""
     handoff = change.kept.handoff
     if handoff.phase == FAILED:
-        again = tried_again(handoff, asked, choose(desk.discover(), handoff.target))
-        judge_chain(again)
-        phase = machine.after(FAILED, "retry", lambda _: True)
-        ready = drafted(desk, again._replace(phase=phase), held.kept.session)
-        commit(desk, change, ready, kind="retry", note={"attempt": ready.attempts + 1})
-    return Sent(go_on(desk, change, held), notes=_notes(change.kept.handoff))
+        handoff = retried_handoff(handoff, request, choose_target(context.discover(), handoff.target))
+        handoff = handoff._replace(phase=next_phase(FAILED, "retry"))
+        handoff = build_draft(context, handoff, session_change.kept.session)
+        append(context, change, handoff, kind="retry", note={"attempt": handoff.attempts + 1})
+    handoff = run_phases(context, change, session_change)
+    return SentHandoff(handoff, notes=_notes(handoff))
 
 
-def _is_short(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= LONGEST_SHOWN and value.isprintable()
+def _closed(handoff: Handoff, hint: Hint | Command) -> HandoffClosedError:
+    return HandoffClosedError(
+        f"handoff `{handoff.id}` is over: {handoff.phase}", hint=hint, handoff=handoff.id, phase=handoff.phase
+    )
 
 
-def _is_late(desk: Desk, handoff: Handoff) -> bool:
-    return integrity.has_expired(integrity.moment(handoff.expires_at), desk.moment())
+def _send_command(context: HandoffContext, handoff: Handoff) -> Command:
+    facts = {
+        name: value
+        for name, value in handoff.facts.items()
+        if isinstance(value, str) and len(value) <= MAX_SHOWN_FACT and value.isprintable()
+    }
+    return context.command(
+        "handoff send", handoff.target, session=handoff.session, facts=facts, root=handoff.root
+    )
 
 
-def _expired(desk: Desk, handoff_id: str) -> Handoff:
-    """Put on record that nobody received it in time, unless somebody did meanwhile."""
-    with desk.handoffs.change(handoff_id, wait=desk.wait) as change:
+def _has_expired(context: HandoffContext, handoff: Handoff) -> bool:
+    return integrity.has_expired(integrity.moment(handoff.expires_at), context.current_time())
+
+
+def _record_expiry(context: HandoffContext, handoff_id: str) -> Handoff:
+    """Record that nobody received the payload in time, unless somebody did in the meantime."""
+    with context.handoffs.change(handoff_id, wait=context.wait) as change:
         handoff = change.kept.handoff
         if handoff.phase != INVOCATION:
             return handoff
-        phase = machine.after(handoff.phase, "expire", lambda _: _is_late(desk, handoff))
-        return commit(desk, change, handoff._replace(phase=phase))
+        phase = next_phase(handoff.phase, "expire", {"expired": _has_expired(context, handoff)})
+        return append(context, change, handoff._replace(phase=phase))
 
 
-def cancel(desk: Desk, handoff_id: str, reason: str = "") -> Handoff:
-    """Call a handoff off; a payload that was written stays, and nobody may receive it any more."""
-    with desk.handoffs.change(handoff_id, wait=desk.wait) as change:
-        handoff = change.kept.handoff
-        if handoff.phase in ENDED:
-            raise ClosedError(
-                f"handoff `{handoff_id}` is over: {handoff.phase}",
-                hint=desk.command("handoff status", handoff_id),
-                handoff=handoff_id,
-                phase=handoff.phase,
-            )
-        phase = machine.after(handoff.phase, "cancel", lambda _: True)
-        note = {"reason": reason} if reason else {}
-        return commit(desk, change, handoff._replace(phase=phase), kind="cancel", note=note)
+def _find_earlier(context: HandoffContext, handoff: Handoff) -> Handoff | None:
+    """Return the handoff that the same request began before: a sent one first, then an unsent, then a failed one."""
+    same = [earlier for earlier in context.handoffs.own_ones() if earlier.request == handoff.request]
+    sent = [earlier for earlier in same if earlier.phase == INVOCATION and not _has_expired(context, earlier)]
+    unsent = [earlier for earlier in same if earlier.phase in UNSENT]
+    failed = [earlier for earlier in same if earlier.phase == FAILED]
+    return next(iter((*sent, *unsent, *failed)), None)
 
 
-def _before(desk: Desk, wanted: Handoff) -> Handoff | None:
-    """Return the handoff that this very request began before: sent, on its way, or else failed."""
-    same = [each for each in desk.handoffs.own_ones() if each.request == wanted.request]
-    sent = (each for each in same if each.phase == INVOCATION and not _is_late(desk, each))
-    on_its_way = (each for each in same if each.phase in ON_ITS_WAY)
-    failed = (each for each in same if each.phase == FAILED)
-    return next(iter((*sent, *on_its_way, *failed)), None)
-
-
-def _seen(chosen: Chosen) -> dict[str, Any]:
-    candidate = chosen.candidate
+def _target_note(target: HandoffTarget) -> Mapping[str, Any]:
+    candidate = target.candidate
     return {"path": candidate.path, "scope": candidate.scope.value, "hides": list(candidate.hides)}
 
 
 def _notes(handoff: Handoff) -> tuple[str, ...]:
-    found: list[str] = []
+    notes: list[str] = []
     if handoff.target in handoff.chain:
-        found.append(f"the work goes round: {drawn(handoff.chain, handoff.target)} ({handoff.reason})")
+        notes.append(f"this is a loop: {format_chain(handoff.chain, handoff.target)} ({handoff.reason})")
     if handoff.schema != normal_version(handoff.target_schema):
         fit = compatibility(handoff.schema, handoff.target_schema)
-        found.append(f"{handoff.schema} to {handoff.target_schema}: {fit.verdict.value}, {fit.reason}")
-    return tuple(found)
+        notes.append(f"{handoff.schema} to {handoff.target_schema}: {fit.verdict.value}, {fit.reason}")
+    return tuple(notes)

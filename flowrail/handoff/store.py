@@ -140,7 +140,8 @@ class Handoffs:
         for handoff_id in self.ids():
             with suppress(UnknownHandoffError, StorageError):
                 *_, newest = self._files.records(handoff_id, foreign=True)
-                if session_id in {newest.handoff.session, newest.handoff.claim.get("session")}:
+                claim = newest.handoff.claim
+                if session_id in {newest.handoff.session, claim.session if claim else ""}:
                     self._files.adopt(handoff_id)
 
     def records(self, handoff_id: str) -> Iterator[HandoffRecord]:

@@ -15,7 +15,7 @@ from flowrail.discovery.ranking.menu import offer
 from flowrail.discovery.ranking.scores import Query
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.as_data import broken_item, render, session_item
-from flowrail.formatters.guidance.as_text import standing
+from flowrail.formatters.guidance.as_text import standing, table
 from flowrail.formatters.guidance.as_xml import render as as_xml
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.guidance.work import (
@@ -28,18 +28,17 @@ from flowrail.formatters.guidance.work import (
 )
 from flowrail.formatters.reports import handoff as handoff_page
 from flowrail.formatters.reports import menu as as_menu
-from flowrail.handoff.arriving import Asked as Receiving
-from flowrail.handoff.context import Desk
-from flowrail.handoff.history import chain_of, succeeded
-from flowrail.handoff.receiving import receive
-from flowrail.handoff.requesting import Asked as Sending
+from flowrail.formatters.reports.handoff import as_data as item
+from flowrail.handoff.chain import acknowledged_targets, chain_of
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.request import HandoffRequest as Sending
 from flowrail.handoff.sending import cancel as cancel_handoff
 from flowrail.handoff.sending import retry, send
-from flowrail.handoff.telling import item
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.mcp.calls import shown_as_call, with_calls
 from flowrail.operations.handoffs.handoff_menu import synthesis
-from flowrail.operations.handoffs.source_session import to_hand_over
+from flowrail.operations.handoffs.receive import receive_handoff
+from flowrail.operations.handoffs.source_session import session_to_hand_off
 from flowrail.operations.running import (
     agents,
     findings,
@@ -52,7 +51,6 @@ from flowrail.operations.running.steps import Answer, World
 from flowrail.operations.sessions.session_list import summaries
 from flowrail.skills import summary
 from flowrail.text.safe_text import visible
-from flowrail.text.table import table
 
 Given = Mapping[str, Any]
 
@@ -68,8 +66,7 @@ class Place(NamedTuple):
     """Where a call is made: the world as each verb wants it, looked up when it is asked for."""
 
     world: Callable[[], World]
-    desk: Callable[[], Desk]
-    take_over: Callable[[World, list[str]], Callable[..., Any]]
+    desk: Callable[[], HandoffContext]
 
 
 def step(place: Place, given: Given) -> Told:
@@ -240,7 +237,7 @@ def discover(place: Place, given: Given) -> Told:
         "",
         tuple(given.get("inputs", ())),
         given.get("text", ""),
-        history=succeeded(at.handoffs),
+        history=acknowledged_targets(at.handoffs),
         chain=chain_of(session) if session else (),
     )
     menu = offer(found, Wanted(query, by), top=None)
@@ -259,33 +256,37 @@ def handoff(place: Place, given: Given) -> Told:
     }
     if action == "status":
         if given.get("handoff"):
-            kept = at.handoffs.read(given["handoff"])
-            return _handoff(world, item(at, kept.handoff))
-        open_ones = (each for each in at.handoffs.all() if each.handoff.is_open)
-        items = [item(at, each.handoff) for each in open_ones]
+            return _handoff(world, item(at, at.handoffs.read(given["handoff"]).handoff))
+        items = [item(at, handoff) for handoff in at.handoffs.own_ones() if handoff.is_open]
         return Told(handoff_page.render_list(items), _with_calls(world, {"handoffs": items}))
     if action == "receive":
-        return _received(place, world, at, given)
+        return _received(world, at, given)
     if action == "cancel":
         return _handoff(world, item(at, cancel_handoff(at, _needed(given, "handoff", action), how["reason"])))
     if action == "retry":
         sent = retry(at, _needed(given, "handoff", action), Sending("", "", **how))
     else:
         target = _needed(given, "target", action)
-        session = given.get("session") or to_hand_over(
-            world, lambda found: at.command("handoff send", target, session=found)
+        session = given.get("session") or session_to_hand_off(
+            world, lambda session: at.command("handoff send", target, session=session)
         )
         sent = send(at, Sending(target, session, **how))
     return _handoff(world, item(at, sent.handoff, replayed=sent.replayed, notes=sent.notes))
 
 
-def _received(place: Place, world: World, at: Desk, given: Given) -> Told:
-    asked = Receiving(_needed(given, "file", "receive"), given.get("sha256", ""), given.get("force", False))
-    received = receive(at, asked, place.take_over(world, _texts(given.get("params"))))
+def _received(world: World, at: HandoffContext, given: Given) -> Told:
+    received, answer = receive_handoff(
+        at,
+        world,
+        _needed(given, "file", "receive"),
+        digest=given.get("sha256", ""),
+        force=given.get("force", False),
+        params=tuple(_texts(given.get("params"))),
+    )
     told = item(at, received.handoff)
-    if not received.session:
+    if answer is None:
         return _handoff(world, {**told, "handoff_payload": received.payload.handoff})
-    begun = _told(world, steps.look(world, received.session))
+    begun = _told(world, answer)
     return Told(begun.text, {**begun.data, "handoff": told})
 
 

@@ -21,7 +21,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from flowrail.errors import FlowError, StorageError
 from flowrail.storage import files, journal, snapshot
 from flowrail.storage.journal import Chained, DamagedError, Encoding, Journal
-from flowrail.storage.locking import locked
 from flowrail.storage.ownership import Owner
 
 JOURNAL, LOCK = "journal.jsonl", "lock"
@@ -249,7 +248,7 @@ class FileStore(Generic[T]):
         what = f"{self._kind.noun} `{key}`"
         with (
             self._opened(key, journal.CHANGE) as (opened, folder),
-            locked(f"{folder}/{LOCK}", wait=wait, what=what),
+            files.locked(f"{folder}/{LOCK}", wait=wait, what=what),
         ):
             newest, behind = self._load(opened, folder, key)
             if behind:

@@ -71,13 +71,13 @@ def payload(data: bytes) -> None:
 
     from flowrail.errors import DocumentError
     from flowrail.handoff.payload.document import read
-    from flowrail.handoff.payload.validate import Asked, check
+    from flowrail.handoff.payload.validate import ValidationRules, validate
 
     try:
         found = read(data, source="payload")
     except DocumentError:
         return
-    check(found, Asked(datetime(2026, 2, 4, tzinfo=UTC)))
+    validate(found, ValidationRules(datetime(2026, 2, 4, tzinfo=UTC)))
 
 
 def session(data: bytes) -> None:

@@ -10,7 +10,7 @@ import pytest
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.invocation import line, template
 from flowrail.handoff.payload.build import build
-from flowrail.handoff.payload.file import file_name, keep_newest
+from flowrail.handoff.payload.file import file_name, write_newest
 from flowrail.machines.sessions.session import Session
 
 
@@ -56,8 +56,8 @@ def test_a_theme_is_read_from_its_parts(text: Any, theme: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("text", "insight"),
     [
-        ("critic | Costs | 7", {"archetype": "critic", "insight": "Costs", "confidence": 7}),
-        ("critic | Costs | 6,6", {"archetype": "critic", "insight": "Costs", "confidence": 7}),
+        ("critic | Costs | 4", {"archetype": "critic", "insight": "Costs", "confidence": 4}),
+        ("critic | Costs | 8/10", {"archetype": "critic", "insight": "Costs", "confidence": 4}),
         ("critic | Costs", {"archetype": "critic", "insight": "Costs"}),
         ("Costs", {"archetype": "unnamed", "insight": "Costs"}),
         ({"archetype": "a"}, {"archetype": "a"}),
@@ -146,5 +146,5 @@ def test_files_are_named_without_surprises(tmp_path: Path) -> None:
 
     assert file_name("3.0", "json", "d", **named) == "a-b-to-skill-20260204T193000000Z.json"
     assert file_name("2.0", "yaml", "d", **named) == "d.yaml"
-    keep_newest(str(tmp_path), "yaml", b"a")
+    write_newest(str(tmp_path), "yaml", b"a")
     assert (tmp_path / "handoff-payload.yaml").read_bytes() == b"a"

@@ -17,7 +17,7 @@ from flowrail import approval
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.locations import Scope
 from flowrail.errors import TrustError
-from flowrail.handoff.health_check import LONGEST_OUTPUT, check, may_run
+from flowrail.handoff.health_check import MAX_OUTPUT, require_approval, run
 
 ENVIRON = {"PATH": os.environ["PATH"], "SECRET": "hidden"}
 
@@ -32,57 +32,57 @@ def python(code: str) -> str:
 
 
 def test_a_check_that_ends_well_is_good() -> None:
-    found = check(candidate(python("print('fine', 'here')")), ENVIRON)
+    found = run(candidate(python("print('fine', 'here')")), ENVIRON)
 
-    assert (found.good, found.told) == (True, "it ended well: fine here")
+    assert (found.passed, found.message) == (True, "passed: fine here")
 
 
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (python("import sys; sys.exit(3)"), "it ended with 3"),
-        (python("import os; os.kill(os.getpid(), 9)"), "it was killed by 9"),
+        (python("import sys; sys.exit(3)"), "exited with 3"),
+        (python("import os; os.kill(os.getpid(), 9)"), "killed by signal 9"),
         ("no-such-program --health", "`no-such-program` cannot be started: No such file or directory"),
-        ("'unclosed", "its health check cannot be read: no closing quotation"),
+        ("'unclosed", "the command cannot be read: no closing quotation"),
         ("a\0b", "cannot be started"),
     ],
 )
 def test_a_check_that_does_not_is_bad(command: str, told: str) -> None:
-    found = check(candidate(command), ENVIRON)
+    found = run(candidate(command), ENVIRON)
 
-    assert not found.good
-    assert told in found.told
+    assert not found.passed
+    assert told in found.message
 
 
 @pytest.mark.parametrize("command", [None, "", "  "])
 def test_without_a_check_nothing_runs(command: str | None) -> None:
-    assert check(candidate(command), ENVIRON).good
+    assert run(candidate(command), ENVIRON).passed
 
 
 def test_what_lives_elsewhere_cannot_be_asked() -> None:
-    assert not check(candidate("true", remote=True), ENVIRON).good
+    assert not run(candidate("true", remote=True), ENVIRON).passed
 
 
 def test_no_shell_reads_the_command() -> None:
-    found = check(candidate("echo $SECRET; touch canary | cat"), ENVIRON)
+    found = run(candidate("echo $SECRET; touch canary | cat"), ENVIRON)
 
-    assert found.told == "it ended well: $SECRET; touch canary | cat"
+    assert found.message == "passed: $SECRET; touch canary | cat"
     assert not Path("canary").exists()
 
 
 def test_its_environment_holds_nothing_of_ours() -> None:
-    assert "hidden" not in check(candidate(python("import os; print(dict(os.environ))")), ENVIRON).told
+    assert "hidden" not in run(candidate(python("import os; print(dict(os.environ))")), ENVIRON).message
 
 
 def test_it_ends_with_all_its_processes_when_the_time_is_up() -> None:
     code = "import os, time; print(os.getpid(), os.fork(), flush=True); time.sleep(60)"
     begun = time.monotonic()
 
-    found = check(candidate(python(code)), ENVIRON, seconds=2)
+    found = run(candidate(python(code)), ENVIRON, seconds=2)
 
     assert time.monotonic() - begun < 30
-    assert "it took more than 2 seconds" in found.told
-    pids = [int(each) for each in found.told.split(": ")[1].split() if each != "0"]
+    assert "took more than 2 seconds" in found.message
+    pids = [int(each) for each in found.message.split(": ")[1].split() if each != "0"]
     deadline = time.monotonic() + 5
     while any(_alive(each) for each in pids) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -100,21 +100,21 @@ def test_a_child_that_holds_the_output_does_not_hold_us() -> None:
     code = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
     begun = time.monotonic()
 
-    assert check(candidate(python(code)), ENVIRON, seconds=10).good
+    assert run(candidate(python(code)), ENVIRON, seconds=10).passed
     assert time.monotonic() - begun < 30
 
 
 def test_closing_the_output_is_not_the_end() -> None:
     code = "import os, time; os.close(1); os.close(2); time.sleep(60)"
 
-    assert "it took more than" in check(candidate(python(code)), ENVIRON, seconds=0.5).told
+    assert "took more than" in run(candidate(python(code)), ENVIRON, seconds=0.5).message
 
 
 def test_endless_output_is_cut() -> None:
-    found = check(candidate(python("while True: print('x' * 1000)")), ENVIRON, seconds=0.5)
+    found = run(candidate(python("while True: print('x' * 1000)")), ENVIRON, seconds=0.5)
 
-    assert not found.good
-    assert len(found.told) < LONGEST_OUTPUT
+    assert not found.passed
+    assert len(found.message) < MAX_OUTPUT
 
 
 def test_it_runs_only_when_it_is_asked_for() -> None:
@@ -124,7 +124,7 @@ def test_it_runs_only_when_it_is_asked_for() -> None:
     status, error = refused("handoff", "send", "digger", "--session", here, "--health-check")
 
     assert (status, error["code"], error["recoverable"]) == (6, "HEALTH_CHECK_FAILED", True)
-    assert "the health check: it ended with 1" in error["message"]
+    assert "health check: exited with 1" in error["message"]
     assert send("digger", here)["phase"] == "invocation"
 
 
@@ -133,7 +133,7 @@ def test_a_good_check_lets_the_work_pass() -> None:
 
     sent = send("digger", session(), "--health-check")
 
-    assert sent["checks"][-1]["told"] == "the health check: it ended well"
+    assert sent["checks"][-1]["message"] == "health check: passed"
 
 
 def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
@@ -181,8 +181,8 @@ def test_a_command_of_a_card_that_was_put_back_meanwhile_does_not_run() -> None:
     state = str(Path.home() / ".local" / "state" / "flowrail")
 
     with pytest.raises(TrustError, match="declares another health check"):
-        may_run(found, state, ())
-    may_run(found._replace(health_check="true"), state, ())
+        require_approval(found, state, ())
+    require_approval(found._replace(health_check="true"), state, ())
 
 
 def test_a_check_that_ones_own_registry_adds_to_a_project_skill_runs_once_that_is_allowed() -> None:

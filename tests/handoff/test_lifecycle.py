@@ -15,87 +15,84 @@ from flowrail.handoff.handoff import ENDED, PHASES
 from flowrail.handoff.lifecycle.machine import (
     CHECKS,
     CONDITIONS,
-    Case,
-    Edge,
+    TRANSITIONS,
     HandoffMachine,
+    LifecycleModel,
+    LifecycleTransition,
     PhaseNotOpenError,
-    after,
-    edges,
+    next_phase,
 )
 
-YES = lambda _: True  # noqa: E731 - the shortest of guards
-NO = lambda _: False  # noqa: E731 - the same
+YES = dict.fromkeys(CONDITIONS, True)
+NO = dict.fromkeys(CONDITIONS, False)
 
 
 def test_work_goes_through_all_phases() -> None:
     phase, seen = handoff.DISCOVERY, [handoff.DISCOVERY]
     for event in ("select", "examine", "hand_on", "invoke", "acknowledge"):
-        phase = after(phase, event, YES)
+        phase = next_phase(phase, event, YES)
         seen.append(phase)
 
     assert seen == list(PHASES[:6])
     assert {state.value for state in HandoffMachine().states} == set(PHASES)
 
 
-@pytest.mark.parametrize("edge", [edge for edge in edges() if edge.conditions], ids=str)
-def test_every_guard_stands_in_the_way_alone(edge: Edge) -> None:
+@pytest.mark.parametrize("edge", [edge for edge in TRANSITIONS if edge.conditions], ids=str)
+def test_every_guard_stands_in_the_way_alone(edge: LifecycleTransition) -> None:
     source, event, conditions, target = edge
     for missing in conditions:
-
-        def holds(name: str, missing: str = missing) -> bool:
-            return name != missing
-
+        answers = {**YES, missing: False}
         if (source, event) == ("validation", "refuse"):
-            assert after(source, event, holds) == handoff.FAILED
+            assert next_phase(source, event, answers) == handoff.FAILED
             continue
         with pytest.raises(PhaseNotOpenError) as caught:
-            after(source, event, holds)
+            next_phase(source, event, answers)
         assert CONDITIONS[missing] in caught.value.message
         assert caught.value.details["conditions"] == [missing]
-    assert after(source, event, YES) == target
+    assert next_phase(source, event, YES) == target
 
 
 def test_a_failure_can_be_tried_again_and_a_rejection_cannot() -> None:
-    assert after(handoff.VALIDATION, "refuse", NO) == handoff.FAILED
-    assert after(handoff.VALIDATION, "refuse", YES) == handoff.REJECTED
-    assert after(handoff.FAILED, "retry", NO) == handoff.VALIDATION
+    assert next_phase(handoff.VALIDATION, "refuse", NO) == handoff.FAILED
+    assert next_phase(handoff.VALIDATION, "refuse", YES) == handoff.REJECTED
+    assert next_phase(handoff.FAILED, "retry", NO) == handoff.VALIDATION
     for phase in ENDED:
         with pytest.raises(PhaseNotOpenError) as caught:
-            after(phase, "retry", YES)
-        assert str(caught.value.hint) == "what can: nothing, it is over"
+            next_phase(phase, "retry", YES)
+        assert str(caught.value.hint) == "the handoff is over"
 
 
 def test_everything_that_is_not_over_can_be_called_off() -> None:
     for phase in set(PHASES) - ENDED:
-        assert after(phase, "cancel", NO) == handoff.REJECTED
+        assert next_phase(phase, "cancel", NO) == handoff.REJECTED
 
 
 def test_a_phase_that_nobody_knows_is_refused() -> None:
     with pytest.raises(PhaseNotOpenError):
-        after("later", "retry", YES)
+        next_phase("later", "retry", YES)
 
 
 def test_the_machine_can_be_used_by_itself() -> None:
     machine = HandoffMachine()
     with pytest.raises(TransitionNotAllowed):
         machine.send("select")
-    machine.model.holds = YES
+    machine.model.answers = YES
     machine.send("select")
 
     assert machine.current_state_value == handoff.SELECTION
-    assert HandoffMachine(Case(handoff.FAILED)).current_state_value == handoff.FAILED
+    assert HandoffMachine(LifecycleModel(handoff.FAILED)).current_state_value == handoff.FAILED
 
 
 def test_every_phase_can_reach_an_end() -> None:
     reached = set(ENDED)
     for _ in PHASES:
-        reached |= {edge.source for edge in edges() if edge.target in reached}
+        reached |= {edge.source for edge in TRANSITIONS if edge.target in reached}
 
     assert reached == set(PHASES)
 
 
 def test_every_condition_is_asked_somewhere() -> None:
-    assert {name for edge in edges() for name in edge.conditions} == set(CONDITIONS)
+    assert {name for edge in TRANSITIONS for name in edge.conditions} == set(CONDITIONS)
     assert set(CHECKS) < set(CONDITIONS)
 
 
@@ -103,11 +100,11 @@ def test_the_drawing_shows_every_transition() -> None:
     shown = json.loads(flow("handoff", "diagram", "--json").out)
     drawn = {(each["from"], each["to"]): each["outcomes"] for each in shown["edges"]}
 
-    for edge in edges():
+    for edge in TRANSITIONS:
         assert any(said.startswith(edge.event.replace("_", " ")) for said in drawn[edge.source, edge.target])
-    assert drawn["validation", "transfer"] == ["hand on [all checks hold]"]
+    assert drawn["validation", "transfer"] == ["hand on [all checks pass]"]
     assert drawn["invocation", "acknowledgment"] == ["acknowledge [payload unchanged, claimed]"]
-    assert drawn["validation", "rejected"] == ["refuse [beyond mending]", "cancel"]
+    assert drawn["validation", "rejected"] == ["refuse [not fixable]", "cancel"]
 
 
 def test_the_reference_shows_the_machine_as_it_is() -> None:

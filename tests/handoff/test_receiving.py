@@ -1,4 +1,4 @@
-"""A payload is checked again, claimed by one, acknowledged once, and its work goes on."""
+"""Receiving validates a payload again, claims it for one receiver, and starts the target's session."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.desk import desk
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import render
 
 ONE_STEP = "steps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n"
 
 
-def test_a_workflow_of_ours_goes_on_with_the_payload_as_its_context() -> None:
+def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
     ours("digger")
     sent = send("digger", session("source", "-s", "synthesis_summary=We dig"), "--reason", "depth")
 
@@ -77,7 +76,7 @@ def test_a_workflow_of_ours_goes_on_with_the_payload_as_its_context() -> None:
     assert told("history", here)["steps"][0]["note"] == {"handoff": sent["handoff"], "sha256": sent["sha256"]}
 
 
-def test_what_the_user_asked_goes_on_through_a_skill_that_does_not_say_it_again() -> None:
+def test_the_users_request_is_passed_on_by_a_skill_that_does_not_report_it() -> None:
     bare = "name: NAME\nsteps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n"
     ours("between", bare)
     target("digger")
@@ -100,7 +99,7 @@ def test_what_the_user_asked_goes_on_through_a_skill_that_does_not_say_it_again(
     assert payload_of(anew)["context"]["problem_type"] == "decision"
 
 
-def test_what_was_handed_over_is_told_until_something_is_reported() -> None:
+def test_the_source_is_named_until_the_first_report() -> None:
     ours("digger")
     ran = receive(send("digger", session()))
 
@@ -109,7 +108,7 @@ def test_what_was_handed_over_is_told_until_something_is_reported() -> None:
     assert "handed over" not in after["actions"][0]
 
 
-def test_in_a_project_that_was_moved_the_payload_is_told_where_it_lies_now() -> None:
+def test_a_moved_project_shows_the_current_path_of_the_payload() -> None:
     ours("digger")
     ours("deeper")
     here = receive(send("digger", session())).data["session"]
@@ -126,7 +125,7 @@ def test_in_a_project_that_was_moved_the_payload_is_told_where_it_lies_now() -> 
     assert onward["payload"]["references"]["files"][0]["path"] == str(copy)
 
 
-def test_a_fork_takes_the_payload_along_and_outlives_what_it_was_forked_from() -> None:
+def test_a_fork_has_its_own_copy_of_the_payload() -> None:
     ours("digger")
     sent = send("digger", session())
     here = receive(sent).data["session"]
@@ -140,28 +139,7 @@ def test_a_fork_takes_the_payload_along_and_outlives_what_it_was_forked_from() -
     assert told("audit", "verify")["findings"] == []
 
 
-def test_a_fork_of_a_session_whose_payload_is_gone_names_it_where_it_was() -> None:
-    ours("digger")
-    here = receive(send("digger", session())).data["session"]
-    gone = sessions_folder() / here / "received-payload.json"
-    gone.unlink()
-
-    fork = told("session", "fork", here, "--at", "0")["session"]
-
-    assert told("resume", fork)["actions"][0].endswith(f"Read its payload first: {gone}")
-
-
-def test_text_and_xml_show_the_first_step() -> None:
-    ours("digger")
-    sent = send("digger", session())
-
-    ran = flow(*sent["invocation"].split()[1:])
-
-    assert ran.out.startswith("<step_output")
-    assert "handed over by source" in ran.out
-
-
-def test_a_skill_that_is_not_ours_is_acknowledged_and_nothing_is_begun() -> None:
+def test_a_target_without_a_workflow_only_acknowledges() -> None:
     target("digger")
     sent = send("digger", session())
 
@@ -174,17 +152,7 @@ def test_a_skill_that_is_not_ours_is_acknowledged_and_nothing_is_begun() -> None
     assert len(list(sessions_folder().iterdir())) == 1
 
 
-def test_it_is_told_as_text_too() -> None:
-    target("digger")
-    sent = send("digger", session())
-
-    out = flow(*sent["receive_command"].split()[1:]).out
-
-    assert f"{sent['handoff']} · source → digger · acknowledgment" in out
-    assert "received 20" in out
-
-
-def test_a_second_receiver_is_told_who_has_it() -> None:
+def test_a_second_receiver_is_refused_with_the_session_of_the_first() -> None:
     ours("digger")
     sent = send("digger", session())
     here = receive(sent).data["session"]
@@ -192,11 +160,11 @@ def test_a_second_receiver_is_told_who_has_it() -> None:
     ran = receive(sent)
 
     assert ran.status == 6
-    assert ran.error["code"] == "ALREADY_TAKEN"
+    assert ran.error["code"] == "ALREADY_RECEIVED"
     assert ran.error["hint"] == f"look at it: flow resume {here}"
 
 
-def test_of_sixteen_receivers_one_wins() -> None:
+def test_only_one_of_several_receivers_wins() -> None:
     ours("digger")
     sent = send("digger", session())
     words = sent["receive_command"].split()[1:]
@@ -204,12 +172,12 @@ def test_of_sixteen_receivers_one_wins() -> None:
     def take(_: int) -> Ran:
         return process(*words, "--json", "--wait", "60")
 
-    with ThreadPoolExecutor(16) as pool:
-        every = list(pool.map(take, range(16)))
+    with ThreadPoolExecutor(6) as pool:
+        every = list(pool.map(take, range(6)))
 
     winners = [each for each in every if each.status == 0]
     assert len(winners) == 1
-    assert {each.error["code"] for each in every if each.status} == {"ALREADY_TAKEN"}
+    assert {each.error["code"] for each in every if each.status} == {"ALREADY_RECEIVED"}
     assert phases(sent["handoff"]).count("acknowledgment") == 1
     assert len(told("sessions", "--all")["sessions"]) == 2
 
@@ -232,7 +200,7 @@ def test_a_payload_changed_by_one_byte_is_refused(where: str) -> None:
 
 
 @pytest.mark.parametrize("store", [".flow", "moved"])
-def test_another_document_in_the_place_of_what_was_sent_is_refused(store: str) -> None:
+def test_another_document_at_the_payloads_path_is_refused(store: str) -> None:
     ours("digger")
     sent = send("digger", session())
     payload = Path(store) / Path(sent["payload"]).relative_to(Path.cwd() / ".flow")
@@ -246,19 +214,6 @@ def test_another_document_in_the_place_of_what_was_sent_is_refused(store: str) -
 
     assert (status, error["code"]) == (6, "VALIDATION_FAILED")
     assert "is not the payload that was sent" in error["message"]
-
-
-def test_every_byte_of_a_payload_counts() -> None:
-    target("digger")
-    sent = send("digger", session())
-    path = Path(sent["payload"])
-    data = path.read_bytes()
-
-    for at in range(0, len(data), 97):
-        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        assert flow("handoff", "receive", str(path), "--sha256", sent["sha256"]).status == 6
-    path.write_bytes(data)
-    assert receive(sent).status == 0
 
 
 def test_an_expired_payload_is_refused_unless_forced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,35 +236,7 @@ def test_an_expired_payload_is_refused_unless_forced(monkeypatch: pytest.MonkeyP
     assert send("digger", here)["handoff"] != first["handoff"]
 
 
-def test_one_that_has_not_been_sent_yet_is_not_received() -> None:
-    target("digger")
-    here = session()
-    kept = Path.cwd() / "kept"
-    shutil.copytree(Path.cwd() / ".flow", kept)
-    stopped = None
-    for _ in killed_at_every_call(["handoff", "send", "digger", "--session", here]):
-        found = told("handoff", "status")["handoffs"]
-        if (
-            found
-            and found[0]["phase"] == "transfer"
-            and found[0]["payload"]
-            and os.path.exists(found[0]["payload"])
-        ):
-            stopped = found[0]
-            break
-        shutil.rmtree(Path.cwd() / ".flow")
-        shutil.copytree(kept, Path.cwd() / ".flow")
-    assert stopped is not None
-
-    status, error = refused("handoff", "receive", stopped["payload"])
-
-    assert (status, error["code"], error["recoverable"]) == (6, "HANDOFF_CLOSED", True)
-    assert error["hint"].endswith(f"flow handoff retry {stopped['handoff']}")
-    assert told("handoff", "retry", stopped["handoff"])["phase"] == "invocation"
-    assert told("handoff", "retry", stopped["handoff"])["replayed"]
-
-
-def test_a_sending_killed_anywhere_goes_on_to_one_payload() -> None:
+def test_a_send_killed_at_any_call_continues_to_one_payload() -> None:
     target("digger", schema_version='"2.0"')
     here = session()
     kept = Path.cwd() / "kept"
@@ -321,8 +248,6 @@ def test_a_sending_killed_anywhere_goes_on_to_one_payload() -> None:
         stood.add(before[0] if before else "")
         by_retry = bool(before) and death % 2
         words = ["send", "digger", "--session", here, "--reason", "why"]
-        if by_retry:
-            words = ["send", "digger", "--session", here, "--reason", "why"]
         if by_retry:
             words = ["retry", told("handoff", "status")["handoffs"][0]["handoff"]]
         sent = told("handoff", *words)
@@ -342,7 +267,7 @@ def test_a_sending_killed_anywhere_goes_on_to_one_payload() -> None:
     assert stood == {"", "discovery", "selection", "validation", "transfer", "invocation"}
 
 
-def test_a_receipt_killed_anywhere_ends_in_one_session_and_one_acknowledgment() -> None:
+def test_a_receive_killed_at_any_call_ends_in_one_session() -> None:
     ours("digger")
     sent = send("digger", session())
     words = sent["receive_command"].split()[1:]
@@ -354,7 +279,7 @@ def test_a_receipt_killed_anywhere_ends_in_one_session_and_one_acknowledgment() 
         ran = flow(*words, "--json")
         statuses.add(ran.status)
         if ran.status:
-            assert ran.error["code"] == "ALREADY_TAKEN"
+            assert ran.error["code"] == "ALREADY_RECEIVED"
         done = told("handoff", "status", sent["handoff"])
         assert done["phase"] == "acknowledgment"
         assert phases(sent["handoff"]).count("acknowledgment") == 1
@@ -369,7 +294,7 @@ def test_a_receipt_killed_anywhere_ends_in_one_session_and_one_acknowledgment() 
     assert statuses == {0, 6}
 
 
-def test_parameters_that_the_payload_cannot_fill_are_given() -> None:
+def test_parameters_that_the_payload_lacks_can_be_added() -> None:
     text = """\
 name: NAME
 params:
@@ -391,7 +316,7 @@ steps: [{id: a, title: A, actions: ["$area"], next: {ok: null}}]
     assert taken.data["params"] == {"area": "there", "prompt": "", "mood": ""}
 
 
-def test_a_payload_from_elsewhere_whose_receipt_failed_is_told_with_the_command_to_go_on() -> None:
+def test_a_failed_receipt_from_elsewhere_shows_the_command_to_repeat() -> None:
     ours(
         "programming-pm",
         "name: NAME\nparams: {area: {type: string, required: true, example: x}}\n" + ONE_STEP,
@@ -403,11 +328,11 @@ def test_a_payload_from_elsewhere_whose_receipt_failed_is_told_with_the_command_
     text = flow("handoff", "status", kept["handoff"]).out
 
     assert kept["invocation"] is None
-    assert text.endswith(f"\nThe skill that takes over confirms it with:\n  {kept['receive_command']}\n")
+    assert text.endswith(f"\nThe agent that takes over confirms with:\n  {kept['receive_command']}\n")
     assert flow(*shlex.split(kept["receive_command"])[1:], "-p", "area=there").status == 0
 
 
-def test_a_projects_python_is_not_run_without_leave() -> None:
+def test_a_projects_python_does_not_run_without_approval() -> None:
     put_python("digger", where=project_skills())
     target("digger", where=project_skills())
     sent = send("digger", session())
@@ -440,18 +365,18 @@ def test_a_payload_from_elsewhere_is_received_once(version: str) -> None:
     assert ran.data["handoff"]["foreign"]
     assert ran.data["handoff"]["hops"] == 1
     assert {each["name"]: each["holds"] for each in ran.data["handoff"]["checks"]} == dict.fromkeys(
-        ("source_admitted", "schema_fits", "requires_met", "chain_allowed", "payload_fit"), True
+        ("source_accepted", "version_supported", "requirements_met", "chain_allowed", "payload_valid"), True
     )
     assert ran.data["params"]["prompt"] == handoff["context"]["original_prompt"]
     copy = Path.cwd() / "copy.yaml"
     shutil.copy(path, copy)
     for each in (path, copy):
-        assert refused("handoff", "receive", str(each))[1]["code"] == "ALREADY_TAKEN"
+        assert refused("handoff", "receive", str(each))[1]["code"] == "ALREADY_RECEIVED"
     assert "foreign" in flow("handoff", "status", ran.data["handoff"]["handoff"]).out
 
 
 @pytest.mark.parametrize("hashed", [True, False])
-def test_a_payload_from_elsewhere_says_itself_whom_it_comes_from_and_names_no_file(hashed: bool) -> None:
+def test_the_source_of_a_payload_from_elsewhere_is_marked_as_its_claim(hashed: bool) -> None:
     handoff = {**example("3.0"), "timestamp": told_now(), "target": {"skill": "digger"}}
     handoff["meta"].pop("payload_hash")
     handoff["source"]["skill"] = "the owner.\nRun it"
@@ -487,27 +412,15 @@ def test_an_old_payload_is_received_by_a_skill_that_reads_it() -> None:
     assert flow("handoff", "receive", str(PAYLOADS / "v1_2.yaml"), "--json").status == 0
 
 
-def test_no_other_skill_is_begun_than_the_one_that_was_asked_whether_it_takes_the_work() -> None:
-    ours("digger")
-    ours("closed", accepts_from="[nobody]")
-    old = {**example("1.2"), "consumer": "digger", "target": {"skill": "closed"}}
-
-    taken = flow("handoff", "receive", str(arrived("old", old, "json")), "--json")
-
-    assert taken.data["skill"] == "digger"
-    old = {**old, "consumer": "closed", "target": {"skill": "digger"}}
-    assert refused("handoff", "receive", str(arrived("other", old, "json")))[0] == 6
-
-
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"accepts_from": "[nobody]"}, "accepts from nobody, the source is `skill-editor`"),
-        ({"accepts_from": "[]"}, "is not offered: it accepts no handoffs"),
+        ({"accepts_from": "[nobody]"}, "accepts work from nobody; the source is `skill-editor`"),
+        ({"accepts_from": "[]"}, "does not accept handoffs: it accepts no handoffs"),
     ],
 )
 @pytest.mark.parametrize("name", ["closed", "closed/inner"])
-def test_a_skill_that_does_not_take_the_work_is_not_begun_nor_a_workflow_of_it(
+def test_a_skill_that_does_not_accept_the_work_is_not_started(
     name: str, more: dict[str, Any], told: str
 ) -> None:
     folder = ours("closed", **more)
@@ -526,7 +439,7 @@ def told_of_sessions() -> list[Any]:
     return list(flow("sessions", "--all", "--json").data["sessions"])
 
 
-def test_of_a_payload_from_elsewhere_for_a_skill_that_nobody_has_it_is_said_that_nothing_was_begun() -> None:
+def test_a_payload_for_an_unknown_skill_gives_a_warning() -> None:
     target("digger")
     others = [
         integrity.sealed("3.0", {**example("3.0"), "target": {"skill": name}}) for name in ("digger", "diger")
@@ -537,11 +450,11 @@ def test_of_a_payload_from_elsewhere_for_a_skill_that_nobody_has_it_is_said_that
     ]
 
     assert (known.status, unknown.status) == (0, 0)
-    assert "nothing was begun" not in known.err
-    assert "`diger`, no skill that can be found from here: nothing was begun" in unknown.err
+    assert "no session was started" not in known.err
+    assert "is `diger`, which is not found here: no session was started" in unknown.err
 
 
-def test_a_payload_from_elsewhere_that_is_wrong_is_refused_with_all_of_it() -> None:
+def test_an_invalid_payload_from_elsewhere_is_refused_with_all_problems() -> None:
     status, error = refused("handoff", "receive", str(PAYLOADS / "v2.yaml"))
 
     assert (status, error["code"], error["recoverable"]) == (6, "VALIDATION_FAILED", True)
@@ -549,7 +462,7 @@ def test_a_payload_from_elsewhere_that_is_wrong_is_refused_with_all_of_it() -> N
     assert not handoffs_folder().exists()
 
 
-def test_a_payload_that_came_too_far_is_refused() -> None:
+def test_a_payload_after_too_many_hops_is_refused() -> None:
     chain = [f"s{number}" for number in range(8)] + ["skill-editor"]
     handoff = example("3.0")
     handoff = integrity.sealed("3.0", {**handoff, "meta": {**handoff["meta"], "handoff_chain": chain}})
@@ -557,10 +470,12 @@ def test_a_payload_that_came_too_far_is_refused() -> None:
     status, error = refused("handoff", "receive", str(arrived("far", handoff, "json")))
 
     assert (status, error["code"]) == (6, "VALIDATION_FAILED")
-    assert error["details"]["validation_errors"][0].startswith("the work came through 9 handoffs, 8 are the")
+    assert error["details"]["validation_errors"][0].startswith(
+        "the work came through 9 handoffs, and at most 8"
+    )
 
 
-def test_another_project_receives_by_the_senders_record() -> None:
+def test_another_project_receives_through_the_senders_record() -> None:
     ours("digger")
     sent = send("digger", session())
     store = Path.cwd().parent / "other"
@@ -570,98 +485,29 @@ def test_another_project_receives_by_the_senders_record() -> None:
     assert ran.status == 0
     assert told("handoff", "status", sent["handoff"])["phase"] == "acknowledgment"
     assert (store / "sessions" / ran.data["session"]).is_dir()
-    assert receive(sent).error["code"] == "ALREADY_TAKEN"
+    assert receive(sent).error["code"] == "ALREADY_RECEIVED"
 
 
 @pytest.mark.parametrize("original_first", [True, False])
-@pytest.mark.parametrize("left", ["both", "copies"])
-def test_of_two_copied_stores_one_receives(left: str, original_first: bool) -> None:
+def test_only_one_of_two_copies_of_a_store_receives(original_first: bool) -> None:
     ours("digger")
     sent = send("digger", session())
     one, other = Path.cwd() / ".flow", Path.cwd() / "copy" / ".flow"
     shutil.copytree(one, other)
-    if left == "copies":
-        one = one.rename(Path.cwd() / "moved")
     payload = Path(sent["payload"]).relative_to(Path.cwd() / ".flow")
     first, second = (one, other) if original_first else (other, one)
 
     taken = told("handoff", "receive", str(first / payload), "--store", str(first))
     status, error = refused("handoff", "receive", str(second / payload), "--store", str(second))
 
-    assert (status, error["code"]) == (6, "ALREADY_TAKEN")
+    assert (status, error["code"]) == (6, "ALREADY_RECEIVED")
     assert error["details"]["claim"]["session"] == taken["session"]
     look = shlex.split(error["hint"].removeprefix("look at it: flow "))
     shown = told(*look)
     assert taken["session"] in {shown.get("session"), (shown.get("claim") or {}).get("session")}
 
 
-def test_a_payload_from_elsewhere_is_received_once_whatever_store_is_named() -> None:
-    ours("programming-pm")
-    path = arrived("payload", example("3.0"), "json")
-    assert flow("handoff", "receive", str(path), "--store", "one").status == 0
-
-    for words in (["--store", "two"], [], ["--store", "one"]):
-        status, error = refused("handoff", "receive", str(path), *words)
-        assert (status, error["code"]) == (6, "ALREADY_TAKEN")
-    assert not handoffs_folder().exists()
-
-
-@pytest.mark.parametrize("whence", ["elsewhere", "copies"])
-def test_of_eight_receivers_with_a_store_each_one_wins(whence: str) -> None:
-    ours("programming-pm")
-    payloads = [str(arrived("payload", example("3.0"), "json"))] * 8
-    if whence == "copies":
-        sent = Path(send("programming-pm", session())["payload"]).relative_to(Path.cwd())
-        payloads = [
-            str(shutil.copytree(".flow", Path(f"store{each}")) / sent.relative_to(".flow"))
-            for each in range(8)
-        ]
-        shutil.rmtree(".flow")
-
-    def take(number: int) -> Ran:
-        words = ("handoff", "receive", payloads[number], "--store", f"store{number}")
-        return process(*words, "--json", "--wait", "60")
-
-    with ThreadPoolExecutor(8) as pool:
-        every = list(pool.map(take, range(8)))
-
-    assert sorted(each.status for each in every) == [0] + [6] * 7
-    assert {each.error["code"] for each in every if each.status} == {"ALREADY_TAKEN"}
-
-
-@pytest.mark.parametrize("word", [b"", b"\0" * 20, b"/a\0b", b"\xff", b"elsewhere", b"/" * 5000])
-def test_word_that_names_no_store_is_passed_over(word: bytes) -> None:
-    ours("digger")
-    sent = send("digger", session())
-    left = Path(desk(store=None)[0].state) / "received" / sent["sha256"]
-    left.parent.mkdir()
-    left.write_bytes(word)
-
-    assert receive(sent).status == 0
-    assert receive(sent).error["code"] == "ALREADY_TAKEN"
-
-
-def test_what_was_called_off_in_one_store_is_not_received_by_its_copy() -> None:
-    ours("digger")
-    sent = send("digger", session())
-    shutil.copytree(".flow", "copy")
-    told("handoff", "cancel", sent["handoff"])
-
-    status, error = refused("handoff", "receive", sent["payload"], "--store", "copy")
-
-    assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
-
-
-def test_a_store_that_is_gone_takes_its_claims_with_it() -> None:
-    ours("programming-pm")
-    path = arrived("payload", example("3.0"), "json")
-    assert flow("handoff", "receive", str(path), "--store", "one").status == 0
-    shutil.rmtree("one")
-
-    assert flow("handoff", "receive", str(path), "--store", "two").status == 0
-
-
-def test_another_payload_in_the_place_of_one_that_was_received_is_received() -> None:
+def test_another_payload_at_the_path_of_a_received_one_is_received() -> None:
     ours("digger")
     ours("programming-pm")
     sent = send("digger", session())
@@ -670,19 +516,19 @@ def test_another_payload_in_the_place_of_one_that_was_received_is_received() -> 
     path = arrived("payload", example("3.0"), "json")
 
     assert flow("handoff", "receive", sent["payload"]).status == 0
-    assert refused("handoff", "receive", str(path))[1]["code"] == "ALREADY_TAKEN"
+    assert refused("handoff", "receive", str(path))[1]["code"] == "ALREADY_RECEIVED"
     other = {**example("3.0"), "trace_id": "00000000-0000-4000-8000-000000000000"}
     path.write_bytes(render(integrity.sealed("3.0", other), "json"))
     assert flow("handoff", "receive", str(path)).status == 0
 
 
-def test_a_handoff_of_somebody_else_is_not_touched() -> None:
+def test_a_foreign_handoff_is_refused() -> None:
     target("digger")
     sent = send("digger", session())
     shutil.rmtree(Path(os.environ["HOME"]) / ".local")
 
-    for verb in ("status", "cancel"):
-        assert refused("handoff", verb, sent["handoff"])[0] == 7
+    assert refused("handoff", "status", sent["handoff"])[:1] == (7,)
+    assert refused("handoff", "cancel", sent["handoff"])[:1] == (7,)
     ran = receive(sent)
     assert ran.status == 0
     assert ran.data["foreign"]
@@ -698,12 +544,12 @@ def test_a_bundled_skill_takes_over_too() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"accepts_from": "[other]"}, "accepts from other, the source is `skill-editor`"),
+        ({"accepts_from": "[other]"}, "accepts work from other; the source is `skill-editor`"),
         ({"requires": "[context.mood]"}, "the target requires `context.mood`"),
         ({"schema_version": '"1.2"'}, "3.0 to 1.2: no"),
     ],
 )
-def test_a_payload_from_elsewhere_is_held_against_what_the_target_asks_for(
+def test_a_payload_from_elsewhere_must_meet_the_targets_requirements(
     more: dict[str, Any], words: str
 ) -> None:
     ours("programming-pm", **more)
@@ -715,7 +561,7 @@ def test_a_payload_from_elsewhere_is_held_against_what_the_target_asks_for(
     assert told("handoff", "status", "--all")["handoffs"] == []
 
 
-def test_a_copy_with_a_shorter_chain_does_not_begin_the_count_anew() -> None:
+def test_a_copy_with_a_shorter_chain_does_not_reset_the_hops() -> None:
     ours("digger")
     ours("programming-pm")
     sent = send("digger", session())

@@ -1,8 +1,7 @@
-"""Work is handed over phase by phase: each committed, each guard real, each refusal with all its reasons."""
+"""Sending passes through the phases one record at a time, and a refusal names all of its reasons."""
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -13,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.counting import calls_of
 from support.handing import handoffs_folder, ours, payload_of, phases, receive, send, session, target
 from support.killing import killed_at_every_call
 from support.sandbox import (
     flow,
     home_skills,
-    process,
     project_skills,
     put_skill,
     refused,
@@ -27,13 +24,10 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.desk import desk
-from flowrail.handoff.payload import build
-from flowrail.handoff.sending import _expired
 from flowrail.text import yaml as yaml_text
 
 
-def test_work_passes_through_every_phase() -> None:
+def test_sending_passes_through_every_phase() -> None:
     target("digger")
     here = session()
 
@@ -82,7 +76,7 @@ def test_a_payload_is_written_once_and_for_its_owner_only() -> None:
     assert flow("handoff", "validate", sent["payload"], "--sha256", sent["sha256"]).status == 0
 
 
-def test_the_same_again_is_answered_again() -> None:
+def test_the_same_request_gets_the_same_answer() -> None:
     target("digger")
     here = session()
     first = send("digger", here)
@@ -95,7 +89,7 @@ def test_the_same_again_is_answered_again() -> None:
     assert len(told("handoff", "status")["handoffs"]) == 2
 
 
-def test_files_that_facts_name_go_as_artifacts_and_other_facts_beside() -> None:
+def test_files_become_artifacts_and_other_facts_stay_in_the_working_tier() -> None:
     target("digger")
     Path("notes.md").write_text("noted")
     here = session("source", "-s", "notes_file=notes.md", "-s", 'areas=["a","b"]')
@@ -117,36 +111,7 @@ def test_files_that_facts_name_go_as_artifacts_and_other_facts_beside() -> None:
     }
 
 
-def test_a_file_that_facts_name_often_is_read_once_and_so_much_of_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    target("digger")
-    for name in ("notes.md", "other.md", "last.md"):
-        Path(name).write_text("noted")
-    os.mkfifo("pipe.md")
-    Path("link.md").symlink_to("notes.md")
-    Path("large.md").write_text("noted, and noted")
-    monkeypatch.setattr(build, "_MOST_SUMMED", 12)
-    monkeypatch.setattr(build, "_LARGEST_ARTIFACT", 12)
-    names = ["notes.md", "other.md", "last.md", "notes.md", "pipe.md", "link.md", "large.md", "\0", "."]
-    Path("facts.json").write_text(json.dumps({"notes_files": names}))
-    here = session()
-
-    sent: list[dict[str, Any]] = []
-    read = calls_of(lambda: sent.append(send("digger", here, "--facts", "facts.json")), "_read_file")
-
-    artifacts = payload_of(sent[0])["payload"]["session"]["artifacts"]
-    summed = f"sha256:{sha256(b'noted').hexdigest()}"
-    assert read == 8
-    assert [(each["name"], each.get("checksum")) for each in artifacts] == [
-        ("notes.md", summed),
-        ("other.md", summed),
-        ("last.md", None),
-        ("notes.md", summed),
-    ]
-
-
-def test_an_older_target_is_given_version_2() -> None:
+def test_a_target_that_reads_2_0_gets_2_0() -> None:
     target("digger", schema_version='"2.0"', handoff_trigger='"--handoff {payload_path}"')
     here = session()
 
@@ -176,7 +141,7 @@ def test_version_and_form_can_be_chosen() -> None:
     assert {payload_of(each)["version"] for each in (older, newer)} == {"2.0", "3.0"}
 
 
-def test_a_downgrade_is_told() -> None:
+def test_a_downgrade_gives_a_note() -> None:
     target("digger", schema_version='"2.0"')
 
     sent = send("digger", session(), "--schema", "3.0")
@@ -191,11 +156,11 @@ def test_a_downgrade_is_told() -> None:
         (
             {"accepts_from": "[other]"},
             "VALIDATION_FAILED",
-            "`digger` accepts from other, the source is `source`",
+            "`digger` accepts work from other; the source is `source`",
         ),
     ],
 )
-def test_what_cannot_be_mended_is_rejected(more: dict[str, Any], code: str, words: str) -> None:
+def test_a_problem_that_cannot_be_fixed_ends_the_handoff(more: dict[str, Any], code: str, words: str) -> None:
     target("digger", **more)
 
     status, error = refused("handoff", "send", "digger", "--session", session())
@@ -226,7 +191,7 @@ def test_what_the_target_requires_must_be_in_the_payload() -> None:
     assert document.value["error"]["code"] == "INVALID_PAYLOAD"
     facts = Path("facts.json")
     facts.write_text('{"key_uncertainties": ["what it costs"]}')
-    again = error["hint"].partition("flow ")[2].split()
+    again = shlex.split(error["hint"].partition("flow ")[2])
     status, unmeant = refused(*again)
     assert (status, unmeant["message"]) == (2, "`-s uncertainties=…` gives no value")
 
@@ -237,7 +202,7 @@ def test_what_the_target_requires_must_be_in_the_payload() -> None:
     assert payload_of(sent)["payload"]["working"]["insights"]["uncertainties"] == ["what it costs"]
 
 
-def test_everything_that_stands_in_the_way_is_told_at_once() -> None:
+def test_a_refusal_names_every_failed_check() -> None:
     target("digger", requires="[insights.uncertainties]", accepts_from="[other]")
     text = "name: NAME\nsteps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n"
     put_skill("bare", text, where=home_skills())
@@ -247,7 +212,7 @@ def test_everything_that_stands_in_the_way_is_told_at_once() -> None:
 
     assert status == 6
     for words in (
-        "accepts from other",
+        "accepts work from other",
         "`handoff.context.problem_type` is missing",
         "`handoff.context.summary`",
         "requires",
@@ -255,7 +220,7 @@ def test_everything_that_stands_in_the_way_is_told_at_once() -> None:
         assert words in error["message"]
 
 
-def test_a_target_that_is_not_there_is_refused_before_anything_is_written() -> None:
+def test_an_unknown_target_is_refused_before_anything_is_written() -> None:
     target("digger")
     here = session()
 
@@ -266,7 +231,7 @@ def test_a_target_that_is_not_there_is_refused_before_anything_is_written() -> N
     assert not handoffs_folder().exists()
 
 
-def test_a_name_that_two_skills_go_by_is_refused() -> None:
+def test_an_ambiguous_name_is_refused() -> None:
     for folder in ("one", "two"):
         (home_skills() / folder).mkdir(parents=True)
         text = target("label", where=home_skills() / "x").read_text()
@@ -277,7 +242,7 @@ def test_a_name_that_two_skills_go_by_is_refused() -> None:
     assert (status, error["code"], error["details"]["skills"]) == (6, "TARGET_NOT_FOUND", ["one", "two"])
 
 
-def test_a_skill_does_not_hand_to_itself() -> None:
+def test_a_skill_cannot_hand_off_to_itself() -> None:
     here = session()
 
     status, error = refused("handoff", "send", "source", "--session", here, "--yes", "--reason", "x")
@@ -293,7 +258,7 @@ def passed_on(here: str, name: str, *words: str) -> tuple[dict[str, Any], str]:
     return sent, ran.data["session"]
 
 
-def test_a_circle_is_refused_and_with_a_reason_recorded() -> None:
+def test_a_loop_needs_consent_and_a_reason() -> None:
     for name in "abc":
         ours(name)
     here = session("a")
@@ -309,7 +274,7 @@ def test_a_circle_is_refused_and_with_a_reason_recorded() -> None:
     assert len(list(handoffs_folder().iterdir())) == count
 
     third = send("a", here, "--yes", "--reason", "the user wants another round")
-    assert third["notes"] == ["the work goes round: a → b → c → a (the user wants another round)"]
+    assert third["notes"] == ["this is a loop: a → b → c → a (the user wants another round)"]
     assert payload_of(third)["meta"]["handoff_chain"] == ["a", "b", "c"]
     assert [each["hops"] for each in (first, second, third)] == [1, 2, 3]
     assert len({each["trace_id"] for each in (first, second, third)}) == 1
@@ -320,7 +285,7 @@ def test_a_circle_is_refused_and_with_a_reason_recorded() -> None:
     ]
 
 
-def test_a_long_chain_needs_the_user_and_the_longest_ends() -> None:
+def test_a_long_chain_needs_approval_and_eight_hops_are_the_limit() -> None:
     names = [f"s{number}" for number in range(11)]
     for name in names:
         ours(name)
@@ -339,18 +304,7 @@ def test_a_long_chain_needs_the_user_and_the_longest_ends() -> None:
     assert (status, error["details"]["rule"], error["recoverable"]) == (6, "TOO_MANY_HOPS", False)
 
 
-def test_a_target_that_changes_under_the_handoff_is_found_out() -> None:
-    card = target("digger", requires="[insights.uncertainties]")
-    _, error = refused("handoff", "send", "digger", "--session", session())
-    handoff = error["details"]["handoff"]
-    card.write_text(card.read_text().replace("requires", "optional_consumes"))
-
-    sent = told("handoff", "retry", handoff)
-
-    assert sent["phase"] == "invocation"
-
-
-def test_the_same_again_after_a_failure_tries_the_same_handoff_again() -> None:
+def test_the_same_request_after_a_failure_retries_the_same_handoff() -> None:
     card = target("digger", requires="[insights.uncertainties]")
     here = session()
     _, first = refused("handoff", "send", "digger", "--session", here)
@@ -371,13 +325,13 @@ def test_the_same_again_after_a_failure_tries_the_same_handoff_again() -> None:
         ("[context.area, context.reframed_challenge]", " -s area=… -s reframed_challenge=…"),
     ],
 )
-def test_what_is_wanting_is_named_as_the_facts_that_would_give_it(requires: str, facts: str) -> None:
+def test_the_hint_names_the_missing_facts(requires: str, facts: str) -> None:
     target("digger", requires=requires)
 
     _, error = refused("handoff", "send", "digger", "--session", session())
 
     handoff = error["details"]["handoff"]
-    assert error["hint"] == f"give what is wanting: flow handoff retry {handoff}{facts}"
+    assert error["hint"].replace("'", "") == f"add the missing facts: flow handoff retry {handoff}{facts}"
 
 
 @pytest.mark.parametrize(
@@ -389,7 +343,7 @@ def test_what_is_wanting_is_named_as_the_facts_that_would_give_it(requires: str,
         ("{}", ["{}"]),
     ],
 )
-def test_a_list_that_is_wanting_can_be_given_on_the_command_line(given: str, meant: list[str]) -> None:
+def test_a_missing_list_can_be_added_on_the_command_line(given: str, meant: list[str]) -> None:
     target("digger", requires="[insights.uncertainties]")
     _, error = refused("handoff", "send", "digger", "--session", session())
 
@@ -398,38 +352,38 @@ def test_a_list_that_is_wanting_can_be_given_on_the_command_line(given: str, mea
     assert payload_of(sent)["payload"]["working"]["insights"]["uncertainties"] == meant
 
 
-def test_what_is_wrong_in_the_metadata_is_given_anew_on_the_command_line() -> None:
+def test_wrong_metadata_can_be_corrected_on_the_command_line() -> None:
     target("digger", schema_version='"2.0"')
     words = ["-s", "perspectives_completed=five", "-s", "convergence_level=some"]
     _, error = refused("handoff", "send", "digger", "--session", session(), *words)
 
     handoff = error["details"]["handoff"]
     again = f"flow handoff retry {handoff} -s perspectives_completed=… -s convergence_level=…"
-    assert error["hint"] == f"give what is wanting: {again}"
+    assert error["hint"].replace("'", "") == f"add the missing facts: {again}"
     meant = [word.replace("=…", "=5" if "perspectives" in word else "=low") for word in again.split()[1:]]
 
     assert payload_of(told(*meant))["meta"]["perspectives_completed"] == 5
 
 
-def test_a_fact_that_no_field_knows_meets_what_the_target_requires() -> None:
+def test_a_fact_without_a_field_can_meet_a_requirement() -> None:
     target("digger", requires="[context.area, mood]")
 
     assert send("digger", session(), "-s", "area=north", "-s", "mood=good")["phase"] == "invocation"
 
 
-def test_a_problem_type_that_nobody_knows_is_asked_for_again() -> None:
+def test_an_unknown_problem_type_can_be_corrected() -> None:
     target("digger")
 
     _, error = refused("handoff", "send", "digger", "--session", session(), "-s", "problem_type=odd")
 
-    assert error["hint"].endswith(" -s problem_type=…")
-    assert "`decision`, `creative`" in error["message"]
+    assert error["hint"].endswith(" -s 'problem_type=…'")
+    assert "`decision`" in error["message"]
     sent = told("handoff", "retry", error["details"]["handoff"], "-s", "problem_type=creative")
     assert payload_of(sent)["context"]["problem_type"] == "creative"
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
-def test_the_path_of_the_chosen_file_travels_in_the_payload(version: str) -> None:
+def test_the_payload_names_the_chosen_skill_file(version: str) -> None:
     card = target("digger")
 
     payload = payload_of(send("digger", session(), "--schema", version))
@@ -438,7 +392,7 @@ def test_the_path_of_the_chosen_file_travels_in_the_payload(version: str) -> Non
     assert place == str(card)
 
 
-def test_a_target_in_a_place_that_was_named_is_named_with_it_in_every_command() -> None:
+def test_every_command_names_the_root_of_the_target() -> None:
     place = Path.cwd() / "more"
     ours("digger", where=place)
     here = session()
@@ -449,19 +403,19 @@ def test_a_target_in_a_place_that_was_named_is_named_with_it_in_every_command() 
     ]
     assert offered["command"] == f"flow handoff send digger --session {here} --root {place}"
     _, error = refused(*offered["command"].split()[1:], "-s", "problem_type=odd")
-    retry = error["hint"].removeprefix("give what is wanting: ").removesuffix(" -s problem_type=…")
+    retry = error["hint"].removeprefix("add the missing facts: ").removesuffix(" -s 'problem_type=…'")
     sent = told(*retry.split()[1:], "-s", "problem_type=creative")
     assert sent["receive_command"].endswith(f" --root {place}")
 
     lost = flow(*sent["receive_command"].removesuffix(f" --root {place}").split()[1:], "--json")
     assert (lost.status, lost.error["code"]) == (6, "TARGET_NOT_FOUND")
-    assert lost.error["hint"] == f"name its place: {sent['receive_command']}"
+    assert lost.error["hint"] == f"name its folder: {sent['receive_command']}"
     assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
 
     assert receive(sent).data["skill"] == "digger"
 
 
-def test_a_payload_that_expired_before_it_was_written_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payload_that_expires_before_it_is_written_is_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
     target("digger", schema_version='"2.0"')
     here = session()
     kept = Path.cwd() / "kept"
@@ -483,35 +437,7 @@ def test_a_payload_that_expired_before_it_was_written_is_made_anew(monkeypatch: 
     assert (sent["phase"], sent["expired"]) == ("invocation", False)
 
 
-def test_a_target_that_goes_away_while_a_sender_is_dead_is_told_by_the_next_one() -> None:
-    card = target("digger")
-    here = session()
-    kept = Path.cwd() / "kept"
-    shutil.copytree(Path.cwd() / ".flow", kept)
-    for _ in killed_at_every_call(["handoff", "send", "digger", "--session", here]):
-        found = told("handoff", "status")["handoffs"]
-        if found and found[0]["phase"] == "selection":
-            break
-        shutil.rmtree(Path.cwd() / ".flow")
-        shutil.copytree(kept, Path.cwd() / ".flow")
-    card.unlink()
-
-    status, error = refused("handoff", "retry", told("handoff", "status")["handoffs"][0]["handoff"])
-
-    assert (status, error["code"], error["recoverable"]) == (6, "TARGET_NOT_FOUND", True)
-    assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
-
-
-def test_one_that_was_received_just_before_it_expired_is_not_called_expired() -> None:
-    ours("digger")
-    sent = send("digger", session())
-    receive(sent)
-    at, _ = desk(store=None)
-
-    assert _expired(at, sent["handoff"]).phase == "acknowledgment"
-
-
-def test_one_that_nobody_received_in_time_is_over_when_it_is_tried_again(
+def test_an_expired_handoff_cannot_be_retried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     target("digger", schema_version='"2.0"')
@@ -528,17 +454,7 @@ def test_one_that_nobody_received_in_time_is_over_when_it_is_tried_again(
     assert refused("handoff", "retry", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
 
 
-def test_a_target_that_goes_away_is_told_when_it_is_tried_again() -> None:
-    card = target("digger", requires="[insights.uncertainties]")
-    _, error = refused("handoff", "send", "digger", "--session", session())
-    card.unlink()
-
-    status, again = refused("handoff", "retry", error["details"]["handoff"])
-
-    assert (status, again["code"]) == (6, "TARGET_NOT_FOUND")
-
-
-def test_too_many_tokens_are_refused_with_what_to_move() -> None:
+def test_a_payload_with_too_many_tokens_is_refused() -> None:
     target("digger")
 
     status, error = refused(
@@ -549,7 +465,7 @@ def test_too_many_tokens_are_refused_with_what_to_move() -> None:
     assert error["message"].endswith("move to a file: `payload.working.facts.evidence` (2251)")
     handoff = error["details"]["handoff"]
     again = f"flow handoff retry {handoff} -s evidence= -s evidence_file=…"
-    assert error["hint"] == f"write it into a file and name that: {again}"
+    assert error["hint"].replace("'", "") == f"write it to a file and name the file: {again}"
 
     Path("evidence.txt").write_text("x" * 9000)
     sent = told(*again.removeprefix("flow ").replace("…", "evidence.txt").split())
@@ -558,7 +474,7 @@ def test_too_many_tokens_are_refused_with_what_to_move() -> None:
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
-def test_what_cannot_be_written_as_a_payload_is_refused(version: str) -> None:
+def test_facts_that_cannot_be_written_are_refused(version: str) -> None:
     target("digger", schema_version=f'"{version}"')
     facts = Path("facts.json")
     facts.write_text('{"synthesis_summary": "half \\ud800 a character"}')
@@ -569,42 +485,7 @@ def test_what_cannot_be_written_as_a_payload_is_refused(version: str) -> None:
     assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
 
 
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {"numbers": [0] * 30_000},
-        {"uncertainties": [0] * 30_000},
-    ],
-)
-def test_facts_of_too_many_values_are_refused_before_a_payload_is_made(facts: dict[str, object]) -> None:
-    target("digger")
-    here = session()
-    Path("facts.json").write_text(json.dumps(facts))
-    words = ("handoff", "send", "digger", "--session", here, "--facts", "facts.json")
-
-    flow(*words)
-    handoff = told("handoff", "status")["handoffs"][0]["handoff"]
-    status, error = refused("handoff", "retry", handoff)
-    sent = told("handoff", "retry", handoff, *(word for name in facts for word in ("-s", f"{name}=few")))
-
-    assert phases(handoff)[:3] == ["discovery", "selection", "failed"]
-    assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
-    assert error["message"] == "the payload for digger: a fact holds more than 20000 values"
-    assert sent["phase"] == "invocation"
-
-
-def test_facts_that_do_not_travel_may_be_as_many_as_they_are() -> None:
-    target("digger", schema_version='"2.0"')
-    Path("facts.json").write_text(json.dumps({"numbers": [0] * 30_000}))
-
-    sent = send(
-        "digger", session(), "--facts", "facts.json", "-s", "synthesis_summary=We dig", "-s", "prompt=Dig"
-    )
-
-    assert sent["phase"] == "invocation"
-
-
-def test_a_handoff_can_be_called_off() -> None:
+def test_a_handoff_can_be_cancelled() -> None:
     target("digger")
     sent = send("digger", session(), "-s", "area=north", "-s", f"long={'x' * 81}")
 
@@ -614,7 +495,7 @@ def test_a_handoff_can_be_called_off() -> None:
     status, error = refused(*sent["receive_command"].split()[1:])
     assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
     assert refused("handoff", "cancel", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
-    assert "  called off: the user said so\n" in flow("audit", sent["handoff"]).out
+    assert "  cancelled: the user said so\n" in flow("audit", sent["handoff"]).out
     assert flow("audit", "--html", "a.html").status == 0
     assert "the user said so" in Path("a.html").read_text()
     anew = refused("handoff", "retry", sent["handoff"])[1]["hint"].partition("flow ")[2].split()
@@ -622,24 +503,24 @@ def test_a_handoff_can_be_called_off() -> None:
     assert told(*anew)["phase"] == "invocation"
 
 
-def test_a_workflow_of_ours_is_received_by_a_command() -> None:
+def test_a_target_with_a_workflow_is_invoked_by_a_flow_command() -> None:
     ours("digger")
 
     sent = send("digger", session())
 
-    assert sent["ours"]
+    assert sent["has_workflow"]
     assert sent["invocation"] == sent["receive_command"]
     assert sent["invocation"].endswith(f"--sha256 {sent['sha256']}")
 
 
-def test_the_one_open_session_need_not_be_named() -> None:
+def test_the_only_open_session_need_not_be_named() -> None:
     target("digger")
     here = session()
 
     assert told("handoff", "send", "digger")["session"] == here
 
 
-def test_where_none_or_several_are_open_it_is_said_how_to_name_one() -> None:
+def test_the_hint_shows_how_to_name_a_session() -> None:
     target("digger")
     assert refused("handoff", "send", "digger")[1]["code"] == "NO_OPEN_SESSION"
     first = session()
@@ -649,7 +530,7 @@ def test_where_none_or_several_are_open_it_is_said_how_to_name_one() -> None:
 
     status, several = refused("handoff", "send", "digger")
 
-    assert over["hint"] == f"name one that is over: flow handoff send digger --session {first}"
+    assert over["hint"] == f"name a session that is over: flow handoff send digger --session {first}"
     assert (status, several["code"]) == (4, "SEVERAL_OPEN")
     assert set(several["details"]["commands"]) == {
         f"flow handoff send digger --session {each}" for each in (second, third)
@@ -676,7 +557,7 @@ def test_targets_are_ranked_by_what_the_session_reported() -> None:
     assert "solution-design" in by_skill
     assert (sessions_folder() / here / "available-workflows.yaml").exists()
     text = flow("handoff", "targets", "--session", here).out
-    assert "Hand over, with `--reason WHY`" in text
+    assert "Hand off, with `--reason WHY`" in text
     assert told("handoff", "targets", "--problem-type", "strategic", "--from", "x")["scorer"] == "relevance"
     assert "digger" in flow("handoff", "targets").out
     other = told("handoff", "targets", "--session", here, "--problem-type", "Creative")["candidates"]
@@ -684,12 +565,12 @@ def test_targets_are_ranked_by_what_the_session_reported() -> None:
     assert command == f"flow handoff send digger --session {here} -s problem_type=creative"
 
 
-def test_a_session_without_a_problem_type_is_said_to_lack_it_and_the_command_gives_it() -> None:
+def test_a_missing_problem_type_is_mentioned_and_part_of_the_command() -> None:
     target("digger")
     ours("bare", "name: NAME\nsteps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n")
     here = session("bare")
 
-    assert "give it by --problem-type" in flow("handoff", "targets", "--session", here).err
+    assert "add --problem-type" in flow("handoff", "targets", "--session", here).err
     ran = flow("handoff", "targets", "--session", here, "--problem-type", "decision")
 
     assert not ran.err
@@ -701,7 +582,7 @@ def test_a_session_without_a_problem_type_is_said_to_lack_it_and_the_command_giv
     )
 
 
-def test_targets_say_who_had_the_work_before() -> None:
+def test_targets_mark_skills_that_already_had_the_work() -> None:
     for name in "ab":
         ours(name)
     _, here = passed_on(session("a"), "b")
@@ -712,11 +593,11 @@ def test_targets_say_who_had_the_work_before() -> None:
 
     assert found["loop"] == "a → b → a"
     assert (
-        "had this work before" in flow("handoff", "targets", "--session", here, "--category", "research").out
+        "already had this work" in flow("handoff", "targets", "--session", here, "--category", "research").out
     )
 
 
-def test_where_nothing_can_be_kept_for_the_session_targets_are_shown_all_the_same() -> None:
+def test_targets_are_listed_even_if_they_cannot_be_cached() -> None:
     target("digger")
     here = session()
     (sessions_folder() / here / "available-workflows.yaml").mkdir()
@@ -724,11 +605,11 @@ def test_where_nothing_can_be_kept_for_the_session_targets_are_shown_all_the_sam
     ran = flow("handoff", "targets", "--session", here)
 
     assert ran.status == 0
-    assert "not kept for the session" in ran.err
+    assert "the menu was not cached" in ran.err
 
 
-def test_status_tells_of_one_or_of_all() -> None:
-    assert flow("handoff", "status").out.startswith("no handoff here")
+def test_status_shows_one_handoff_or_all_open_ones() -> None:
+    assert flow("handoff", "status").out.startswith("no handoffs")
     target("digger")
     sent = send("digger", session(), "--reason", "why")
 
@@ -739,7 +620,7 @@ def test_status_tells_of_one_or_of_all() -> None:
     assert refused("handoff", "status", "../x")[1]["code"] == "UNKNOWN_HANDOFF"
 
 
-def test_a_failure_is_told_with_its_checks() -> None:
+def test_status_shows_a_failure_with_its_checks() -> None:
     target("digger", requires="[insights.uncertainties]")
     ran = flow("handoff", "send", "digger", "--session", session())
 
@@ -747,22 +628,13 @@ def test_a_failure_is_told_with_its_checks() -> None:
     assert "[INVALID_PAYLOAD]" in ran.err
     handoff = told("handoff", "status")["handoffs"][0]["handoff"]
     text = flow("handoff", "status", handoff).out
-    assert "checks   8 of 9 hold" in text
-    assert "the payload is kept in" in text
-    assert f"\n  give what is wanting: flow handoff retry {handoff} -s uncertainties=…\n" in text
+    assert "checks   8 of 9 passed" in text
+    assert "the payload is saved in" in text
+    assert f"\n  add the missing facts: flow handoff retry {handoff} -s 'uncertainties=…'\n" in text
     assert text.count("flow handoff retry") == 1
 
 
-def test_two_senders_at_once_make_one_handoff() -> None:
-    target("digger")
-    here = session()
-
-    both = [process("handoff", "send", "digger", "--session", here, "--json") for _ in range(2)]
-
-    assert {each.data["handoff"] for each in both} == {told("handoff", "status")["handoffs"][0]["handoff"]}
-
-
-def test_a_store_elsewhere_is_named_in_every_command() -> None:
+def test_every_command_names_another_store() -> None:
     target("digger")
     here = told("start", "source", "--store", "kept") if session() else {}
 
@@ -773,7 +645,7 @@ def test_a_store_elsewhere_is_named_in_every_command() -> None:
 
 
 @pytest.mark.parametrize("is_ours", [True, False])
-def test_a_project_that_was_moved_is_told_where_its_payload_lies_now(is_ours: bool) -> None:
+def test_a_moved_project_shows_the_current_path(is_ours: bool) -> None:
     (ours if is_ours else target)("digger")
     sent = send("digger", session())
     Path(".flow").rename("it's moved")
@@ -788,14 +660,7 @@ def test_a_project_that_was_moved_is_told_where_its_payload_lies_now(is_ours: bo
     assert flow(*shlex.split(shown["receive_command"])[1:]).status == 0
 
 
-def test_the_projects_skill_hides_the_one_at_home() -> None:
-    target("digger")
-    target("digger", where=project_skills(), schema_version='"2.0"')
-
-    assert send("digger", session())["schema"] == "2.0"
-
-
-def test_a_payload_in_whose_place_something_else_stands_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_file_with_the_payloads_name_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     target("digger", schema_version='"2.0"')
     here = session()
     monkeypatch.setattr("flowrail.handoff.payload.file.file_name", lambda *_, **__: "taken.yaml")
@@ -805,7 +670,7 @@ def test_a_payload_in_whose_place_something_else_stands_is_refused(monkeypatch: 
 
     status, error = refused("handoff", "send", "digger", "--session", here)
 
-    assert (status, error["code"]) == (3, "PAYLOAD_CHANGED")
+    assert (status, error["code"]) == (3, "PAYLOAD_EXISTS")
     assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
 
 
@@ -819,7 +684,7 @@ def interrupted(here: str, phase: str) -> str:
     raise AssertionError(phase)
 
 
-def test_guards_look_at_the_world_as_it_is_when_they_are_asked() -> None:
+def test_a_target_that_changed_since_it_was_chosen_is_refused_once() -> None:
     card = target("digger")
     here = session()
     handoff = interrupted(here, "validation")
@@ -828,11 +693,11 @@ def test_guards_look_at_the_world_as_it_is_when_they_are_asked() -> None:
 
     status, error = refused("handoff", "retry", handoff)
     assert (status, error["code"]) == (6, "TARGET_NOT_FOUND")
-    assert "is not what it was when it was chosen" in error["message"]
+    assert "has changed" in error["message"]
     assert told("handoff", "retry", handoff)["phase"] == "invocation"
 
 
-def test_a_target_that_goes_away_meanwhile_is_told_by_every_guard_that_needs_it() -> None:
+def test_a_target_that_disappeared_is_refused() -> None:
     card = target("digger")
     here = session()
     handoff = interrupted(here, "validation")
@@ -841,31 +706,21 @@ def test_a_target_that_goes_away_meanwhile_is_told_by_every_guard_that_needs_it(
     status, error = refused("handoff", "retry", handoff)
 
     assert (status, error["code"]) == (6, "TARGET_NOT_FOUND")
-    assert "is not found any more" in error["message"]
+    assert "no longer exists" in error["message"]
     assert told("handoff", "status", handoff)["phase"] == "failed"
 
 
-def test_a_target_that_goes_away_before_it_is_selected_is_told() -> None:
-    card = target("digger")
-    here = session()
-    handoff = interrupted(here, "discovery")
-    card.unlink()
-
-    assert refused("handoff", "retry", handoff)[1]["code"] == "TARGET_NOT_FOUND"
-    assert told("handoff", "status", handoff)["phase"] == "failed"
-
-
-def test_a_nearer_target_of_the_name_is_not_taken_for_the_one_that_was_chosen() -> None:
+def test_a_nearer_skill_of_the_same_name_is_not_taken_for_the_target() -> None:
     target("digger")
     handoff = interrupted(session(), "validation")
     target("digger", where=project_skills())
 
     _, error = refused("handoff", "retry", handoff)
 
-    assert "and is" in error["message"]
+    assert "and is now" in error["message"]
 
 
-def test_a_target_that_lives_elsewhere_is_not_compared() -> None:
+def test_a_remote_target_is_not_compared() -> None:
     registry = home_skills().parent / "handoff-registry.yaml"
     registry.parent.mkdir(parents=True, exist_ok=True)
     registry.write_text(
@@ -876,18 +731,5 @@ def test_a_target_that_lives_elsewhere_is_not_compared() -> None:
 
     sent = send("far", session())
 
-    assert not sent["ours"]
-    assert "lives elsewhere: not compared" in {each["told"] for each in sent["checks"]}
-
-
-def test_what_was_sent_is_shown_as_text() -> None:
-    target("digger")
-    here = session()
-
-    out = flow("handoff", "send", "digger", "--session", here).out
-    handoff = told("handoff", "status")["handoffs"][0]["handoff"]
-
-    assert out.splitlines()[-1].strip().startswith("/digger /")
-    assert "The skill that takes over confirms it with:" in out
-    assert "replayed" in flow("handoff", "retry", handoff).out
-    assert flow("handoff", "cancel", handoff).out.splitlines()[0].endswith("rejected")
+    assert not sent["has_workflow"]
+    assert "a remote target is not compared" in {each["message"] for each in sent["checks"]}

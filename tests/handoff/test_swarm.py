@@ -140,7 +140,7 @@ def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
             "key_evidence": ["report 2024", "sales log"],
         }
     ]
-    assert working["insights"]["divergent"][0]["confidence"] == 7
+    assert working["insights"]["divergent"][0]["confidence"] == 4
     assert working["research_seeds"]["suggested_terms"][0]["term"] == "compliance cost studies"
     assert (working["perspectives_completed"], working["convergence_level"]) == (5, "medium")
     assert working["user_feedback"] == "More on compliance"

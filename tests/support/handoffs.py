@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flowrail.handoff.errors import Problem
+from flowrail.handoff.errors import PayloadProblem
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import (
     Payload,
@@ -16,7 +16,7 @@ from flowrail.handoff.payload.document import (
     read_file,
     render,
 )
-from flowrail.handoff.payload.validate import Asked, check
+from flowrail.handoff.payload.validate import ValidationRules, validate
 
 PAYLOADS = Path(__file__).parents[1] / "handoff" / "payloads"
 FILES = {"1.0": "v1.yaml", "1.2": "v1_2.yaml", "2.0": "v2.yaml", "3.0": "v3.json"}
@@ -35,12 +35,12 @@ def document(handoff: Mapping[str, Any], form: str = "json") -> Payload:
     return read(render(handoff, form), source=f"payload.{form}")
 
 
-def problems(handoff: Mapping[str, Any], *, sealed: bool = True, **asked: Any) -> list[Problem]:
+def problems(handoff: Mapping[str, Any], *, sealed: bool = True, **asked: Any) -> list[PayloadProblem]:
     """Return what is wrong with *handoff*, its hash set anew unless that is the point."""
     version = str(handoff.get("version", ""))
     if sealed and version in {"2.0", "3.0"} and isinstance(handoff.get("meta", {}), dict):
         handoff = integrity.sealed(version, handoff)
-    return list(check(document(handoff), Asked(**{"now": NOW, **asked})).problems)
+    return list(validate(document(handoff), ValidationRules(**{"now": NOW, **asked})).problems)
 
 
 def errors(handoff: Mapping[str, Any], **asked: Any) -> list[str]:
@@ -86,4 +86,4 @@ def leaves(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], 
                 if "$ref" in each.get("items", {}):
                     yield from walk(each["items"]["$ref"].rpartition("/")[2], f"{here}.0")
 
-    yield from walk("Handoff", "")
+    yield from walk(schema["properties"]["handoff"]["$ref"].rpartition("/")[2], "")

@@ -1,4 +1,4 @@
-"""The finished layout of a picture."""
+"""What a drawing is once every place is known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowrail.diagrams.layout.boxes import Box
 
 
 class PlacedNode(NamedTuple):
-    """A node and the position of its middle."""
+    """A node with its middle."""
 
     x: float
     y: float
@@ -16,7 +16,7 @@ class PlacedNode(NamedTuple):
 
 
 class Label(NamedTuple):
-    """The text on a line, its middle and its width."""
+    """What is written on a line, with its middle and its width."""
 
     x: float
     y: float
@@ -25,14 +25,14 @@ class Label(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The line of an arrow: its SVG path and its label."""
+    """A line of one arrow: its path, and what is written on it."""
 
     path: str
     label: Label | None
 
 
 class Band(NamedTuple):
-    """The title and extent of a phase."""
+    """A phase: its title, and from where to where it reaches."""
 
     title: str
     top: float
@@ -40,7 +40,7 @@ class Band(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The size of a drawing and its nodes and lines, in the order of the picture."""
+    """A picture with every place worked out; nodes and lines in the order of the picture."""
 
     width: float
     height: float

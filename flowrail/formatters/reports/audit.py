@@ -1,46 +1,43 @@
-"""Audits as text, from plain data; every foreign text becomes one visible line."""
+"""An audit as text. Foreign text becomes one visible line each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flowrail.formatters.guidance.as_text import table
+from flowrail.handoff.audit import AuditReport, HandoffTimeline, SessionTimeline, Trace
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import shortened
-from flowrail.text.table import table
 
 _MINUTE = 60
-_DEEPEST = 16
-"""So far a span is set in; ours go less deep, and what others recorded would be set in without end."""
+_MAX_DEPTH = 16
 
 
-def render(report: Mapping[str, Any]) -> str:
-    """Return timelines of handoffs and sessions, and the traces that run through several skills."""
-    parts = [_handoff(each) for each in report["handoffs"]]
-    parts += [_session(each) for each in report["sessions"]]
-    parts += [_trace(each) for each in report["traces"] if len(each["spans"]) > 1]
-    parts += [f"{each['id']} cannot be read: {shortened(each['message'])}" for each in report["broken"]]
-    return "\n\n".join(parts) or "nothing to tell of: no handoff and no session"
+def render(report: AuditReport) -> str:
+    """Return the timelines of handoffs and sessions, and the traces that span several handoffs."""
+    parts = [_handoff(handoff) for handoff in report.handoffs]
+    parts += [_session(session) for session in report.sessions]
+    parts += [_trace(trace) for trace in report.traces if len(trace.spans) > 1]
+    parts += [f"{journal.id} cannot be read: {shortened(journal.message)}" for journal in report.unreadable]
+    parts += [f"{id_} is foreign: it was not recorded by you on this machine" for id_ in report.foreign]
+    return "\n\n".join(parts) or "no handoffs and no sessions"
 
 
-def render_proof(proof: Mapping[str, Any]) -> str:
-    """Return what was verified, and everything that is wrong."""
-    looked = ", ".join(
-        count(proof[key], one)
-        for key, one in (
-            ("handoffs", "handoff"),
-            ("sessions", "session"),
-            ("records", "record"),
-            ("payloads", "payload"),
-        )
-    )
-    wrong = [f"{each['id']}: {each['code']}: {shortened(each['message'], 400)}" for each in proof["findings"]]
-    verdict = f"{count(len(wrong), 'thing')} wrong" if wrong else "all as it was written and sent"
-    return "\n".join([*wrong, f"{looked}: {verdict}"])
+def render_verification(result: Mapping[str, Any]) -> str:
+    """Return what was verified, and every finding."""
+    kinds = ("handoff", "session", "record", "payload")
+    verified = ", ".join(count(result[f"{kind}s"], kind) for kind in kinds)
+    findings = [
+        f"{finding['id']}: {finding['code']}: {shortened(finding['message'], 400)}"
+        for finding in result["findings"]
+    ]
+    verdict = count(len(findings), "finding") if findings else "unchanged since they were written"
+    return "\n".join([*findings, f"{verified}: {verdict}"])
 
 
-def took(seconds: float | None) -> str:
-    """Return how long something took, as precisely as it matters."""
+def duration(seconds: float | None) -> str:
+    """Return a duration with the precision that matters."""
     if seconds is None:
         return ""
     if seconds < 1:
@@ -52,87 +49,73 @@ def took(seconds: float | None) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def _handoff(each: Mapping[str, Any]) -> str:
+def _handoff(handoff: HandoffTimeline) -> str:
     head = (
-        f"{each['handoff']} · {shortened(each['source'])} → {shortened(each['target'])} · {each['phase']} · "
-        f"{took(each['seconds'])} · trace {shortened(each['trace_id'])}{_foreign(each)}"
+        f"{handoff.handoff} · {shortened(handoff.source)} → {shortened(handoff.target)} · {handoff.phase} · "
+        f"{duration(handoff.seconds)} · trace {shortened(handoff.trace_id)}"
+        + (" · foreign" if handoff.foreign else "")
     )
-    about = [f"  chain {shortened(' → '.join(each['chain']))}, hop {each['hops']}"]
-    if each["reason"]:
-        about.append(f"  reason {shortened(each['reason'])}")
-    if each["sha256"]:
-        about.append(f"  payload {shortened(each['payload'] or '')}\n  sha256 {shortened(each['sha256'])}")
-    if each["receiver"]:
-        claim = each["receiver"]
-        about.append(f"  received by {shortened(claim['by'])} {shortened(claim.get('session', ''))}".rstrip())
-    about += [
-        f"  failed at {shortened(failed['at'])}: {shortened(failed['code'] or '')}: {shortened(failed['message'] or '', 400)}"
-        for failed in each["failures"]
+    lines = [f"  chain {shortened(' → '.join(handoff.chain))}, hop {handoff.hops}"]
+    if handoff.reason:
+        lines.append(f"  reason {shortened(handoff.reason)}")
+    if handoff.sha256:
+        lines += [f"  payload {shortened(handoff.payload or '')}", f"  sha256 {shortened(handoff.sha256)}"]
+    if handoff.receiver is not None:
+        lines.append(
+            f"  received by {shortened(handoff.receiver.by)} {shortened(handoff.receiver.session)}".rstrip()
+        )
+    lines += [
+        f"  failed at {shortened(failure.at)}: {shortened(failure.code)}: {shortened(failure.message, 400)}"
+        for failure in handoff.failures
     ]
-    about += [f"  called off: {shortened(why)}" for why in called_off(each)]
-    about += [
-        f"  {'holds' if check['holds'] else 'FAILS'} {shortened(check['name'])}: {shortened(check['told'], 160)}"
-        for check in each["checks"]
+    lines += [f"  cancelled: {shortened(reason)}" for reason in handoff.cancellations]
+    lines += [
+        f"  {'passed' if check.holds else 'FAILED'} {shortened(check.name)}: {shortened(check.message, 160)}"
+        for check in handoff.checks
     ]
     rows = [
-        [
-            event["at"],
-            event["by"],
-            event["kind"],
-            event["event_type"] or "",
-            took(event["seconds"]),
-            event["hash"][:16],
-        ]
-        for event in each["events"]
+        [event.at, event.by, event.kind, event.event_type or "", duration(event.seconds), event.hash[:16]]
+        for event in handoff.events
     ]
-    return "\n".join(
-        [head, *about, *_indented(table(["at", "by", "record", "event", "after", "hash"], rows))]
+    columns = ["at", "by", "record", "event", "after", "hash"]
+    return "\n".join([head, *lines, *_indented(table(columns, rows))])
+
+
+def _session(session: SessionTimeline) -> str:
+    received = f" · received {shortened(session.handoff)}" if session.handoff else ""
+    head = (
+        f"{session.session} · {shortened(session.status)} · revision {session.revision} · "
+        f"{duration(session.seconds)}{received}"
     )
-
-
-def _session(each: Mapping[str, Any]) -> str:
-    took_over = f" · took over {shortened(each['handoff'])}" if each["handoff"] else ""
-    standing = f"{shortened(each['status'])} · revision {each['revision']} · {took(each['seconds'])}"
-    head = f"{each['session']} · {standing}{took_over}{_foreign(each)}"
     rows = [
         [
-            event["at"],
-            event["by"],
-            event["kind"],
-            event["step"] or "",
-            event["outcome"] or "",
-            event["to"] or "",
-            took(event["seconds"]),
-            event["hash"][:16],
+            event.at,
+            event.by,
+            event.kind,
+            event.step or "",
+            event.outcome or "",
+            event.to or "",
+            duration(event.seconds),
+            event.hash[:16],
         ]
-        for event in each["events"]
+        for event in session.events
     ]
     columns = ["at", "by", "record", "step", "outcome", "to", "after", "hash"]
     return "\n".join([head, *_indented(table(columns, rows))])
 
 
-def _trace(each: Mapping[str, Any]) -> str:
-    lines = [f"trace {shortened(each['trace_id'])}: {shortened(' → '.join(each['skills']))}"]
-    depth: dict[str, int] = {}
-    for span in each["spans"]:
-        depth[span["span_id"]] = min(depth.get(span["parent_span_id"] or "", -1) + 1, _DEEPEST)
-        inset = "  " * (depth[span["span_id"]] + 1)
+def _trace(trace: Trace) -> str:
+    lines = [f"trace {shortened(trace.trace_id)}: {shortened(' → '.join(trace.skills))}"]
+    depths: dict[str, int] = {}
+    for span in trace.spans:
+        depth = min(depths.get(span.parent_span_id or "", -1) + 1, _MAX_DEPTH)
+        depths[span.span_id] = depth
         lines.append(
-            f"{inset}{shortened(span['span_id'])} {shortened(span['source'])} → {shortened(span['target'])} "
-            f"{span['phase']} {took(span['seconds'])} ({span['handoff']}){_foreign(span)}"
+            f"{'  ' * (depth + 1)}{shortened(span.span_id)} {shortened(span.source)} → {shortened(span.target)} "
+            f"{span.phase} {duration(span.seconds)} ({span.handoff})"
         )
     return "\n".join(lines)
 
 
-def _foreign(each: Mapping[str, Any]) -> str:
-    return " · foreign" if each["foreign"] else ""
-
-
 def _indented(text: str) -> Sequence[str]:
-    return [f"  {each}" for each in text.splitlines()]
-
-
-def called_off(each: Mapping[str, Any]) -> list[str]:
-    """Return why a handoff was called off, where somebody said so."""
-    notes = [event["note"] for event in each["events"] if event["kind"] == "cancel"]
-    return [str(note["reason"]) for note in notes if note.get("reason")]
+    return [f"  {text_line}" for text_line in text.splitlines()]

@@ -1,204 +1,223 @@
-"""An audit as one HTML page that needs nothing beside itself: no script, no request, all text escaped."""
+"""An audit as one HTML page without scripts or external resources. All text is escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from html import escape
+from importlib.resources import files
+from string import Template
 from types import MappingProxyType
-from typing import Any
 
-from flowrail.formatters.reports.audit import called_off, took
-from flowrail.formatters.reports.audit_style import STYLE
+from flowrail.formatters.reports.audit import duration
+from flowrail.handoff.audit import (
+    AuditReport,
+    HandoffTimeline,
+    SessionTimeline,
+    Span,
+    Trace,
+    UnreadableJournal,
+)
+from flowrail.handoff.handoff import CheckResult
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import visible
 
-_GOOD, _BAD = (
-    frozenset({"acknowledgment", "completed"}),
-    frozenset({"failed", "rejected", "expired", "abandoned"}),
-)
-_WAY = ("discovery", "selection", "validation", "transfer", "invocation", "acknowledgment")
+_GOOD = frozenset({"acknowledgment", "completed"})
+_BAD = frozenset({"failed", "rejected", "expired", "abandoned"})
+_PHASES = ("discovery", "selection", "validation", "transfer", "invocation", "acknowledgment")
 _NO_PICTURES: Mapping[str, str] = MappingProxyType({})
-_EVENT_HEAD = ("at (UTC)", "by", "record", "event", "after", "hash")
-_MOVE_HEAD = ("at (UTC)", "by", "record", "step", "outcome", "to", "after", "hash")
+_HANDOFF_COLUMNS = ("at (UTC)", "by", "record", "event", "after", "hash")
+_SESSION_COLUMNS = ("at (UTC)", "by", "record", "step", "outcome", "to", "after", "hash")
+_FOREIGN = ' <span class="tag bad">foreign</span>'
 
 
 def render(
-    report: Mapping[str, Any], *, title: str, made: str, pictures: Mapping[str, str] = _NO_PICTURES
+    report: AuditReport, *, title: str, created: str, pictures: Mapping[str, str] = _NO_PICTURES
 ) -> str:
-    """Return the page of *report*, *made* at that moment; *pictures* are SVG by the id of a handoff."""
-    handoffs, sessions = report["handoffs"], report["sessions"]
-    many = f"{count(len(handoffs), 'handoff')}, {count(len(sessions), 'session')}"
-    body = [
-        f"<h1>{_text(title)}</h1>",
-        f'<p class="about">{many}; made {_time(made)} UTC.</p>',
-        *_part("Cannot be read", (_broken(each) for each in report["broken"])),
-        *_part("Overview", [_overview(handoffs)] if len(handoffs) > 1 else []),
-        *_part("Traces", (_trace(each) for each in report["traces"] if len(each["spans"]) > 1)),
-        *_part("Handoffs", (_handoff(each, pictures.get(each["handoff"], "")) for each in handoffs)),
-        *_part("Sessions", (_session(each) for each in sessions)),
-    ]
-    head = (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_text(title)}</title><style>\n{STYLE}</style></head><body>"
+    """Return the page of *report*. *pictures* are SVG images by the id of a handoff."""
+    sections = (
+        ("Cannot be read", [_unreadable(journal) for journal in report.unreadable]),
+        (
+            "Foreign",
+            [f"<p>{_code(id_)} was not recorded by you on this machine</p>" for id_ in report.foreign],
+        ),
+        ("Overview", [_overview(report.handoffs)] if len(report.handoffs) > 1 else []),
+        ("Traces", [_trace(trace) for trace in report.traces if len(trace.spans) > 1]),
+        ("Handoffs", [_handoff(handoff, pictures.get(handoff.handoff, "")) for handoff in report.handoffs]),
+        ("Sessions", [_session(session) for session in report.sessions]),
     )
-    return "\n".join([head, *body, "</body></html>"])
+    folder = files("flowrail.formatters.reports")
+    return Template(folder.joinpath("audit.html").read_text(encoding="utf-8")).substitute(
+        title=_text(title),
+        style=folder.joinpath("audit.css").read_text(encoding="utf-8"),
+        counts=f"{count(len(report.handoffs), 'handoff')}, {count(len(report.sessions), 'session')}",
+        created=_time(created),
+        body="\n".join(
+            line for name, articles in sections if articles for line in (f"<h2>{name}</h2>", *articles)
+        ),
+    )
 
 
-def _part(title: str, articles: Iterable[str]) -> list[str]:
-    found = list(articles)
-    return [f"<h2>{title}</h2>", *found] if found else []
-
-
-def _overview(handoffs: Sequence[Mapping[str, Any]]) -> str:
+def _overview(handoffs: Sequence[HandoffTimeline]) -> str:
     rows = [
         [
-            f'<a href="#{_text(each["handoff"])}">{_text(each["source"])} → {_text(each["target"])}</a>',
-            _tag(each["phase"]) + _foreign(each),
-            _time(each["started_at"]),
-            _text(took(each["seconds"])),
-            _checked(each["checks"]),
-            f'<span class="bad">{len(each["failures"])}</span>' if each["failures"] else "none",
+            _handoff_link(handoff),
+            _tag(handoff.phase) + (_FOREIGN if handoff.foreign else ""),
+            _time(handoff.started_at),
+            _text(duration(handoff.seconds)),
+            _check_count(handoff.checks),
+            f'<span class="bad">{len(handoff.failures)}</span>' if handoff.failures else "none",
         ]
-        for each in handoffs
+        for handoff in handoffs
     ]
     head = ("handoff", "phase", "started (UTC)", "took", "checks", "failures")
     return f"<article>{_table(head, rows)}</article>"
 
 
-def _handoff(each: Mapping[str, Any], picture: str) -> str:
-    about = [
-        ("chain", f"{_text(' → '.join(each['chain']))} (hop {_text(each['hops'])})"),
-        ("reason", _text(each["reason"] or "none given")),
-        ("took", _text(took(each["seconds"]))),
-        ("from session", _session_link(each["session"])),
-        ("trace", _code(each["trace_id"])),
-        ("payload", _code(each["payload"] or "none")),
-        ("sha256", _code(each["sha256"] or "none")),
-    ]
-    if each["receiver"]:
-        claim = each["receiver"]
-        begun = f", session {_session_link(claim['session'])}" if claim.get("session") else ""
-        about.append(("received by", f"{_text(claim['by'])} at {_time(claim['at'])}{begun}"))
-    if each["retries"]:
-        about.append(("tried again", count(each["retries"], "time")))
-    about += [
-        (
-            "failed",
-            f'{_time(failed["at"])} <span class="bad">{_text(failed["code"] or "")}</span>: '
-            + _text(failed["message"] or ""),
-        )
-        for failed in each["failures"]
-    ]
-    about += [("called off", _text(why)) for why in called_off(each)]
-    events = [
-        [
-            _time(event["at"]), _text(event["by"]), _text(event["kind"]), _text(event["event_type"] or ""),
-            _text(took(event["seconds"])), _code(event["hash"][:16]),
-        ]
-        for event in each["events"]
-    ]  # fmt: skip
+def _handoff(handoff: HandoffTimeline, picture: str) -> str:
     title = (
-        f"{_text(each['source'])} → {_text(each['target'])} {_tag(each['phase'])}{_foreign(each)} "
-        f"{_code(each['handoff'])}"
+        f"{_text(handoff.source)} → {_text(handoff.target)} {_tag(handoff.phase)}"
+        f"{_FOREIGN if handoff.foreign else ''} {_code(handoff.handoff)}"
     )
-    drawn = f"<details><summary>its way through the machine</summary>{picture}</details>" if picture else ""
-    parts = (_track(each), _about(about), _checks(each["checks"]), drawn, _table(_EVENT_HEAD, events))
-    return _article(each["handoff"], title, *parts)
-
-
-def _track(each: Mapping[str, Any]) -> str:
-    """Return the way of the machine, with the phases that were reached, and the end that was none of them."""
-    reached = {event["phase"] for event in each["events"]}
-    last, ended = each["phase"], each["phase"] not in _WAY
-    marks = [
-        (phase, "good" if phase in reached else "ahead") for phase in _WAY if phase in reached or not ended
+    diagram = f"<details><summary>lifecycle</summary>{picture}</details>" if picture else ""
+    rows = [
+        [
+            _time(event.at),
+            _text(event.by),
+            _text(event.kind),
+            _text(event.event_type or ""),
+            _text(duration(event.seconds)),
+            _code(event.hash[:16]),
+        ]
+        for event in handoff.events
     ]
-    marks += [(last, "bad")] if ended else []
+    return _article(
+        handoff.handoff,
+        title,
+        _track(handoff),
+        _facts(_handoff_facts(handoff)),
+        _checks(handoff.checks),
+        diagram,
+        _table(_HANDOFF_COLUMNS, rows),
+    )
+
+
+def _handoff_facts(handoff: HandoffTimeline) -> Iterable[tuple[str, str]]:
+    yield "chain", f"{_text(' → '.join(handoff.chain))} (hop {handoff.hops})"
+    yield "reason", _text(handoff.reason or "none given")
+    yield "took", _text(duration(handoff.seconds))
+    yield "from session", _session_link(handoff.session)
+    yield "trace", _code(handoff.trace_id)
+    yield "payload", _code(handoff.payload or "none")
+    yield "sha256", _code(handoff.sha256 or "none")
+    if (claim := handoff.receiver) is not None:
+        session = f", session {_session_link(claim.session)}" if claim.session else ""
+        yield "received by", f"{_text(claim.by)} at {_time(claim.at)}{session}"
+    if handoff.retries:
+        yield "retried", count(handoff.retries, "time")
+    for failure in handoff.failures:
+        code = f'<span class="bad">{_text(failure.code)}</span>'
+        yield "failed", f"{_time(failure.at)} {code}: {_text(failure.message)}"
+    for reason in handoff.cancellations:
+        yield "cancelled", _text(reason)
+
+
+def _track(handoff: HandoffTimeline) -> str:
+    """Return the phases in order: those that were reached, those ahead, and a bad end if there is one."""
+    reached = {event.phase for event in handoff.events}
+    bad_end = handoff.phase not in _PHASES
+    marks = [
+        (phase, "good" if phase in reached else "ahead")
+        for phase in _PHASES
+        if phase in reached or not bad_end
+    ]
+    marks += [(handoff.phase, "bad")] if bad_end else []
     items = "".join(f'<li class="{mark}">{_text(phase)}</li>' for phase, mark in marks)
     return f'<ol class="track">{items}</ol>'
 
 
-def _checks(checks: Sequence[Mapping[str, Any]]) -> str:
+def _checks(checks: Sequence[CheckResult]) -> str:
     if not checks:
         return ""
-    rows = [[_verdict(check["holds"]), _code(check["name"]), _text(check["told"])] for check in checks]
-    shown = "" if all(check["holds"] for check in checks) else " open"
-    table = _table(("", "check", "what was seen"), rows)
-    return f"<details{shown}><summary>checks: {_checked(checks)}</summary>{table}</details>"
+    rows = [[_verdict(check.holds), _code(check.name), _text(check.message)] for check in checks]
+    shown = "" if all(check.holds for check in checks) else " open"
+    table = _table(("", "check", "result"), rows)
+    return f"<details{shown}><summary>checks: {_check_count(checks)}</summary>{table}</details>"
 
 
-def _checked(checks: Sequence[Mapping[str, Any]]) -> str:
+def _check_count(checks: Sequence[CheckResult]) -> str:
     if not checks:
         return "not checked yet"
-    good = sum(bool(check["holds"]) for check in checks)
-    return f'<span class="{"good" if good == len(checks) else "bad"}">{good} of {len(checks)} hold</span>'
+    passed = sum(check.holds for check in checks)
+    mark = "good" if passed == len(checks) else "bad"
+    return f'<span class="{mark}">{passed} of {len(checks)} passed</span>'
 
 
-def _session(each: Mapping[str, Any]) -> str:
-    about = [("took", _text(took(each["seconds"]))), ("revision", _text(each["revision"]))]
-    if each["handoff"]:
-        about.append(("took over", f'<a href="#{_text(each["handoff"])}">{_code(each["handoff"])}</a>'))
-    events = [
-        [
-            _time(event["at"]), _text(event["by"]), _text(event["kind"]), _text(event["step"] or ""),
-            _text(event["outcome"] or ""), _text(event["to"] or ""), _text(took(event["seconds"])),
-            _code(event["hash"][:16]),
-        ]
-        for event in each["events"]
-    ]  # fmt: skip
-    title = f"{_text(each['skill'])} {_tag(each['status'])}{_foreign(each)} {_code(each['session'])}"
-    return _article(each["session"], title, _about(about), _table(_MOVE_HEAD, events))
-
-
-def _trace(each: Mapping[str, Any]) -> str:
-    """Return the spans of a trace, each where it lies in the time of the whole."""
-    spans = each["spans"]
-    starts = [_seconds(span["started_at"]) for span in spans]
-    begin = min(starts)
-    whole = (
-        max(start - begin + (span["seconds"] or 0) for start, span in zip(starts, spans, strict=True)) or 1
-    )
+def _session(session: SessionTimeline) -> str:
+    facts = [("took", _text(duration(session.seconds))), ("revision", _text(session.revision))]
+    if session.handoff:
+        facts.append(("received", f'<a href="#{_text(session.handoff)}">{_code(session.handoff)}</a>'))
     rows = [
         [
-            f'<a href="#{_text(span["handoff"])}">{_text(span["source"])} → {_text(span["target"])}</a>',
-            _tag(span["phase"]) + _foreign(span),
-            _bar(span, (start - begin) / whole, (span["seconds"] or 0) / whole),
-            _text(took(span["seconds"])),
-            _code(span["span_id"]),
-            _code(span["parent_span_id"]) if span["parent_span_id"] else "—",
+            _time(event.at),
+            _text(event.by),
+            _text(event.kind),
+            _text(event.step or ""),
+            _text(event.outcome or ""),
+            _text(event.to or ""),
+            _text(duration(event.seconds)),
+            _code(event.hash[:16]),
         ]
-        for start, span in zip(starts, spans, strict=True)
+        for event in session.events
     ]
-    title = f"{_text(' → '.join(each['skills']))} {_code(each['trace_id'])}"
+    title = f"{_text(session.skill)} {_tag(session.status)} {_code(session.session)}"
+    return _article(session.session, title, _facts(facts), _table(_SESSION_COLUMNS, rows))
+
+
+def _trace(trace: Trace) -> str:
+    """Return the spans of a trace, each with a bar that shows when it happened."""
+    starts = [_timestamp(span.started_at) for span in trace.spans]
+    first = min(starts)
+    ends = [start - first + (span.seconds or 0) for start, span in zip(starts, trace.spans, strict=True)]
+    total = max(ends) or 1
+    rows = [
+        [
+            _handoff_link(span),
+            _tag(span.phase),
+            _bar(span, (start - first) / total, (span.seconds or 0) / total),
+            _text(duration(span.seconds)),
+            _code(span.span_id),
+            _code(span.parent_span_id) if span.parent_span_id else "—",
+        ]
+        for start, span in zip(starts, trace.spans, strict=True)
+    ]
+    title = f"{_text(' → '.join(trace.skills))} {_code(trace.trace_id)}"
     table = _table(("handoff", "phase", "when", "took", "span", "parent"), rows)
-    return _article(each["trace_id"], title, table.replace("<th>when", '<th class="span">when'))
+    return _article(trace.trace_id, title, table.replace("<th>when", '<th class="span">when'))
 
 
-def _bar(span: Mapping[str, Any], before: float, part: float) -> str:
-    place = f"left: {min(before, 0.99):.1%}; width: {min(part, 1.0):.1%}"
-    return f'<div class="lane"><div class="bar{_kind(span["phase"]) or " open"}" style="{place}"></div></div>'
+def _bar(span: Span, left: float, width: float) -> str:
+    style = f"left: {min(left, 0.99):.1%}; width: {min(width, 1.0):.1%}"
+    return f'<div class="lane"><div class="bar{_mark(span.phase) or " open"}" style="{style}"></div></div>'
 
 
-def _seconds(at: str) -> float:
+def _timestamp(at: str) -> float:
     try:
         return datetime.fromisoformat(at).timestamp()
     except ValueError:
         return 0.0
 
 
-def _broken(each: Mapping[str, Any]) -> str:
-    return f'<p class="bad">{_code(each["id"])} {_text(each["code"])}: {_text(each["message"])}</p>'
+def _unreadable(journal: UnreadableJournal) -> str:
+    return f'<p class="bad">{_code(journal.id)} {_text(journal.code)}: {_text(journal.message)}</p>'
 
 
-def _article(name: object, title: str, *parts: str) -> str:
+def _article(name: str, title: str, *parts: str) -> str:
     return f'<article id="{_text(name)}"><h3>{title}</h3>{"".join(parts)}</article>'
 
 
-def _about(about: Iterable[tuple[str, str]]) -> str:
-    return f"<dl>{''.join(f'<dt>{name}</dt><dd>{value}</dd>' for name, value in about)}</dl>"
+def _facts(facts: Iterable[tuple[str, str]]) -> str:
+    return f"<dl>{''.join(f'<dt>{name}</dt><dd>{value}</dd>' for name, value in facts)}</dl>"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -209,23 +228,23 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{heads}</tr></thead><tbody>\n{lines}</tbody></table>"
 
 
+def _handoff_link(handoff: HandoffTimeline | Span) -> str:
+    return f'<a href="#{_text(handoff.handoff)}">{_text(handoff.source)} → {_text(handoff.target)}</a>'
+
+
 def _session_link(session: str) -> str:
     return f'<a href="#{_text(session)}">{_code(session)}</a>' if session else "elsewhere"
 
 
 def _verdict(holds: bool) -> str:
-    return '<span class="good">holds</span>' if holds else '<span class="bad">fails</span>'
+    return '<span class="good">passed</span>' if holds else '<span class="bad">failed</span>'
 
 
 def _tag(phase: str) -> str:
-    return f'<span class="tag{_kind(phase)}">{_text(phase)}</span>'
+    return f'<span class="tag{_mark(phase)}">{_text(phase)}</span>'
 
 
-def _foreign(each: Mapping[str, Any]) -> str:
-    return ' <span class="tag bad">foreign</span>' if each["foreign"] else ""
-
-
-def _kind(phase: str) -> str:
+def _mark(phase: str) -> str:
     return " good" if phase in _GOOD else " bad" if phase in _BAD else ""
 
 
@@ -233,12 +252,9 @@ def _time(at: str) -> str:
     return f"<time>{_text(at.replace('T', ' ', 1).removesuffix('Z'))}</time>"
 
 
-def _code(text: object) -> str:
+def _code(text: str) -> str:
     return f"<code>{_text(text)}</code>"
 
 
 def _text(text: object) -> str:
-    shown = visible(str(text))
-    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
-        shown = shown.replace(char, entity)
-    return shown
+    return escape(visible(str(text)))

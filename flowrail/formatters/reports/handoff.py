@@ -1,18 +1,90 @@
-"""Handoffs as text, from plain data; what skills and payloads say becomes one visible line each."""
+"""A handoff as data, and as text. Foreign text becomes one visible line each."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from flowrail.formatters.guidance.as_text import table
 from flowrail.formatters.guidance.content import Show
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.handoff import FAILED, INVOCATION, UNSENT, Handoff
+from flowrail.handoff.payload import file, integrity
+from flowrail.handoff.payload.document import get
+from flowrail.handoff.phases import invocation_line, receive_command
+from flowrail.machines.guidance.received_work import now_at
+from flowrail.storage.records import to_plain
 from flowrail.text.phrases import count, joined, section
 from flowrail.text.safe_text import shortened, visible
-from flowrail.text.table import table
+
+
+def as_data(
+    context: HandoffContext, handoff: Handoff, *, replayed: bool = False, notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return a handoff as data, with the commands that continue it."""
+    handoff = handoff if handoff.foreign else _with_current_paths(context, handoff)
+    actions = _actions(context, handoff)
+    return {
+        "handoff": handoff.id,
+        "phase": handoff.phase,
+        "source": handoff.source,
+        "target": handoff.target,
+        "session": handoff.session,
+        "schema": handoff.schema,
+        "payload": handoff.payload or None,
+        "sha256": handoff.digest or None,
+        "payload_hash": handoff.payload_hash or None,
+        "size": handoff.size,
+        "tokens": integrity.tiers(handoff.draft) if handoff.schema == "3.0" else None,
+        "token_count": get(handoff.draft, "meta.token_count"),
+        "started_at": handoff.started_at,
+        "expires_at": handoff.expires_at or None,
+        "expired": integrity.has_expired(integrity.moment(handoff.expires_at), context.current_time()),
+        "chain": [*handoff.chain, handoff.target],
+        "hops": handoff.hops,
+        "reason": handoff.reason,
+        "trace_id": handoff.trace_id,
+        "span_id": handoff.span_id,
+        "parent_span_id": handoff.parent_span or None,
+        "checks": to_plain(handoff.checks),
+        "attempts": handoff.attempts,
+        "failure": to_plain(handoff.failure),
+        "claim": to_plain(handoff.claim),
+        "foreign": handoff.foreign,
+        "has_workflow": handoff.has_workflow,
+        "invocation": handoff.invocation or None,
+        "receive_command": next((a["command"] for a in actions if a["does"] == "receive"), None),
+        "next": actions,
+        "replayed": replayed,
+        "notes": list(notes),
+    }
+
+
+def _with_current_paths(context: HandoffContext, handoff: Handoff) -> Handoff:
+    """Return *handoff* with the current path of its payload, in case the project was moved."""
+    recorded = handoff.payload
+    current = now_at(recorded, os.path.join(context.store.folder(handoff.session), file.FOLDER))
+    if not recorded or current == recorded:
+        return handoff
+    handoff = handoff._replace(payload=current)
+    return handoff._replace(invocation=invocation_line(context, handoff))
+
+
+def _actions(context: HandoffContext, handoff: Handoff) -> list[dict[str, Any]]:
+    actions: list[dict[str, Any]] = []
+    if handoff.phase == INVOCATION:
+        actions.append({"does": "receive", "command": receive_command(context, handoff)})
+    if handoff.phase == FAILED or handoff.phase in UNSENT:
+        retry = context.command("handoff retry", handoff.id, root=handoff.root)
+        actions.append({"does": "retry", "command": retry})
+    if handoff.is_open:
+        actions.append({"does": "cancel", "command": context.command("handoff cancel", handoff.id)})
+    return actions
 
 
 def render(item: Mapping[str, Any], show: Show = str) -> str:
-    """Return where one handoff stands: what was checked, what is wrong, and the line that goes on."""
+    """Return one handoff: its phase, its checks, its failure, and the next commands."""
     head = f"{item['handoff']} · {shortened(item['source'])} → {shortened(item['target'])} · {item['phase']}"
     marks = [name for name in ("replayed", "expired", "foreign") if item[name]]
     lines = [" · ".join([head, *marks])]
@@ -30,98 +102,92 @@ def render(item: Mapping[str, Any], show: Show = str) -> str:
         lines.append(f"expires  {shortened(item['expires_at'])}")
     if item["claim"]:
         claim = item["claim"]
-        session = f", session {shortened(claim['session'])}" if claim.get("session") else ""
+        session = f", session {shortened(claim['session'])}" if claim["session"] else ""
         lines.append(f"received {shortened(claim['at'])} by {shortened(claim['by'])}{session}")
-    lines += [*_checks(item["checks"]), *_problem(item["problem"], item["phase"])]
-    return "\n".join([*lines, *_ways(item, show)])
+    lines += [*_check_lines(item["checks"]), *_failure_lines(item["failure"], item["phase"])]
+    return "\n".join([*lines, *_action_lines(item, show)])
 
 
 def render_list(items: Sequence[Mapping[str, Any]]) -> str:
     """Return handoffs as a table."""
     if not items:
-        return "no handoff here; `flow handoff targets` shows who could take over"
+        return "no handoffs; `flow handoff targets` lists the skills that can take over"
     rows = [
         [
-            each["handoff"],
-            each["phase"] + "".join(f" ({mark})" for mark in ("expired", "foreign") if each[mark]),
-            each["source"],
-            each["target"],
-            each["started_at"],
+            item["handoff"],
+            item["phase"] + "".join(f" ({mark})" for mark in ("expired", "foreign") if item.get(mark)),
+            item.get("source", ""),
+            item.get("target", ""),
+            item.get("started_at", ""),
         ]
-        for each in items
+        for item in items
     ]
     return table(["handoff", "phase", "from", "to", "started"], rows)
 
 
-def render_findings(findings: Iterable[Mapping[str, Any]], source: str, told: Mapping[str, Any]) -> str:
-    """Return everything that is wrong with a payload, a line each."""
+def render_problems(problems: Iterable[Mapping[str, Any]], source: str, result: Mapping[str, Any]) -> str:
+    """Return the problems of a payload, a line each, and the verdict."""
     lines = [
-        f"{shortened(source)}{_number(each['line'])}: {each['severity']} {each['kind']}: "
-        f"`{shortened(each['field'])}` {shortened(each['message'], 400)}"
-        for each in findings
+        f"{shortened(source)}{_line_number(problem['line'])}: {problem['severity']} {problem['kind']}: "
+        f"`{shortened(problem['field'])}` {shortened(problem['message'], 400)}"
+        for problem in problems
     ]
-    if told["ignored"]:
-        lines.append(f"passed over, since {told['version']} does not know it: {joined(told['ignored'])}")
-    if told["tokens"]:
-        tiers = ", ".join(f"{tier} {number}" for tier, number in told["tokens"].items() if number)
-        lines.append(f"tokens: {tiers}, {sum(told['tokens'].values())} in all")
-    version = f"a payload of version {told['version']}" if told["version"] else "no payload"
-    verdict = count(told["errors"], "mistake") if told["errors"] else "fit to be handed over"
-    lines.append(f"{version}, {verdict}")
+    if result["ignored"]:
+        lines.append(f"ignored, not defined by {result['version']}: {joined(result['ignored'])}")
+    if result["tokens"]:
+        tiers = ", ".join(f"{tier} {number}" for tier, number in result["tokens"].items() if number)
+        lines.append(f"tokens: {tiers}, {sum(result['tokens'].values())} in total")
+    version = f"payload version {result['version']}" if result["version"] else "not a payload"
+    lines.append(f"{version}: {count(result['errors'], 'error') if result['errors'] else 'valid'}")
     return "\n".join(lines)
 
 
 def render_targets(menu: str, offers: Sequence[Mapping[str, Any]]) -> str:
-    """Return a menu, and under it the command that hands over to each of those shown."""
-    lines = [
-        line_
-        for each in offers
-        for line_ in (
-            *(
-                [f"  {shortened(each['skill'], 80)} had this work before: {shortened(each['loop'])}"]
-                if each["loop"]
-                else []
-            ),
-            f"  {visible(each['command'])}",
-        )
-    ]
-    return "\n\n".join(filter(None, [menu, section("Hand over, with `--reason WHY`", lines)]))
+    """Return a menu of targets, and the command that hands off to each of them."""
+    lines: list[str] = []
+    for offer in offers:
+        if offer["loop"]:
+            lines.append(
+                f"  {shortened(offer['skill'], 80)} already had this work: {shortened(offer['loop'])}"
+            )
+        lines.append(f"  {visible(offer['command'])}")
+    return "\n\n".join(filter(None, [menu, section("Hand off, with `--reason WHY`", lines)]))
 
 
-def _number(number: int) -> str:
+def _line_number(number: int) -> str:
     return f":{number}" if number else ""
 
 
-def _checks(checks: Sequence[Mapping[str, Any]]) -> list[str]:
-    wrong = [each for each in checks if not each["holds"]]
+def _check_lines(checks: Sequence[Mapping[str, Any]]) -> list[str]:
     if not checks:
         return []
-    lines = [f"checks   {len(checks) - len(wrong)} of {len(checks)} hold"]
-    return lines + [f"  {shortened(each['name'])}: {shortened(each['told'], 400)}" for each in wrong]
+    failed = [check for check in checks if not check["holds"]]
+    lines = [f"checks   {len(checks) - len(failed)} of {len(checks)} passed"]
+    return lines + [f"  {shortened(check['name'])}: {shortened(check['message'], 400)}" for check in failed]
 
 
-def _problem(problem: Mapping[str, Any] | None, phase: str) -> list[str]:
-    if not problem:
+def _failure_lines(failure: Mapping[str, Any] | None, phase: str) -> list[str]:
+    if not failure:
         return []
-    kept = problem.get("payload_preserved")
-    lines = [f"failed   {shortened(problem['code'])}: {shortened(problem['message'], 400)}"]
-    lines += [f"  the payload is kept in {shortened(kept)}"] if kept else []
-    return lines + ([f"  {visible(problem['hint'])}"] if problem.get("hint") and phase == "failed" else [])
+    lines = [f"failed   {shortened(failure['code'])}: {shortened(failure['message'], 400)}"]
+    if failure["payload_preserved"]:
+        lines.append(f"  the payload is saved in {shortened(failure['payload_preserved'])}")
+    return lines + ([f"  {visible(failure['hint'])}"] if failure["hint"] and phase == FAILED else [])
 
 
-def _ways(item: Mapping[str, Any], show: Show) -> list[str]:
+def _action_lines(item: Mapping[str, Any], show: Show) -> list[str]:
     if item["receive_command"]:
         lines = [""]
         receive = show(item["receive_command"])
-        if not item["ours"]:
-            lines += ["The skill that takes over confirms it with:", f"  {visible(receive)}"]
-        line_to_give = receive if item["ours"] else item["invocation"]
-        if line_to_give:
-            lines += ["Give this line to the agent that takes over:", f"  {visible(line_to_give)}"]
+        if not item["has_workflow"]:
+            lines += ["The agent that takes over confirms with:", f"  {visible(receive)}"]
+        invocation = receive if item["has_workflow"] else item["invocation"]
+        if invocation:
+            lines += ["Give this line to the agent that takes over:", f"  {visible(invocation)}"]
         return lines
-    has_hint = bool((item["problem"] or {}).get("hint"))  # it names the retry with what that needs
+    has_hint = bool((item["failure"] or {}).get("hint"))  # it shows the retry with the facts that it needs
     return [
-        f"  {visible(show(entry['command']))}"
-        for entry in item["next"]
-        if not (has_hint and entry["does"] == "retry")
+        f"  {visible(show(action['command']))}"
+        for action in item["next"]
+        if not (has_hint and action["does"] == "retry")
     ]

@@ -1,1 +1,1 @@
-"""The machine that a handoff moves through, and its guards."""
+"""The statechart of a handoff, and the guards that it asks."""

@@ -1,16 +1,17 @@
-"""The lifecycle of a handoff as a statechart: the engine judges, the journal remembers.
+"""The lifecycle of a handoff as a statechart. The engine decides, the journal remembers.
 
     discovery ─select─▶ selection ─examine─▶ validation ─hand_on─▶ transfer ─invoke─▶ invocation
     invocation ─acknowledge─▶ acknowledgment        failed ─retry─▶ validation
-    refuse: to `rejected` where nothing can be mended, else to `failed`; cancel; expire
+    refuse: to `rejected` if it cannot be fixed, else to `failed`; cancel; expire
 
-Guards are questions by name, answered when they are asked from the disk, the clock and what the target
-declares (`guards`). Two transitions on one event are tried in the order in which they stand here.
+Guards are conditions with a name. `guards` evaluates them; the caller passes the answers to `next_phase`. Two
+transitions of one event are tried in the order in which they are written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from statemachine import State, StateChart
@@ -19,57 +20,56 @@ from statemachine.exceptions import TransitionNotAllowed
 from flowrail.errors import ConflictError
 from flowrail.handoff import handoff
 
-Holds = Callable[[str], bool]
-"""Answers whether a condition holds now, by its name."""
-
 CHECKS: Mapping[str, str] = {
-    "target_there": "the target is still there",
-    "target_unchanged": "the target is the one that was chosen, byte for byte",
-    "session_readable": "the session of the source can be read",
+    "target_exists": "the target still exists",
+    "target_unchanged": "the target's SKILL.md has not changed since it was chosen",
+    "session_readable": "the source's session can be read",
     "chain_allowed": "the chain may grow by the target",
-    "source_admitted": "the target accepts work from the source",
-    "schema_fits": "the target understands the version of the payload",
-    "payload_fit": "the payload is whole, in time and without mistakes",
-    "requires_met": "what the target requires is in the payload",
-    "health_good": "the target's own check says that it can work, where that was asked for",
+    "source_accepted": "the target accepts work from the source",
+    "version_supported": "the target can read the payload's version",
+    "payload_valid": "the payload is complete, valid and not expired",
+    "requirements_met": "the payload contains what the target requires",
+    "health_check_passed": "the target's own health check passed, if it was requested",
 }
-"""What has to hold before anything is written for the target to find."""
+"""What must hold before the payload is written."""
 
 CONDITIONS: Mapping[str, str] = {
-    "target_named": "the target is named without doubt",
+    "target_found": "the name identifies exactly one target",
     **CHECKS,
-    "payload_written": "the payload stands on disk with the digest that is on record",
-    "payload_unchanged": "the payload that is received is the one that was sent",
+    "payload_written": "the payload's file exists and has the recorded digest",
+    "payload_unchanged": "the received payload is the one that was sent",
     "claimed": "one receiver has claimed it",
-    "beyond_mending": "what is wrong cannot be mended",
-    "past_expiry": "the payload has expired",
+    "not_fixable": "the problem cannot be fixed",
+    "expired": "the payload has expired",
 }
+
+NO_ANSWERS: Mapping[str, bool] = MappingProxyType({})
 
 
 class PhaseNotOpenError(ConflictError):
-    """That cannot happen to the handoff where it stands now."""
+    """The event is not allowed in the handoff's phase."""
 
     code = "PHASE_NOT_OPEN"
 
 
-class Case:
-    """Where a handoff stands, and how its guards are answered: the model of the machine."""
+class LifecycleModel:
+    """The phase of a handoff and the answers of its guards. A guard without an answer does not hold."""
 
-    def __init__(self, phase: str = handoff.DISCOVERY, holds: Holds | None = None) -> None:
+    def __init__(self, phase: str = handoff.DISCOVERY, answers: Mapping[str, bool] = NO_ANSWERS) -> None:
         self.phase: str | None = phase
-        self.holds: Holds = holds or (lambda _: False)
+        self.answers = answers
 
 
-def _if(name: str) -> Callable[..., bool]:
-    def guard(model: Case) -> bool:
-        return model.holds(name)
+def _guard(name: str) -> Callable[..., bool]:
+    def guard(model: LifecycleModel) -> bool:
+        return model.answers.get(name, False)
 
     guard.__name__ = name
     guard.__doc__ = CONDITIONS[name]
     return guard
 
 
-class HandoffMachine(StateChart[Case]):
+class HandoffMachine(StateChart[LifecycleModel]):
     """One handoff, one phase at a time."""
 
     allow_event_without_transition = False
@@ -86,13 +86,13 @@ class HandoffMachine(StateChart[Case]):
     rejected = State(value=handoff.REJECTED, final=True)
     expired = State(value=handoff.EXPIRED, final=True)
 
-    select = discovery.to(selection, cond=_if("target_named"))
+    select = discovery.to(selection, cond=_guard("target_found"))
     examine = selection.to(validation)
-    hand_on = validation.to(transfer, cond=[_if(name) for name in CHECKS])
-    invoke = transfer.to(invocation, cond=_if("payload_written"))
-    acknowledge = invocation.to(acknowledgment, cond=[_if("payload_unchanged"), _if("claimed")])
+    hand_on = validation.to(transfer, cond=[_guard(name) for name in CHECKS])
+    invoke = transfer.to(invocation, cond=_guard("payload_written"))
+    acknowledge = invocation.to(acknowledgment, cond=[_guard("payload_unchanged"), _guard("claimed")])
     refuse = (
-        validation.to(rejected, cond=_if("beyond_mending"))
+        validation.to(rejected, cond=_guard("not_fixable"))
         | validation.to(failed)
         | discovery.to(failed)
         | selection.to(failed)
@@ -107,14 +107,14 @@ class HandoffMachine(StateChart[Case]):
         | invocation.to(rejected)
         | failed.to(rejected)
     )
-    expire = invocation.to(expired, cond=_if("past_expiry")) | failed.to(expired, cond=_if("past_expiry"))
+    expire = invocation.to(expired, cond=_guard("expired")) | failed.to(expired, cond=_guard("expired"))
 
-    def __init__(self, model: Case | None = None, **options: Any) -> None:
-        super().__init__(model or Case(), state_field="phase", **options)
+    def __init__(self, model: LifecycleModel | None = None, **options: Any) -> None:
+        super().__init__(model or LifecycleModel(), state_field="phase", **options)
 
 
-class Edge(NamedTuple):
-    """A transition: from where, by which event, under which conditions, to where."""
+class LifecycleTransition(NamedTuple):
+    """A transition of the machine: source phase, event, conditions, target phase."""
 
     source: str
     event: str
@@ -122,53 +122,52 @@ class Edge(NamedTuple):
     target: str
 
 
-def after(phase: str, event: str, holds: Holds) -> str:
-    """Return the phase that *event* leads to from *phase*; refused where no guard lets it pass."""
+TRANSITIONS = tuple(
+    LifecycleTransition(
+        str(state.value),
+        str(transition.event),
+        tuple(str(condition.func.__name__) for condition in transition.cond),
+        str(transition.target.value),
+    )
+    for state in HandoffMachine().states
+    for transition in state.transitions
+)
+"""Every transition of the machine, in order."""
+
+
+def next_phase(phase: str, event: str, answers: Mapping[str, bool] = NO_ANSWERS) -> str:
+    """Return the phase that the machine enters on *event*; refused if no transition is allowed."""
     if phase not in handoff.PHASES:
         raise PhaseNotOpenError(
-            f"there is no phase `{phase}`", hint="the journal was written by a newer version", phase=phase
+            f"unknown phase `{phase}`", hint="update flowrail: a newer version wrote this record", phase=phase
         )
-    open_now = sorted({edge.event for edge in edges() if edge.source == phase})
-    if event not in open_now:
-        raise PhaseNotOpenError(
-            f"`{event}` cannot happen to a handoff in its phase `{phase}`",
-            hint=f"what can: {', '.join(open_now) or 'nothing, it is over'}",
-            phase=phase,
-            event=event,
-        )
-    machine = HandoffMachine(Case(phase, holds))
+    machine = HandoffMachine(LifecycleModel(phase, answers))
     try:
         machine.send(event)
     except TransitionNotAllowed:
-        wanted = {
-            name
-            for edge in edges()
-            if (edge.source, edge.event) == (phase, event)
-            for name in edge.conditions
-        }
-        failing = [name for name in CONDITIONS if name in wanted and not holds(name)]
-        wrong = "; that ".join(CONDITIONS[each] for each in failing)
-        raise PhaseNotOpenError(
-            f"`{event}` is not allowed: it does not hold that {wrong}",
-            hint="mend that, then try again",
-            phase=phase,
-            event=event,
-            conditions=failing,
-        ) from None
+        raise _refusal(phase, event, answers) from None
     return str(machine.current_state_value)
 
 
-def edges() -> tuple[Edge, ...]:
-    """Return every transition of the machine, in the order in which they stand."""
-    return _EDGES
-
-
-def _edges() -> Iterator[Edge]:
-    machine = HandoffMachine()
-    for state in machine.states:
-        for transition in state.transitions:
-            conditions = tuple(str(each.func.__name__) for each in transition.cond)
-            yield Edge(str(state.value), str(transition.event), conditions, str(transition.target.value))
-
-
-_EDGES = tuple(_edges())
+def _refusal(phase: str, event: str, answers: Mapping[str, bool]) -> PhaseNotOpenError:
+    transitions = [transition for transition in TRANSITIONS if transition.source == phase]
+    conditions = {
+        name for transition in transitions if transition.event == event for name in transition.conditions
+    }
+    failing = [name for name in CONDITIONS if name in conditions and not answers.get(name)]
+    if failing:
+        return PhaseNotOpenError(
+            f"`{event}` is not allowed, because this does not hold: "
+            + "; ".join(CONDITIONS[name] for name in failing),
+            hint="fix it, then try again",
+            phase=phase,
+            event=event,
+            conditions=failing,
+        )
+    events = sorted({transition.event for transition in transitions})
+    return PhaseNotOpenError(
+        f"a handoff in phase `{phase}` does not accept `{event}`",
+        hint=f"it accepts {', '.join(events)}" if events else "the handoff is over",
+        phase=phase,
+        event=event,
+    )

@@ -1,1 +1,1 @@
-"""The document that a handoff passes on: build, validate, convert and store it."""
+"""The document that a handoff passes on: build, validate, convert and write it."""

@@ -1,139 +1,145 @@
-"""A session as a payload: what it was given, what it reported, the files that it made.
+"""Build a payload from a session: its parameters, its reported facts, and the files that they name.
 
-Facts go by the names that skills report them under; those that no field knows travel in the working
-tier. Themes and insights may be texts with ` | ` between their parts, as agents report them.
+Facts are found by the names under which skills report them. Facts without a field of their own go to the working
+tier. Insights, terms and themes may be texts with ` | ` between their parts, as agents report them.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
-from flowrail.errors import DocumentError
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload import convert, integrity
 from flowrail.handoff.payload.document import put
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.machines.sessions.session import Session
 from flowrail.text import json as strict_json
-from flowrail.text import limits
 
 PROMPTS = (
     "original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal", "decision", "focus",
 )  # fmt: skip
-"""The names that skills give to what they were asked, the first that says anything counts."""
+"""The names of the user's request. The first one with a text is used."""
 
-ASKED = ("original_prompt", "problem_type", "reframed_challenge", "focus_areas", "success_criteria")
-"""What the user asked: it goes on with the work, whether or not the skill in between says it again."""
+CARRIED_FACTS = (
+    "original_prompt", "problem_type", "reframed_challenge", "focus_areas", "success_criteria",
+)  # fmt: skip
+"""What the user asked. It stays with the work, even if a skill on the way does not report it again."""
 
 _SUMMARIES = ("synthesis_summary", "summary")
-_FRAMED = ("reframed_challenge", "reframed")
-_OPEN = ("uncertainties", "key_uncertainties", "known_gaps")
-_BLIND = ("blind_spots", "blind_spots_identified")
+_REFRAMED = ("reframed_challenge", "reframed")
+_UNCERTAINTIES = ("uncertainties", "key_uncertainties", "known_gaps")
+_BLIND_SPOTS = ("blind_spots", "blind_spots_identified")
 _TERMS = ("suggested_terms", "suggested_search_terms")
 META = ("perspectives_completed", "convergence_level", "user_feedback")
-_LISTED = ("convergent_insights", "divergent_insights", "open_questions", "focus_areas", "success_criteria")
-_TAKEN = {
-    *PROMPTS, *_SUMMARIES, *_FRAMED, *_OPEN, *_BLIND, *_TERMS, *META, *_LISTED, "problem_type",
+_LISTS = ("convergent_insights", "divergent_insights", "open_questions", "focus_areas", "success_criteria")
+_WITH_FIELD = {
+    *PROMPTS, *_SUMMARIES, *_REFRAMED, *_UNCERTAINTIES, *_BLIND_SPOTS, *_TERMS, *META, *_LISTS, "problem_type",
 }  # fmt: skip
-FACTS = {
+FACT_OF_FIELD = {
     "context.original_prompt": PROMPTS[0],
     "context.problem_type": "problem_type",
-    "context.reframed_challenge": _FRAMED[0],
+    "context.reframed_challenge": _REFRAMED[0],
     "context.synthesis_summary": _SUMMARIES[0],
     "context.summary": _SUMMARIES[0],
-    "context.known_gaps": _OPEN[0],
+    "context.known_gaps": _UNCERTAINTIES[0],
     "insights.convergent": "convergent_insights",
     "insights.divergent": "divergent_insights",
-    "insights.uncertainties": _OPEN[0],
-    "insights.blind_spots": _BLIND[0],
+    "insights.uncertainties": _UNCERTAINTIES[0],
+    "insights.blind_spots": _BLIND_SPOTS[0],
     "research_seeds.suggested_terms": _TERMS[0],
     "research_seeds.open_questions": "open_questions",
 }
-"""The fact that each field is made from, where it does not go by the field's own last name."""
+"""The fact that fills a field, if it does not have the field's own name."""
 
 _FILE_ENDINGS = ("_file", "_files", "_path", "_paths")
-_LARGEST_ARTIFACT = 64 * 1024 * 1024
-_MOST_SUMMED = 4 * _LARGEST_ARTIFACT
-"""So many bytes of all files are read for their checksums; the others are named without."""
-_PIECE = 1024 * 1024
-_TEN = 10
-_PLAINER = "report plainer values, then send it again; `-s NAME=VALUE` gives one anew"
+_MAX_ARTIFACT = 64 * 1024 * 1024
+_EMPTY: tuple[object, ...] = (None, "", (), [])
+_CONFIDENCE_SCALE, _INSIGHT_SCALE = 10, 5
+
+
+class FileArtifact(NamedTuple):
+    """A file that a fact names: the fact, the path, and the checksum."""
+
+    fact: str
+    path: str
+    checksum: str
+
+    def as_payload(self) -> dict[str, Any]:
+        """Return the artifact as it is written in a payload."""
+        many = self.fact.endswith(("_files", "_paths"))
+        return {
+            "name": os.path.basename(self.path),
+            "path": self.path,
+            "type": "analysis" if many else "documentation",
+            "description": self.fact.replace("_", " "),
+            "checksum": self.checksum,
+        }
 
 
 def build(session: Session, handoff: Handoff, *, now: str, folder: str, project: str) -> dict[str, Any]:
-    """Return the payload of *handoff* in its version, sealed; its shape is judged elsewhere.
+    """Return the payload of *handoff* in its version, with its hash. Validation comes later.
 
-    Facts of more values than are read of a payload are refused before it is made.
+    *folder* is the session's folder; relative paths in facts refer to *project*.
     """
-    facts = _known({**session.params, **session.state, **handoff.facts}, session.received)
-    others = {name: value for name, value in facts.items() if name not in _TAKEN}
-    for travels in (
-        others if handoff.schema == "3.0" else {},
-        *(facts[name] for name in facts.keys() & _TAKEN),
-    ):
-        if odd := strict_json.problem(travels, values=limits.VALUES):
-            raise DocumentError(f"a fact {odd}", hint=_PLAINER, place=f"the payload for {handoff.target}")
-    made = _two(facts, session, handoff, now=now, folder=folder)
-    if handoff.schema != "3.0":
-        when = integrity.moment(now)
-        ends = integrity.stamp(when + integrity.LIFETIME["2.0"]) if when else ""
-        head = {"version": "2.0", "timestamp": now, "expires_at": ends}
-        return integrity.sealed("2.0", {**head, **made})
-    lifted, _, _ = convert.lift_2_to_3({"version": "2.0", "timestamp": now, **made})
-    lifted.pop("expires_at", None)
-    return integrity.sealed("3.0", _three(lifted, facts, session, handoff, now, folder, project))
-
-
-def _known(own: Mapping[str, Any], received: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of a session, and what was asked of the one before it where it says nothing itself."""
-    asked = received.get("asked")
-    before = dict(asked) if isinstance(asked, Mapping) else {}
-    for names in (PROMPTS, _FRAMED):
-        if _text(own, names):
-            before.pop(names[0], None)
-    said = {name for name, value in own.items() if value not in (None, "", (), [])}
-    return {**own, **{name: value for name, value in before.items() if name not in said}}
+    facts = _known_facts({**session.params, **session.state, **handoff.facts}, session.received)
+    content = {"version": "2.0", "timestamp": now, **_version_2(facts, session, handoff, folder)}
+    if handoff.schema == "3.0":
+        return integrity.sealed("3.0", _version_3(content, facts, session, handoff, folder, project))
+    created = integrity.moment(now)
+    if created is not None:
+        content["expires_at"] = integrity.stamp(created + integrity.LIFETIME["2.0"])
+    return integrity.sealed("2.0", content)
 
 
 def fact_for(field: str) -> str:
-    """Return the name of the fact that fills a field of a payload, wherever that version keeps it."""
+    """Return the name of the fact that fills a field of a payload of any version."""
     bare = field.removeprefix("handoff.").removeprefix("payload.working.")
-    known = next((fact for path, fact in FACTS.items() if f"{bare}.".startswith(f"{path}.")), None)
-    return known or bare.rpartition(".")[2]
+    fact = next((fact for path, fact in FACT_OF_FIELD.items() if f"{bare}.".startswith(f"{path}.")), None)
+    return fact or bare.rpartition(".")[2]
 
 
-def _two(
-    facts: Mapping[str, Any], session: Session, handoff: Handoff, *, now: str, folder: str
-) -> dict[str, Any]:
-    del now
-    context = {
-        **_some("original_prompt", _text(facts, PROMPTS)),
-        **_some("problem_type", str(facts.get("problem_type") or "").lower()),
-        **_some("reframed_challenge", _text(facts, _FRAMED)),
-        **_some("synthesis_summary", _text(facts, _SUMMARIES)),
+def _known_facts(own: Mapping[str, Any], received: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a session's facts, and the user's request from the session before it if its own has none."""
+    asked = received.get("asked")
+    inherited = dict(asked) if isinstance(asked, Mapping) else {}
+    for names in (PROMPTS, _REFRAMED):
+        if _text(own, names):
+            inherited.pop(names[0], None)
+    return {
+        **own,
+        **{name: value for name, value in inherited.items() if own.get(name) in _EMPTY},
     }
-    insights = {
-        **_some("convergent", [_theme(each) for each in _list(facts, ("convergent_insights",))]),
-        **_some("divergent", [_insight(each) for each in _list(facts, ("divergent_insights",))]),
-        **_some("uncertainties", _list(facts, _OPEN)),
-        **_some("blind_spots", _list(facts, _BLIND)),
-    }
-    seeds = {
-        **_some("suggested_terms", [_term(each) for each in _list(facts, _TERMS)]),
-        **_some("open_questions", _list(facts, ("open_questions",))),
-    }
-    meta = {key: facts[key] for key in META if facts.get(key) not in (None, "")}
-    count = meta.get(META[0])
+
+
+def _version_2(facts: Mapping[str, Any], session: Session, handoff: Handoff, folder: str) -> dict[str, Any]:
+    """Return the content of a 2.0 payload, without version and time."""
+    context = _filled(
+        original_prompt=_text(facts, PROMPTS),
+        problem_type=str(facts.get("problem_type") or "").lower(),
+        reframed_challenge=_text(facts, _REFRAMED),
+        synthesis_summary=_text(facts, _SUMMARIES),
+    )
+    insights = _filled(
+        convergent=[_convergent(item) for item in _list(facts, ("convergent_insights",))],
+        divergent=[_divergent(item) for item in _list(facts, ("divergent_insights",))],
+        uncertainties=_list(facts, _UNCERTAINTIES),
+        blind_spots=_list(facts, _BLIND_SPOTS),
+    )
+    seeds = _filled(
+        suggested_terms=[_term(item) for item in _list(facts, _TERMS)],
+        open_questions=_list(facts, ("open_questions",)),
+    )
+    meta = {name: facts[name] for name in META if facts.get(name) not in (None, "")}
+    count = meta.get("perspectives_completed")
     if isinstance(count, str) and count.isdecimal():
-        meta[META[0]] = int(count)  # as it is given on the command line
+        meta["perspectives_completed"] = int(count)  # given on the command line
     return {
         "source": {
             "skill": handoff.source,
@@ -143,177 +149,141 @@ def _two(
         "target": {
             "skill": handoff.target,
             "invocation": handoff.trigger,
-            **_some("path", handoff.target_path if handoff.target_digest else ""),
+            **_filled(path=handoff.target_path if handoff.target_digest else ""),
         },
         "context": context,
-        **_some("insights", insights),
-        **_some("research_seeds", seeds),
-        "meta": {
-            **meta,
-            **_some("handoff_reason", handoff.reason),
-            "handoff_chain": list(handoff.chain),
-        },
+        **_filled(insights=insights, research_seeds=seeds),
+        "meta": {**meta, **_filled(handoff_reason=handoff.reason), "handoff_chain": list(handoff.chain)},
     }
 
 
-def _three(
-    lifted: dict[str, Any],
+def _version_3(
+    content: Mapping[str, Any],
     facts: Mapping[str, Any],
     session: Session,
     handoff: Handoff,
-    now: str,
     folder: str,
     project: str,
 ) -> dict[str, Any]:
-    new = put(lifted, "trace_id", handoff.trace_id)
+    """Return a 3.0 payload: the converted 2.0 content, other facts, artifacts, references and the trace."""
+    new = convert.from_2_to_3(content).handoff
+    del new["expires_at"]
+    new = put(new, "trace_id", handoff.trace_id)
     new = put(new, "source.phase", session.step or session.status)
-    others = {key: value for key, value in facts.items() if key not in _TAKEN and value not in (None, "", ())}
+    others = {name: value for name, value in facts.items() if name not in _WITH_FIELD and value not in _EMPTY}
     artifacts = list(_artifacts(others, project))
-    files = {each["fact"] for each in artifacts}
-    others = {key: _plain(value) for key, value in others.items() if key not in files}
+    for artifact in artifacts:
+        others.pop(artifact.fact, None)
     if others:
-        new = put(new, "payload.working.facts", others)
+        new = put(new, "payload.working.facts", _plain(others))
     for name in ("focus_areas", "success_criteria"):
-        if listed := _list(facts, (name,)):
-            new = put(new, f"context.{name}", listed)
-    held = [{key: value for key, value in each.items() if key != "fact"} for each in artifacts]
+        if items := _list(facts, (name,)):
+            new = put(new, f"context.{name}", items)
     state = {"step": session.step, "status": session.status, "revision": session.revision}
-    new = put(new, "payload.session", {"artifacts": held, "state": state})
+    new = put(new, "payload.session.artifacts", [artifact.as_payload() for artifact in artifacts])
+    new = put(new, "payload.session.state", state)
     if handoff.approved:
         new = put(new, "meta.user_approved", True)
-    if came := session.received.get("payload"):
-        told, path = (
-            f"the payload that the work came with from {session.received.get('from')}",
-            now_at(str(came), folder),
-        )
-        new = put(
-            new,
-            "payload.references",
-            {"files": [{"path": path, "description": told, "relevance": "important"}]},
-        )
-    tracing = {
-        "events": [
-            {"timestamp": now, "event_type": "created", "workflow": handoff.source, "details": handoff.id}
-        ],
-        **_some("parent_span_id", handoff.span_id),
+    if received := session.received.get("payload"):
+        reference = {
+            "path": now_at(str(received), folder),
+            "description": f"the payload received from {session.received.get('from')}",
+            "relevance": "important",
+        }
+        new = put(new, "payload.references.files", [reference])
+    event = {
+        "timestamp": content["timestamp"],
+        "event_type": "created",
+        "workflow": handoff.source,
+        "details": {"handoff": handoff.id},
     }
-    return convert.counted(put(new, "tracing", tracing))
+    new = put(new, "tracing", {"events": [event], **_filled(parent_span_id=handoff.span_id)})
+    return convert.with_token_count(new)
 
 
-def _artifacts(facts: Mapping[str, Any], project: str) -> Iterable[dict[str, Any]]:
-    """Yield the files that facts name, as far as they are there."""
-    sums = _Sums()
+def _artifacts(facts: Mapping[str, Any], project: str) -> Iterator[FileArtifact]:
+    """Yield the files that facts name and that exist."""
     for name, value in facts.items():
         if not name.endswith(_FILE_ENDINGS):
             continue
-        for path in [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else ():
+        paths = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+        for path in paths:
             full = os.path.join(project, str(path))
-            checksum = sums.of(full)
-            if checksum is None:
-                continue
-            kind = "analysis" if name.endswith(("_files", "_paths")) else "documentation"
-            yield {
-                "fact": name,
-                "name": os.path.basename(full),
-                "path": full,
-                "type": kind,
-                "description": name.replace("_", " "),
-                **_some("checksum", checksum),
-            }
+            with suppress(OSError, ValueError):
+                if checksum := _checksum(full):
+                    yield FileArtifact(name, full, checksum)
 
 
-class _Sums:
-    """Checksums of files, each read once and in pieces: facts may name one file thousands of times."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, str | None] = {}
-        self._room = _MOST_SUMMED
-
-    def of(self, path: str) -> str | None:
-        """Return the checksum of a file, empty where no more are read; `None` where it is no file to hand over."""
-        if path not in self._known:
-            try:
-                self._known[path] = self._read_file(path)
-            except (OSError, ValueError):
-                self._known[path] = None
-        return self._known[path]
-
-    def _read_file(self, path: str) -> str | None:
-        with open(path, "rb", buffering=0, opener=_opener) as file:
-            about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST_ARTIFACT:
-                return None
-            if about.st_size > self._room:
-                return ""
-            seen, size = sha256(), 0
-            while piece := file.read(_PIECE):
-                seen.update(piece)
-                size += len(piece)
-                if size > _LARGEST_ARTIFACT:  # it grew
-                    return None
-            self._room -= size
-            return f"sha256:{seen.hexdigest()}"
+def _checksum(path: str) -> str:
+    """Return the hash of a regular file, or an empty text if the path is another kind of file or very large."""
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_ARTIFACT:
+            return ""
+        return f"sha256:{sha256(file.read(_MAX_ARTIFACT)).hexdigest()}"
 
 
-def _opener(path: str, flags: int) -> int:
+def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _text(facts: Mapping[str, Any], names: Sequence[str]) -> str:
-    found = (facts.get(name) for name in names)
-    return next((each for each in found if isinstance(each, str) and each.strip()), "")
+    values = (facts.get(name) for name in names)
+    return next((value for value in values if isinstance(value, str) and value.strip()), "")
 
 
 def _list(facts: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
-    """Return the first of these that says anything; a text is a list in JSON, or a list of that one."""
-    found = (_listed(facts.get(name)) for name in names)
-    return next((each for each in found if each), [])
+    """Return the first non-empty list. A text is a JSON list, or a list of one item."""
+    return next((items for name in names if (items := _as_list(facts.get(name)))), [])
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if isinstance(value, str) and value.strip():
         with suppress(ValueError, RecursionError):
-            if isinstance(read := json.loads(value), list) and strict_json.problem(read) is None:
-                return read
+            if isinstance(items := json.loads(value), list) and strict_json.problem(items) is None:
+                return items
         return [value]
-    return list(value) if isinstance(value, list | tuple) else []
+    return list(_plain(value)) if isinstance(value, list | tuple) else []
 
 
-def _some(name: str, value: Any) -> dict[str, Any]:
-    return {name: value} if value else {}
+def _filled(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value}
 
 
-def _theme(value: Any) -> Any:
+def _convergent(value: Any) -> Any:
     """THEME | ARCHETYPES | CONFIDENCE | EVIDENCE; EVIDENCE."""
     if not isinstance(value, str):
-        return _plain(value)
-    theme, who, sure, evidence = _parts(value, 4)
-    number = _number(sure)
+        return value
+    theme, archetypes, confidence, evidence = _parts(value, 4)
+    score = _score(confidence, _CONFIDENCE_SCALE)
     return {
         "theme": theme,
-        **({} if number is None else {"confidence_score": number}),
-        **_some("contributing_archetypes", _split(who, ",")),
-        **_some("key_evidence", _split(evidence, ";")),
+        **({} if score is None else {"confidence_score": score}),
+        **_filled(contributing_archetypes=_split(archetypes, ","), key_evidence=_split(evidence, ";")),
     }
 
 
-def _insight(value: Any) -> Any:
+def _divergent(value: Any) -> Any:
     """ARCHETYPE | INSIGHT | CONFIDENCE."""
     if not isinstance(value, str):
-        return _plain(value)
-    who, insight, sure = _parts(value, 3)
+        return value
+    archetype, insight, confidence = _parts(value, 3)
     if not insight:
-        who, insight = "unnamed", who
-    number = _number(sure)
-    return {"archetype": who, "insight": insight, **({} if number is None else {"confidence": round(number)})}
+        archetype, insight = "unnamed", archetype
+    score = _score(confidence, _INSIGHT_SCALE)
+    return {
+        "archetype": archetype,
+        "insight": insight,
+        **({} if score is None else {"confidence": round(score)}),
+    }
 
 
 def _term(value: Any) -> Any:
     """TERM | RATIONALE."""
     if not isinstance(value, str):
-        return _plain(value)
-    term, why = _parts(value, 2)
-    return {"term": term, **_some("rationale", why)}
+        return value
+    term, rationale = _parts(value, 2)
+    return {"term": term, **_filled(rationale=rationale)}
 
 
 def _parts(text: str, count: int) -> list[str]:
@@ -325,16 +295,17 @@ def _split(text: str, mark: str) -> list[str]:
     return [part.strip() for part in text.split(mark) if part.strip()]
 
 
-def _number(text: str) -> float | None:
-    """Return the number that *text* begins with; ``8/10`` and ``80 %`` are 8."""
-    head = text.strip().split("/")[0].rstrip("% ").replace(",", ".")
-    try:
-        number = float(head)
-    except ValueError:
+def _score(text: str, scale: int) -> float | None:
+    """Return a confidence on a scale up to *scale*, given as `3`, `7/10` or `70 %`; `None` if it is anything else.
+
+    A plain number above the scale is read as one of ten.
+    """
+    found = re.fullmatch(r"(\d+(?:[.,]\d+)?)\s*(?:/\s*(\d+)|(%))?", text.strip())
+    if found is None:
         return None
-    if not math.isfinite(number):
-        return None
-    return number / _TEN if text.rstrip().endswith("%") else number
+    number = float(found[1].replace(",", "."))
+    total = 100 if found[3] else int(found[2] or (_CONFIDENCE_SCALE if number > scale else scale))
+    return round(number * scale / total, 2) if total else None
 
 
 def _plain(value: Any) -> Any:

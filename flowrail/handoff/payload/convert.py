@@ -1,357 +1,345 @@
-"""A payload of one version as one of another, with a list of what that adds and what it loses.
+"""Convert a payload from one version to another, and list the fields that are added and lost.
 
     1.0 → 2.0 → 3.0      3.0 → 2.0      1.2 → 3.0 (lossy)
 
-There is no way back from 3.0 to 1.2, nor to 1.0. Pure: what an adapter has to invent follows from the
-document itself, so that the same document becomes the same one each time.
+3.0 cannot be converted to 1.2 or 1.0. Added values are derived from the document, so that the same document
+always gives the same result.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from flowrail.discovery.compatibility import compatibility
 from flowrail.handoff.errors import ValidationFailedError
-from flowrail.handoff.payload.document import (
-    get,
-    put,
-    text_at,
-    texts_at,
-)
-from flowrail.handoff.payload.integrity import (
-    canonical,
-    expiry,
-    sealed,
-    stamp,
-    tiers,
-)
-from flowrail.handoff.payload.validate import shape
-from flowrail.handoff.payload.versions.v3 import LONGEST_SUMMARY
+from flowrail.handoff.payload.document import get, put, text_at, texts_at
+from flowrail.handoff.payload.integrity import canonical, expiry, sealed, stamp, tiers
+from flowrail.handoff.payload.validate import shape_problems
+from flowrail.handoff.payload.versions import v1, v1_2, v2, v3
 
 PHASE = "synthesis"
-"""The phase that a 2.0 payload is handed over from, which it does not say."""
+"""The source phase of a converted 2.0 payload, which has none."""
 
-NARROWED = {"implementation": "strategic", "research": "analytical", "verification": "analytical"}
-"""What the problem types that 2.0 does not have become there."""
+NARROWED_PROBLEM_TYPES = {
+    "implementation": "strategic",
+    "research": "analytical",
+    "verification": "analytical",
+}
+"""What the problem types that 2.0 does not have become."""
 
 _CONFIDENCE = {"high": "high", "medium": "medium", "low": "low", "none": "low"}
-_WORKING = (
-    ("reframed_challenge", "context.reframed_challenge"),
-    ("synthesis_summary", "context.synthesis_summary"),
-    ("insights", "insights"),
-    ("research_seeds", "research_seeds"),
-    ("perspectives_completed", "meta.perspectives_completed"),
-    ("convergence_level", "meta.convergence_level"),
-    ("user_feedback", "meta.user_feedback"),
-    ("target_path", "target.path"),
-)
-"""What a 2.0 payload has and 3.0 has no field for: where it stands in `payload.working`."""
+_IN_WORKING_TIER = {
+    "reframed_challenge": "context.reframed_challenge",
+    "synthesis_summary": "context.synthesis_summary",
+    "insights": "insights",
+    "research_seeds": "research_seeds",
+    "perspectives_completed": "meta.perspectives_completed",
+    "convergence_level": "meta.convergence_level",
+    "user_feedback": "meta.user_feedback",
+    "target_path": "target.path",
+}
+"""Fields of 2.0 that 3.0 stores under `payload.working`: key there, path in 2.0."""
 
 
-class Converted(NamedTuple):
-    """A payload of another version, the fields that were added to it, and those that were lost."""
+class ConvertedPayload(NamedTuple):
+    """A payload in another version, the fields that were added and lost, and the versions on the way."""
 
     version: str
     handoff: Mapping[str, Any]
     added: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    ways: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
 
 
-def way(source: str, target: str) -> tuple[str, ...]:
-    """Return the versions that a payload goes through, both ends included; empty where there is no way."""
-    roads: list[tuple[str, ...]] = [(source,)]
-    for road in roads:
-        if road[-1] == target:
-            return road
-        roads += [(*road, to) for start, to in _STEPS if start == road[-1] and to not in road]
+class ConversionStep(NamedTuple):
+    """The result of one conversion, before its hash is added."""
+
+    handoff: dict[str, Any]
+    added: list[str]
+    lost: list[str]
+
+
+def path(source: str, target: str) -> tuple[str, ...]:
+    """Return the versions that a conversion passes through, both ends included; empty if it is impossible."""
+    paths: list[tuple[str, ...]] = [(source,)]
+    for versions in paths:  # grows below
+        if versions[-1] == target:
+            return versions
+        paths += [(*versions, to) for start, to in _STEPS if start == versions[-1] and to not in versions]
     return ()
 
 
-def convert(version: str, handoff: Mapping[str, Any], target: str) -> Converted:
-    """Return *handoff*, which is one of that *version*, as one of version *target*."""
-    versions = way(version, target)
+def convert(version: str, handoff: Mapping[str, Any], target: str) -> ConvertedPayload:
+    """Return *handoff*, a payload of *version*, as a payload of version *target*."""
+    versions = path(version, target)
     if not versions:
+        reason = compatibility(version, target).reason
         raise ValidationFailedError(
-            f"a payload of version {version} cannot be made one of version {target}: "
-            f"{compatibility(version, target).reason}",
-            hint="hand over a version that both sides have",
-            validation_errors=[f"no adapter from {version} to {target}"],
+            f"a payload of version {version} cannot be converted to {target}: {reason}",
+            hint="use a version that both skills support",
+            validation_errors=[f"no conversion from {version} to {target}"],
         )
-    made = Converted(version, handoff, ways=versions)
-    for step in pairwise(versions):
-        after, added, lost = _STEPS[step](made.handoff)
-        made = Converted(
-            step[1], sealed(step[1], after), (*made.added, *added), (*made.lost, *lost), versions
+    result = ConvertedPayload(version, handoff, versions=versions)
+    for pair in pairwise(versions):
+        step = _STEPS[pair](result.handoff)
+        result = ConvertedPayload(
+            pair[1],
+            sealed(pair[1], step.handoff),
+            (*result.added, *step.added),
+            (*result.lost, *step.lost),
+            versions,
         )
-    return made
+    return result
 
 
-Step = Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[str], list[str]]]
+def with_token_count(handoff: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a 3.0 payload with its token count."""
+    return put(handoff, "meta.token_count", sum(tiers(handoff).values()))
 
 
-def lift_1_to_2(old: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return 1.0 as 2.0: the same work in other places."""
-    work, done, skill = old["payload"], old.get("context") or {}, text_at(old, "source.skill")
-    seeds = {"suggested_terms": work.get("suggested_search_terms", [])}
-    insights = {
-        "convergent": work.get("convergent_insights", []),
-        "divergent": work.get("divergent_insights", []),
-        "uncertainties": work.get("key_uncertainties", []),
-        "blind_spots": work.get("blind_spots_identified", []),
-    }
-    context = {
-        key: work[key]
-        for key in ("original_prompt", "reframed_challenge", "problem_type", "synthesis_summary")
-        if key in work
-    }
-    ends = expiry("2.0", old)
+def from_1_to_2(old: Mapping[str, Any]) -> ConversionStep:
+    """Return 1.0 as 2.0: the same work in other fields."""
+    work, context, source = old["payload"], old.get("context") or {}, old["source"]
+    expires = expiry("2.0", old)
     new = {
         "version": "2.0",
         "timestamp": old["timestamp"],
-        **({"expires_at": stamp(ends)} if ends else {}),
-        "source": dict(old["source"]),
+        **({"expires_at": stamp(expires)} if expires else {}),
+        "source": {**source, "workflow_id": _workflow_id(source)},
         "target": {"skill": old["target"]["skill"]},
-        "context": context,
-        "insights": insights,
-        "research_seeds": seeds,
-        "meta": {**_known(done, _DONE), "handoff_chain": [skill]},
+        "context": _pick(work, v2.ContextV2.model_fields),
+        "insights": {
+            "convergent": work.get("convergent_insights", []),
+            "divergent": work.get("divergent_insights", []),
+            "uncertainties": work.get("key_uncertainties", []),
+            "blind_spots": work.get("blind_spots_identified", []),
+        },
+        "research_seeds": {"suggested_terms": work.get("suggested_search_terms", [])},
+        "meta": {**_pick(context, v1.ContextV1.model_fields), "handoff_chain": [source["skill"]]},
     }
     lost = [
-        *_others(old, "", ("version", "timestamp", "source", "target", "payload", "context")),
-        *_others(work, "payload.", _WORK),
-        *_others(done, "context.", _DONE),
+        *_others(old, "", v1.HandoffV1.model_fields),
+        *_others(work, "payload.", v1.WorkV1.model_fields),
+        *_others(context, "context.", v1.ContextV1.model_fields),
     ]
-    return new, ["meta.handoff_chain: the source alone", "expires_at: an hour after the timestamp"], lost
+    added = ["meta.handoff_chain: the source alone", "expires_at: an hour after the timestamp"]
+    if not text_at(source, "workflow_id"):
+        added.append("source.workflow_id: from the session's folder")
+    return ConversionStep(new, added, lost)
 
 
-def lift_2_to_3(old: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return 2.0 as 3.0: insights and seeds become the working tier, nothing that is known is lost."""
-    path = text_at(old, "source.session_path")
-    workflow = text_at(old, "source.workflow_id")
-    added = [f"trace_id: made from the content, source.phase: {PHASE}", "meta.token_count: counted"]
-    added += [] if workflow else ["source.workflow_id: from the session's folder"]
-    added += [] if old.get("expires_at") else ["expires_at: an hour after the timestamp, as 2.0 means it"]
+def from_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
+    """Return 2.0 as 3.0: insights and seeds move to the working tier, no defined field is lost."""
     level = text_at(old, "meta.convergence_level")
-    added.append("meta.confidence: " + (f"from the convergence, {level}" if level else "medium"))
-    summary = _summary(old)
-    added.append(f"context.summary: {'cut to' if summary[1] else 'at most'} {LONGEST_SUMMARY} characters")
-    working = {key: get(old, place) for key, place in _WORKING if get(old, place) is not None}
-    ends = expiry("2.0", old)
+    summary, was_cut = _summary(old)
+    expires = expiry("2.0", old)
+    gaps = texts_at(old, "insights.uncertainties")
     new: dict[str, Any] = {
         "version": "3.0",
         "schema_type": "universal",
         "timestamp": old["timestamp"],
-        "trace_id": str(uuid5(NAMESPACE_URL, canonical(old).decode("utf-8", "replace"))),
-        **({"expires_at": old.get("expires_at") or stamp(ends)} if ends else {}),
+        "trace_id": _trace_id(old),
+        **({"expires_at": old.get("expires_at") or stamp(expires)} if expires else {}),
         "source": {
             "skill": old["source"]["skill"],
-            "workflow_id": workflow or os.path.basename(path.rstrip("/")) or "unknown",
-            "session_path": path,
+            "workflow_id": _workflow_id(old["source"]),
+            "session_path": text_at(old, "source.session_path"),
             "phase": PHASE,
         },
-        "target": _known(old["target"], ("skill", "invocation", "category")),
-        "context": _context_3(old, summary[0]),
-        "payload": {"working": working},
+        "target": _pick(old["target"], ("skill", "invocation", "category")),
+        "context": {
+            "summary": summary,
+            **_pick(old["context"], ("problem_type", "original_prompt")),
+            **({"known_gaps": gaps} if gaps else {}),
+        },
+        "payload": {
+            "working": {
+                key: get(old, place) for key, place in _IN_WORKING_TIER.items() if get(old, place) is not None
+            }
+        },
         "meta": {
             "token_count": 0,
             "confidence": _CONFIDENCE.get(level, "medium"),
             "handoff_chain": texts_at(old, "meta.handoff_chain") or [old["source"]["skill"]],
-            **_known(old.get("meta") or {}, ("handoff_reason",)),
+            **_pick(old.get("meta") or {}, ("handoff_reason",)),
         },
     }
-    return counted(new), added, [*_unknown_2(old)]
+    added = [f"trace_id: from the content, source.phase: {PHASE}", "meta.token_count: counted"]
+    if not old.get("expires_at"):
+        added.append("expires_at: an hour after the timestamp, as in 2.0")
+    added.append("meta.confidence: " + (f"from the convergence, {level}" if level else "medium"))
+    added.append(f"context.summary: {'cut to' if was_cut else 'at most'} {v3.MAX_SUMMARY} characters")
+    lost = [
+        *_others(old, "", v2.HandoffV2.model_fields),
+        *_others(old["source"], "source.", v2.SourceV2.model_fields),
+        *_others(old["target"], "target.", v2.TargetV2.model_fields),
+        *_others(old.get("meta") or {}, "meta.", v2.MetaV2.model_fields),
+    ]
+    return ConversionStep(with_token_count(new), added, lost)
 
 
-def lower_3_to_2(old: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return 3.0 as 2.0: the trace and the tiers beside the working one are lost."""
+def from_3_to_2(old: Mapping[str, Any]) -> ConversionStep:
+    """Return 3.0 as 2.0: the trace and all tiers except the working tier are lost."""
     working = get(old, "payload.working") or {}
-    kind = text_at(old, "context.problem_type")
-    said = text_at(old, "context.original_prompt")
-    prompt = said if said.strip() else ""
-    added = [] if prompt else ["context.original_prompt: the summary"]
-    added += [] if old.get("expires_at") else ["expires_at: an hour after the timestamp; 3.0 had none"]
+    problem_type = text_at(old, "context.problem_type")
+    prompt = text_at(old, "context.original_prompt").strip() and text_at(old, "context.original_prompt")
     new: dict[str, Any] = {
         "version": "2.0",
         "timestamp": old["timestamp"],
         **({"expires_at": old["expires_at"]} if old.get("expires_at") else {}),
-        "source": _known(old["source"], ("skill", "workflow_id", "session_path")),
-        "target": _present(old["target"], ("skill", "invocation", "category")),
+        "source": _pick(old["source"], ("skill", "workflow_id", "session_path")),
+        "target": _pick(old["target"], ("skill", "invocation", "category")),
         "context": {
             "original_prompt": prompt or text_at(old, "context.summary"),
-            "problem_type": NARROWED.get(kind, kind),
+            "problem_type": NARROWED_PROBLEM_TYPES.get(problem_type, problem_type),
         },
         "meta": {
-            **_present(old["meta"], ("handoff_reason",)),
+            **_pick(old["meta"], ("handoff_reason",)),
             "handoff_chain": texts_at(old, "meta.handoff_chain") or [old["source"]["skill"]],
         },
     }
-    for key, place in _WORKING:
-        if _fits_2(key, working.get(key)):
+    if not new["target"].get("category", "-").strip():
+        del new["target"]["category"]
+    movable = {key for key in _IN_WORKING_TIER if _fits_2(key, working.get(key))}
+    for key, place in _IN_WORKING_TIER.items():
+        if key in movable:
             new = put(new, place, working[key])
     if "synthesis_summary" not in new["context"]:
         new = put(new, "context.synthesis_summary", text_at(old, "context.summary"))
     gaps = texts_at(old, "context.known_gaps")
     if gaps and not texts_at(new, "insights.uncertainties"):
         new = put(new, "insights.uncertainties", gaps)
-    return new, added, _lost_3(old, working, kind)
+    added = [] if prompt else ["context.original_prompt: the summary"]
+    if not old.get("expires_at"):
+        added.append("expires_at: an hour after the timestamp; 3.0 had none")
+    lost = ["trace_id", "source.phase", "meta.token_count", "meta.confidence"]
+    optional = (
+        "tracing",
+        "payload.session",
+        "payload.references",
+        "target.expected_phase",
+        "meta.user_approved",
+        "context.focus_areas",
+        "context.success_criteria",
+    )
+    lost += [field for field in optional if get(old, field) not in (None, {}, [], "")]
+    if problem_type in NARROWED_PROBLEM_TYPES:
+        narrowed = NARROWED_PROBLEM_TYPES[problem_type]
+        lost.append(f"context.problem_type: {problem_type} becomes {narrowed}")
+    lost += [f"payload.working.{key}" for key in working if key not in movable]
+    if gaps and texts_at(working, "insights.uncertainties") not in ([], gaps):
+        lost.append("context.known_gaps: replaced by insights.uncertainties")
+    return ConversionStep(new, added, lost)
 
 
-def lift_1_2_to_3(old: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return 1.2 as 3.0, marked lossy: what both have in common."""
-    folder, made = text_at(old, "session.session_dir"), old["deliverable"]
-    about = text_at(old, "context.description").strip()
-    said = str(get(old, "quality.confidence") or "").lower()
+def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
+    """Return 1.2 as 3.0, tagged as lossy: what both versions have in common."""
+    folder, deliverable = text_at(old, "session.session_dir"), old["deliverable"]
+    description = text_at(old, "context.description").strip()
+    task_id = text_at(old, "context.task_id")
+    confidence = str(get(old, "quality.confidence") or "").lower()
+    kind, checksum = deliverable.get("type"), text_at(deliverable, "checksum")
+    has_checksum = re.fullmatch(r"sha256:[0-9a-f]{64}", checksum) is not None
     artifact = {
-        "name": os.path.basename(str(made["location"]).rstrip("/")) or "deliverable",
-        "path": made["location"],
-        "type": made.get("type") if made.get("type") in _ARTIFACTS else "report",
-        **({"checksum": made["checksum"]} if made.get("checksum") else {}),
+        "name": os.path.basename(str(deliverable["location"]).rstrip("/")) or "deliverable",
+        "path": deliverable["location"],
+        "type": kind if kind in v3.ARTIFACT_TYPES else "report",
+        **({"checksum": checksum} if has_checksum else {}),
     }
-    working = {
-        key: value
-        for key, value in (("quality", old.get("quality")), ("task_id", text_at(old, "context.task_id")))
-        if value
-    }
+    working = {"quality": old.get("quality"), "task_id": task_id}
     new: dict[str, Any] = {
         "version": "3.0",
         "schema_type": "universal",
         "timestamp": old["timestamp"],
-        "trace_id": str(uuid5(NAMESPACE_URL, canonical(old).decode("utf-8", "replace"))),
+        "trace_id": _trace_id(old),
         "source": {
             "skill": old["producer"],
-            "workflow_id": text_at(old, "context.task_id")
-            or os.path.basename(folder.rstrip("/"))
-            or "unknown",
+            "workflow_id": task_id or _folder_name(folder),
             "session_path": folder,
             "phase": "delivery",
         },
         "target": {"skill": old["consumer"]},
         "context": {
-            "summary": about[:LONGEST_SUMMARY],
+            "summary": description[: v3.MAX_SUMMARY],
             "problem_type": "implementation",
-            "original_prompt": about,
-            **_present(old["context"], ("focus_areas", "known_gaps")),
+            "original_prompt": description,
+            **_pick(old["context"], ("focus_areas", "known_gaps")),
         },
-        "payload": {"working": working, "session": {"artifacts": [artifact]}},
+        "payload": {
+            "working": {key: value for key, value in working.items() if value},
+            "session": {"artifacts": [artifact]},
+        },
         "meta": {
             "token_count": 0,
-            "confidence": said if said in {"high", "medium", "low"} else "medium",
+            "confidence": confidence if confidence in {"high", "medium", "low"} else "medium",
             "handoff_chain": [old["producer"]],
         },
-        "tracing": {"tags": ["lossy", "from-1.2"]},
+        "tracing": {"tags": {"conversion": "lossy", "converted_from": "1.2"}},
     }
     added = [
-        "trace_id: made from the content, source.phase: delivery",
+        "trace_id: from the content, source.phase: delivery",
         "context.problem_type: implementation",
         "meta.handoff_chain: the producer alone",
     ]
-    known = ("version", "producer", "consumer", "timestamp", "session", "deliverable", "context", "quality")
-    lost = ["all that 1.2 and 3.0 do not have in common, hence the tag `lossy`", *_others(old, "", known)]
-    parts = {
-        "session": ("session_dir",),
-        "deliverable": ("location", "type", "checksum"),
-        "context": ("task_id", "description", "focus_areas", "known_gaps"),
-    }
-    for part, names in parts.items():
-        lost += _others(get(old, part) or {}, f"{part}.", names)
-    if made.get("type") and made["type"] not in _ARTIFACTS:
-        lost.append(f"deliverable.type: {made['type']} becomes {artifact['type']}")
-    return counted(new), added, lost
+    lost = [
+        "every field that 3.0 does not have, hence the tag `conversion: lossy`",
+        *_others(old, "", ("version", *v1_2.HandoffV12.model_fields)),
+        *_others(old["session"], "session.", v1_2.SessionV12.model_fields),
+        *_others(deliverable, "deliverable.", v1_2.DeliverableV12.model_fields),
+        *_others(old["context"], "context.", v1_2.ContextV12.model_fields),
+    ]
+    if kind and kind not in v3.ARTIFACT_TYPES:
+        lost.append(f"deliverable.type: {kind} becomes {artifact['type']}")
+    if checksum and not has_checksum:
+        lost.append("deliverable.checksum: not a SHA-256 hash")
+    return ConversionStep(with_token_count(new), added, lost)
 
 
-def counted(handoff: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a 3.0 payload with its tokens counted."""
-    return put(handoff, "meta.token_count", sum(tiers(handoff).values()))
-
-
-_STEPS: Mapping[tuple[str, str], Step] = {
-    ("1.0", "2.0"): lift_1_to_2,
-    ("2.0", "3.0"): lift_2_to_3,
-    ("3.0", "2.0"): lower_3_to_2,
-    ("1.2", "3.0"): lift_1_2_to_3,
+_STEPS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], ConversionStep]] = {
+    ("1.0", "2.0"): from_1_to_2,
+    ("2.0", "3.0"): from_2_to_3,
+    ("3.0", "2.0"): from_3_to_2,
+    ("1.2", "3.0"): from_1_2_to_3,
 }
-_DONE = ("perspectives_completed", "convergence_level", "user_feedback")
-_WORK = (
-    "original_prompt",
-    "reframed_challenge",
-    "problem_type",
-    "synthesis_summary",
-    "convergent_insights",
-    "divergent_insights",
-    "key_uncertainties",
-    "suggested_search_terms",
-    "blind_spots_identified",
-)
-_ARTIFACTS = frozenset({"specification", "analysis", "code", "documentation", "data", "model", "report"})
-_TOP_2 = (
-    "version", "timestamp", "expires_at", "source", "target", "context", "insights", "research_seeds", "meta",
-)  # fmt: skip
-
-
-def _context_3(old: Mapping[str, Any], summary: str) -> dict[str, Any]:
-    gaps = texts_at(old, "insights.uncertainties")
-    return {
-        "summary": summary,
-        **_present(old["context"], ("problem_type", "original_prompt")),
-        **({"known_gaps": gaps} if gaps else {}),
-    }
 
 
 def _summary(old: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the first text that says what it is about, and whether it had to be cut."""
+    """Return the first text that describes the work, and whether it had to be cut."""
     places = ("context.synthesis_summary", "context.reframed_challenge", "context.original_prompt")
-    said = next((text for text in (text_at(old, place).strip() for place in places) if text), "")
-    return said[:LONGEST_SUMMARY].strip(), len(said) > LONGEST_SUMMARY
+    text = next((text for place in places if (text := text_at(old, place).strip())), "")
+    return text[: v3.MAX_SUMMARY].strip(), len(text) > v3.MAX_SUMMARY
 
 
-def _lost_3(old: Mapping[str, Any], working: Mapping[str, Any], kind: str) -> list[str]:
-    lost = ["trace_id", "source.phase", "meta.token_count", "meta.confidence"]
-    lost += ["tracing"] if old.get("tracing") else []
-    lost += [f"payload.{tier}" for tier in ("session", "references") if get(old, f"payload.{tier}")]
-    lost += ["target.expected_phase"] if get(old, "target.expected_phase") else []
-    lost += ["meta.user_approved"] if get(old, "meta.user_approved") is not None else []
-    lost += [f"context.{key}" for key in ("focus_areas", "success_criteria") if get(old, f"context.{key}")]
-    if kind in NARROWED:
-        lost.append(f"context.problem_type: {kind} becomes {NARROWED[kind]}")
-    known = {key for key, _ in _WORKING if _fits_2(key, working.get(key))}
-    lost += [f"payload.working.{key}" for key in working if key not in known]
-    gaps = texts_at(old, "context.known_gaps")
-    if gaps and texts_at(working, "insights.uncertainties") not in ([], gaps):
-        lost.append("context.known_gaps: insights.uncertainties stand instead")
-    return lost
+def _trace_id(old: Mapping[str, Any]) -> str:
+    return str(uuid5(NAMESPACE_URL, canonical(old).decode("utf-8", "replace")))
+
+
+def _workflow_id(source: Mapping[str, Any]) -> str:
+    return text_at(source, "workflow_id") or _folder_name(text_at(source, "session_path"))
+
+
+def _folder_name(path: str) -> str:
+    return os.path.basename(path.rstrip("/")) or "unknown"
 
 
 def _fits_2(key: str, value: object) -> bool:
-    """Whether a piece of the working tier is what 2.0 takes in that place."""
+    """Whether 2.0 accepts a value of the working tier."""
     if value is None:
         return False
-    place = dict(_WORKING)[key]
-    wrong = {each.field for each in shape("2.0", put({}, place, value))}
-    return not any(field == "handoff" or field.startswith(f"handoff.{place}") for field in wrong)
+    place = _IN_WORKING_TIER[key]
+    fields = {problem.field for problem in shape_problems("2.0", put({}, place, value))}
+    return not any(field == "handoff" or field.startswith(f"handoff.{place}") for field in fields)
 
 
-def _unknown_2(old: Mapping[str, Any]) -> list[str]:
-    meta = (*_DONE, "handoff_reason", "handoff_chain", "payload_hash", "payload_size_bytes")
-    return [
-        *_others(old, "", _TOP_2),
-        *_others(old["source"], "source.", ("skill", "workflow_id", "session_path")),
-        *_others(old["target"], "target.", ("skill", "invocation", "category", "path")),
-        *_others(old.get("meta") or {}, "meta.", meta),
-    ]
-
-
-def _known(part: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {name: part[name] for name in names if name in part}
-
-
-def _present(part: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _pick(part: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: part[name] for name in names if part.get(name) is not None}
 
 
-def _others(part: Mapping[str, Any], before: str, names: Sequence[str]) -> list[str]:
-    return [f"{before}{key}" for key in part if key not in names]
+def _others(part: Mapping[str, Any], prefix: str, names: Iterable[str]) -> list[str]:
+    known = set(names)
+    return [f"{prefix}{name}" for name in part if name not in known]

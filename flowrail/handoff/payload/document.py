@@ -1,7 +1,7 @@
-"""A payload as a document: read from bytes that strangers wrote, its version detected, and written.
+"""Read and write a payload as YAML or JSON, and detect its version.
 
-YAML and JSON are both taken, whatever the file is called. Which version it is, is settled before
-anything is judged: by `handoff.version`, and for 1.2, which has none there, by its own keys.
+The version is detected before anything is validated: by `handoff.version`, or for 1.2, which has no version, by
+its own keys.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flowrail.errors import DocumentError
-from flowrail.handoff.errors import INVALID, MISSING, Problem
+from flowrail.handoff.errors import INVALID, MISSING, PayloadProblem
 from flowrail.machines.sessions.limits import LARGEST_PAYLOAD
 from flowrail.storage import files
 from flowrail.text import json as strict_json
@@ -20,99 +20,89 @@ from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import decode
 
-LARGEST = LARGEST_PAYLOAD
+MAX_BYTES = LARGEST_PAYLOAD
 YAML, JSON = "yaml", "json"
-FORMS = {"1.0": YAML, "1.2": YAML, "2.0": YAML, "3.0": JSON}
-"""The form that each version is written in where none is asked for."""
-
-_NO_LINES = yaml_text.Document(None, {}, "")
+DEFAULT_FORM = {"1.0": YAML, "1.2": YAML, "2.0": YAML, "3.0": JSON}
 
 
 class Payload(NamedTuple):
-    """A document that was read: its version (empty where it has none), and its bytes' digest and size."""
+    """A document: its version (empty if unknown), its content under `handoff`, the digest and size of its bytes."""
 
     version: str
     handoff: Mapping[str, Any]
     digest: str
     size: int
     source: str
-    problems: tuple[Problem, ...] = ()
-    extra: tuple[str, ...] = ()
-    lines: yaml_text.Document = _NO_LINES
+    problems: tuple[PayloadProblem, ...] = ()
+    text: str = ""
 
-    def line(self, field: str) -> int:
-        """Return the line that *field* stands in, 0 where that is not known."""
-        if not self.lines.places:
-            return 0
-        path = tuple(int(part) if part.isascii() and part.isdigit() else part for part in field.split("."))
-        return self.lines.line(path)
+    def lines(self) -> yaml_text.Document | None:
+        """Return the document with the line of every field, or `None` if YAML cannot read it."""
+        try:
+            return yaml_text.load(self.text, source=self.source)
+        except DocumentError:
+            return None
 
 
 def read_file(path: str) -> Payload:
-    """Return the payload in the file *path*; links are not followed."""
-    return read(files.read_bounded(path, limit=LARGEST, what="the payload"), source=path)
+    """Return the payload in the file *path*. Links are not followed."""
+    return read(files.read_bounded(path, limit=MAX_BYTES, what="the payload"), source=path)
 
 
 def read(data: bytes, *, source: str) -> Payload:
-    """Return the payload in *data*; `DocumentError` where it is neither YAML nor JSON."""
+    """Return the payload in *data*; `DocumentError` if it is neither JSON nor YAML."""
     text = decode(data, source=source)
-    found = _json(text, source) if text.lstrip()[:1] == "{" else None
-    document = found or yaml_text.load(data, source=source)
-    version, handoff, problems = detect(document.value)
-    value = document.value
-    extra = (
-        tuple(key for key in value if key != "handoff")
-        if isinstance(value, Mapping) and problems == ()
-        else ()
-    )
-    digest = sha256(data).hexdigest()
-    return Payload(version, handoff, digest, len(data), source, problems, extra, document)
+    value = _parse(text, source)
+    version, handoff, problems = detect(value)
+    return Payload(version, handoff, sha256(data).hexdigest(), len(data), source, problems, text)
 
 
-def detect(value: object) -> tuple[str, Mapping[str, Any], tuple[Problem, ...]]:
-    """Return the version of a document, what it hands over, and why there is none where that is so."""
+def detect(value: object) -> tuple[str, Mapping[str, Any], tuple[PayloadProblem, ...]]:
+    """Return the version of a document, its handoff, and the problems if it has no known version."""
     if isinstance(value, Mapping) and {"producer", "consumer"} <= value.keys():
         return "1.2", value, ()
     if not isinstance(value, Mapping) or "handoff" not in value:
-        return "", {}, (Problem("handoff", "is missing: the document holds no handoff", MISSING),)
+        return "", {}, (PayloadProblem("handoff", "is missing: the document has no handoff", MISSING),)
     handoff = value["handoff"]
     if not isinstance(handoff, Mapping):
-        return "", {}, (Problem("handoff", "is no mapping", INVALID),)
+        return "", {}, (PayloadProblem("handoff", "must be a mapping"),)
     if {"producer", "consumer"} <= handoff.keys():
         return "1.2", handoff, ()
     version = handoff.get("version")
     if version is None:
-        return "", handoff, (Problem("handoff.version", "is missing", MISSING),)
+        return "", handoff, (PayloadProblem("handoff.version", "is missing", MISSING),)
     known = str(version) if not isinstance(version, bool) else ""
-    if known not in FORMS or known == "1.2":
-        shown = str(version)[:20]
-        told = Problem("handoff.version", f"is `{shown}`, which is none of `1.0`, `2.0`, `3.0`", INVALID)
-        return "", handoff, (told,)
+    if known not in DEFAULT_FORM or known == "1.2":
+        message = f"is `{str(version)[:20]}`; it must be `1.0`, `2.0` or `3.0`"
+        return "", handoff, (PayloadProblem("handoff.version", message, INVALID),)
     return known, handoff, ()
 
 
 def render(handoff: Mapping[str, Any], form: str) -> bytes:
-    """Return the bytes of a payload, the same for the same content."""
+    """Return the bytes of a payload. The same content gives the same bytes."""
     document = {"handoff": handoff}
     if form == YAML:
         return yaml_text.dump(document).encode()
     try:
         return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
     except UnicodeEncodeError:
-        what, hint = "half a character (a lone surrogate)", "write that character whole, or leave it out"
-        raise DocumentError(what, hint=hint, place="the payload") from None
+        raise DocumentError(
+            "half a character (a lone surrogate)",
+            hint="write the whole character, or remove it",
+            place="the payload",
+        ) from None
 
 
 def put(handoff: Mapping[str, Any], path: str, value: object) -> dict[str, Any]:
-    """Return *handoff* with *value* at a dotted *path*; mappings on the way are made."""
+    """Return *handoff* with *value* at a dotted *path*. Missing mappings are added."""
     name, dot, rest = path.partition(".")
     inner = handoff.get(name)
-    below = put(inner if isinstance(inner, Mapping) else {}, rest, value) if dot else value
-    return {**handoff, name: below}
+    new = put(inner if isinstance(inner, Mapping) else {}, rest, value) if dot else value
+    return {**handoff, name: new}
 
 
 def get(handoff: object, path: str) -> Any:
-    """Return what stands at a dotted *path*, `None` where nothing does."""
+    """Return the value at a dotted *path*, or `None`."""
     for name in path.split("."):
         if not isinstance(handoff, Mapping):
             return None
@@ -121,23 +111,23 @@ def get(handoff: object, path: str) -> Any:
 
 
 def text_at(handoff: object, path: str) -> str:
-    """Return the text at a dotted *path*, empty where there is none."""
+    """Return the text at a dotted *path*, or an empty text."""
     found = get(handoff, path)
     return found if isinstance(found, str) else ""
 
 
 def texts_at(handoff: object, path: str) -> list[str]:
-    """Return the texts of the list at a dotted *path*."""
+    """Return the texts in the list at a dotted *path*."""
     found = get(handoff, path)
-    return [each for each in found if isinstance(each, str)] if isinstance(found, list | tuple) else []
+    return [item for item in found if isinstance(item, str)] if isinstance(found, list | tuple) else []
 
 
-def _json(text: str, source: str) -> yaml_text.Document | None:
-    """Return the JSON in *text*, or `None` if it is not JSON; it may be YAML."""
-    try:
-        value = strict_json.load(text, source=source, values=limits.VALUES)
-    except strict_json.JsonRefusedError:
-        raise
-    except strict_json.JsonError:
-        return None
-    return yaml_text.Document(value, yaml_text.lines_of(text), source)
+def _parse(text: str, source: str) -> object:
+    if text.lstrip()[:1] == "{":
+        try:
+            return strict_json.load(text, source=source, values=limits.VALUES)
+        except strict_json.JsonRefusedError:
+            raise
+        except strict_json.JsonError:
+            pass  # YAML may begin with a brace too
+    return yaml_text.load(text, source=source).value

@@ -1,4 +1,4 @@
-"""The payload's file in the session's folder: written once, whole or not at all, readable by its owner only.
+"""The payload's file in the session's folder: written once, as a whole, readable by its owner only.
 
 2.0    handoffs/<sha256>.yaml, and handoff-payload.yaml, a copy of the newest
 3.0    handoffs/<source>-to-<target>-<timestamp>.json
@@ -12,52 +12,48 @@ from hashlib import sha256
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError
-from flowrail.handoff.payload.document import JSON, LARGEST, YAML
+from flowrail.handoff.payload.document import MAX_BYTES
 from flowrail.storage import files
 
 FOLDER = "handoffs"
 NEWEST = "handoff-payload"
-_ENDINGS = {YAML: "yaml", JSON: "json"}
 
 
-class PayloadChangedError(StorageError):
-    """There is a file in the payload's place, and it is another one."""
+class PayloadExistsError(StorageError):
+    """Another file has the name of the payload."""
 
-    code = "PAYLOAD_CHANGED"
+    code = "PAYLOAD_EXISTS"
 
 
 def file_name(version: str, form: str, digest: str, *, source: str, target: str, timestamp: str) -> str:
-    """Return what the payload's file is called."""
-    ending = _ENDINGS[form]
+    """Return the name of the payload's file. *form* is its ending too."""
     if version == "2.0":
-        return f"{digest}.{ending}"
-    when = re.sub(r"[^0-9TZ]", "", timestamp)
-    return f"{_safe(source)}-to-{_safe(target)}-{when}.{ending}"
+        return f"{digest}.{form}"
+    return f"{_safe(source)}-to-{_safe(target)}-{re.sub(r'[^0-9TZ]', '', timestamp)}.{form}"
 
 
 def write(path: str, data: bytes) -> None:
-    """Write the payload once: the same again changes nothing, another one in its place is refused."""
-    folder = os.path.dirname(path)
-    files.make_private_dir(folder)
+    """Write the payload once. The same bytes again change nothing; another file with that name is refused."""
+    files.make_private_dir(os.path.dirname(path))
     if not os.path.lexists(path):
         files.write_atomic(path, data)
     elif digest_of(path) != sha256(data).hexdigest():
-        raise PayloadChangedError(
-            f"{path} is there already and holds something else",
+        raise PayloadExistsError(
+            f"{path} already exists with other content",
             hint=Hint("move it away, then try again: ", Command("handoff retry")),
             place=path,
         )
 
 
-def keep_newest(session_folder: str, form: str, data: bytes) -> None:
-    """Keep a copy of the newest 2.0 payload where it is looked for by name."""
-    files.write_atomic(os.path.join(session_folder, f"{NEWEST}.{_ENDINGS[form]}"), data)
+def write_newest(session_folder: str, form: str, data: bytes) -> None:
+    """Keep a copy of the newest 2.0 payload under its well-known name."""
+    files.write_atomic(os.path.join(session_folder, f"{NEWEST}.{form}"), data)
 
 
 def digest_of(path: str) -> str:
-    """Return the digest of a payload's file, empty where it cannot be read."""
+    """Return the digest of a payload's file, or an empty text if it cannot be read."""
     try:
-        return sha256(files.read_bounded(path, limit=LARGEST, what="the payload")).hexdigest()
+        return sha256(files.read_bounded(path, limit=MAX_BYTES, what="the payload")).hexdigest()
     except DocumentError:
         return ""
 

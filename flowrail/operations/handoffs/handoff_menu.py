@@ -1,4 +1,4 @@
-"""What a session has to do with a menu: what it has shown so far, and where it keeps what it was offered."""
+"""What a session contributes to the menu of targets: its reported work, and its cache of the menu."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from flowrail.discovery.session_menu_cache import SessionMenu, keep
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
 
-#: Records after which a session stands elsewhere, or with somebody else, than when it was offered something.
+#: Records after which a cached menu is out of date.
 RESUMING = frozenset({"resume", "rewind", "fork", "migrate", "adopt"})
 
 
 def synthesis(session: Session | None, problem_type: str | None = None) -> Synthesis | None:
-    """Return what *session* was given and has reported of its work; `None` where no problem type is known.
+    """Return what *session* reported of its work, or `None` if no problem type is known.
 
-    A *problem_type* that is given counts before the one that the session reported.
+    A given *problem_type* takes precedence over the reported one.
     """
     if session is None:
         return Synthesis(problem_type.lower()) if problem_type else None
-    shown = read_synthesis({**session.params, **session.state})
-    kind = (problem_type or shown.problem_type).lower()
-    return shown._replace(problem_type=kind) if kind else None
+    reported = read_synthesis({**session.params, **session.state})
+    kind = (problem_type or reported.problem_type).lower()
+    return reported._replace(problem_type=kind) if kind else None
 
 
 def problem_type_of(session: Session) -> str:
-    """Return the problem type that a payload of *session* has: its own, or that of the work it took over."""
+    """Return the problem type of *session*: its own, or that of the work that it received."""
     asked = session.received.get("asked")
-    before = asked.get("problem_type") if isinstance(asked, Mapping) else None
+    received = asked.get("problem_type") if isinstance(asked, Mapping) else None
     own = synthesis(session)
-    return own.problem_type if own else str(before or "").lower()
+    return own.problem_type if own else str(received or "").lower()
 
 
-def kept_for(
+def menu_cache(
     store: Store,
     session_id: str,
     discovery: Discovery,
@@ -45,12 +45,12 @@ def kept_for(
     scores: Mapping[str, int] | None = None,
     rescan: bool = False,
 ) -> SessionMenu:
-    """Return the cache of a session, written anew where it is not good any more; see `keep`.
+    """Return the menu cache of a session, written again if it is out of date; see `keep`.
 
-    It is about what is installed: the bundled skills are there in any case.
+    It lists installed skills only. The bundled ones are always available.
     """
-    installed = tuple(each for each in discovery.candidates if each.scope is not Scope.BUNDLED)
-    names = {each.skill for each in installed}
+    installed = tuple(c for c in discovery.candidates if c.scope is not Scope.BUNDLED)
+    names = {candidate.skill for candidate in installed}
     known = None if scores is None else {skill: score for skill, score in scores.items() if skill in names}
     folder = store.read(session_id).folder
     resumed = _resumed(store, session_id)
@@ -63,5 +63,5 @@ def _resumed(store: Store, session_id: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(stamps[-1]) if stamps else None
     except ValueError:
-        return datetime.max.replace(tzinfo=UTC)  # when, it does not say: no cache outlives that
+        return datetime.max.replace(tzinfo=UTC)  # the time is unreadable: no cache is valid
     return moment.replace(tzinfo=moment.tzinfo or UTC) if moment else None

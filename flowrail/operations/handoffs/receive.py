@@ -1,40 +1,72 @@
-"""A session that takes over work: begun with what the payload fills in, and with whom it came from."""
+"""Receive a handoff, and start the session of a target that has a workflow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from flowrail.handoff.arrival import ReceiveRequest
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.payload.document import Payload, text_at
+from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from, receive
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.reported_values import read_assignments
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions import definition_snapshot
 from flowrail.operations.running.open_workflow import Opened, open_skill
-from flowrail.operations.running.steps import Answer, World, answer_of
+from flowrail.operations.running.steps import Answer, World, answer_of, look
+from flowrail.skills.catalog import UnknownSkillError
 
 
-def opened(world: World, address: str) -> Opened:
-    """Return the workflow that is to take over, refused where it may not run or is too large."""
-    found = open_skill(address, world.roots, world.state)
-    definition_snapshot.to_bytes(found.kept)
-    return found
+class ReceivedHandoff(NamedTuple):
+    """The receipt, and the first step of the target's session if it has a workflow."""
+
+    receipt: Receipt
+    answer: Answer | None
 
 
-def begin(
+def receive_handoff(
+    context: HandoffContext,
     world: World,
-    what: Opened,
-    session_id: str,
+    path: str,
     *,
-    filled: Mapping[str, Any],
-    given: tuple[str, ...] = (),
-    received: Mapping[str, Any],
+    digest: str = "",
+    force: bool = False,
+    params: tuple[str, ...] = (),
+) -> ReceivedHandoff:
+    """Receive the payload at *path*. *params* take precedence over the payload's values."""
+    started: list[Answer] = []
+
+    def find_workflow(payload: Payload) -> TargetWorkflow | None:
+        skill = text_at(payload.handoff, "target.skill") or text_at(payload.handoff, "consumer")
+        try:
+            workflow = open_skill(skill, world.roots, world.state)
+        except UnknownSkillError:
+            return None
+        definition_snapshot.to_bytes(workflow.kept)  # refuse a workflow that is too large before the claim
+
+        def start_session(session_id: str, payload: Payload, received: Mapping[str, Any]) -> None:
+            values = {
+                **parameters_from(workflow.workflow.params, payload),
+                **read_assignments(params, workflow.workflow.params, "-p"),
+            }
+            started.append(_start_session(world, workflow, session_id, values, received))
+
+        return TargetWorkflow(start_session, lambda: world.store.new_id(skill))
+
+    receipt = receive(context, ReceiveRequest(path, digest, force), find_workflow)
+    if receipt.session and not started:  # an earlier receiver was interrupted after it started the session
+        started.append(look(world, receipt.session))
+    return ReceivedHandoff(receipt, started[0] if started else None)
+
+
+def _start_session(
+    world: World, opened: Opened, session_id: str, params: Mapping[str, Any], received: Mapping[str, Any]
 ) -> Answer:
-    """Start a session under an id that is on record already; *given* counts before *filled*."""
-    params = {**filled, **read_assignments(given, what.workflow.params, "-p")}
     now = world.now()
-    session = start(what.workflow, params, session_id=session_id, source=what.source, now=now)
+    session = start(opened.workflow, params, session_id=session_id, source=opened.source, now=now)
     session = session._replace(received=dict(received))
-    guide(what.workflow, session)  # a text that cannot be told must not leave a session behind
+    guide(opened.workflow, session)  # a step that cannot be printed must not leave a session behind
     note = {"handoff": received["handoff"], "sha256": received["sha256"]}
-    kept = world.store.create(session, what.kept, at=now, by=world.by, note=note)
-    return answer_of(world, kept, what)
+    stored = world.store.create(session, opened.kept, at=now, by=world.by, note=note)
+    return answer_of(world, stored, opened)

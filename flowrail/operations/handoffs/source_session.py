@@ -1,4 +1,4 @@
-"""Which session is meant where work is handed over and nobody said."""
+"""The session to hand off if the caller did not name one."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ from flowrail.operations.running.steps import (
 from flowrail.operations.sessions.session_list import summaries
 
 
-def to_hand_over(world: World, by: Callable[[str], Command]) -> str:
-    """Return the one open session's id; where there is none or several, the refusal says how to name one.
+def session_to_hand_off(world: World, send_command: Callable[[str], Command]) -> str:
+    """Return the id of the only open session; if there are none or several, the hint shows how to name one.
 
-    *by* gives the command that hands over the session of an id.
+    *send_command* gives the command that hands off the session with a given id.
     """
     try:
         return the_open_session(world).session.id
     except SeveralOpenError as error:
         ids = error.details["sessions"]
-        lines = [by(each) for each in ids] if isinstance(ids, list) else []
+        commands = [send_command(session_id) for session_id in ids] if isinstance(ids, list) else []
         raise SeveralOpenError(
-            error.message, hint=name_one(world, lines), sessions=ids, commands=[str(line) for line in lines]
+            error.message,
+            hint=name_one(world, commands),
+            sessions=ids,
+            commands=[str(command) for command in commands],
         ) from None
     except NoOpenSessionError as error:
-        over = [each.kept for each in summaries(world.store, every=True) if each.kept]
-        mine = [each.session.id for each in over if not each.session.parent]
-        if not mine:
+        stored = [summary.kept for summary in summaries(world.store, every=True) if summary.kept]
+        own = [kept.session.id for kept in stored if not kept.session.parent]
+        if not own:
             raise
-        raise NoOpenSessionError(error.message, hint=Hint("name one that is over: ", by(mine[0]))) from None
+        hint = Hint("name a session that is over: ", send_command(own[0]))
+        raise NoOpenSessionError(error.message, hint=hint) from None

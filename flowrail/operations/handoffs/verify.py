@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.handoff.handoff import INVOCATION, Handoff
-from flowrail.handoff.lifecycle.machine import edges
+from flowrail.handoff.lifecycle.machine import TRANSITIONS
 from flowrail.handoff.payload import file
 from flowrail.handoff.retention import PRUNED
 from flowrail.handoff.store import HandoffRecord, Handoffs, UnknownHandoffError
@@ -108,7 +108,7 @@ def _handoff_records(
 
 
 def _out_of_order(entries: Iterable[HandoffRecord]) -> Iterator[HandoffFinding]:
-    transitions = {(edge.source, edge.target) for edge in edges()}
+    transitions = {(edge.source, edge.target) for edge in TRANSITIONS}
     for before, after in pairwise(entries):
         source, target = before.handoff.phase, after.handoff.phase
         if source != target and (source, target) not in transitions:

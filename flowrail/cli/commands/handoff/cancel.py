@@ -8,25 +8,24 @@ from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.sending import cancel
-from flowrail.handoff.telling import item
 
 
 @click.command(
     "cancel", epilog=options.examples("flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
 )
 @click.argument("handoff_id", metavar="ID")
-@click.option("--reason", default="", metavar="WHY", help="Why, for the record.")
+@click.option("--reason", default="", metavar="WHY", help="Why; it is recorded.")
 @options.as_json
 @options.store
 @options.wait
 def command(handoff_id: str, reason: str, as_json: bool, store: str | None, wait: float) -> None:
-    """Call a handoff off
+    """Cancel a handoff
 
-    What was written stays and nobody can receive it any more.
+    A written payload stays, but nobody can receive it any more.
     """
-    at, _ = desk(store=store, wait=wait)
-    told = item(at, cancel(at, handoff_id, reason))
+    context, _ = desk(store=store, wait=wait)
+    data = page.as_data(context, cancel(context, handoff_id, reason))
     if as_json:
-        output.data(told)
+        output.data(data)
     else:
-        output.text(page.render(told))
+        output.text(page.render(data))

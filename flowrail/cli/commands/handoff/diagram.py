@@ -10,9 +10,12 @@ from flowrail.operations.environment import Here
 
 load_engine()
 
-from flowrail.diagrams import handoff  # noqa: E402 - the engine comes first, or asyncio comes with it
-from flowrail.handoff import store as handoff_store  # noqa: E402 - the same
-from flowrail.handoff.lifecycle.machine import HandoffMachine  # noqa: E402 - the same
+from flowrail.diagrams.handoff import (  # noqa: E402 - load the engine first, or it imports asyncio
+    handoff_picture,
+    lifecycle_picture,
+)
+from flowrail.diagrams.renderers.document import WorkflowPicture  # noqa: E402 - the same
+from flowrail.handoff.store import Handoffs  # noqa: E402 - the same
 from flowrail.storage.ownership import Owner  # noqa: E402 - the same
 
 
@@ -29,19 +32,14 @@ from flowrail.storage.ownership import Owner  # noqa: E402 - the same
 def command(handoff_id: str | None, form: str, into: str | None, store: str | None) -> None:
     """Draw the lifecycle of a handoff
 
-    Made from the machine that judges. With an ID: the way that one took, with times.
+    With an ID: the phases that this handoff went through, with times.
     """
-    from flowrail.diagrams.extract import machine_picture
-    from flowrail.diagrams.renderers.document import WorkflowPicture
-    from flowrail.diagrams.session_trace import with_handoff
-
-    drawn = machine_picture(
-        HandoffMachine, handoff.NAME, handoff.DESCRIPTION, failing=handoff.FAILING, words=handoff.words
-    )
+    picture = lifecycle_picture()
     if handoff_id is not None:
         here = Here(store=store)
-        handoffs = handoff_store.Handoffs(here.store_path, Owner(here.state))
-        found = handoffs.records(handoff_id)
-        entries = ((each.seq, each.kind, each.at, each.by, each.handoff.phase) for each in found)
-        drawn = with_handoff(drawn, handoff_id, entries)
-    pictures.put([WorkflowPicture(None, drawn)], form, into=into)
+        handoffs = Handoffs(here.store_path, Owner(here.state))
+        picture = handoff_picture(
+            handoff_id,
+            ((e.seq, e.kind, e.at, e.by, e.handoff.phase) for e in handoffs.records(handoff_id)),
+        )
+    pictures.put([WorkflowPicture(None, picture)], form, into=into)

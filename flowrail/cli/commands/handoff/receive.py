@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import click
 
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.formatters.reports import handoff as page
-from flowrail.handoff.arriving import Asked
-from flowrail.handoff.payload.document import Payload, text_at
-from flowrail.handoff.receiving import Ours, receive
-from flowrail.handoff.receiving_context import params_from
-from flowrail.handoff.telling import item
-from flowrail.operations.handoffs import receive as handoff_receive
-from flowrail.operations.running.steps import Answer, World, look
-from flowrail.skills.catalog import UnknownSkillError
+from flowrail.operations.handoffs.receive import receive_handoff
 
 
 @click.command("receive", epilog=options.examples("flow handoff receive handoff-payload.yaml"))
 @click.argument("file")
 @click.option("--sha256", "digest", default="", metavar="HEX", help="The digest that came with the path.")
-@click.option("--force", is_flag=True, help="Take it though its time has passed.")
+@click.option("--force", is_flag=True, help="Accept an expired payload.")
 @options.params
 @options.form
 @options.root
@@ -39,43 +29,25 @@ def command(
     store: str | None,
     wait: float,
 ) -> None:
-    """Check a payload, claim it and take over the work
+    """Validate a payload, claim it and take over the work
 
-    One receiver gets it. Where the target is a workflow of ours its session is begun, parameters
-    filled from the payload, and its first step printed; -p gives what the payload cannot.
+    Only one receiver gets it. If the target has a workflow, its session starts with parameters from
+    the payload, and its first step is printed; -p adds parameters that the payload lacks.
     """
-    at, world = desk(store=store, roots=roots, wait=wait)
-    begun: list[Answer] = []
-    received = receive(at, Asked(file, digest, force), lambda payload: _ours(world, payload, params, begun))
-    output.notes([f"warning: {each}" for each in received.told])
-    told = item(at, received.handoff)
-    if not received.session:
+    context, world = desk(store=store, roots=roots, wait=wait)
+    receipt, answer = receive_handoff(context, world, file, digest=digest, force=force, params=params)
+    output.notes([f"warning: {warning}" for warning in receipt.warnings])
+    data = page.as_data(context, receipt.handoff)
+    if answer is None:
         if form == "json":
-            output.data({**told, "handoff_payload": received.payload.handoff})
+            output.data({**data, "handoff_payload": receipt.payload.handoff})
         else:
-            output.text(page.render(told))
+            output.text(page.render(data))
         return
-    answer = begun[0] if begun else look(world, received.session)
     output.notes(answer.notes)
     if form == "json":
-        from flowrail.formatters.guidance.as_data import render
+        from flowrail.formatters.guidance.as_data import render  # only for JSON
 
-        output.data({**render(answer.guidance), "handoff": told})
+        output.data({**render(answer.guidance), "handoff": data})
     else:
         output.show(answer.guidance, form)
-
-
-def _ours(world: World, payload: Payload, given: tuple[str, ...], begun: list[Answer]) -> Ours | None:
-    """Return how the target's session is begun, `None` where it is no workflow of ours."""
-    skill = text_at(payload.handoff, "target.skill") or text_at(payload.handoff, "consumer")
-    try:
-        what = handoff_receive.opened(world, skill)
-    except UnknownSkillError:
-        return None
-
-    def begin(session_id: str, taken: Payload, received: Mapping[str, Any]) -> None:
-        filled = params_from(what.workflow.params, taken)
-        answer = handoff_receive.begin(world, what, session_id, filled=filled, given=given, received=received)
-        begun.append(answer)
-
-    return Ours(begin, lambda: world.store.new_id(skill))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.commands.handoff.asking import how
+from flowrail.cli.commands.handoff.send_options import send_options
 from flowrail.cli.desk import desk
 from flowrail.cli.facts import facts_of
 from flowrail.formatters.reports import handoff as page
-from flowrail.handoff.requesting import SENT_IN, Asked
+from flowrail.handoff.request import WRITTEN_VERSIONS, HandoffRequest
 from flowrail.handoff.sending import send
-from flowrail.handoff.telling import item
-from flowrail.operations.handoffs.source_session import to_hand_over
+from flowrail.operations.handoffs.source_session import session_to_hand_off
 
 
 @click.command(
@@ -24,12 +23,14 @@ from flowrail.operations.handoffs.source_session import to_hand_over
 )
 @click.argument("target")
 @options.session_option
-@how
+@send_options
 @click.option("--health-check", "health", is_flag=True, help="Run the target's own check first.")
 @click.option(
-    "--schema", type=click.Choice(SENT_IN), help="The version of the payload (default: the target's)."
+    "--schema", type=click.Choice(WRITTEN_VERSIONS), help="The payload version (default: the target's)."
 )
-@click.option("--format", "form", type=click.Choice(["yaml", "json"]), help="The form of the payload's file.")
+@click.option(
+    "--format", "form", type=click.Choice(["yaml", "json"]), help="The format of the payload's file."
+)
 @options.as_json
 @options.root
 @options.store
@@ -52,17 +53,18 @@ def command(
 ) -> None:
     """Hand a session's work to a skill
 
-    Chooses the target, checks everything, writes the payload once and prints the line that the
-    agent which takes over is to run. The same again prints the same; interrupted, it goes on.
+    Selects the target, checks everything, writes the payload once, and prints the line that the agent
+    that takes over runs. The same command again prints the same answer, or continues an interrupted
+    handoff.
     """
-    at, world = desk(store=store, roots=roots, wait=wait)
+    context, world = desk(store=store, roots=roots, wait=wait)
     facts = facts_of(assignments, facts_file)
-    session = session_id or to_hand_over(
+    session = session_id or session_to_hand_off(
         world,
-        lambda found: at.command(
+        lambda open_session: context.command(
             "handoff send",
             target,
-            session=found,
+            session=open_session,
             facts=facts_of(assignments, None),
             facts_file=facts_file,
             reason=" ".join(reason.splitlines()) or None,
@@ -74,10 +76,10 @@ def command(
             root=next(iter(roots), ""),
         ),
     )
-    asked = Asked(target, session, reason, yes, approved, health, schema or "", form or "", facts)
-    sent = send(at, asked)
-    told = item(at, sent.handoff, replayed=sent.replayed, notes=sent.notes)
+    request = HandoffRequest(target, session, reason, yes, approved, health, schema or "", form or "", facts)
+    sent = send(context, request)
+    data = page.as_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes)
     if as_json:
-        output.data(told)
+        output.data(data)
     else:
-        output.text(page.render(told))
+        output.text(page.render(data))

@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 import click
 
 from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.formatters.reports import handoff as page
-from flowrail.handoff.telling import item
 from flowrail.text.phrases import count
 
 
 @click.command("status", epilog=options.examples("flow handoff status", "flow handoff status --all"))
 @click.argument("handoff_id", metavar="[ID]", required=False)
-@click.option("--all", "every", is_flag=True, help="Those that are over too.")
+@click.option("--all", "include_ended", is_flag=True, help="Include handoffs that are over.")
 @options.as_json
 @options.store
-def command(handoff_id: str | None, every: bool, as_json: bool, store: str | None) -> None:
-    """Tell where handoffs stand
+def command(handoff_id: str | None, include_ended: bool, as_json: bool, store: str | None) -> None:
+    """Show the phase of one handoff, or of all open ones
 
-    Without an ID those that are open. Changes nothing.
+    Changes nothing.
     """
-    at, _ = desk(store=store)
+    context, _ = desk(store=store)
     if handoff_id is not None:
-        one = at.handoffs.read(handoff_id)
-        told = item(at, one.handoff)
+        data = page.as_data(context, context.handoffs.read(handoff_id).handoff)
         if as_json:
-            output.data(told)
+            output.data(data)
         else:
-            output.text(page.render(told))
+            output.text(page.render(data))
         return
-    lost: list[str] = []
-    kept = (each for each in at.handoffs.all(lost) if every or each.handoff.is_open)
-    dated = [(each.handoff.started_at, item(at, each.handoff)) for each in kept]
-    items = [each for _, each in sorted(dated, key=itemgetter(0))]
-    if lost:
-        output.notes([f"{count(len(lost), 'handoff')} cannot be read; `{at.command('audit')}` tells why"])
+    unreadable: list[str] = []
+    handoffs = [stored.handoff for stored in context.handoffs.all(unreadable)]
+    shown = [handoff for handoff in handoffs if include_ended or handoff.is_open]
+    items = [page.as_data(context, handoff) for handoff in sorted(shown, key=lambda h: h.started_at)]
+    if unreadable:
+        what = count(len(unreadable), "handoff")
+        output.notes([f"{what} cannot be read or foreign; see {context.command('audit')}"])
     if as_json:
         output.data({"handoffs": items})
     else:

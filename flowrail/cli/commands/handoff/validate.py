@@ -9,45 +9,47 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.formatters.reports import handoff as page
-from flowrail.handoff.errors import INTEGRITY, Problem, errors
+from flowrail.handoff.errors import INTEGRITY, PayloadProblem, errors
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import read_file
-from flowrail.handoff.payload.validate import Asked, check
+from flowrail.handoff.payload.validate import ValidationRules, validate
 from flowrail.operations.environment import Here
 
 
 @click.command("validate", epilog=options.examples("flow handoff validate handoff-payload.yaml"))
 @click.argument("file")
-@click.option("--strict-v2", is_flag=True, help="The 2.0 schema to the letter: its one source.")
+@click.option(
+    "--strict-v2", is_flag=True, help="Require the one source that the published 2.0 schema allows."
+)
 @click.option("--sha256", "digest", metavar="HEX", help="The digest that the file must have.")
-@click.option("--sending", is_flag=True, help="As the sender would: the session must be there.")
-@click.option("--allow-expired", is_flag=True, help="Take one whose time has passed.")
+@click.option("--sending", is_flag=True, help="Use the sender's rules: the session's folder must exist.")
+@click.option("--allow-expired", is_flag=True, help="Accept an expired payload.")
 @options.as_json
 def command(
     file: str, strict_v2: bool, digest: str | None, sending: bool, allow_expired: bool, as_json: bool
 ) -> int:
-    """Name everything that is wrong with a payload
+    """List every problem of a payload
 
-    The version is detected, then shape, fields together, hash, clock and chain are judged. Exits 1
-    where anything is wrong; what is worth knowing is a warning.
+    Detects the version, then checks shape, related fields, hash, expiry and chain. Exits 1 on any
+    error; warnings do not count.
     """
     payload = read_file(os.path.abspath(file))
-    now = datetime.fromisoformat(Here().now)
-    checked = check(payload, Asked(now, sending, strict_v2, allow_expired))
-    problems = list(checked.problems)
+    rules = ValidationRules(datetime.fromisoformat(Here().now), sending, strict_v2, allow_expired)
+    validated = validate(payload, rules)
+    problems = list(validated.problems)
     if digest and digest.removeprefix("sha256:") != payload.digest:
-        problems.append(Problem("", f"the file's digest is {payload.digest}", INTEGRITY))
-    told = {
-        "version": checked.version or None,
-        "fit": not errors(problems),
+        problems.append(PayloadProblem("", f"the file's digest is {payload.digest}", INTEGRITY))
+    result = {
+        "version": validated.version or None,
+        "valid": not errors(problems),
         "errors": len(errors(problems)),
         "sha256": payload.digest,
-        "ignored": list(checked.ignored),
-        "tokens": integrity.tiers(payload.handoff) if checked.version == "3.0" else None,
+        "ignored": list(validated.ignored),
+        "tokens": integrity.tiers(payload.handoff) if validated.version == "3.0" else None,
     }
-    findings = [each._asdict() for each in problems]
+    findings = [problem._asdict() for problem in problems]
     if as_json:
-        output.data({"findings": findings, **told})
+        output.data({"findings": findings, **result})
     else:
-        output.text(page.render_findings(findings, file, told))
+        output.text(page.render_problems(findings, file, result))
     return 1 if errors(problems) else 0

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 import click
 
@@ -13,11 +12,12 @@ from flowrail.cli import options, output
 from flowrail.cli.desk import desk
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import audit as page
-from flowrail.handoff import audit
-from flowrail.handoff.context import Desk
+from flowrail.handoff.audit import HandoffTimeline, audit
+from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.payload.integrity import moment
 from flowrail.operations.handoffs.verify import HandoffFinding, verify
 from flowrail.operations.sessions.verify import verify_all
+from flowrail.storage.records import to_plain
 
 _AGO = re.compile(r"([0-9]+)\s*([smhdw])\Z")
 _XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # what stands in a page does without
@@ -28,10 +28,10 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
     "audit", epilog=options.examples("flow audit", "flow audit --handoffs --since 7d", "flow audit verify")
 )
 @click.argument("what", metavar="[ID|verify]", required=False)
-@click.option("--handoffs", "only_handoffs", is_flag=True, help="Handoffs, and no sessions.")
+@click.option("--handoffs", "only_handoffs", is_flag=True, help="Handoffs only.")
 @click.option("--all", "everything", is_flag=True, help="Handoffs and sessions (the default).")
-@click.option("--since", metavar="WHEN", help="What moved since a date, or within 30m, 12h, 7d.")
-@click.option("--html", "html", metavar="FILE", help="Write it as one HTML page.")
+@click.option("--since", metavar="WHEN", help="Only what changed since a date, or within 30m, 12h, 7d.")
+@click.option("--html", "html", metavar="FILE", help="Write one HTML page.")
 @options.as_json
 @options.store
 def command(
@@ -43,71 +43,60 @@ def command(
     as_json: bool,
     store: str | None,
 ) -> int:
-    """Show what was done and handed over, or verify it
+    """Show what happened in handoffs and sessions, or verify it
 
-    Timelines of one id, or of all: phases, checks and their results, hashes, actors, failures, the
-    trace across skills. `flow audit verify` proves that every journal is as it was written and each
-    payload the one that was sent; it exits 1 where anything is not.
+    Timelines of one id or of all: phases, checks, hashes, actors, failures, traces across skills.
+    `flow audit verify` checks that no journal was changed and that each payload is the one that was
+    sent. It exits 1 on any finding.
     """
     if only_handoffs and everything:
         raise UsageError("--handoffs and --all exclude each other", hint="give one of them")
     if what == "verify" and (only_handoffs or since is not None or html):
-        raise UsageError("`flow audit verify` checks everything", hint="leave the other options out")
-    at, world = desk(store=store)
+        raise UsageError("`flow audit verify` always verifies everything", hint="remove the other options")
+    context, world = desk(store=store)
     if what == "verify":
-        return _verify(at, as_json=as_json)
-    told = audit.report(
+        return _verify(context, as_json=as_json)
+    report = audit(
         world.store,
-        at.handoffs,
+        context.handoffs,
         wanted=what,
         with_sessions=not only_handoffs,
-        since=None if since is None else _moment(at, since),
-    ).data()
+        since=None if since is None else _since(context, since),
+    )
     if html is not None:
         from flowrail.formatters.reports.audit_html import render
 
         title = f"Audit of {what or world.store.path}"
-        made = render(told, title=title, made=world.now(), pictures=_pictures(told["handoffs"]))
-        output.to_file(html, made.encode("utf-8", "backslashreplace"), mode=0o600)
+        document = render(report, title=title, created=world.now(), pictures=_pictures(report.handoffs))
+        output.to_file(html, document.encode("utf-8", "backslashreplace"), mode=0o600)
         output.notes([f"written to {html}"])
     if as_json:
-        output.data(told)
+        output.data(to_plain(report))
     elif html is None:
-        output.text(page.render(told))
-    return 1 if told["broken"] else 0
+        output.text(page.render(report))
+    return 1 if report.unreadable else 0
 
 
-def _pictures(handoffs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the way of each handoff through the machine, as SVG by its id."""
-    from flowrail.diagrams import handoff
-    from flowrail.diagrams.extract import machine_picture
+def _pictures(handoffs: Sequence[HandoffTimeline]) -> dict[str, str]:
+    """Return the lifecycle of each handoff, as SVG by its id."""
+    from flowrail.diagrams.handoff import handoff_picture  # only for HTML
     from flowrail.diagrams.renderers import svg
-    from flowrail.diagrams.session_trace import with_handoff
-    from flowrail.handoff.lifecycle.machine import HandoffMachine
 
-    drawn = machine_picture(
-        HandoffMachine, handoff.NAME, handoff.DESCRIPTION, failing=handoff.FAILING, words=handoff.words
-    )
-    found: dict[str, str] = {}
-    for each in handoffs:
-        name = str(each["handoff"])
-        entries = (
-            (seq, event["kind"], event["at"], event["by"], event["phase"])
-            for seq, event in enumerate(each["events"])
-        )
-        found[name] = svg.render(with_handoff(drawn, name, entries), name=f"way-{name}").replace(
-            _XMLNS, "", 1
-        )
-    return found
+    images: dict[str, str] = {}
+    for handoff in handoffs:
+        records = ((seq, e.kind, e.at, e.by, e.phase) for seq, e in enumerate(handoff.events))
+        picture = handoff_picture(handoff.handoff, records)
+        images[handoff.handoff] = svg.render(picture, name=f"way-{handoff.handoff}").replace(_XMLNS, "", 1)
+    return images
 
 
-def _verify(at: Desk, *, as_json: bool) -> int:
+def _verify(context: HandoffContext, *, as_json: bool) -> int:
     output.collect_garbage()  # each session leaves an engine behind
-    found = verify(at.store, at.handoffs)
+    found = verify(context.store, context.handoffs)
     known = {(each.id, each.code) for each in found.findings}
     moves = [
         HandoffFinding(each.session, problem.code, f"{problem.place}: {problem.message}")
-        for each in verify_all(at.store)
+        for each in verify_all(context.store)
         for problem in each.problems
         if (each.session, problem.code) not in known
     ]
@@ -116,16 +105,16 @@ def _verify(at: Desk, *, as_json: bool) -> int:
     if as_json:
         output.data(told)
     else:
-        output.text(page.render_proof(told))
+        output.text(page.render_verification(told))
     return 1 if found.findings else 0
 
 
-def _moment(at: Desk, text: str) -> datetime:
+def _since(context: HandoffContext, text: str) -> datetime:
     ago = _AGO.match(text.strip())
     try:
-        found = at.moment() - timedelta(**{_UNITS[ago[2]]: int(ago[1])}) if ago else moment(text)
-    except (OverflowError, ValueError):  # longer ago than there are dates, or more digits than are read
+        found = context.current_time() - timedelta(**{_UNITS[ago[2]]: int(ago[1])}) if ago else moment(text)
+    except (OverflowError, ValueError):  # before the first date, or too many digits
         found = None
     if found is None:
-        raise UsageError(f"`{text[:40]}` is no moment", hint="write 2026-02-04, 2026-02-04T19:30:00Z or 12h")
+        raise UsageError(f"`{text[:40]}` is not a time", hint="write 2026-02-04, 2026-02-04T19:30:00Z or 12h")
     return found

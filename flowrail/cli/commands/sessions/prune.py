@@ -10,6 +10,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
+from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.operations.running.steps import World
 from flowrail.operations.sessions.prune import (
@@ -22,7 +23,6 @@ from flowrail.operations.sessions.prune import (
 )
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import one_line
-from flowrail.text.table import table
 
 MONTH = 30.0
 _IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}
@@ -103,10 +103,10 @@ def _handoffs(here: World) -> tuple[Needs, Parting]:
     """Return what tells which sessions have a handoff on its way, and what records that a session's payloads go."""
     if not os.path.isdir(os.path.join(here.store.path, "handoffs")):
         return lambda _: "", lambda _: None
-    from flowrail.handoff.retention import gone_with, waiting
+    from flowrail.handoff.retention import open_handoffs, record_pruned
 
     place = (here.store.path, here.store.owner)
-    return waiting(*place, here.now()), gone_with(*place, now=here.now, by=here.by, wait=here.wait)
+    return open_handoffs(*place, here.now()), record_pruned(*place, now=here.now, by=here.by, wait=here.wait)
 
 
 def _row(item: Item, what: str) -> list[str]:

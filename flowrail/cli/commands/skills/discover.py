@@ -101,12 +101,12 @@ def _past(here: Here, session_id: str | None) -> tuple[Collection[str], Sequence
     """Return the skills that work arrived at before, and those that the session's work came through."""
     if session_id is None and not os.path.isdir(os.path.join(here.store_path, "handoffs")):
         return (), ()
-    from flowrail.handoff.history import chain_of, succeeded  # reads records, which brings cattrs
+    from flowrail.handoff.chain import acknowledged_targets, chain_of  # reads records, which brings cattrs
     from flowrail.handoff.store import Handoffs
 
     store = here.store
     chain = chain_of(store.read(session_id).session) if session_id else ()
-    return succeeded(Handoffs(store.path, store.owner)), chain
+    return acknowledged_targets(Handoffs(store.path, store.owner)), chain
 
 
 def _discover(here: Here, roots: tuple[str, ...], *, recursive: bool) -> tuple[Discovery, Discovery]:
@@ -127,13 +127,13 @@ def _synthesis(here: Here, session_id: str | None, problem_type: str | None) -> 
 
 def _kept(here: Here, session_id: str, found: Discovery, menu: Menu, *, rescan: bool) -> SessionMenu | None:
     """Return the session's cache, or None where it cannot be written, which costs time only."""
-    from flowrail.operations.handoffs.handoff_menu import kept_for
+    from flowrail.operations.handoffs.handoff_menu import menu_cache
     from flowrail.storage.files import WriteFailedError
 
     scores = None if menu.asked.synthesis is None else menu.scores
     now = datetime.fromisoformat(here.now)
     try:
-        return kept_for(here.store, session_id, found, now, scores=scores, rescan=rescan)
+        return menu_cache(here.store, session_id, found, now, scores=scores, rescan=rescan)
     except WriteFailedError as error:
         output.notes([f"not kept for the session: {error.message}"])
         return None
@@ -143,7 +143,7 @@ def _tell_why(
     name: str, found: Discovery, menu: Menu, ours: Discovery, beside: Menu, *, as_json: bool
 ) -> None:
     from flowrail.discovery.ranking.explain import explain
-    from flowrail.formatters.reports import skill_explanation
+    from flowrail.formatters.reports import skill_search as as_why
 
     told = explain(found, name, asked=menu.asked.by)
     if told.candidate is None and not told.skipped:
@@ -151,6 +151,6 @@ def _tell_why(
         if behind.candidate is not None or behind.skipped:
             told, menu = behind._replace(places=(*told.places, *behind.places)), beside
     if as_json:
-        output.data(skill_explanation.data(told, menu))
+        output.data(as_why.data(told, menu))
     else:
-        output.text(skill_explanation.render(told, menu, found))
+        output.text(as_why.render(told, menu, found))

@@ -27,7 +27,7 @@ def command(name: str | None) -> None:
             hint=did_you_mean(name or "", NAMES, f"there are: {', '.join(NAMES)}"),
         )
     if name.startswith("handoff-"):
-        from flowrail.handoff.payload.validate import json_schema as payload_schema
+        from flowrail.handoff.payload.versions import json_schema as payload_schema
 
         output.data(payload_schema(name.removeprefix("handoff-")))
         return

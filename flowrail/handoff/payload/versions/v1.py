@@ -1,4 +1,4 @@
-"""Payload 1.0: from one skill to `lit-pm`, and to nobody else."""
+"""Payload 1.0: from any skill to `lit-pm`."""
 
 from __future__ import annotations
 
@@ -7,73 +7,49 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from flowrail.handoff.payload.versions.fields import (
-    NONE,
+    EMPTY_LIST,
+    ConvergentInsight,
     Count,
+    DivergentInsight,
     Filled,
     Level,
-    Moment,
-    Number,
-    Open,
+    PayloadPart,
     ProblemType,
+    SearchTerm,
     Texts,
+    Timestamp,
 )
 
-VERSION = "1.0"
 
-
-class Source(Open):
-    """Who hands over, and where its session lies."""
+class SourceV1(PayloadPart):
+    """The skill that hands off, and the folder of its session."""
 
     skill: Filled
     workflow_id: str = ""
     session_path: Filled
 
 
-class Target(Open):
-    """Who is to take over."""
+class TargetV1(PayloadPart):
+    """The skill that takes over."""
 
     skill: Literal["lit-pm"]
 
 
-class Convergent(Open):
-    """What several perspectives share."""
-
-    theme: Filled
-    confidence_score: Number | None = None
-    contributing_archetypes: Texts
-    key_evidence: Texts
-
-
-class Divergent(Open):
-    """What one perspective alone holds."""
-
-    archetype: Filled
-    insight: Filled
-    confidence: int | None = None
-
-
-class Term(Open):
-    """What to search for, and why."""
-
-    term: Filled
-    rationale: str = ""
-
-
-class Payload(Open):
+class WorkV1(PayloadPart):
     """The work itself."""
 
     original_prompt: Filled
     reframed_challenge: str = ""
     problem_type: ProblemType
     synthesis_summary: str = ""
-    convergent_insights: Annotated[list[Convergent], NONE]
-    divergent_insights: Annotated[list[Divergent], NONE]
+    convergent_insights: Annotated[list[ConvergentInsight], EMPTY_LIST]
+    divergent_insights: Annotated[list[DivergentInsight], EMPTY_LIST]
     key_uncertainties: Texts
-    suggested_search_terms: Annotated[list[Term], NONE]
+    suggested_search_terms: Annotated[list[SearchTerm], EMPTY_LIST]
     blind_spots_identified: Texts
 
 
-class Context(Open):
+class ContextV1(PayloadPart):
     """How the work was done."""
 
     perspectives_completed: Count | None = None
@@ -81,18 +57,18 @@ class Context(Open):
     user_feedback: str = ""
 
 
-class Handoff(Open):
-    """All of it, under the key `handoff`."""
+class HandoffV1(PayloadPart):
+    """The content of the key `handoff`."""
 
     version: Literal["1.0"]
-    timestamp: Moment
-    source: Source
-    target: Target
-    payload: Payload
-    context: Annotated[Context, Field(default_factory=Context)]
+    timestamp: Timestamp
+    source: SourceV1
+    target: TargetV1
+    payload: WorkV1
+    context: Annotated[ContextV1, Field(default_factory=ContextV1)]
 
 
-class Document(Open):
+class DocumentV1(PayloadPart):
     """The whole file."""
 
-    handoff: Handoff
+    handoff: HandoffV1

@@ -1,4 +1,4 @@
-"""Payload 1.2, an internal one of another skill: as much of it as an adapter reads."""
+"""Payload 1.2, an internal format of another skill: the part of it that can be converted."""
 
 from __future__ import annotations
 
@@ -6,32 +6,25 @@ from typing import Annotated
 
 from pydantic import Field
 
-from flowrail.handoff.payload.versions.fields import (
-    Filled,
-    Moment,
-    Open,
-    Texts,
-)
-
-VERSION = "1.2"
+from flowrail.handoff.payload.versions.fields import Filled, PayloadPart, Texts, Timestamp
 
 
-class Session(Open):
+class SessionV12(PayloadPart):
     """Where the work was done."""
 
     session_dir: Filled
 
 
-class Deliverable(Open):
-    """The file that is handed over."""
+class DeliverableV12(PayloadPart):
+    """The file that is handed off."""
 
     location: Filled
     type: str = ""
     checksum: str = ""
 
 
-class Context(Open):
-    """What it is about."""
+class ContextV12(PayloadPart):
+    """What the work is about."""
 
     task_id: str = ""
     description: Filled
@@ -39,27 +32,27 @@ class Context(Open):
     known_gaps: Texts
 
 
-class Quality(Open):
-    """How good its maker thinks it is."""
+class QualityV12(PayloadPart):
+    """How the producer rates the deliverable."""
 
     status: str = ""
     confidence: str | float = ""
     notes: str = ""
 
 
-class Handoff(Open):
-    """All of it."""
+class HandoffV12(PayloadPart):
+    """The content of the key `handoff`."""
 
     producer: Filled
     consumer: Filled
-    timestamp: Moment
-    session: Session
-    deliverable: Deliverable
-    context: Context
-    quality: Annotated[Quality, Field(default_factory=Quality)]
+    timestamp: Timestamp
+    session: SessionV12
+    deliverable: DeliverableV12
+    context: ContextV12
+    quality: Annotated[QualityV12, Field(default_factory=QualityV12)]
 
 
-class Document(Open):
+class DocumentV12(PayloadPart):
     """The whole file."""
 
-    handoff: Handoff
+    handoff: HandoffV12

@@ -1,4 +1,4 @@
-"""Payload 2.0: from any skill to any other, with insights and what to search for."""
+"""Payload 2.0: from any skill to any other, with insights and search terms."""
 
 from __future__ import annotations
 
@@ -7,41 +7,43 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from flowrail.handoff.payload.versions.fields import (
-    NONE,
+    EMPTY_LIST,
+    Chain,
+    ConvergentInsight,
     Count,
+    DivergentInsight,
     Filled,
     Hash,
     Level,
-    Moment,
-    Open,
+    PayloadPart,
     ProblemType,
+    SearchTerm,
     Texts,
+    Timestamp,
 )
-from flowrail.handoff.payload.versions.v1 import Convergent, Divergent, Term
 
-VERSION = "2.0"
 STRICT_SOURCE = "perspective-swarm"
-"""The one source that the schema names; asked for only where it is meant to the letter."""
+"""The only source that the published schema allows; required with `--strict-v2`."""
 
 
-class Source(Open):
-    """Who hands over, and where its session lies."""
+class SourceV2(PayloadPart):
+    """The skill that hands off, and the folder of its session."""
 
     skill: Filled
-    workflow_id: str = ""
+    workflow_id: Filled
     session_path: Filled
 
 
-class Target(Open):
-    """Who is to take over, and how it is started."""
+class TargetV2(PayloadPart):
+    """The skill that takes over, and how it is invoked."""
 
     skill: Filled
     invocation: str = ""
-    category: str = ""
+    category: Filled | None = None
     path: str = Field("", description="The SKILL.md that was chosen.")
 
 
-class Context(Open):
+class ContextV2(PayloadPart):
     """What the work is about."""
 
     original_prompt: Filled
@@ -50,49 +52,49 @@ class Context(Open):
     synthesis_summary: str = ""
 
 
-class Insights(Open):
+class Insights(PayloadPart):
     """What was found."""
 
-    convergent: Annotated[list[Convergent], NONE]
-    divergent: Annotated[list[Divergent], NONE]
+    convergent: Annotated[list[ConvergentInsight], EMPTY_LIST]
+    divergent: Annotated[list[DivergentInsight], EMPTY_LIST]
     uncertainties: Texts
     blind_spots: Texts
 
 
-class Seeds(Open):
+class ResearchSeeds(PayloadPart):
     """What to look for next."""
 
-    suggested_terms: Annotated[list[Term], NONE]
+    suggested_terms: Annotated[list[SearchTerm], EMPTY_LIST]
     open_questions: Texts
 
 
-class Meta(Open):
-    """How it came here, and what it has to be to be whole."""
+class MetaV2(PayloadPart):
+    """The chain so far, and the hash of the content."""
 
-    perspectives_completed: Count | None = None
+    perspectives_completed: Annotated[int, Field(ge=0, le=5)] | None = None
     convergence_level: Level | None = None
     user_feedback: str = ""
     handoff_reason: str = ""
-    handoff_chain: list[Filled] | None = Field(None, description="Default: the source alone.")
+    handoff_chain: Chain | None = Field(None, description="Default: the source alone.")
     payload_hash: Hash | None = None
     payload_size_bytes: Count | None = None
 
 
-class Handoff(Open):
-    """All of it, under the key `handoff`."""
+class HandoffV2(PayloadPart):
+    """The content of the key `handoff`."""
 
     version: Literal["2.0"]
-    timestamp: Moment
-    expires_at: Moment | None = Field(None, description="Default: an hour after the timestamp.")
-    source: Source
-    target: Target
-    context: Context
+    timestamp: Timestamp
+    expires_at: Timestamp | None = Field(None, description="Default: an hour after the timestamp.")
+    source: SourceV2
+    target: TargetV2
+    context: ContextV2
     insights: Annotated[Insights, Field(default_factory=Insights)]
-    research_seeds: Annotated[Seeds, Field(default_factory=Seeds)]
-    meta: Annotated[Meta, Field(default_factory=Meta)]
+    research_seeds: Annotated[ResearchSeeds, Field(default_factory=ResearchSeeds)]
+    meta: Annotated[MetaV2, Field(default_factory=MetaV2)]
 
 
-class Document(Open):
+class DocumentV2(PayloadPart):
     """The whole file."""
 
-    handoff: Handoff
+    handoff: HandoffV2

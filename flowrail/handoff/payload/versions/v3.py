@@ -1,49 +1,33 @@
-"""Payload 3.0, universal: context in tiers, artifacts with checksums, a trace across skills.
-
-Closed against unknown keys at the top two levels, open below.
-"""
+"""Payload 3.0, universal: content in tiers, artifacts with checksums, a trace across skills."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from flowrail.handoff.payload.versions.fields import (
-    NONE,
-    Closed,
+    EMPTY_LIST,
+    Chain,
     Count,
     Filled,
     Hash,
-    Moment,
-    Open,
+    PayloadPart,
+    Timestamp,
     Uuid,
     filled,
 )
 
-VERSION = "3.0"
-MOST_TOKENS = 2000
-LONGEST_SUMMARY = 500
-PROBLEM_TYPES = (
-    "decision",
-    "creative",
-    "analytical",
-    "strategic",
-    "implementation",
-    "research",
-    "verification",
-)
+MAX_TOKENS = 2000
+MAX_SUMMARY = 500
+
+ArtifactType = Literal["specification", "analysis", "code", "documentation", "data", "model", "report"]
+ARTIFACT_TYPES: frozenset[str] = frozenset(get_args(ArtifactType))
+Summary = Annotated[str, Field(min_length=1, max_length=MAX_SUMMARY), AfterValidator(filled)]
 
 
-Summary = Annotated[str, Field(min_length=1, max_length=LONGEST_SUMMARY), AfterValidator(filled)]
-
-
-class _Deep(Open):
-    model_config = ConfigDict(strict=True, extra="allow")
-
-
-class Source(Closed):
-    """Who hands over, from which of its phases, and where its session lies."""
+class SourceV3(PayloadPart):
+    """The skill that hands off, the phase it was in, and the folder of its session."""
 
     skill: Filled
     workflow_id: Filled
@@ -51,8 +35,8 @@ class Source(Closed):
     phase: Filled
 
 
-class Target(Closed):
-    """Who is to take over, and how it is started."""
+class TargetV3(PayloadPart):
+    """The skill that takes over, and how it is invoked."""
 
     skill: Filled
     invocation: str | None = None
@@ -60,7 +44,7 @@ class Target(Closed):
     expected_phase: str | None = None
 
 
-class Context(Closed):
+class ContextV3(PayloadPart):
     """What the work is about."""
 
     summary: Summary
@@ -73,99 +57,99 @@ class Context(Closed):
     success_criteria: list[str] | None = None
 
 
-class Artifact(_Deep):
+class Artifact(PayloadPart):
     """A file that the session made."""
 
     name: Filled
     path: Filled
-    type: Literal["specification", "analysis", "code", "documentation", "data", "model", "report"]
+    type: ArtifactType
     description: str | None = None
-    checksum: str | None = None
+    checksum: Hash | None = None
 
 
-class SessionTier(_Deep):
-    """What the session made, and where it stood."""
+class SessionTier(PayloadPart):
+    """The artifacts and the state of the session."""
 
-    artifacts: Annotated[list[Artifact], NONE]
+    artifacts: Annotated[list[Artifact], EMPTY_LIST]
     state: dict[str, Any] | None = None
 
 
-class FileReference(_Deep):
-    """A file worth knowing of."""
+class FileReference(PayloadPart):
+    """A file to read if needed."""
 
     path: Filled
     description: str | None = None
-    relevance: Literal["critical", "important", "optional"]
+    relevance: Literal["critical", "important", "optional"] | None = None
 
 
-class UrlReference(_Deep):
-    """A page worth knowing of."""
+class UrlReference(PayloadPart):
+    """A page to read if needed."""
 
     url: Filled
     description: str | None = None
 
 
-class ReferenceTier(_Deep):
-    """Where to look further."""
+class ReferenceTier(PayloadPart):
+    """Files and pages to read if needed."""
 
-    files: Annotated[list[FileReference], NONE]
-    urls: Annotated[list[UrlReference], NONE]
+    files: Annotated[list[FileReference], EMPTY_LIST]
+    urls: Annotated[list[UrlReference], EMPTY_LIST]
 
 
-class Payload(Closed):
-    """The work itself, in tiers: at hand, made by the session, to be looked up."""
+class WorkV3(PayloadPart):
+    """The work itself, in tiers: immediate context, the session's files, references."""
 
     working: dict[str, Any]
     session: SessionTier | None = None
     references: ReferenceTier | None = None
 
 
-class Meta(Closed):
-    """How much it is, how sure, how it came here, and what it has to be to be whole."""
+class MetaV3(PayloadPart):
+    """The size, the source's confidence, the chain so far, and the hash of the content."""
 
-    token_count: Annotated[int, Field(ge=0, le=MOST_TOKENS)]
+    token_count: Annotated[int, Field(ge=0, le=MAX_TOKENS)]
     confidence: Literal["high", "medium", "low"]
-    handoff_chain: list[Filled] | None = None
+    handoff_chain: Chain | None = None
     handoff_reason: str | None = None
     payload_hash: Hash | None = None
     payload_size_bytes: Count | None = None
     user_approved: bool | None = None
 
 
-class Event(_Deep):
-    """Something that happened on the way."""
+class TraceEvent(PayloadPart):
+    """An event of the trace."""
 
-    timestamp: Moment
+    timestamp: Timestamp
     event_type: Literal["created", "validated", "transmitted", "received", "processed", "error"]
     workflow: Filled
-    details: str | dict[str, Any] | None = None
+    details: dict[str, Any] | None = None
 
 
-class Tracing(Closed):
+class Tracing(PayloadPart):
     """The trace across skills."""
 
-    events: Annotated[list[Event], NONE]
+    events: Annotated[list[TraceEvent], EMPTY_LIST]
     parent_span_id: str | None = None
-    tags: list[str] | dict[str, str] | None = None
+    tags: dict[str, str] | None = None
 
 
-class Handoff(Closed):
-    """All of it, under the key `handoff`."""
+class HandoffV3(PayloadPart):
+    """The content of the key `handoff`."""
 
     version: Literal["3.0"]
     schema_type: Literal["universal"]
-    timestamp: Moment
+    timestamp: Timestamp
     trace_id: Uuid
-    expires_at: Moment | None = Field(None, description="Default: never.")
-    source: Source
-    target: Target
-    context: Context
-    payload: Payload
-    meta: Meta
+    expires_at: Timestamp | None = Field(None, description="Default: never.")
+    source: SourceV3
+    target: TargetV3
+    context: ContextV3
+    payload: WorkV3
+    meta: MetaV3
     tracing: Tracing | None = None
 
 
-class Document(Closed):
+class DocumentV3(PayloadPart):
     """The whole file."""
 
-    handoff: Handoff
+    handoff: HandoffV3

@@ -1,4 +1,4 @@
-"""A payload of one version as one of another: what that adds and loses is listed, the rest comes back."""
+"""Converting a payload lists what is added and lost, and keeps the rest."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from support.handoffs import errors, example, with_, without
 from flowrail.discovery.compatibility import VERSIONS, compatibility
 from flowrail.handoff.errors import ValidationFailedError
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.convert import convert, way
+from flowrail.handoff.payload.convert import convert, path
 from flowrail.handoff.payload.document import get
-from flowrail.handoff.payload.versions.v3 import PROBLEM_TYPES
 
 TEXT = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn")), min_size=1, max_size=20
@@ -48,7 +47,7 @@ TWO = some(
         "meta": some(
             {"handoff_chain": st.just(["a"])},
             {
-                "perspectives_completed": st.integers(0, 9),
+                "perspectives_completed": st.integers(0, 5),
                 "convergence_level": LEVELS,
                 "user_feedback": TEXT,
                 "handoff_reason": TEXT,
@@ -64,7 +63,7 @@ TWO = some(
                     max_size=2,
                 ),
                 "divergent": st.lists(
-                    some({"archetype": TEXT, "insight": TEXT}, {"confidence": st.integers(0, 10)}), max_size=2
+                    some({"archetype": TEXT, "insight": TEXT}, {"confidence": st.integers(1, 5)}), max_size=2
                 ),
                 "uncertainties": TEXTS,
                 "blind_spots": TEXTS,
@@ -79,7 +78,7 @@ TWO = some(
 
 @given(TWO)
 @settings(max_examples=60)
-def test_version_2_comes_back_from_version_3_as_it_was(two: dict[str, Any]) -> None:
+def test_2_0_survives_a_round_trip_through_3_0(two: dict[str, Any]) -> None:
     two = integrity.sealed("2.0", two)
     assert not errors(two, sealed=False)
 
@@ -93,7 +92,7 @@ def test_version_2_comes_back_from_version_3_as_it_was(two: dict[str, Any]) -> N
 
 @given(TWO)
 @settings(max_examples=30)
-def test_converting_is_the_same_each_time_and_stands_still_after_one_round(two: dict[str, Any]) -> None:
+def test_the_same_payload_always_converts_to_the_same_result(two: dict[str, Any]) -> None:
     three = convert("2.0", two, "3.0").handoff
 
     again = convert("2.0", convert("3.0", three, "2.0").handoff, "3.0").handoff
@@ -102,14 +101,14 @@ def test_converting_is_the_same_each_time_and_stands_still_after_one_round(two: 
     assert {**again, "trace_id": ""} == {**three, "trace_id": ""}
 
 
-def test_version_1_becomes_2_and_3_and_2_again() -> None:
+def test_1_0_converts_to_2_0_and_3_0() -> None:
     one = example("1.0")
 
     two, three = convert("1.0", one, "2.0"), convert("1.0", one, "3.0")
 
     assert not errors(two.handoff, sealed=False)
     assert not errors(three.handoff, sealed=False)
-    assert three.ways == ("1.0", "2.0", "3.0")
+    assert three.versions == ("1.0", "2.0", "3.0")
     assert two.handoff["insights"]["convergent"] == one["payload"]["convergent_insights"]
     assert two.handoff["research_seeds"]["suggested_terms"] == one["payload"]["suggested_search_terms"]
     assert two.handoff["meta"]["handoff_chain"] == ["perspective-swarm"]
@@ -119,19 +118,15 @@ def test_version_1_becomes_2_and_3_and_2_again() -> None:
     assert {**back, "expires_at": ""} == {**two.handoff, "expires_at": "", "meta": back["meta"]}
 
 
-def test_what_version_1_held_beside_its_fields_is_named_as_lost() -> None:
+def test_unknown_fields_are_listed_as_lost() -> None:
     one = with_(with_(with_(example("1.0"), "mood", 1), "payload.mood", 2), "context.mood", 3)
-
-    assert convert("1.0", one, "2.0").lost == ("mood", "payload.mood", "context.mood")
-
-
-def test_what_version_2_held_beside_its_fields_is_named_as_lost() -> None:
     two = with_(with_(example("2.0"), "mood", 1), "meta.mood", 3)
 
+    assert convert("1.0", one, "2.0").lost == ("mood", "payload.mood", "context.mood")
     assert convert("2.0", two, "3.0").lost == ("mood", "meta.mood")
 
 
-def test_a_summary_is_cut_and_kept_whole_beside() -> None:
+def test_a_long_summary_is_cut_and_kept_in_the_working_tier() -> None:
     long = "word " * 150
     three = convert("2.0", with_(example("2.0"), "context.synthesis_summary", long), "3.0")
 
@@ -142,19 +137,20 @@ def test_a_summary_is_cut_and_kept_whole_beside() -> None:
     assert get(convert("2.0", bare, "3.0").handoff, "context.summary") == bare["context"]["original_prompt"]
 
 
-def test_what_version_2_does_not_say_is_added_and_named() -> None:
-    bare = without(
-        without(without(example("2.0"), "expires_at"), "source.workflow_id"), "meta.convergence_level"
-    )
+def test_values_that_2_0_lacks_are_added_and_listed() -> None:
+    bare = without(without(example("2.0"), "expires_at"), "meta.convergence_level")
+    old = without(example("1.0"), "source.workflow_id")
 
     three = convert("2.0", bare, "3.0")
+    two = convert("1.0", old, "2.0")
 
-    assert get(three.handoff, "source.workflow_id") == "swarm-session-20260204-183000-a1b2c3d4"
     assert three.handoff["expires_at"] == "2026-02-04T20:30:00.000Z"
-    assert {"meta.confidence: medium", "source.workflow_id: from the session's folder"} <= set(three.added)
+    assert "meta.confidence: medium" in three.added
+    assert get(two.handoff, "source.workflow_id") == "swarm-session-20260204-183000-a1b2c3d4"
+    assert "source.workflow_id: from the session's folder" in two.added
 
 
-def test_version_3_as_2_names_all_that_is_lost() -> None:
+def test_converting_3_0_to_2_0_lists_everything_that_is_lost() -> None:
     two = convert("3.0", example("3.0"), "2.0")
 
     assert not errors(two.handoff, sealed=False)
@@ -179,7 +175,7 @@ def test_version_3_as_2_names_all_that_is_lost() -> None:
     assert two.handoff["context"]["synthesis_summary"] == "The importer is to read dates of both orders."
 
 
-def test_what_does_not_fit_version_2_is_lost_and_not_sent() -> None:
+def test_values_that_2_0_does_not_accept_are_lost() -> None:
     three = with_(
         example("3.0"),
         "payload.working",
@@ -191,28 +187,28 @@ def test_what_does_not_fit_version_2_is_lost_and_not_sent() -> None:
     assert not errors(two.handoff, sealed=False)
     assert {"payload.working.insights", "payload.working.convergence_level"} <= set(two.lost)
     both = with_(example("3.0"), "payload.working", {"insights": {"uncertainties": ["other"]}})
-    assert "context.known_gaps: insights.uncertainties stand instead" in convert("3.0", both, "2.0").lost
+    assert "context.known_gaps: replaced by insights.uncertainties" in convert("3.0", both, "2.0").lost
 
 
-def test_a_prompt_that_is_not_there_is_the_summary() -> None:
+def test_the_summary_replaces_a_missing_prompt() -> None:
     two = convert("3.0", without(example("3.0"), "context.original_prompt"), "2.0")
 
     assert two.handoff["context"]["original_prompt"] == "The importer is to read dates of both orders."
     assert two.added[0] == "context.original_prompt: the summary"
 
 
-@pytest.mark.parametrize("kind", PROBLEM_TYPES)
-def test_every_problem_type_becomes_one_that_version_2_has(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["strategic", "implementation", "research", "verification"])
+def test_every_problem_type_becomes_one_of_2_0(kind: str) -> None:
     two = convert("3.0", with_(example("3.0"), "context.problem_type", kind), "2.0")
 
     assert not errors(two.handoff, sealed=False)
 
 
-def test_version_1_2_is_read_as_far_as_it_goes_and_marked() -> None:
+def test_1_2_is_converted_and_tagged_as_lossy() -> None:
     three = convert("1.2", example("1.2"), "3.0")
 
     assert not errors(three.handoff, sealed=False)
-    assert three.handoff["tracing"]["tags"] == ["lossy", "from-1.2"]
+    assert three.handoff["tracing"]["tags"] == {"conversion": "lossy", "converted_from": "1.2"}
     assert three.handoff["source"] == {
         "skill": "programming-pm",
         "workflow_id": "T-7",
@@ -223,9 +219,12 @@ def test_version_1_2_is_read_as_far_as_it_goes_and_marked() -> None:
     assert artifact["path"] == "/tmp/pm-session-1/spec.md"
     assert three.handoff["meta"]["confidence"] == "high"
     assert three.handoff["payload"]["working"]["quality"]["notes"] == "reviewed twice"
-    assert three.lost == ("all that 1.2 and 3.0 do not have in common, hence the tag `lossy`",)
+    assert three.lost == (
+        "every field that 3.0 does not have, hence the tag `conversion: lossy`",
+        "deliverable.checksum: not a SHA-256 hash",
+    )
     odd = with_(with_(example("1.2"), "context.mood", "good"), "deliverable.type", "slides")
-    assert convert("1.2", odd, "3.0").lost[1:] == ("context.mood", "deliverable.type: slides becomes report")
+    assert convert("1.2", odd, "3.0").lost[1:3] == ("context.mood", "deliverable.type: slides becomes report")
     bare = without(without(example("1.2"), "quality"), "deliverable.checksum")
     assert not errors(convert("1.2", bare, "3.0").handoff, sealed=False)
 
@@ -233,24 +232,24 @@ def test_version_1_2_is_read_as_far_as_it_goes_and_marked() -> None:
 @pytest.mark.parametrize(
     ("source", "target"), [("3.0", "1.2"), ("3.0", "1.0"), ("2.0", "1.0"), ("1.0", "1.2"), ("2.0", "9")]
 )
-def test_there_is_no_way_back_to_what_is_old(source: str, target: str) -> None:
+def test_old_versions_are_never_written(source: str, target: str) -> None:
     with pytest.raises(ValidationFailedError) as caught:
         convert(source, example(source), target)
 
-    assert f"version {source} cannot be made one of version {target}" in caught.value.message
+    assert f"version {source} cannot be converted to {target}" in caught.value.message
 
 
-def test_the_matrix_follows_from_the_adapters() -> None:
+def test_every_pair_in_the_compatibility_matrix_can_be_converted() -> None:
     for source in VERSIONS:
         for target in VERSIONS:
             if source == target:
-                assert way(source, target) == (source,)
+                assert path(source, target) == (source,)
             elif compatibility(source, target).possible:
-                assert way(source, target)
-    assert not way("3.0", "1.2")
+                assert path(source, target)
+    assert not path("3.0", "1.2")
 
 
-def test_to_its_own_version_nothing_changes() -> None:
+def test_converting_to_the_same_version_changes_nothing() -> None:
     two = example("2.0")
 
     assert convert("2.0", two, "2.0").handoff is two

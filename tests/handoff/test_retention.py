@@ -14,7 +14,7 @@ from support.handing import forged, handoffs_folder, ours, phases, receive, send
 from support.sandbox import flow, sessions_folder, told
 
 from flowrail.handoff.handoff import INVOCATION, Handoff
-from flowrail.handoff.retention import waiting
+from flowrail.handoff.retention import open_handoffs
 from flowrail.handoff.store import ForeignHandoffError, Handoffs, UnknownHandoffError
 from flowrail.storage.journal import DamagedError, TooLargeError
 from flowrail.storage.ownership import Owner
@@ -28,7 +28,7 @@ def kept() -> Handoffs:
 def held(session_id: str, hours: float = 0) -> str:
     now = datetime.now(UTC) + timedelta(hours=hours)
     owner = Owner(str(Path.home() / ".local" / "state" / "flowrail"))
-    return waiting(str(Path.cwd() / ".flow"), owner, now.isoformat())(session_id)
+    return open_handoffs(str(Path.cwd() / ".flow"), owner, now.isoformat())(session_id)
 
 
 def test_an_open_handoff_holds_its_session() -> None:
@@ -37,7 +37,7 @@ def test_an_open_handoff_holds_its_session() -> None:
     assert not held(here)
     sent = send("digger", here)
 
-    assert held(here) == "a handoff of it is open"
+    assert held(here) == "it has an open handoff"
     assert not held("other-abcdef")
     assert not held(here, hours=25)
     receive(sent)
@@ -91,7 +91,7 @@ def test_where_one_cannot_be_read_every_session_stays() -> None:
     assert not held("other-abcdef")
     (handoffs_folder() / sent["handoff"] / "journal.jsonl").write_text("{}\n")
 
-    assert held("other-abcdef") == f"handoff `{sent['handoff']}` cannot be read, and may be of it"
+    assert held("other-abcdef") == f"handoff `{sent['handoff']}` cannot be read and may belong to it"
 
 
 def test_one_that_somebody_else_recorded_holds_no_session_of_ours() -> None:

@@ -1,0 +1,190 @@
+"""Find the handoff that a payload belongs to, or record a payload that came from elsewhere.
+
+A payload from elsewhere has no journal of ours. So the target's own rules are checked here, and the hops are
+counted from our records of its trace.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from flowrail.discovery.locations import find_project_root
+from flowrail.errors import FlowError
+from flowrail.handoff.chain import MAX_HOPS, format_chain
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.errors import (
+    PayloadProblem,
+    ValidationFailedError,
+    errors,
+    payload_refusal,
+)
+from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION, CheckResult, Handoff
+from flowrail.handoff.lifecycle import guards
+from flowrail.handoff.payload import convert, file, integrity, validate
+from flowrail.handoff.payload.document import Payload, text_at, texts_at
+from flowrail.handoff.store import Handoffs
+from flowrail.machines.guidance.received_work import now_at
+from flowrail.storage import files
+
+
+class ReceiveRequest(NamedTuple):
+    """The file to receive, the digest it must have, and whether an expired payload is accepted."""
+
+    path: str
+    digest: str = ""
+    force: bool = False
+
+
+def find_handoff(context: HandoffContext, payload: Payload) -> tuple[Handoffs, str | None]:
+    """Return the store that has the handoff of *payload*, and the handoff's id if there is one.
+
+    A payload can be copied, and so can a store. A handoff that is over or claimed comes first, then the one in
+    the store that the payload was written to.
+    """
+    stores = [*_stores(context, payload)]
+    seen: set[str] = set()
+    found: list[tuple[Handoffs, Handoff]] = []
+    for store in stores:  # grows below
+        if os.path.realpath(store) in seen:
+            continue
+        seen.add(os.path.realpath(store))
+        handoffs = Handoffs(store, context.store.owner)
+        for handoff in handoffs.own_ones():
+            if handoff.digest == payload.digest:
+                found.append((handoffs, handoff))
+                stores.append(_store_of(handoff.payload))  # this store may be a copy of that one
+            elif handoff.is_open and not handoff.foreign and _is_file(store, handoff, payload.source):
+                found.append((handoffs, handoff))  # changed since it was sent: refused later
+    if not found:
+        return context.handoffs, None
+    handoffs, handoff = max(found, key=lambda entry: _priority(entry[0], entry[1], payload))
+    return handoffs, handoff.id
+
+
+def record_arrival(
+    context: HandoffContext, handoffs: Handoffs, payload: Payload, request: ReceiveRequest
+) -> str:
+    """Record a payload from elsewhere, once, and return the id of its handoff."""
+    problems = validation_problems(context, payload, request)
+    if errors(problems):
+        raise payload_refusal(
+            "the payload is refused", problems, hint="ask for a new one", preserved=payload.source
+        )
+    handoff = _arrived_handoff(context, handoffs, payload)
+    handoff = handoff._replace(checks=_check_arrival(context, handoff, payload))
+    files.make_private_dir(handoffs.store)
+    files.make_private_dir(handoffs.path)
+    with files.locked(os.path.join(handoffs.path, ".lock"), wait=context.wait, what="the handoffs"):
+        for known in handoffs.own_ones():
+            if known.digest == payload.digest:
+                return known.id
+        handoff = handoff._replace(id=handoffs.new_id(context.random))
+        note = {"payload": payload.source}
+        handoffs.create(handoff, kind="arrival", at=context.now(), by=context.by, note=note)
+        return handoff.id
+
+
+def validation_problems(
+    context: HandoffContext, payload: Payload, request: ReceiveRequest
+) -> tuple[PayloadProblem, ...]:
+    """Return the problems of a payload by a receiver's rules."""
+    rules = validate.ValidationRules(context.current_time(), allow_expired=request.force)
+    return validate.validate(payload, rules).problems
+
+
+def _stores(context: HandoffContext, payload: Payload) -> Iterator[str]:
+    """Yield the stores that may have the handoff: of the file, of the receiver, and of the sender's session."""
+    yield _store_of(payload.source)
+    yield context.store.path
+    yield os.path.join(find_project_root(context.project), ".flow")
+    session = text_at(payload.handoff, "source.session_path").rstrip("/")
+    if os.path.isabs(session) and "\0" not in session:
+        yield os.path.dirname(os.path.dirname(session))
+
+
+def _store_of(path: str) -> str:
+    """Return the store of a payload below `sessions/<id>/handoffs/`, given the payload's path."""
+    for _ in range(4):
+        path = os.path.dirname(path)
+    return path
+
+
+def _is_file(store: str, handoff: Handoff, path: str) -> bool:
+    """Whether the handoff's payload was written to *path*, also if the store was moved since."""
+    recorded = now_at(handoff.payload, os.path.join(store, "sessions", handoff.session, file.FOLDER))
+    return bool(recorded) and os.path.realpath(recorded) == os.path.realpath(path)
+
+
+def _priority(handoffs: Handoffs, handoff: Handoff, payload: Payload) -> tuple[bool, ...]:
+    home = os.path.realpath(_store_of(handoff.payload)) == os.path.realpath(handoffs.store)
+    return (
+        handoff.digest == payload.digest,
+        handoff.phase == ACKNOWLEDGMENT,
+        not handoff.is_open,
+        handoff.claim is not None,
+        home,
+    )
+
+
+def _arrived_handoff(context: HandoffContext, handoffs: Handoffs, payload: Payload) -> Handoff:
+    """Return a payload from elsewhere as a handoff in its invocation phase."""
+    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    chain = tuple(texts_at(content, "meta.handoff_chain"))
+    expires_at = integrity.expiry(payload.version, payload.handoff)
+    return Handoff(
+        id="",
+        source=text_at(content, "source.skill"),
+        target=text_at(content, "target.skill"),
+        phase=INVOCATION,
+        schema=payload.version,
+        trace_id=text_at(content, "trace_id"),
+        parent_span=text_at(content, "tracing.parent_span_id"),
+        span_id=context.random(8).hex(),
+        chain=chain,
+        hops=max(len(chain), _recorded_hops(context, handoffs, content) + 1),
+        reason=text_at(content, "meta.handoff_reason"),
+        started_at=context.now(),
+        expires_at=integrity.stamp(expires_at) if expires_at else "",
+        payload=payload.source,
+        digest=payload.digest,
+        payload_hash=text_at(payload.handoff, "meta.payload_hash"),
+        size=payload.size,
+        foreign=True,
+    )
+
+
+def _recorded_hops(context: HandoffContext, handoffs: Handoffs, content: Mapping[str, Any]) -> int:
+    """Return the hops that our own records have of the payload's trace and session."""
+    trace = text_at(content, "trace_id")
+    hops = [handoff.hops for handoff in handoffs.own_ones() if handoff.trace_id == trace]
+    with suppress(FlowError):  # the session is unknown here
+        session = context.store.read(text_at(content, "source.workflow_id")).session
+        hops.append(int(session.received.get("hops", 0)))
+    return max(hops, default=0)
+
+
+def _check_arrival(context: HandoffContext, handoff: Handoff, payload: Payload) -> tuple[CheckResult, ...]:
+    """Refuse a chain that is too long, and a payload that the target does not accept."""
+    given = guards.GuardInput(context, handoff._replace(draft=payload.handoff), context.discover())
+    shown, within_limit = format_chain(handoff.chain, handoff.target), handoff.hops <= MAX_HOPS
+    too_far = f"the work came through {handoff.hops} handoffs, and at most {MAX_HOPS} are allowed: {shown}"
+    answers = (
+        *guards.check_target(given),
+        guards.GuardAnswer("chain_allowed", within_limit, shown if within_limit else too_far),
+        guards.GuardAnswer("payload_valid", True, "complete, valid and not expired"),
+    )
+    failed = [answer for answer in answers if not answer.holds]
+    if failed:
+        messages = [answer.message for answer in failed]
+        raise ValidationFailedError(
+            f"the payload is refused: {'; '.join(messages)}",
+            hint="finish the work here, choose another target, or ask the user to start a new session",
+            preserved=payload.source,
+            missing_fields=list(dict.fromkeys(field for answer in failed for field in answer.missing)),
+            validation_errors=messages,
+            target_skill=handoff.target,
+        )
+    return tuple(answer.result() for answer in answers)

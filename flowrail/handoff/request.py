@@ -1,0 +1,135 @@
+"""What a caller wants to hand off, turned into a handoff: target, payload version, chain and hops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from flowrail.discovery.compatibility import compatibility, normal_version
+from flowrail.handoff import invocation
+from flowrail.handoff.chain import chain_of, judge_handoff
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.errors import ValidationFailedError
+from flowrail.handoff.handoff import Handoff
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.document import DEFAULT_FORM
+from flowrail.handoff.target import HandoffTarget
+from flowrail.machines.sessions.session import Session
+
+WRITTEN_VERSIONS = ("2.0", "3.0")
+"""The payload versions that `send` writes. Older ones are only read."""
+
+
+class HandoffRequest(NamedTuple):
+    """What to hand off and how. Empty values are left to the target."""
+
+    target: str
+    session: str
+    reason: str = ""
+    yes: bool = False
+    approved: bool = False
+    health: bool = False
+    schema: str = ""
+    form: str = ""
+    facts: Mapping[str, Any] = {}
+
+
+def new_handoff(
+    context: HandoffContext, request: HandoffRequest, session: Session, target: HandoffTarget
+) -> Handoff:
+    """Return the requested handoff before its first phase; refused if the chain may not grow by the target."""
+    candidate, received = target.candidate, session.received
+    version = _payload_version(request, candidate.schema_version)
+    random = context.random(24)
+    handoff = Handoff(
+        id=context.handoffs.new_id(context.random),
+        source=session.skill,
+        target=candidate.skill,
+        session=session.id,
+        revision=session.revision,
+        schema=version,
+        form=request.form or DEFAULT_FORM[version],
+        trace_id=str(received.get("trace_id") or UUID(bytes=random[:16], version=4)),
+        span_id=random[16:].hex(),
+        parent_span=str(received.get("span_id", "")),
+        chain=chain_of(session),
+        hops=_next_hop(context, received),
+        reason=request.reason.strip(),
+        yes=request.yes,
+        approved=request.approved,
+        health=request.health,
+        facts=dict(request.facts),
+        started_at=context.now(),
+    )
+    handoff = _with_target(handoff, target)
+    handoff = handoff._replace(request=_identity(handoff))
+    _refuse_disallowed_chain(handoff)
+    return handoff
+
+
+def retried_handoff(handoff: Handoff, request: HandoffRequest, target: HandoffTarget) -> Handoff:
+    """Return a failed handoff for another attempt, with the target as it is now and what *request* adds."""
+    handoff = _with_target(handoff, target)._replace(
+        checks=(),
+        failure=None,
+        reason=request.reason.strip() or handoff.reason,
+        yes=request.yes or handoff.yes,
+        approved=request.approved or handoff.approved,
+        facts={**handoff.facts, **request.facts},
+    )
+    _refuse_disallowed_chain(handoff)
+    return handoff
+
+
+def _with_target(handoff: Handoff, target: HandoffTarget) -> Handoff:
+    candidate = target.candidate
+    return handoff._replace(
+        target_path=candidate.path,
+        target_digest=target.digest,
+        target_schema=candidate.schema_version,
+        trigger=invocation.template(candidate.trigger, candidate.skill),
+        has_workflow=target.has_workflow,
+        root=target.root,
+    )
+
+
+def _payload_version(request: HandoffRequest, declared: str) -> str:
+    reads = normal_version(declared)
+    version = request.schema or (reads if reads in WRITTEN_VERSIONS else WRITTEN_VERSIONS[-1])
+    if not request.schema and not compatibility(version, reads).possible:
+        version = WRITTEN_VERSIONS[0]
+    return version
+
+
+def _next_hop(context: HandoffContext, received: Mapping[str, Any]) -> int:
+    """Return the number of this hop according to our own records."""
+    hops = int(received.get("hops", 0))
+    for earlier in context.handoffs.own_ones():
+        if earlier.id == received.get("handoff"):
+            hops = max(hops, earlier.hops)
+    return hops + 1
+
+
+def _identity(handoff: Handoff) -> str:
+    parts = [
+        handoff.session, handoff.revision, handoff.target, handoff.schema, handoff.form, handoff.reason,
+        handoff.health, handoff.facts,
+    ]  # fmt: skip
+    return sha256(integrity.canonical(parts)).hexdigest()[:16]
+
+
+def _refuse_disallowed_chain(handoff: Handoff) -> None:
+    verdict = judge_handoff(handoff)
+    if not verdict.allowed:
+        raise ValidationFailedError(
+            verdict.message,
+            hint=verdict.hint,
+            recoverable=verdict.fixable,
+            rule=verdict.code,
+            chain=[*handoff.chain, handoff.target],
+            hops=handoff.hops,
+            target_skill=handoff.target,
+            validation_errors=[verdict.message],
+        )
