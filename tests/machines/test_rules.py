@@ -82,52 +82,32 @@ def test_an_expression_has_a_value_and_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "problem"),
-    [
-        ("", "expected a value, found the end at character 1 of ``"),
-        ("   ", "expected a value, found the end"),
-        ("mode ==", "expected a value, found the end at character 8"),
-        ("== 1", "expected a value, found `==` at character 1"),
-        ("mode = 1", "cannot read `=` at character 6"),
-        ("mode == full'", "cannot read `'` at character 13"),
-        ("mode.upper() == 1", "cannot read `.` at character 5"),
-        ("mode(1)", "expected the end, found `(`"),
-        ("areas[0]", "expected the end, found `[`"),
-        ("__import__('os')", "expected the end, found `(`"),
-        ("a == b == c", "expected the end, found `==`"),
-        ("a not b", "expected `in`, found `b`"),
-        ("(a", "expected `)`, found `the end`"),
-        ("[a b]", "expected `,` or `]`, found `b`"),
-        ("[a,", "expected a value"),
-        ("a; b", "cannot read `;`"),
-        ("1.2.3", "cannot read `1`"),
-        ("1234567890123456789", "cannot read `1`"),
-        ("1e9", "cannot read `1`"),
-        ("a and", "expected a value"),
-        ("lambda", ""),
-        ("a + 1", "cannot read `+`"),
-        ("\x00", "cannot read"),
-    ],
-)
-def test_what_is_no_expression_is_refused_with_its_place(source: str, problem: str) -> None:
-    if not problem:  # a word is a name, whatever it means elsewhere
-        assert parse(source).names == {source}
-        return
-
-    with pytest.raises(RuleError) as caught:
+    "source",
+    ["", "   ", "mode ==", "== 1", "mode = 1", "mode == full'", "a not b", "(a", "[a b]", "[a,", "a; b", "1.2.3",
+     "a and", "lambda", "\x00", "a) or (b"],
+)  # fmt: skip
+def test_what_python_cannot_read_is_refused(source: str) -> None:
+    with pytest.raises(RuleError, match="is not an expression"):
         parse(source)
 
-    assert problem in str(caught.value)
+
+@pytest.mark.parametrize(
+    "source",
+    ["mode.upper() == 1", "mode(1)", "areas[0]", "__import__('os')", "a == b == c", "a + 1", "a is b", "f'{a}'",
+     "b'a'", "1e999", "1j", "(x := 1)", "[a for a in b]", "{1: 2}", "lambda: 1", "~1", "ä == 1", "a if b else c"],
+)  # fmt: skip
+def test_an_expression_can_only_compare_names_and_literals(source: str) -> None:
+    with pytest.raises(RuleError, match="can only compare names and literals"):
+        parse(source)
 
 
 def test_length_and_depth_are_bounded() -> None:
     parse("a" + " or a" * 99)
-    parse("(" * DEEPEST + "a" + ")" * DEEPEST)
     parse("not " * DEEPEST + "a")
 
     for source in (
         "a" * (LONGEST + 1),
-        "(" * (DEEPEST + 1) + "a" + ")" * (DEEPEST + 1),
+        "(" * 220 + "a" + ")" * 220,
         "not " * (DEEPEST + 2) + "a",
         "[" * (DEEPEST + 2) + "]" * (DEEPEST + 2),
     ):

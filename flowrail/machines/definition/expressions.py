@@ -1,22 +1,21 @@
-"""The expressions that a workflow's rules and conditions are written in.
+"""The expressions of a workflow's rules and conditions: comparisons of names and literals with and, or, not, in.
 
-    or   :  and ("or" and)*
-    and  :  not ("and" not)*
-    not  :  "not" not | compared
-    compared : value (("==" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "not in") value)?
-    value:  name | text | number | true | false | null | "[" values "]" | "(" or ")"
+    mode == 'full' and (visit > 1 or area in ['auth', 'store'])
 
-Read once, bounded in length and depth, and evaluated over plain values: there is no call, no
-attribute and no index, so an expression can do nothing but compare. A name that has no value yet
-is null; null is equal to null only, and neither less nor more than anything.
+Python parses them; a whitelist of its nodes is evaluated over plain values. There is no call, no attribute and no
+index, so an expression can only compare. `true`, `false` and `null` are literals. A name without a value is null.
+Null equals only null, and is neither less nor more than anything.
 """
 
 from __future__ import annotations
 
+import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, NoReturn
+from functools import reduce
+from typing import Any, NamedTuple
 
 from flowrail.text.safe_text import in_quotes
 
@@ -34,15 +33,6 @@ CONSTANTS: Mapping[str, Any] = {
     "None": None,
 }
 
-_TOKEN = re.compile(
-    r"""\s*(?:
-        (?P<number>-?\d{1,18}(?:\.\d{1,18})?(?![\w.]))
-      | (?P<text>'[^']*'|"[^"]*")
-      | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
-      | (?P<mark>==|!=|<=|>=|<|>|\(|\)|\[|\]|,)
-    )""",
-    re.VERBOSE,
-)
 _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -50,6 +40,17 @@ _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 
+_WORDS: Mapping[type[ast.AST], str] = {
+    ast.And: "and",
+    ast.Or: "or",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+}
 Node = tuple[Any, ...]
 
 
@@ -110,114 +111,52 @@ _kept = _Kept()
 
 def _parsed(source: str) -> Expression:
     if len(source) > LONGEST:
-        raise RuleError(f"has {len(source)} characters; {LONGEST} are the most")
-    reader = _Reader(source)
-    tree = reader.either(0)
-    if reader.kind != "end":
-        reader.fail(f"expected the end, found `{reader.text}`")
-    return Expression(source, tree, frozenset(reader.names))
+        raise RuleError(f"has {len(source)} characters; at most {LONGEST}")
+    text = re.sub(r"\s", " ", source).replace("\\", "\\\\")  # a back slash is an ordinary character
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        what = getattr(error, "msg", None) or "cannot be read"
+        raise RuleError(f"is not an expression ({what}): `{in_quotes(source)}`") from None
+    names: set[str] = set()
+    return Expression(source, _node(tree, names, 0), frozenset(names))
 
 
-class _Reader:
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.at = 0
-        self.start = 0
-        self.kind = ""
-        self.text = ""
-        self.names: set[str] = set()
-        self.advance()
+def _node(node: ast.expr, names: set[str], depth: int) -> Node:
+    """Return what *node* means, with its names added to *names*; `RuleError` if an expression cannot contain it."""
+    if depth > DEEPEST:
+        raise RuleError(f"is nested deeper than {DEEPEST}")
 
-    def fail(self, what: str) -> NoReturn:
-        raise RuleError(f"{what} at character {self.start + 1} of `{in_quotes(self.source)}`")
+    def inner(child: ast.expr) -> Node:
+        return _node(child, names, depth + 1)
 
-    def advance(self) -> None:
-        found = _TOKEN.match(self.source, self.at)
-        if found:
-            self.kind = str(found.lastgroup)
-            self.text = found.group(self.kind)
-            self.start, self.at = found.start(self.kind), found.end()
-            if self.kind == "word" and self.text in WORDS:
-                self.kind = "mark"
-            return
-        rest = self.source[self.at :]
-        self.start = self.at + len(rest) - len(rest.lstrip())
-        if rest.strip():
-            self.fail(f"cannot read `{in_quotes(rest.strip()[0])}`")
-        self.kind, self.text = "end", "the end"
+    match node:
+        case ast.List(elts=items):
+            return ("list", *map(inner, items))
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return ("not", inner(operand))
+        case ast.BoolOp(op=joined, values=values):
+            return reduce(lambda left, right: (_WORDS[type(joined)], left, right), map(inner, values))
+        case ast.Compare(left=left, ops=[ast.NotIn()], comparators=[right]):
+            return ("not", ("in", inner(left), inner(right)))
+        case ast.Compare(left=left, ops=[comparison], comparators=[right]) if type(comparison) in _WORDS:
+            return (_WORDS[type(comparison)], inner(left), inner(right))
+    return _name_or_literal(node, names)
 
-    def took(self, mark: str) -> bool:
-        if self.kind == "mark" and self.text == mark:
-            self.advance()
-            return True
-        return False
 
-    def either(self, depth: int) -> Node:
-        if depth > DEEPEST:
-            self.fail(f"nested deeper than {DEEPEST}")
-        node = self.both(depth)
-        while self.took("or"):
-            node = ("or", node, self.both(depth))
-        return node
-
-    def both(self, depth: int) -> Node:
-        node = self.negated(depth)
-        while self.took("and"):
-            node = ("and", node, self.negated(depth))
-        return node
-
-    def negated(self, depth: int) -> Node:
-        if self.took("not"):
-            if depth > DEEPEST:
-                self.fail(f"nested deeper than {DEEPEST}")
-            return ("not", self.negated(depth + 1))
-        return self.compared(depth)
-
-    def compared(self, depth: int) -> Node:
-        left = self.single(depth)
-        if self.kind != "mark":
-            return left
-        for mark in ("==", "!=", "<=", ">=", "<", ">", "in"):
-            if self.took(mark):
-                return (mark, left, self.single(depth))
-        if self.took("not"):
-            if not self.took("in"):
-                self.fail(f"expected `in`, found `{in_quotes(self.text)}`")
-            return ("not", ("in", left, self.single(depth)))
-        return left
-
-    def single(self, depth: int) -> Node:
-        kind, text = self.kind, self.text
-        if kind == "number":
-            self.advance()
-            return ("value", float(text) if "." in text else int(text))
-        if kind == "text":
-            self.advance()
-            return ("value", text[1:-1])
-        if kind == "word":
-            self.advance()
-            if text in CONSTANTS:
-                return ("value", CONSTANTS[text])
-            self.names.add(text)
-            return ("name", text)
-        if self.took("("):
-            node = self.either(depth + 1)
-            if not self.took(")"):
-                self.fail(f"expected `)`, found `{in_quotes(self.text)}`")
-            return node
-        if self.took("["):
-            return ("list", *self.items(depth))
-        return self.fail(f"expected a value, found {'`' + text + '`' if kind != 'end' else text}")
-
-    def items(self, depth: int) -> list[Node]:
-        if depth > DEEPEST:
-            self.fail(f"nested deeper than {DEEPEST}")
-        items: list[Node] = []
-        while not self.took("]"):
-            if items and not self.took(","):
-                self.fail(f"expected `,` or `]`, found `{in_quotes(self.text)}`")
-            items.append(self.single(depth + 1))
-        return items
+def _name_or_literal(node: ast.expr, names: set[str]) -> Node:
+    match node:
+        case ast.Name(id=name) if name in CONSTANTS:
+            return ("value", CONSTANTS[name])
+        case ast.Name(id=name) if name.isascii():
+            names.add(name)
+            return ("name", name)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return ("value", -number)
+        case ast.Constant(value=str() | bool() | int() | float() | None as value):
+            if not isinstance(value, float) or math.isfinite(value):
+                return ("value", value)
+    raise RuleError(f"can only compare names and literals, not `{in_quotes(ast.unparse(node))}`")
 
 
 def _value(node: Node, values: Mapping[str, Any]) -> Any:

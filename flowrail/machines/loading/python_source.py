@@ -115,6 +115,7 @@ class _Source:
         self.values_left = MOST_VALUES
         self.joined_left = MOST_JOINED
         self.resolving: set[str] = set()
+        self.sources: dict[ast.AST, str] = {}
         self.signatures: dict[ast.AST | None, Signature | None] = {}
         for node in tree.body:
             self._note(node)
@@ -317,8 +318,14 @@ class _Source:
     def _member(self, node: ast.Attribute) -> str:
         enum = _ENUMS.get(node.value.id) if isinstance(node.value, ast.Name) else None
         if enum is None or node.attr not in enum.__members__:
-            raise _ComputedError(node, f"`{_source(node)}`")
+            raise _ComputedError(node, f"`{self._source(node)}`")
         return str(enum[node.attr].value)
+
+    def _source(self, node: ast.AST) -> str:
+        """Return the beginning of the source of *node*, unparsed once however many steps name it."""
+        if node not in self.sources:
+            self.sources[node] = _source(node)
+        return self.sources[node]
 
     def _arguments(self, call: ast.Call, part: type[Any]) -> dict[str, ast.expr]:
         """Return the arguments of a call by the keys of *part*."""
