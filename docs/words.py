@@ -46,7 +46,6 @@ EXCEPTIONS = {
 
 NOT_EDITED_YET = (
     "CONTRIBUTING.md",
-    "README.md",
     "benchmarks/",
     "docs/adr/0004",
     "docs/adr/0005",

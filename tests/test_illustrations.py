@@ -203,7 +203,7 @@ def test_a_page_that_is_a_link_out_of_the_project_is_left_alone(tmp_path: Path) 
 
     assert (ran.status, ours.read_text() == marked("steps", "small")) == (0, False)
     assert ran.err == (
-        "flow: docs/gone.md: the page is not there; passed over\n"
+        "flow: docs/gone.md: the page does not exist; passed over\n"
         f"flow: docs/link.md: the page is a link out of the project, to {theirs}; passed over\n"
         "flow: docs/pipe.md: the page is a pipe; passed over\n"
     )

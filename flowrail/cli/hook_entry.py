@@ -1,6 +1,6 @@
 """A hook as a host calls it: JSON in, one JSON object out, exit status 0 whatever happens.
 
-No click, no engine, no session is loaded here; `hosts.hooking` loads what it needs, when it needs it.
+No click, no engine, no session is loaded here; `hooks.dispatch` loads what it needs, when it needs it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def run(event: str) -> int:
 
 
 def _answer(event: str) -> object:
-    from flowrail.hooks.dispatch import HookContext, answer
+    from flowrail.hooks.dispatch import answer
+    from flowrail.hooks.environment import HookEnvironment
     from flowrail.hosts.protocol import LONGEST_INPUT
     from flowrail.storage.ownership import state_folder
 
@@ -37,8 +38,8 @@ def _answer(event: str) -> object:
     if len(data) > LONGEST_INPUT:
         return {}
     home = os.path.expanduser("~")
-    rim = HookContext(os.environ, home, _cwd(), state_folder(os.environ, home), _now)
-    return answer(event, data, rim)
+    environment = HookEnvironment(os.environ, home, _cwd(), state_folder(os.environ, home), _now)
+    return answer(event, data, environment)
 
 
 def _cwd() -> str:

@@ -122,7 +122,7 @@ def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
     if path == "/dev/stdout":
         streams.put_bytes(content)
     else:
-        files.write_out(path, content, mode=mode)
+        files.write_output(path, content, mode=mode)
 
 
 def notes(lines: Iterable[str]) -> None:

@@ -1,1 +1,1 @@
-"""A workflow as a picture, a table."""
+"""Pictures, tables and documents of workflows and sessions."""

@@ -83,10 +83,10 @@ def machine_picture(
         nodes.append(Node(state.id, kind, shortened(state.name.lower())))
     arrows = [Arrow(START, state.id) for state in graph.states if state.is_initial]
     joined: dict[tuple[str, str], list[str]] = {}
-    for each in graph.transitions:
-        said = f"{each.event.lower()} {words(each.guards)}".strip()
-        for target in each.targets:
-            joined.setdefault((each.source, target), []).append(said)
+    for transition in graph.transitions:
+        said = f"{transition.event.lower()} {words(transition.guards)}".strip()
+        for target in transition.targets:
+            joined.setdefault((transition.source, target), []).append(said)
     arrows += (Arrow(source, target, tuple(said)) for (source, target), said in joined.items())
     return Picture(name, description, tuple(nodes), tuple(arrows))
 

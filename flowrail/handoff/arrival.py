@@ -28,6 +28,7 @@ from flowrail.handoff.payload.document import Payload, text_at, texts_at
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.storage import files
+from flowrail.storage.locking import locked
 
 
 class ReceiveRequest(NamedTuple):
@@ -77,7 +78,7 @@ def record_arrival(
     handoff = handoff._replace(checks=_check_arrival(context, handoff, payload))
     files.make_private_dir(handoffs.store)
     files.make_private_dir(handoffs.path)
-    with files.locked(os.path.join(handoffs.path, ".lock"), wait=context.wait, what="the handoffs"):
+    with locked(os.path.join(handoffs.path, ".lock"), wait=context.wait, what="the handoffs"):
         for known in handoffs.own_ones():
             if known.digest == payload.digest:
                 return known.id

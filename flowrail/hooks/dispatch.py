@@ -1,18 +1,18 @@
-"""From what a host tells a hook to what it is answered: nothing, unless there is something to say.
+"""Answer a host's hook: with nothing, unless there is something to say.
 
-Whatever goes wrong, the agent is let go: a hook that fails must not stand in anybody's way.
+If anything goes wrong, the answer is empty, because a failing hook must not stop an agent.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.hooks import fast_lookup
+from flowrail.hooks.environment import HookEnvironment
 from flowrail.hooks.fast_lookup import SessionGlance
 from flowrail.hosts.protocol import (
     NOTHING,
@@ -23,132 +23,134 @@ from flowrail.hosts.protocol import (
     Answer,
     HookInput,
     deny,
-    hear,
+    read_input,
 )
 from flowrail.machines.definition.tool_rules import Used, forbidding
 
+#: At most this many sessions of one conversation are read, newest first.
 MOST_OWN = 50
-"""So many sessions of one conversation are looked at, those that moved last."""
 _FORBIDS = b'"forbids"'
 
 
-class HookContext(NamedTuple):
-    """What a hook may know of the world beside what it is told."""
-
-    environ: Mapping[str, str]
-    home: str
-    cwd: str
-    state: str
-    now: Callable[[], str]
-
-
-def answer(event: str, data: bytes, rim: HookContext) -> Answer:
-    """Return the answer to *event*; nothing where there is nothing to say, and where anything goes wrong."""
-    heard = hear(data, rim.environ)
-    if heard is None:
+def answer(event: str, data: bytes, environment: HookEnvironment) -> Answer:
+    """Return the answer to *event*, which is empty if there is nothing to say."""
+    hook_input = read_input(data, environment.environ)
+    if hook_input is None:
         return NOTHING
-    if not os.path.isabs(heard.cwd):
-        heard = heard._replace(cwd=rim.cwd)
-    return _ANSWERS[event](heard, rim)
+    if not os.path.isabs(hook_input.cwd):
+        hook_input = hook_input._replace(cwd=environment.cwd)
+    return _ANSWERS[event](hook_input, environment)
 
 
-def _session_start(heard: HookInput, rim: HookContext) -> Answer:
-    _tell_the_shell(heard, rim.environ)
+def _session_start(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+    _export_conversation(hook_input, environment.environ)
     found = [
-        each
-        for shelf in _shelves(heard, rim)
-        for each in fast_lookup.open_sessions(shelf)
-        if not each.is_child
+        glance
+        for folder in _session_folders(hook_input, environment)
+        for glance in fast_lookup.open_sessions(folder)
+        if not glance.is_child
     ]
     if not found:
         return NOTHING
-    from flowrail.hooks.decisions import standing  # brings cattrs, which is worth it only now
+    from flowrail.hooks.decisions import open_sessions_context  # imports cattrs, 25 ms
 
-    return standing(found, heard, rim)
-
-
-def _stop(heard: HookInput, rim: HookContext) -> Answer:
-    found = [each for each in _own(heard, rim) if not each.is_child and each.status == "active"]
-    return _held(found, heard, rim)
+    return open_sessions_context(found, hook_input, environment)
 
 
-def _subagent_stop(heard: HookInput, rim: HookContext) -> Answer:
-    mine = _of_the_agent(heard, rim)
-    return _held([mine] if mine is not None and mine.status == "active" else [], heard, rim)
+def _stop(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+    found = [
+        glance
+        for glance in _own(hook_input, environment)
+        if not glance.is_child and glance.status == "active"
+    ]
+    return _held(found, hook_input, environment)
 
 
-def _pre_tool_use(heard: HookInput, rim: HookContext) -> Answer:
-    if not heard.tool:
+def _subagent_stop(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+    mine = _of_the_agent(hook_input, environment)
+    return _held([mine] if mine is not None and mine.status == "active" else [], hook_input, environment)
+
+
+def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answer:
+    if not hook_input.tool:
         return NOTHING
-    if heard.agent is None:
-        found = [each for each in _own(heard, rim) if not each.is_child]
+    if hook_input.agent is None:
+        found = [glance for glance in _own(hook_input, environment) if not glance.is_child]
     else:
-        mine = _of_the_agent(heard, rim)
+        mine = _of_the_agent(hook_input, environment)
         found = [mine] if mine is not None else []
-    for each in found:
-        rules = fast_lookup.step_of(each, _FORBIDS).get("forbids")
-        used = Used(heard.tool, heard.given, heard.cwd, _project(each, heard, rim), rim.home)
+    for glance in found:
+        rules = fast_lookup.step_of(glance, _FORBIDS).get("forbids")
+        used = Used(
+            hook_input.tool,
+            hook_input.given,
+            hook_input.cwd,
+            _project(glance, hook_input, environment),
+            environment.home,
+        )
         rule = forbidding(rules, used) if isinstance(rules, list) else None
         if rule is not None:
-            from flowrail.hooks.decisions import why_not
+            from flowrail.hooks.decisions import why_not  # imports cattrs, 25 ms
 
-            reason = why_not(each, rule, heard, rim)
+            reason = why_not(glance, rule, hook_input, environment)
             if reason is not None:
                 return deny(reason)
     return NOTHING
 
 
-def _project(glimpse: SessionGlance, heard: HookInput, rim: HookContext) -> str:
-    """Return the folder that paths in rules are from: where the sessions lie, unless they lie elsewhere."""
-    if not rim.environ.get("FLOW_STORE"):
-        return os.path.dirname(glimpse.shelf.path)
-    project = rim.environ.get("CLAUDE_PROJECT_DIR", "")
-    return find_project_root(project if os.path.isabs(project) else heard.cwd)
+def _project(glance: SessionGlance, hook_input: HookInput, environment: HookEnvironment) -> str:
+    """Return the project of a session: rules name paths relative to it."""
+    if not environment.environ.get("FLOW_STORE"):
+        return os.path.dirname(glance.folder.path)
+    project = environment.environ.get("CLAUDE_PROJECT_DIR", "")
+    return find_project_root(project if os.path.isabs(project) else hook_input.cwd)
 
 
-def _held(found: Sequence[SessionGlance], heard: HookInput, rim: HookContext) -> Answer:
+def _held(found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment) -> Answer:
     if not found:
         return NOTHING
-    from flowrail.hooks.decisions import hold
+    from flowrail.hooks.decisions import hold  # imports cattrs, 25 ms
 
-    return hold(found, heard, rim)
+    return hold(found, hook_input, environment)
 
 
-def _own(heard: HookInput, rim: HookContext) -> list[SessionGlance]:
-    """Return the open sessions of this conversation, the one that moved last first."""
-    if not heard.conversations:
+def _own(hook_input: HookInput, environment: HookEnvironment) -> list[SessionGlance]:
+    """Return the open sessions of this conversation, newest first."""
+    if not hook_input.conversations:
         return []
     found = [
-        each for shelf in _shelves(heard, rim) for each in fast_lookup.sessions_of(shelf, heard.conversations)
+        glance
+        for folder in _session_folders(hook_input, environment)
+        for glance in fast_lookup.sessions_of(folder, hook_input.conversations)
     ]
-    return sorted(found, key=lambda each: each.moved_at, reverse=True)[:MOST_OWN]
+    return sorted(found, key=lambda glance: glance.moved_at, reverse=True)[:MOST_OWN]
 
 
-def _shelves(heard: HookInput, rim: HookContext) -> list[fast_lookup.SessionFolder]:
-    """Return where sessions may be; nowhere where this user never began one: then none is theirs."""
-    if not os.path.exists(os.path.join(rim.state, "key")):
+def _session_folders(hook_input: HookInput, environment: HookEnvironment) -> list[fast_lookup.SessionFolder]:
+    """Return where sessions may be. A user without a key has started none."""
+    if not os.path.exists(os.path.join(environment.state, "key")):
         return []
-    return fast_lookup.shelves(heard.cwd, rim.environ)
+    return fast_lookup.session_folders(hook_input.cwd, environment.environ)
 
 
-def _of_the_agent(heard: HookInput, rim: HookContext) -> SessionGlance | None:
-    """Return the session that a sub-agent works in: bound to it, told of in its transcript, or the only one."""
-    if heard.agent is not None:
-        alone = _own(heard._replace(host=None), rim)
+def _of_the_agent(hook_input: HookInput, environment: HookEnvironment) -> SessionGlance | None:
+    """Return the session of a sub-agent: bound to it, named in its transcript, or the only one."""
+    if hook_input.agent is not None:
+        alone = _own(hook_input._replace(host=None), environment)
         if alone:
             return alone[0]
-    found = [each for each in _own(heard._replace(agent=None), rim) if each.is_child]
-    if heard.transcript:
-        return fast_lookup.told_in(heard.transcript, found)
+    found = [glance for glance in _own(hook_input._replace(agent=None), environment) if glance.is_child]
+    if hook_input.transcript:
+        return fast_lookup.named_in(hook_input.transcript, found)
     return found[0] if len(found) == 1 else None
 
 
-def _tell_the_shell(heard: HookInput, environ: Mapping[str, str]) -> None:
-    """Let the shell of the conversation know its name, where the host has a file for that and does not."""
+def _export_conversation(hook_input: HookInput, environ: Mapping[str, str]) -> None:
+    """Export the conversation's id to its shell, if the host offers a file for that and does not export it."""
     path = environ.get("CLAUDE_ENV_FILE", "")
-    if heard.host is None or not os.path.isabs(path) or environ.get("CLAUDE_CODE_SESSION_ID"):
+    if hook_input.host is None or not os.path.isabs(path) or environ.get("CLAUDE_CODE_SESSION_ID"):
         return
-    line = f"export FLOW_HOST_SESSION={shlex.quote(heard.host)}\n".encode()
+    line = f"export FLOW_HOST_SESSION={shlex.quote(hook_input.host)}\n".encode()
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     with suppress(OSError):
         fd = os.open(path, flags, 0o600)

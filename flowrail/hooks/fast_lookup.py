@@ -1,7 +1,7 @@
-"""A quick look at sessions: what their readable copies say, without proof.
+"""A fast first look at sessions, from their snapshots only.
 
-A glance decides only that there is nothing to say, which is nearly always so and has to cost next to nothing;
-before anything is said, `judging` looks at the journal. Standard library and `_files` only.
+It decides that a hook has nothing to say, which is nearly always the case and has to be fast. Before anything is said,
+`decisions` reads the journal. Only the standard library and `storage.files` are imported.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from flowrail.machines.sessions.host_binding import is_of
 from flowrail.storage import files
 
 MOST_SESSIONS = 5_000
-LARGEST_COPY = 1024 * 1024
-"""A copy says what one line of a journal does, and that has no more."""
+#: A snapshot holds what one line of a journal holds.
+LARGEST_SNAPSHOT = 1024 * 1024
 LARGEST_DEFINITION = 4 * 1024 * 1024
+#: At most this many bytes of snapshots are read and parsed for one answer; other sessions are ignored.
 MOST_READ, MOST_PARSED = 64_000_000, 8_000_000
-"""So many bytes of copies are looked at, and parsed, for one answer; the sessions after that are passed over."""
 LONGEST_TRANSCRIPT = 2_000_000
-_COPY, _USUAL = "session.json", 65_536
+_SNAPSHOT, _USUAL = "session.json", 65_536
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 _OPEN = (b'"status": "active"', b'"status": "waiting"')
 
 
 class SessionFolder(NamedTuple):
-    """A folder of sessions; ``named`` is how commands name it, `None` where they need not."""
+    """A store; ``named`` is how commands name it, `None` if they do not have to."""
 
     path: str
     named: str | None
 
 
 class SessionGlance(NamedTuple):
-    """A session as its copy shows it."""
+    """A session as its snapshot shows it."""
 
-    shelf: SessionFolder
+    folder: SessionFolder
     id: str
     status: str
     step: str
@@ -49,8 +49,8 @@ class SessionGlance(NamedTuple):
     is_child: bool
 
 
-def shelves(cwd: str, environ: Mapping[str, str]) -> list[SessionFolder]:
-    """Return where sessions of somebody in *cwd* may be: a named store, the folder's, the host's project's."""
+def session_folders(cwd: str, environ: Mapping[str, str]) -> list[SessionFolder]:
+    """Return where sessions may be for *cwd*: a named store, the project of *cwd*, the project of the host."""
     named = environ.get("FLOW_STORE")
     if named:
         path = os.path.abspath(os.path.join(cwd, named))
@@ -63,57 +63,59 @@ def shelves(cwd: str, environ: Mapping[str, str]) -> list[SessionFolder]:
     return found
 
 
-def open_sessions(shelf: SessionFolder) -> Iterator[SessionGlance]:
+def open_sessions(folder: SessionFolder) -> Iterator[SessionGlance]:
     """Yield the sessions that have not ended."""
-    yield from (each for each, _ in _copies(shelf, _OPEN))
+    yield from (glance for glance, _ in _snapshots(folder, _OPEN))
 
 
-def sessions_of(shelf: SessionFolder, conversations: Sequence[str]) -> Iterator[SessionGlance]:
-    """Yield the sessions that have not ended and belong to one of these conversations, the closest first."""
-    marks = tuple(f'"{each}"'.encode() for each in conversations)
-    found = [(each, host) for each, host in _copies(shelf, marks) if is_of(host, tuple(conversations))]
-    for name in conversations:
-        yield from (each for each, host in found if host.get("id") == name)
+def sessions_of(folder: SessionFolder, conversations: Sequence[str]) -> Iterator[SessionGlance]:
+    """Yield the open sessions that belong to one of *conversations*, in their order."""
+    marks = tuple(f'"{conversation}"'.encode() for conversation in conversations)
+    found = [
+        (glance, host) for glance, host in _snapshots(folder, marks) if is_of(host, tuple(conversations))
+    ]
+    for conversation in conversations:
+        yield from (glance for glance, host in found if host.get("id") == conversation)
 
 
-def step_of(glimpse: SessionGlance, part: bytes = b"") -> Mapping[str, Any]:
-    """Return the current step as the session keeps its definition; nothing where *part* is nowhere in it."""
-    path = os.path.join(glimpse.shelf.path, "sessions", glimpse.id, "definition.json")
+def step_of(glance: SessionGlance, part: bytes = b"") -> Mapping[str, Any]:
+    """Return the current step from the session's definition, or nothing if the definition does not contain *part*."""
+    path = os.path.join(glance.folder.path, "sessions", glance.id, "definition.json")
     with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
         data = files.read_bounded(path, limit=LARGEST_DEFINITION, what="the session's definition")
         if part in data:
             steps = json.loads(data)["workflow"]["steps"]
-            return next((each for each in steps if each["id"] == glimpse.step), {})
+            return next((step for step in steps if step["id"] == glance.step), {})
     return {}
 
 
-def told_in(transcript: str, glimpses: Sequence[SessionGlance]) -> SessionGlance | None:
-    """Return the session that an agent's *transcript* speaks of most; `None` where it speaks of none."""
+def named_in(transcript: str, glances: Sequence[SessionGlance]) -> SessionGlance | None:
+    """Return the session that an agent's *transcript* names most often, or `None` if it names none."""
     text = _end_of(transcript)
-    spoken = [(text.count(each.id.encode()), at, each) for at, each in enumerate(glimpses)]
-    most = max(spoken, default=(0, 0, None), key=lambda each: (each[0], -each[1]))
-    return most[2] if most[0] else None
+    counts = [(text.count(glance.id.encode()), glance) for glance in glances]
+    count, glance = max(counts, default=(0, None), key=lambda counted: counted[0])
+    return glance if count else None
 
 
-def _copies(
-    shelf: SessionFolder, marks: Sequence[bytes]
+def _snapshots(
+    folder: SessionFolder, marks: Sequence[bytes]
 ) -> Iterator[tuple[SessionGlance, Mapping[str, Any]]]:
-    """Yield each session that is open and whose copy holds one of *marks*, and what it says of its host."""
-    folder = os.path.join(shelf.path, "sessions")
+    """Yield each open session whose snapshot contains one of *marks*, with its host."""
+    sessions = os.path.join(folder.path, "sessions")
     try:
-        files.check_private_dir(shelf.path)
-        files.check_private_dir(folder)
-        names = sorted(name for name in os.listdir(folder) if _ID.match(name))[:MOST_SESSIONS]
+        files.check_private_dir(folder.path)
+        files.check_private_dir(sessions)
+        names = sorted(name for name in os.listdir(sessions) if _ID.match(name))[:MOST_SESSIONS]
     except (OSError, FlowError):
         return
-    names.sort(key=lambda name: _is_large(os.path.join(folder, name, _COPY)))
+    names.sort(key=lambda name: _is_large(os.path.join(sessions, name, _SNAPSHOT)))
     unread, unparsed = MOST_READ, MOST_PARSED
     for name in names:
         if min(unread, unparsed) < 0:
             return
         with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
-            path = os.path.join(folder, name, _COPY)
-            data = files.read_bounded(path, limit=LARGEST_COPY, what="the session's copy")
+            path = os.path.join(sessions, name, _SNAPSHOT)
+            data = files.read_bounded(path, limit=LARGEST_SNAPSHOT, what="the session's snapshot")
             unread -= len(data)
             if not any(mark in data for mark in marks):
                 continue
@@ -121,8 +123,8 @@ def _copies(
             session = json.loads(data)["session"]
             if session["status"] not in {"active", "waiting"} or session["id"] != name:
                 continue
-            about = SessionGlance(
-                shelf,
+            glance = SessionGlance(
+                folder,
                 name,
                 session["status"],
                 str(session["step"]),
@@ -130,11 +132,11 @@ def _copies(
                 bool(session.get("parent")),
             )
             host = session.get("host")
-            yield about, host if isinstance(host, dict) else {}
+            yield glance, host if isinstance(host, dict) else {}
 
 
 def _is_large(path: str) -> bool:
-    """Return whether a copy is larger than most: those come last, so that they hide no other."""
+    """Return whether a snapshot is larger than most. Those come last, so that they hide no other."""
     try:
         return os.lstat(path).st_size > _USUAL
     except OSError:
@@ -142,7 +144,7 @@ def _is_large(path: str) -> bool:
 
 
 def _end_of(path: str) -> bytes:
-    """Return the last part of a file of one's own; nothing where it is none."""
+    """Return the end of a file that belongs to this user, or nothing."""
     if not os.path.isabs(path):
         return b""
     try:

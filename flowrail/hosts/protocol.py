@@ -47,7 +47,7 @@ class HookInput(NamedTuple):
         return tuple(each for each in (self.agent, self.host) if each)
 
 
-def hear(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
+def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
     """Return what *data* says, or `None` if it is not an object."""
     try:
         said = json.loads(data)

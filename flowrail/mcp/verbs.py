@@ -15,7 +15,7 @@ from flowrail.discovery.ranking.menu import offer
 from flowrail.discovery.ranking.scores import Query
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.as_data import broken_item, render, session_item
-from flowrail.formatters.guidance.as_text import standing, table
+from flowrail.formatters.guidance.as_text import standing
 from flowrail.formatters.guidance.as_xml import render as as_xml
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.guidance.work import (
@@ -51,6 +51,7 @@ from flowrail.operations.running.steps import Answer, World
 from flowrail.operations.sessions.session_list import summaries
 from flowrail.skills import summary
 from flowrail.text.safe_text import visible
+from flowrail.text.table import table
 
 Given = Mapping[str, Any]
 

@@ -21,6 +21,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from flowrail.errors import FlowError, StorageError
 from flowrail.storage import files, journal, snapshot
 from flowrail.storage.journal import Chained, DamagedError, Encoding, Journal
+from flowrail.storage.locking import locked
 from flowrail.storage.ownership import Owner
 
 JOURNAL, LOCK = "journal.jsonl", "lock"
@@ -248,7 +249,7 @@ class FileStore(Generic[T]):
         what = f"{self._kind.noun} `{key}`"
         with (
             self._opened(key, journal.CHANGE) as (opened, folder),
-            files.locked(f"{folder}/{LOCK}", wait=wait, what=what),
+            locked(f"{folder}/{LOCK}", wait=wait, what=what),
         ):
             newest, behind = self._load(opened, folder, key)
             if behind:

@@ -1,67 +1,57 @@
-"""Bounded reads, writes that happen or do not, and locks that end with their process.
+"""Read files up to a limit, write them atomically, and keep directories private.
 
-Standard library only, and little of it: every command passes through here. Nothing blocks on a
-pipe or a device, nothing follows a link that it was not asked to follow, and what was acknowledged
-as durable has been flushed by the kernel (how far the drive keeps its word is not known here).
+Nothing blocks on a pipe or a device, and links are followed only if asked. Every command imports this
+module, so it uses `os` instead of `pathlib`, which takes longer to import.
 """
-# (importing pathlib takes longer than all that is done here)
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
-from flowrail.errors import ConflictError, DocumentError, StorageError
+from flowrail.errors import DocumentError, StorageError
 
 AnyPath = str | os.PathLike[str]
 
 
 class MissingFileError(DocumentError):
-    """There is no such file."""
+    """The file does not exist."""
 
     code = "FILE_MISSING"
 
 
 class UnreadableFileError(DocumentError):
-    """The file is there, or may be, but the system does not let us read it."""
+    """The system refuses to read the file."""
 
     code = "FILE_UNREADABLE"
 
 
 class NotRegularFileError(DocumentError):
-    """A link, directory, pipe, socket or device stands where a file should."""
+    """The path is a link, directory, pipe, socket or device."""
 
     code = "FILE_NOT_REGULAR"
 
 
 class FileTooLargeError(DocumentError):
-    """The file holds more than is read here."""
+    """The file is larger than its limit."""
 
     code = "FILE_TOO_LARGE"
 
 
 class WriteFailedError(StorageError):
-    """Nothing may be taken as written."""
+    """A write failed, and nothing of it counts."""
 
     code = "WRITE_FAILED"
 
 
 class NotPrivateError(StorageError):
-    """The directory is none, or belongs to somebody else."""
+    """The path is not a directory, or it belongs to another user."""
 
     code = "DIRECTORY_NOT_PRIVATE"
-
-
-class LockTimeoutError(ConflictError):
-    """Somebody else held the lock for as long as we were ready to wait."""
-
-    code = "LOCKED"
 
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
@@ -72,11 +62,10 @@ _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK
 
 
 def read_bounded(path: AnyPath, *, limit: int, what: str, follow: bool = False) -> bytes:
-    """Return the bytes of a regular file that has at most *limit* of them.
+    """Return the bytes of a regular file of at most *limit* bytes.
 
-    Never blocks. The size is judged before anything is read, and again by what was read, so a file
-    that grows past *limit* meanwhile is refused as well. *follow* is about the last part of *path*
-    only; directories on the way may be links.
+    Never blocks. The size is checked before and after reading, because the file may grow. *follow* concerns
+    only the last part of *path*; directories above it may be links.
     """
     try:
         fd = os.open(path, os.O_RDONLY | (_OPEN & ~os.O_NOFOLLOW if follow else _OPEN))
@@ -99,7 +88,7 @@ def read_bounded(path: AnyPath, *, limit: int, what: str, follow: bool = False) 
 
 
 def _read(fd: int, size: int, limit: int) -> bytes:
-    """Read *size* bytes in one go; go on only where that was not all, and never past ``limit + 1``."""
+    """Read *size* bytes in one call. Read more only if that was not all, and never past `limit + 1`."""
     data = os.read(fd, size + 1)
     if len(data) == size:
         return data
@@ -116,9 +105,9 @@ def _kind(mode: int) -> str:
 def _unreadable(error: OSError | ValueError, path: AnyPath, what: str) -> DocumentError:
     place = os.fspath(path)
     if not isinstance(error, OSError):
-        return UnreadableFileError(f"{what} has no possible file name", hint="check the name", place=place)
+        return UnreadableFileError(f"{what} has an impossible file name", hint="check the name", place=place)
     if error.errno in {errno.ENOENT, errno.ENOTDIR}:
-        return MissingFileError(f"{what} is not there", hint="check the path and its spelling", place=place)
+        return MissingFileError(f"{what} does not exist", hint="check the path and its spelling", place=place)
     if error.errno in {errno.ELOOP, errno.EMLINK}:
         return _not_regular(path, what, "a symbolic link")
     if error.errno in {errno.ENXIO, errno.EOPNOTSUPP}:
@@ -144,28 +133,25 @@ def _too_large(path: AnyPath, what: str, limit: int) -> FileTooLargeError:
 # --- writing ------------------------------------------------------------------------------------
 
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
-_READER_WAIT = 10.0
 _HINTS = {
     errno.ENOSPC: "free some space on the disk",
     errno.EDQUOT: "free some space: the quota is used up",
     errno.EFBIG: "raise the limit on file sizes (`ulimit -f`)",
-    errno.EROFS: "use a place that is not mounted read-only",
+    errno.EROFS: "use a directory that is not mounted read-only",
     errno.EACCES: "make the directory writable for this user",
     errno.EPERM: "make the directory writable for this user",
-    errno.ENOENT: "make the directory first",
-    errno.ENOTDIR: "make the directory first",
-    errno.EEXIST: "something else stands there: take it away, or name another place",
-    errno.EISDIR: "a directory stands there: name a file",
-    errno.ENXIO: "start what reads it first",
+    errno.ENOENT: "create the directory first",
+    errno.ENOTDIR: "create the directory first",
+    errno.EEXIST: "remove what is there, or choose another path",
+    errno.EISDIR: "choose a file, not a directory",
 }
 
 
 def write_atomic(path: AnyPath, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
-    """Put *data* at *path* so that readers see the old file or the new one, whole.
+    """Write *data* to *path* so that readers see either the whole old file or the whole new one.
 
-    A link at *path* is replaced, not followed. The umask may take from *mode*. When this raises,
-    no temporary file is left and the old file stands, except where the very last flush, that of the
-    directory, failed: then the new one may stand, without a promise that it outlives a power cut.
+    A link at *path* is replaced, not followed. If this raises, no temporary file is left and the old file
+    stays, unless only the last flush, that of the directory, failed.
     """
     target = os.fspath(path)
     folder = os.path.dirname(target) or "."
@@ -181,55 +167,30 @@ def write_atomic(path: AnyPath, data: bytes, *, mode: int = 0o600, durable: bool
         if durable:
             _flush_directory(folder)
     except OSError as error:
-        raise _failed(error, target) from error
+        raise failure(error, target) from error
 
 
-def write_out(path: AnyPath, data: bytes, *, mode: int = 0o644) -> None:
-    """Put *data* where a person said: whole into a file, and straight into what is none.
-
-    ``/dev/stdout``, ``/dev/null``, a pipe: to replace one of those by a file would take it from everybody.
-    """
-    folder, name = os.path.split(os.fspath(path))
-    target = os.path.join(os.path.realpath(folder), name)  # as the system goes there: `link/..` is elsewhere
+def write_output(path: AnyPath, data: bytes, *, mode: int = 0o644) -> None:
+    """Write *data* where a person said: as a whole file, or into a pipe or device that exists."""
     try:
-        kind = os.stat(target).st_mode
+        is_file = stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
-        kind = stat.S_IFREG
-    devices = target.startswith(("/dev/", "/proc/")) and not target.startswith("/dev/shm/")  # noqa: S108
-    if stat.S_ISREG(kind) and not devices:
-        write_atomic(target, data, mode=mode)
+        is_file = True
+    if is_file:
+        write_atomic(path, data, mode=mode)
         return
     try:
-        fd = _open_pipe(target) if stat.S_ISFIFO(kind) else os.open(target, os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            _write_all(fd, data)
-        finally:
-            os.close(fd)
+        with open(path, "wb") as file:
+            file.write(data)
     except OSError as error:
-        raise _failed(error, target) from error
-
-
-def _open_pipe(path: str) -> int:
-    """Open a pipe; whoever reads it may come a little later, but is not waited for without end."""
-    end = time.monotonic() + _READER_WAIT
-    while True:
-        try:
-            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError as error:
-            if error.errno != errno.ENXIO or time.monotonic() >= end:
-                raise
-            time.sleep(_LONGEST_PAUSE)
-        else:
-            os.set_blocking(fd, True)
-            return fd
+        raise failure(error, os.fspath(path)) from error
 
 
 def write_over(path: AnyPath, data: bytes) -> None:
-    """Put *data* into the file at *path* without waiting for the disk; a reader may find it half written.
+    """Overwrite the file at *path* without waiting for the disk. A reader may see a partial file.
 
-    For what tells by itself whether it is whole, and can be made again: a file that is renamed over another
-    costs as much as a second flush, since ext4 and btrfs write it out first. What is no plain file of this
-    user under one name is replaced, not written into.
+    For files with a checksum that can be written again. Renaming one file over another costs as much as a
+    flush on ext4 and btrfs. Anything but a regular file of this user with one name is replaced instead.
     """
     target = os.fspath(path)
     try:
@@ -245,7 +206,7 @@ def write_over(path: AnyPath, data: bytes) -> None:
             if about.st_size > len(data):
                 os.ftruncate(fd, len(data))
     except OSError as error:
-        raise _failed(error, target) from error
+        raise failure(error, target) from error
     finally:
         os.close(fd)
     if not alone:
@@ -255,95 +216,93 @@ def write_over(path: AnyPath, data: bytes) -> None:
 def append_durable(fd: int, data: bytes, *, what: str) -> None:
     """Write all of *data* to *fd* and flush it once.
 
-    After a failure a part of *data* may stand at the end of the file: whoever owns it cuts it off.
-    A failed flush is not tried again, since the kernel then reports success for pages it dropped.
+    After a failure, a part of *data* may be at the end of the file; the caller removes it. A failed flush is
+    not repeated, because the kernel then reports success for pages that it dropped.
     """
     try:
         _write_all(fd, data)
         os.fsync(fd)
     except OSError as error:
-        raise _failed(error, what) from error
+        raise failure(error, what) from error
 
 
 def temporary_in(folder: str) -> str:
-    """Return a name for a file in *folder* that `sweep` knows, should its writer die."""
+    """Return a new name in *folder* that `sweep` deletes if the process dies."""
     return os.path.join(folder, f".{os.urandom(8).hex()}.tmp")
 
 
 def is_temporary(name: str) -> bool:
-    """Return whether *name* is one that `temporary_in` gives."""
+    """Return whether *name* could come from `temporary_in`."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
 def sweep(folder: AnyPath, *, now: float | None = None, age: float = 3600.0) -> int:
-    """Delete what killed writers left in *folder*, and return how many files went.
+    """Delete temporary files that interrupted writes left in *folder*, and return their number.
 
-    Only plain files under a name of ours that nobody has touched for *age* seconds: a writer that lives
-    needs its own for some milliseconds. A link to a folder is not followed; what cannot be looked at or
-    deleted stays.
+    Only regular files with a name from `temporary_in` that are older than *age* seconds. Links are not
+    followed. What cannot be read or deleted stays.
     """
     swept = 0
-    with suppress(OSError):
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            names = [name for name in os.listdir(fd) if is_temporary(name)]
-            for name in names:
-                about = os.stat(name, dir_fd=fd, follow_symlinks=False)
-                if stat.S_ISREG(about.st_mode) and (now or time.time()) - about.st_mtime > age:
-                    os.unlink(name, dir_fd=fd)
-                    swept += 1
-        finally:
-            os.close(fd)
+    if os.path.islink(folder):
+        return swept
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            about = entry.stat(follow_symlinks=False)
+            is_old = (now or time.time()) - about.st_mtime > age
+            if is_temporary(entry.name) and stat.S_ISREG(about.st_mode) and is_old:
+                os.unlink(entry.path)
+                swept += 1
     return swept
 
 
 def make_dir(path: AnyPath) -> None:
-    """Make sure that there is a directory at *path*, one that others may read; `WriteFailedError` if not."""
+    """Create the directory *path* and those above it, readable by others."""
     try:
         os.makedirs(path or ".", exist_ok=True)
     except OSError as error:
-        raise _failed(error, os.fspath(path), "could not be made") from error
+        raise failure(error, os.fspath(path), "could not be created") from error
 
 
 def remove(path: AnyPath) -> None:
-    """Delete the file at *path*; `WriteFailedError` where that cannot be."""
+    """Delete the file at *path*; `WriteFailedError` if that fails."""
     try:
         os.unlink(path)
     except OSError as error:
-        raise _failed(error, os.fspath(path), "could not be deleted") from error
+        raise failure(error, os.fspath(path), "could not be deleted") from error
 
 
 def make_private_dir(path: AnyPath) -> None:
-    """Make sure that *path* is a real directory of this user; those made on the way are 0700, and flushed.
+    """Create the directory *path* and those above it with mode 0700.
 
-    One that exists keeps its mode, and directories above it may be links or somebody else's.
+    An existing *path* keeps its mode but must be a real directory of this user. Directories above it may be
+    links or belong to another user.
     """
     folder = _bare(path)
     try:
         about = _make_dir(folder)
     except OSError as error:
-        raise _failed(error, folder, "could not be made") from error
+        raise failure(error, folder, "could not be created") from error
     _refuse_foreign(folder, about)
 
 
 def check_private_dir(path: AnyPath) -> None:
-    """Refuse *path* where it is no real directory of this user; one that is not there is nobody's."""
+    """Raise `NotPrivateError` if *path* exists and is not a real directory of this user."""
     folder = _bare(path)
     try:
         about = os.lstat(folder)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        raise _failed(error, folder, "cannot be looked at") from error
+        raise failure(error, folder, "cannot be read") from error
     _refuse_foreign(folder, about)
 
 
 def sync_dir(path: AnyPath) -> None:
-    """Flush the names in the directory *path*, where its file system knows how."""
+    """Flush the directory *path* if its file system supports that."""
     try:
         _flush_directory(os.fspath(path))
     except OSError as error:
-        raise _failed(error, os.fspath(path)) from error
+        raise failure(error, os.fspath(path)) from error
 
 
 def _fill(fd: int, data: bytes, *, durable: bool) -> None:
@@ -380,13 +339,13 @@ def _make_dir(folder: str) -> os.stat_result:
 
 
 def _bare(path: AnyPath) -> str:
-    """Return *path* without a slash at its end: `lstat("link/")` would tell of the link's target."""
+    """Return *path* without a slash at its end, because `lstat("link/")` describes the target of the link."""
     return os.fspath(path).rstrip("/") or "/"
 
 
 def _refuse_foreign(folder: str, about: os.stat_result) -> None:
     if not stat.S_ISDIR(about.st_mode):
-        raise NotPrivateError(f"{folder} is no directory", hint="move it away", path=folder)
+        raise NotPrivateError(f"{folder} is not a directory", hint="move it away", path=folder)
     if about.st_uid != os.geteuid():
         raise NotPrivateError(
             f"{folder} belongs to another user", hint="use a directory of your own", path=folder
@@ -404,7 +363,8 @@ def _flush_directory(folder: str) -> None:
         os.close(fd)
 
 
-def _failed(error: OSError, path: str, fact: str = "could not be written") -> WriteFailedError:
+def failure(error: OSError, path: str, fact: str = "could not be written") -> WriteFailedError:
+    """Return the error for a failed system call, with a hint for its cause."""
     return WriteFailedError(
         f"{path} {fact} ({_name(error)})",
         hint=_HINTS.get(error.errno or 0, "check the disk and try again"),
@@ -415,95 +375,3 @@ def _failed(error: OSError, path: str, fact: str = "could not be written") -> Wr
 
 def _name(error: OSError) -> str:
     return errno.errorcode.get(error.errno or 0, "unknown")
-
-
-# --- locking ------------------------------------------------------------------------------------
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
-_NOTE_SIZE = 64
-
-
-@contextmanager
-def locked(
-    path: AnyPath,
-    *,
-    wait: float,
-    what: str,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], object] = time.sleep,
-) -> Iterator[int]:
-    """Hold the kernel's exclusive lock on the file *path*, made 0600 if need be and never deleted.
-
-    Waits up to *wait* seconds (0: only tries). The lock ends with the block or with the process,
-    however that ends, and is not re-entrant: a second `locked` in one process waits for the first.
-    What the file says about its holder is for people; only the kernel knows who holds it. Nothing is
-    written into what may be somebody's file: one with more in it, or with another name.
-    """
-    fd = _open_lock(os.fspath(path))
-    try:
-        if not (_try_lock(fd) or _wait_for_lock(fd, wait, clock, sleep)):
-            raise _timed_out(fd, what)
-        with suppress(OSError):  # a full disk spoils the note, not the lock
-            about = os.fstat(fd)
-            if about.st_nlink == 1 and about.st_size <= _NOTE_SIZE:
-                os.pwrite(fd, _note(), 0)
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def _open_lock(path: str) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | _OPEN, 0o600)
-    except OSError as error:
-        raise _failed(error, path, "could not be opened as a lock") from error
-
-
-def _try_lock(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise _failed(error, "the lock", "could not be taken") from error
-    return True
-
-
-def _wait_for_lock(
-    fd: int, wait: float, clock: Callable[[], float], sleep: Callable[[float], object]
-) -> bool:
-    deadline, pause = clock() + wait, _FIRST_PAUSE
-    while (left := deadline - clock()) > 0:
-        sleep(min(pause, left))
-        if _try_lock(fd):
-            return True
-        pause = min(2 * pause, _LONGEST_PAUSE)
-    return False
-
-
-def _note() -> bytes:
-    """Return who holds the lock since when, of one size, so that it covers any earlier note whole."""
-    year, month, day, hour, minute, second, *_ = time.gmtime()
-    since = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"
-    return f"pid {os.getpid()} since {since}".ljust(_NOTE_SIZE - 1).encode() + b"\n"
-
-
-def _timed_out(fd: int, what: str) -> LockTimeoutError:
-    pid, since = _holder(fd)
-    by = f"process {pid} since {since}" if pid else "another process"
-    return LockTimeoutError(
-        f"{what} is held by {by}",
-        hint="nothing was changed; wait for it to end, then run the same command again",
-        pid=pid,
-        since=since,
-    )
-
-
-def _holder(fd: int) -> tuple[int | None, str | None]:
-    """Return what the note says, or nothing where it says anything but digits in their places."""
-    try:
-        _, pid, _, since = os.pread(fd, _NOTE_SIZE, 0).decode("ascii").split()
-    except (OSError, ValueError):
-        return None, None
-    shape = "".join("0" if each.isdigit() else each for each in since)
-    return (int(pid), since) if pid.isdigit() and shape == "0000-00-00T00:00:00Z" else (None, None)

@@ -158,4 +158,4 @@ def test_no_session_waits_for_another() -> None:
 
     assert time.monotonic() - begun < 30
     assert (status, error["code"]) == (4, "LOCKED")
-    assert error["message"].startswith(f"session `{held}` is held by process {os.getpid()} since ")
+    assert error["message"].startswith(f"session `{held}` is held by process {os.getpid()}")

@@ -50,9 +50,9 @@ def test_the_menu_tells_name_description_score_and_why_schema_and_duration() -> 
 
     assert (ran.status, ran.err) == (0, "")
     installed, beside = ran.out.split("\n\nBundled", maxsplit=1)
-    assert beside.startswith(", and able to take over without being installed\n  planner ")
+    assert beside.startswith(" skills that can take over\n  planner ")
     assert installed == (
-        "1 skill can take over, of 2 that accept handoffs. Score: fit to what is asked for, 0 to 100.\n\n"
+        "1 skill can take over, of 2 that accept handoffs. Score: fit to the request, 0 to 100.\n\n"
         "1. builder  70 of 100\n"
         "   Builds what is specified.\n"
         "   why: category +40 (has implementation); schema +20 (3.0 to 3.0: yes, same version); "
@@ -131,7 +131,7 @@ def test_a_problem_type_ranks_by_relevance() -> None:
         ("builder", 3, 10),
     ]
     assert names("--problem-type", "strategic", "--category", "research") == ["reader"]
-    assert "fit to what the work has shown, 0 to 10." in flow("discover", "--problem-type", "creative").out
+    assert "fit to the results of the work, 0 to 10." in flow("discover", "--problem-type", "creative").out
 
 
 def test_an_unknown_problem_type_scores_nothing_and_says_so() -> None:
@@ -153,7 +153,7 @@ def test_an_older_dialect_and_a_skill_elsewhere_are_marked() -> None:
     out = flow("discover").out
 
     assert "schema 2.0: partial, downgrade: tracing and tiered context are lost, legacy dialect" in out
-    assert "lives elsewhere (https://example.org/far/SKILL.md)" in out
+    assert "remote (https://example.org/far/SKILL.md)" in out
 
 
 # --- nothing to offer -----------------------------------------------------------------------------
@@ -217,8 +217,8 @@ def test_everything_includes_what_does_not_fit_what_is_hidden_and_what_was_passe
     out = flow("discover", "--all", "--category", "research").out
     data = told("discover", "--all", "--category", "research")
 
-    assert "Accept handoffs, but do not fit what is asked for\n  builder: its categories are" in out
-    assert f"Hidden by a nearer folder of the name\n  both: {far}, hidden by {near}" in out
+    assert "Accept handoffs, but do not fit the request\n  builder: its categories are" in out
+    assert f"Hidden by a nearer folder of the same name\n  both: {far}, hidden by {near}" in out
     assert f"    broken: the file does not begin with `---` ({broken}:1)" in out
     assert "  NO_HANDOFF: add a `handoff:` block to let it take over work\n    closed: it has no" in out
     assert "LEGACY_DIALECT" in out
@@ -234,7 +234,7 @@ def test_the_menu_counts_what_everything_would_tell() -> None:
     put(home_skills(), "reader")
     put(home_skills(), "closed", head("closed"))
 
-    assert "Passed over: 1 NO_HANDOFF. `flow discover --all` tells of each" in flow("discover").out
+    assert "Skipped: 1 NO_HANDOFF. `flow discover --all` lists them" in flow("discover").out
 
 
 def test_why_tells_places_score_and_where_each_field_was_read() -> None:
@@ -243,7 +243,7 @@ def test_why_tells_places_score_and_where_each_field_was_read() -> None:
     out = flow("discover", "--why", "builder", "--category", "implementation").out
 
     assert out.startswith(
-        f"`builder` is offered, from {path}\n\nPlace 1 of 1 skill that fit.\n\nScore 70 of 100\n"
+        f"`builder` is offered, from {path}\n\nRank 1 of 1 skill that fit.\n\nScore 70 of 100\n"
     )
     assert "  category   40 of 40  has implementation\n" in out
     assert "  categories: implementation, architecture  (from categories)\n" in out
@@ -283,7 +283,7 @@ def test_why_tells_what_an_offered_skill_lacks_of_what_is_asked_for() -> None:
 
     out = flow("discover", "--why", "reader", "--category", "law").out
 
-    assert "It does not fit what is asked for: its categories are research." in out
+    assert "It does not fit the request: its categories are research." in out
     assert told("discover", "--why", "reader", "--category", "law")["misses"] == [
         "its categories are research"
     ]
@@ -293,7 +293,7 @@ def test_why_tells_that_the_menu_ends_before_it() -> None:
     for name in "abcd":
         put(home_skills(), name)
 
-    assert "Place 4 of 4 skills that fit; the menu shows 3." in flow("discover", "--why", "d").out
+    assert "Rank 4 of 4 skills that fit; the menu shows 3." in flow("discover", "--why", "d").out
 
 
 def test_a_name_that_nothing_goes_by_is_told_with_what_is_near() -> None:
@@ -407,7 +407,7 @@ def test_what_is_offered_is_kept_for_the_session(session: str, clock: Any) -> No
     assert again["cache"]["used"] is True
     assert again["cache"]["timestamp"] == first["cache"]["timestamp"]
     assert again["candidates"] == first["candidates"]
-    assert "The same as found for this session at " in flow("discover", "--session", session).out
+    assert "Cached for this session at " in flow("discover", "--session", session).out
 
 
 @pytest.mark.parametrize(
@@ -422,7 +422,7 @@ def test_it_is_found_anew_when_its_time_is_over_or_on_request(
     clock(minutes)
     out = flow("discover", "--session", session, *words).out
 
-    assert f"Found anew, since {reason}; kept for this session in " in out
+    assert f"New search, because {reason}; cached for this session in " in out
     assert abs(kept(session).timestamp - (SOON + timedelta(minutes=minutes))) < timedelta(seconds=1)
 
 
@@ -453,7 +453,7 @@ def test_scores_are_kept_and_shown_again(session: str, clock: Any) -> None:
     ]
     assert abs(kept(session).timestamp - SOON) < timedelta(seconds=1)
     again = flow("discover", "--session", session)
-    assert "Relevance to its work, of 10: builder 3, reader 0." in again.out
+    assert "Relevance to its work, 0 to 10: builder 3, reader 0." in again.out
     assert told("discover", "--session", session)["cache"]["scores"] == {"builder": 3, "reader": 0}
 
 

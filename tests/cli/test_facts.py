@@ -53,7 +53,7 @@ def test_a_file_may_be_a_link_and_must_be_there() -> None:
     Path("link.json").symlink_to("facts.json")
 
     assert read_facts("link.json") == {"a": 1}
-    with pytest.raises(DocumentError, match="is not there"):
+    with pytest.raises(DocumentError, match="does not exist"):
         read_facts("nosuch.json")
 
 

@@ -56,18 +56,18 @@ def test_a_workflow_is_shown_as_a_table() -> None:
     assert text.startswith("asking · 2 steps · project\n")
     assert "topic  string   default nothing" in text
     assert (
-        "ok → tell, iterate → look (decided by its rules; 3 visits at most; reports sure, where, note)"
+        "ok → tell, iterate → look (decided by its rules; at most 3 attempts; reports sure, where, note)"
         in text
     )
     assert "tell  Tell" in text
     assert told("show", "asking")["name"] == "asking"
-    assert "Workflows beside it\n  small/look" in flow("show", "small").out
+    assert "Other workflows\n  small/look" in flow("show", "small").out
 
 
 def test_mistakes_are_shown_with_the_workflow() -> None:
     put_skill("wrong", SMALL.replace("ok: second", "ok: nowhere"))
 
-    assert "Found\n  workflow.yaml:4" in flow("show", "wrong").out
+    assert "Findings\n  workflow.yaml:4" in flow("show", "wrong").out
 
 
 def test_a_check_without_mistakes_says_so() -> None:

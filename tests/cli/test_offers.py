@@ -43,7 +43,7 @@ def test_bundled_skills_are_offered_behind_the_installed_ones() -> None:
     assert {"planner", "refactor"} <= {each["skill"] for each in data["bundled"]}
     assert {(each["scope"], each["score"]) for each in data["bundled"]} == {("bundled", 60)}
     assert data["counts"]["skills"] == 1
-    assert out.index("1. builder") < out.index("Bundled, and able to take over") < out.index("more with")
+    assert out.index("1. builder") < out.index("Bundled skills") < out.index("more with")
     assert len(bundled()) > len(bundled("--top", "2")) == 2
 
 
@@ -51,7 +51,7 @@ def test_where_nothing_is_installed_the_bundled_ones_can_take_over_all_the_same(
     ran = flow("discover")
 
     assert ran.out.startswith("No skills installed.\n")
-    assert "Bundled, and able to take over without being installed\n  " in ran.out
+    assert "Bundled skills that can take over\n  " in ran.out
     assert told("discover")["candidates"] == []
     assert "decision-critic" in bundled("--all")
 
@@ -85,7 +85,7 @@ def test_what_is_kept_for_a_session_is_what_is_installed() -> None:
     told("handoff", "targets", "--session", here, "--problem-type", "strategic")
 
     assert kept.read_text().partition("workflows:")[2] == first.partition("workflows:")[2]
-    assert [line for line in first.splitlines() if "skill:" in line] == ["  - skill: reader"]
+    assert [line for line in first.splitlines() if "skill:" in line] == ["- skill: reader"]
 
 
 # --- what became of handoffs before ---------------------------------------------------------------

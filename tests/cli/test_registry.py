@@ -36,9 +36,7 @@ def test_a_missing_registry_is_nothing_to_complain_about() -> None:
     ran = flow("registry", "show")
 
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out == (
-        f"There is no registry at {registry()}. It is optional: `flow registry sync` makes one.\n"
-    )
+    assert ran.out == (f"No registry at {registry()}. It is optional: `flow registry sync` makes one.\n")
     data = told("registry", "show")
     assert (data["exists"], data["workflows"]) == (False, [])
 
@@ -60,12 +58,12 @@ def test_each_workflow_is_shown_with_who_said_what() -> None:
         f"  {home_skills()}/reader/SKILL.md (line 3)\n"
         "  from its SKILL.md: name, summary, accepts_from, categories, description\n"
         "  from the registry: priority\n"
-        "  from nobody, so by default: trigger, schema_version\n\n"
+        "  from the defaults: trigger, schema_version\n\n"
         "far  remote\n"
         "  Far away\n"
         "  https://example.org/far/SKILL.md (line 9)\n"
         "  from the registry: name, summary, accepts_from, categories, schema_version, tags, description\n"
-        "  from nobody, so by default: trigger\n"
+        "  from the defaults: trigger\n"
     )
     assert [(each["skill"], each["standing"]) for each in data["workflows"]] == [
         ("reader", "offered"),
@@ -178,7 +176,7 @@ def test_a_sync_writes_it_and_a_second_one_has_nothing_to_do() -> None:
 
     assert first.out == f"Wrote {registry()}: adds reader.\n"
     assert 'name: "reader"' in registry().read_text()
-    assert second.out == f"{registry()} is up to date: no skill in home declares anything new.\n"
+    assert second.out == f"{registry()} is up to date: no skill in your home folder declares anything new.\n"
     assert told("registry", "sync") == {
         "path": str(registry()),
         "changes": False,
@@ -205,7 +203,7 @@ def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
 
     assert ran.out == (
         f"Wrote {registry()}: updates reader.\n"
-        "Kept, though the skill is gone: gone. Remove the entry, or mend its `skill_path`.\n"
+        "Kept, though the skill is gone: gone. Remove the entry, or fix its `skill_path`.\n"
     )
     text = registry().read_text()
     assert text.startswith("# mine\n")
@@ -226,7 +224,9 @@ def test_a_folder_whose_name_is_no_text_does_not_keep_the_others_from_being_writ
 def test_where_home_has_nothing_to_tell_nothing_is_written() -> None:
     ran = flow("registry", "sync")
 
-    assert ran.out == f"nothing to write to {registry()}: no skill in home declares anything new.\n"
+    assert (
+        ran.out == f"nothing to write to {registry()}: no skill in your home folder declares anything new.\n"
+    )
     assert not registry().exists()
 
 
@@ -263,7 +263,7 @@ def test_a_registry_in_order_is_told_so() -> None:
 
 
 def test_that_there_is_no_registry_is_not_wrong() -> None:
-    assert flow("registry", "check") == (0, f"There is no registry at {registry()}. It is optional.\n", "")
+    assert flow("registry", "check") == (0, f"No registry at {registry()}. It is optional.\n", "")
 
 
 def test_every_mistake_is_named_with_its_line_and_what_to_do() -> None:
@@ -345,7 +345,7 @@ def test_a_sync_tells_what_the_registry_cannot_hold() -> None:
 
     assert ran.status == 0
     assert (
-        "Left out, since the registry cannot hold what they declare:\n  future: its `handoff.schema"
+        "Left out, because the registry cannot hold what they declare:\n  future: its `handoff.schema"
         in ran.out
     )
     assert [each.partition(":")[0] for each in again["left_out"]] == ["future"]

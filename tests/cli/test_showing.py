@@ -20,18 +20,18 @@ def test_work_for_agents_and_gates_are_shown() -> None:
     text = flow("show", "planner").out
 
     assert "context_discovery       explore           planner/explore            one" in text
-    assert "qr_code_gate          Plan Code           qr_code          5       default" in text
+    assert "qr_code_gate          Plan Code           qr_code          5      default" in text
     assert "ok → developer_fills_diffs, fail → approach_selection (decided by its gate)" in text
-    assert "Workflows beside it\n  planner/executor\n" in text
+    assert "Other workflows\n  planner/executor\n" in text
 
 
 def test_questions_and_lists_of_work_are_shown() -> None:
     text = flow("show", "doc-sync").out
 
-    assert "works from a prompt  one for each of areas; all must succeed" in text
+    assert "a prompt  one for each of areas; all must succeed" in text
     assert "Apply plan  The planned changes" in text
     assert "Approve → ok, Rework → fail" in text
-    assert "(decided by its questions; 3 visits at most)" in text
+    assert "(decided by its questions; at most 3 attempts)" in text
 
 
 def test_a_list_that_is_given_and_how_many_are_enough_are_shown() -> None:

@@ -145,7 +145,7 @@ def test_blocks_hold_blocks_only_so_deep() -> None:
     (told,) = blocks_in(text)
 
     assert "```flow:forbidden" in told
-    assert problems(text) == ["5 current_action: it holds blocks too deep"]
+    assert problems(text) == ["5 current_action: its blocks are nested too deep"]
 
 
 def test_a_resource_that_is_not_there_leaves_its_fence_as_text() -> None:
@@ -233,23 +233,23 @@ def test_what_is_no_fence_of_ours_is_text_and_no_problem(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (fence("forbiden", "- a"), "1 forbiden: `forbiden` is no block"),
-        (fence("forbidden now", "- a"), "1 forbidden now: `forbidden now` is no block"),
-        (fence(""), "1 : `` is no block"),
-        (fence("step_output", "- a"), "1 step_output: there is no line `script: …`"),
-        (fence("invoke_after"), "1 invoke_after: there is no line `command: …`"),
-        (fence("next_block", "if_pass: x"), "1 next_block: `if_pass:` and `if_fail:` stand together"),
+        (fence("forbiden", "- a"), "1 forbiden: unknown block `forbiden`"),
+        (fence("forbidden now", "- a"), "1 forbidden now: unknown block `forbidden now`"),
+        (fence(""), "1 : unknown block ``"),
+        (fence("step_output", "- a"), "1 step_output: the line `script: …` is missing"),
+        (fence("invoke_after"), "1 invoke_after: the line `command: …` is missing"),
+        (fence("next_block", "if_pass: x"), "1 next_block: `if_pass:` and `if_fail:` belong together"),
         (
             fence("next_block", "if_pass: x", "if_fail: y", "command: z"),
-            "1 next_block: `command:` stands beside `if_pass:`",
+            "1 next_block: `command:` does not go with `if_pass:`",
         ),
         (
             fence("gate_result", "status: pass", "message: x", "y"),
-            "1 gate_result: it takes no line such as `y`",
+            "1 gate_result: unexpected line `y`",
         ),
         (
             fence("post_qr_routing", "self_fix: yes"),
-            "1 post_qr_routing: `self_fix` is neither true nor false",
+            "1 post_qr_routing: `self_fix` must be true or false",
         ),
         (
             fence("subagent_dispatch", "agent: explore", "a = b"),
@@ -257,7 +257,7 @@ def test_what_is_no_fence_of_ours_is_text_and_no_problem(text: str) -> None:
         ),
         (
             fence("subagent_dispatch", "agent: explore", "modle: haiku"),
-            "1 subagent_dispatch: `modle: haiku` is no line `NAME = VALUE`",
+            "1 subagent_dispatch: expected `NAME = VALUE`, found `modle: haiku`",
         ),
         (
             fence("template_dispatch", "agent: explore", "template: Look in $$where.", "- what = x"),
@@ -265,31 +265,31 @@ def test_what_is_no_fence_of_ours_is_text_and_no_problem(text: str) -> None:
         ),
         (
             fence("template_dispatch", "agent: explore", "template: x", "- what"),
-            "1 template_dispatch: `what` is no line `NAME = VALUE`",
+            "1 template_dispatch: expected `NAME = VALUE`, found `what`",
         ),
-        (fence("parallel_dispatch", "join: any"), "1 parallel_dispatch: it is empty"),
-        (fence("parallel_dispatch", "Look."), "1 parallel_dispatch: it takes blocks, not `Look.`"),
-        (fence("current_action", "", mark="````"), "1 current_action: it is empty"),
+        (fence("parallel_dispatch", "join: any"), "1 parallel_dispatch: the fence is empty"),
+        (fence("parallel_dispatch", "Look."), "1 parallel_dispatch: expected blocks, found `Look.`"),
+        (fence("current_action", "", mark="````"), "1 current_action: the fence is empty"),
         (
             fence("gate_actions", "name: x", "work_step: 1", "iteration: 1", "policy: none"),
-            "1 gate_actions: `none` is no policy",
+            "1 gate_actions: unknown policy `none`",
         ),
         (
             fence("qr_file_output", "status: good"),
-            "1 qr_file_output: `status` is neither pass nor fail",
+            "1 qr_file_output: `status` must be pass or fail",
         ),
-        (fence("step", "title: x", "title: y", "z"), "1 step: `title:` stands twice"),
-        ("```flow:forbidden\n- a", "1 forbidden: the fence is never closed"),
-        (fence("forbidden", "", " "), "1 forbidden: it is empty"),
-        (fence("resource"), "1 resource: it is empty"),
-        (fence("routing"), "1 routing: it is empty"),
-        (fence("routing", "go on"), "1 routing: `go on` is no line `result: what to do`"),
-        (fence("routing", "a: b", "a: c"), "1 routing: `a:` stands twice"),
-        (fence("state_banner", *BANNER[:2]), "1 state_banner: there is no line `mode: …`"),
-        (fence("state_banner", *BANNER, "mode: x"), "1 state_banner: `mode:` stands twice"),
-        (fence("state_banner", *BANNER[:2], "mode:"), "1 state_banner: there is no line `mode: …`"),
-        (fence("question_relay", "- a"), "1 question_relay: it takes no line such as `a`"),
-        (fence("qr_banner", "name: x", "iteration: two"), "1 qr_banner: `iteration` is no number"),
+        (fence("step", "title: x", "title: y", "z"), "1 step: `title:` appears twice"),
+        ("```flow:forbidden\n- a", "1 forbidden: the fence is not closed"),
+        (fence("forbidden", "", " "), "1 forbidden: the fence is empty"),
+        (fence("resource"), "1 resource: the fence is empty"),
+        (fence("routing"), "1 routing: the fence is empty"),
+        (fence("routing", "go on"), "1 routing: expected `result: what to do`, found `go on`"),
+        (fence("routing", "a: b", "a: c"), "1 routing: `a:` appears twice"),
+        (fence("state_banner", *BANNER[:2]), "1 state_banner: the line `mode: …` is missing"),
+        (fence("state_banner", *BANNER, "mode: x"), "1 state_banner: `mode:` appears twice"),
+        (fence("state_banner", *BANNER[:2], "mode:"), "1 state_banner: the line `mode: …` is missing"),
+        (fence("question_relay", "- a"), "1 question_relay: unexpected line `a`"),
+        (fence("qr_banner", "name: x", "iteration: two"), "1 qr_banner: `iteration` must be a whole number"),
     ],
 )
 def test_a_fence_that_cannot_be_a_block_is_text_and_a_problem(text: str, problem: str) -> None:
@@ -300,7 +300,7 @@ def test_a_fence_that_cannot_be_a_block_is_text_and_a_problem(text: str, problem
 def test_a_problem_within_a_block_is_named_with_its_own_line() -> None:
     text = "\n".join(["One", fence("step", "title: x", "", "Look.", fence("nope"), mark="````")])
 
-    assert problems(text) == ["6 nope: `nope` is no block"]
+    assert problems(text) == ["6 nope: unknown block `nope`"]
     assert "```flow:nope" in with_blocks(text, resources)[1]
 
 

@@ -27,6 +27,7 @@ from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Move, Report, Session
 from flowrail.machines.sessions.stored_session import Kept
+from flowrail.text import table as text_table
 from flowrail.text.safe_text import visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
@@ -396,14 +397,14 @@ def test_names_and_places_of_a_workflow_are_visible(any_text: str) -> None:
 
 
 def test_a_table_is_as_wide_as_its_cells() -> None:
-    assert as_text.table(["a", "bb"], [["ccc", "d\ne"], ["f", ""]]) == "a    bb\nccc  d e\nf"
+    assert text_table.table(["a", "bb"], [["ccc", "d\ne"], ["f", ""]]) == "a    bb\nccc  d e\nf"
 
 
 def test_one_long_cell_neither_fills_the_other_rows_nor_goes_on_without_end() -> None:
-    first, *rest = as_text.table(["a", "b"], [["x" * 50_000, "y"], ["z", "y"]]).splitlines()[1:]
+    first, *rest = text_table.table(["a", "b"], [["x" * 50_000, "y"], ["z", "y"]]).splitlines()[1:]
 
     assert first == f"{'x' * 3_999}…  y"
-    assert rest == [f"z{' ' * as_text.WIDEST} y"]
+    assert rest == [f"z{' ' * text_table.WIDEST_COLUMN} y"]
 
 
 def test_golden_files_are_all_used() -> None:

@@ -18,8 +18,7 @@ from flowrail.discovery.ranking.explain import explain
 from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query, Synthesis
 from flowrail.discovery.session_menu_cache import SessionMenu
-from flowrail.formatters.reports import doctor, menu
-from flowrail.formatters.reports import skill_search as as_why
+from flowrail.formatters.reports import doctor, menu, skill_explanation
 from flowrail.formatters.reports.notes import notes
 from flowrail.text.safe_text import shortened, visible
 
@@ -52,8 +51,8 @@ def test_an_offer_is_a_short_block_with_everything_to_choose_by() -> None:
     )
 
     assert text(found(skill), Query(categories=("research", "law"))) == (
-        "1 skill can take over. Score: fit to what is asked for, 0 to 100.\n\n"
-        "1. lit-pm (calls itself Literature)  40 of 100\n"
+        "1 skill can take over. Score: fit to the request, 0 to 100.\n\n"
+        "1. lit-pm (its name is Literature)  40 of 100\n"
         "   Comprehensive literature review (4-24 hours)\n"
         "   why: category +20 (has research of: research, law); schema +20 (3.0 to 3.0: yes, same version)\n"
         "   schema 3.0: yes, same version · takes 4-24 hours · global\n"
@@ -68,11 +67,11 @@ def test_what_counts_against_a_skill_is_a_reason_too() -> None:
     assert (
         "   why: loop -30 (`a-skill` is in the chain already); floor +30 (a score is never below 0)" in page
     )
-    assert "does not say how long it takes" in page
+    assert "duration unknown" in page
 
 
 def test_where_nothing_counts_that_is_said() -> None:
-    assert "why: nothing counts for it" in text(found(candidate(schema_version="2.0")))
+    assert "why: no points" in text(found(candidate(schema_version="2.0")))
 
 
 def test_long_texts_are_cut_and_many_values_counted() -> None:
@@ -90,7 +89,7 @@ def test_the_many_that_do_not_fit_are_counted() -> None:
     page = text(found(*several), Query(categories=("law",)))
 
     assert page.count("its categories are research") == 10
-    assert page.endswith("  and 5 more; --all has them all")
+    assert page.endswith("  and 5 more; --all lists them all")
 
 
 def test_a_cache_says_whether_it_was_used() -> None:
@@ -98,11 +97,11 @@ def test_a_cache_says_whether_it_was_used() -> None:
     anew = SessionMenu("/s/available-workflows.yaml", NOW, False, "it is older than 30 minutes")
 
     assert text(found(candidate()), kept=used).endswith(
-        "The same as found for this session at 2026-02-07 18:30:00 UTC (/s/available-workflows.yaml); "
-        "`--rescan` looks anew. Relevance to its work, of 10: a-skill 7, b 2."
+        "Cached for this session at 2026-02-07 18:30:00 UTC (/s/available-workflows.yaml); "
+        "`--rescan` searches again. Relevance to its work, 0 to 10: a-skill 7, b 2."
     )
     assert text(found(candidate()), kept=anew).endswith(
-        "Found anew, since it is older than 30 minutes; kept for this session in /s/available-workflows.yaml."
+        "New search, because it is older than 30 minutes; cached for this session in /s/available-workflows.yaml."
     )
     data = menu.data(offer(found(candidate()), MenuRequest()), found(candidate()), kept=used)
     assert json.loads(json.dumps(data))["cache"]["timestamp"] == "2026-02-07T18:30:00+00:00"
@@ -149,7 +148,7 @@ def test_no_text_of_a_skill_can_touch_a_terminal(
         offered = offer(seen, asked)
         assert is_harmless(menu.render(offered, seen, everything=True))
         for name in {path, *(each.skill for each in candidates)}:
-            assert is_harmless(as_why.render(explain(seen, name, asked=asked.by), offered, seen))
+            assert is_harmless(skill_explanation.render(explain(seen, name, asked=asked.by), offered, seen))
 
 
 @given(st.lists(skills, max_size=4), st.lists(passed, max_size=3), st.integers(1, 5))

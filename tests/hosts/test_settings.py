@@ -340,7 +340,7 @@ def test_a_place_that_cannot_be_made_is_refused_with_a_hint(words: tuple[str, ..
     ran = flow("hook", *words)
 
     assert ran.status == 3
-    assert "could not be made" in ran.err
+    assert "could not be created" in ran.err
     assert "[WRITE_FAILED]\n  " in ran.err
 
 

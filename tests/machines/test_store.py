@@ -20,8 +20,9 @@ from flowrail.machines.sessions.store import ForeignSessionError, Store, Unknown
 from flowrail.machines.sessions.stored_session import Kept
 from flowrail.storage import files
 from flowrail.storage import journal as storage_journal
-from flowrail.storage.files import LockTimeoutError, NotPrivateError, WriteFailedError
+from flowrail.storage.files import NotPrivateError, WriteFailedError
 from flowrail.storage.journal import DamagedError, TooLargeError
+from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner
 from flowrail.storage.snapshot import LinesLostError
 
@@ -442,7 +443,7 @@ def test_a_store_that_cannot_be_made_is_told(
 
     monkeypatch.setattr(os, "mkdir", mkdir)
 
-    with pytest.raises(StorageError, match=r"could not be made \(EACCES\)"):
+    with pytest.raises(StorageError, match=r"could not be created \(EACCES\)"):
         create(store)
 
 

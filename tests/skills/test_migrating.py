@@ -79,7 +79,7 @@ def test_an_untouched_workflow_needs_nothing(session: str) -> None:
 
     assert (done["verdict"], done["changed"], done["step"]) == ("identical", False, "second")
     assert bytes_below(sessions_folder(), but={"lock"}) == before
-    assert "is up to date; nothing was recorded" in flow("session", "migrate", session).err
+    assert "is up to date" in flow("session", "migrate", session).err
 
 
 def test_other_bytes_and_the_same_workflow_is_identical(session: str) -> None:
@@ -198,7 +198,7 @@ def test_other_ways_on_have_to_be_accepted_and_commands_conflict(session: str) -
     assert (status, error["hint"]) == (5, f"flow session migrate {session} --accept")
     assert error["message"].endswith("the ways on from step `second` are others now")
     assert flow("session", "migrate", session).out.splitlines()[0] == (
-        f"{session} · revision 2 · stands at `second`: changed"
+        f"{session} · revision 2 · at `second`: changed"
     )
     done = migrated(session, "--accept")
 
@@ -226,12 +226,12 @@ def test_a_plan_is_shown_and_nothing_is_done(session: str) -> None:
 
     assert ran.status == 0
     assert ran.out == (
-        f"{session} · revision 2 · stands at `second`: changed\n"
-        "step    is         now     what\n"
+        f"{session} · revision 2 · at `second`: changed\n"
+        "step    change     new id  details\n"
         "second  changed    second  `iterate` is gone; `fail` is new, to nothing; `limit` was `3`, is nothing\n"
         "third   text only  third\n"
         "1 step identical\n"
-        "its ways on become others: the revision counts on\n"
+        "its transitions change: the revision is increased\n"
     )
     assert told("session", "migrate", session, "--plan")["needs"] == ["accept"]
     assert bytes_below(sessions_folder(), but={"lock"}) == before
@@ -240,12 +240,9 @@ def test_a_plan_is_shown_and_nothing_is_done(session: str) -> None:
 def test_a_plan_of_a_rename_says_where_the_session_stands(session: str) -> None:
     edited(RENAMED, middle="Do the middle.\n")
 
-    assert (
-        "stands at `second`, which is `middle` now: renamed"
-        in flow("session", "migrate", session, "--plan").out
-    )
+    assert "at `second`, now `middle`: renamed" in flow("session", "migrate", session, "--plan").out
     edited(GONE, other="x\n")
-    assert "stands at `second`, which is gone: gone" in flow("session", "migrate", session, "--plan").out
+    assert "at `second`, which no longer exists: gone" in flow("session", "migrate", session, "--plan").out
 
 
 # --- what is asked for wrongly

@@ -21,7 +21,7 @@ from flowrail.operations.running.steps import World
 from flowrail.operations.sessions import prune
 from flowrail.operations.sessions.prune import DAY
 from flowrail.operations.sessions.timeline import rewind
-from flowrail.storage.files import LockTimeoutError
+from flowrail.storage.locking import LockTimeoutError
 
 AGENTS = """\
 name: NAME
@@ -300,7 +300,7 @@ def test_a_session_that_somebody_holds_stays_after_a_short_wait() -> None:
     with after(MUCH_LATER), world(store=None).store.change(session):
         (why,) = stays("--wait", "0").values()
 
-    assert why.startswith(f"session `{session}` is held by process {os.getpid()} since ")
+    assert why.startswith(f"session `{session}` is held by process {os.getpid()}")
     assert there() == {session}
 
 

@@ -15,7 +15,7 @@ from support.hooks import HOSTS, A, context, conversation, hook, reason
 from support.sandbox import Ran
 from support.team import Habit, Team, Told, Work
 
-from flowrail.hooks.fast_lookup import sessions_of, shelves
+from flowrail.hooks.fast_lookup import session_folders, sessions_of
 from flowrail.machines.sessions.store import Store
 from flowrail.storage.ownership import Owner, state_folder
 
@@ -85,7 +85,7 @@ class Host(Team):
     def _glance(self) -> None:
         """Hold that a quick look at the copies sees what the journals say."""
         with self.gate:
-            (shelf,) = shelves(os.getcwd(), {})
+            (shelf,) = session_folders(os.getcwd(), {})
             seen = {
                 each.id: (each.status, each.step, each.is_child) for each in sessions_of(shelf, (self.name,))
             }
@@ -106,5 +106,5 @@ class Host(Team):
             assert bool(why) == (told.status == "active" and self.held[here] < 3), (told, why)
             if not why:
                 return
-            assert f"session {told.session} stands at step `{told.step}`" in why
+            assert f"session {told.session} is at step `{told.step}`" in why
             self.held[here] += 1

@@ -13,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowrail.text.markup import attributes, xml_attribute, xml_text
-from flowrail.text.safe_text import LONGEST_LINE, MOST_LINES, bounded, json_visible, one_line, visible
+from flowrail.text.safe_text import (
+    LONGEST_LINE,
+    MOST_LINES,
+    NotTextError,
+    bounded,
+    decode,
+    json_visible,
+    one_line,
+    visible,
+)
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=40) | st.text(
     st.sampled_from("<>&\"'\t\n\r\x00\x1b]][!CDATA-\ud800\u202e\u2028\ufeff\ufffeé\U0001f600"), max_size=30
@@ -126,3 +135,17 @@ def test_what_hides_or_reorders_is_written_as_its_code_point(text: str, shown: s
 def test_attributes_are_left_out_where_there_is_none() -> None:
     assert attributes(a=None, b=True, c=0, class_='"<&\n') == ' b="true" c="0" class="&quot;&lt;&amp;&#10;"'
     assert attributes() == ""
+
+
+@given(st.text(st.characters(codec="utf-8")).filter(lambda text: not text.startswith("\ufeff")))
+def test_text_survives_with_and_without_a_byte_order_mark(text: str) -> None:
+    assert decode(text.encode(), source="a") == text
+    assert decode(text.encode("utf-8-sig"), source="a") == text
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["bare", "marked"])
+def test_bytes_that_are_not_utf_8_are_reported_with_their_line(mark: bytes) -> None:
+    with pytest.raises(NotTextError, match=r"^a\.md:3: byte 0xFF is not UTF-8$") as caught:
+        decode(mark + b"one\r\ntwo\nx\xff", source="a.md")
+
+    assert caught.value.code == "FILE_NOT_TEXT"

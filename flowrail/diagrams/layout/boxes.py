@@ -1,4 +1,4 @@
-"""How large each node is drawn, and how its title and notes are broken into rows."""
+"""Compute the size of each node, and break its title and notes into rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARK = 11.0
 """The radius of an end."""
 
 SLANT, POINT, CUT, STACK = 14.0, 15.0, 13.0, 8.0
-"""How far shapes lean, come to a point, are cut at their corners, and stand behind one another."""
+"""How far shapes lean, are pointed, are cut at their corners, and are stacked."""
 
 _SIDES = {
     NodeKind.DECIDE: 20.0,
@@ -26,11 +26,11 @@ _SIDES = {
     NodeKind.AGENT: 14.0,
     NodeKind.AGENTS: 12.0,
 }
-"""What a shape needs on each side beyond its text."""
+"""The room that a shape needs on each side of its text."""
 
 
 class Box(NamedTuple):
-    """A node as it is drawn: its size and its rows of text."""
+    """The size and the rows of text of a node."""
 
     width: float
     height: float
@@ -39,7 +39,7 @@ class Box(NamedTuple):
 
 
 def box_of(picture: Picture, node: Node, *, ports: int) -> Box:
-    """Return the box of *node*, high enough for that many lines at its side."""
+    """Return the box of *node*, high enough for *ports* lines at its side."""
     if node.kind is NodeKind.START:
         return Box(2 * MARK, 2 * MARK, (), ())
     if node.kind in ENDS:
@@ -61,7 +61,7 @@ def box_of(picture: Picture, node: Node, *, ports: int) -> Box:
 
 
 def inset(kind: NodeKind, box: Box, down: float) -> float:
-    """Return how far the right side of a shape lies inside of its box, that far *down* from its middle."""
+    """Return the distance of a shape from the right side of its box, *down* from the middle."""
     if kind is NodeKind.ASK:
         return SLANT * (0.5 + down / box.height)
     if kind is NodeKind.DECIDE:
@@ -72,13 +72,13 @@ def inset(kind: NodeKind, box: Box, down: float) -> float:
 
 
 def label_of(text: str) -> tuple[str, float]:
-    """Return what is written on a line, cut where it is too long, and how wide it is, its ground included."""
+    """Return the shortened label of a line, and its width with padding."""
     if not text:
         return "", 0.0
-    (shown,) = wrapped(text, LABEL, LONGEST_LABEL, rows=1) or [""]
-    return shown, round(width(shown, LABEL) + 14, 1)
+    (label,) = wrapped(text, LABEL, LONGEST_LABEL, rows=1) or [""]
+    return label, round(width(label, LABEL) + 14, 1)
 
 
 def beside(node: Node) -> float:
-    """Return how much room the word at the side of an end needs."""
+    """Return the room for the word beside an end."""
     return width(node.title, NOTE) + 10 if node.kind in ENDS else 0.0

@@ -1,8 +1,8 @@
-"""Where vertices of a row stand, the compact way: each as near to its neighbours as its own neighbours let it.
+"""Compute the x coordinates of vertices compactly, for dense drawings.
 
-Rows are gone through down and up, and each is set at once: of all places that keep the order and the room in
-between, those nearest to what is wished (isotonic regression, in one pass). Lines through many rows come out
-less straight than `placing` makes them, and dense drawings far narrower.
+Rows are processed down and up. Each row gets the positions nearest to the mean of its neighbours that keep its
+order and distances (isotonic regression, in one pass). Long lines are less straight than with `coordinates`, and
+dense drawings much narrower.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from flowrail.diagrams.layout.crossings import Neighbours
 
 ROUNDS = 12
 STRAIGHT = 8.0
-"""How much more a bend is drawn to the next bend of its line than to a box."""
+"""How much more a bend is attracted by the next bend of its line than by a box."""
 
 Rows = Sequence[Sequence[int]]
 Room = Callable[[int, int], float]
 
 
 def packed_width(rows: Rows, room: Room) -> float:
-    """Return how wide the widest row is when it is packed."""
+    """Return the width of the widest row without gaps."""
     return max((_offsets(row, room)[-1] for row in rows if row), default=0.0)
 
 
@@ -37,7 +37,7 @@ def compacted(
         neighbours = above if turn % 2 == 0 else below
         places = range(len(rows)) if turn % 2 == 0 else range(len(rows) - 1, -1, -1)
         for place in places:
-            _settle(rows[place], offsets[place], neighbours, bends, x)
+            _set_row(rows[place], offsets[place], neighbours, bends, x)
     return x
 
 
@@ -48,15 +48,15 @@ def _offsets(row: Sequence[int], room: Room) -> list[float]:
     return found
 
 
-def _settle(
+def _set_row(
     row: Sequence[int],
     offsets: Sequence[float],
     neighbours: Neighbours,
     bends: Sequence[bool],
     x: list[float],
 ) -> None:
-    """Set one row: runs of vertices that want to come closer than they may stand together at their mean."""
-    runs: list[list[float]] = []  # of each its mean, its weight, how many vertices
+    """Set one row: vertices that would be too close form a run around their mean."""
+    runs: list[list[float]] = []  # mean, weight and number of vertices of each run
     for vertex, offset in zip(row, offsets, strict=True):
         wished, weight = _wish(vertex, neighbours, bends, x)
         runs.append([wished - offset, weight, 1])
@@ -77,8 +77,8 @@ def _wish(
     vertex: int, neighbours: Neighbours, bends: Sequence[bool], x: Sequence[float]
 ) -> tuple[float, float]:
     weight = wished = 0.0
-    for each in neighbours[vertex]:
-        pull = STRAIGHT if bends[vertex] and bends[each] else 1.0
-        wished += pull * x[each]
+    for neighbour in neighbours[vertex]:
+        pull = STRAIGHT if bends[vertex] and bends[neighbour] else 1.0
+        wished += pull * x[neighbour]
         weight += pull
     return (wished / weight, weight) if weight else (x[vertex], 0.1)

@@ -1,8 +1,8 @@
-"""Where in its row each vertex of a layered drawing stands: Brandes and Köpf's linear method.
+"""Compute the x coordinates of vertices with the linear method of Brandes and Köpf.
 
-Four times vertices are chained to the median of their neighbours, upwards and downwards, from the left and
-from the right, and the chains packed; each vertex stands at the middle of the four. Lines through many rows
-come out straight, and no two vertices of a row come closer than asked for.
+Vertices are chained to the median of their neighbours four times: upwards and downwards, from the left and from the
+right. Each vertex gets the middle of the four results. Long lines are straight, and vertices of a row keep their
+distance.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from flowrail.diagrams.layout.crossings import Neighbours
 
 Rows = Sequence[Sequence[int]]
 Room = Callable[[int, int], float]
-"""How far apart two vertices that stand side by side must be, the left one first."""
+"""The distance that two adjacent vertices need, the left one first."""
 
 
 def coordinates(
     rows: Rows, above: Neighbours, below: Neighbours, bends: Sequence[bool], room: Room
 ) -> list[float]:
-    """Return the x of every vertex; *bends* tells which are points of a line and no boxes."""
+    """Return the x of every vertex; *bends* says which are points of lines."""
     count = len(above)
     clashes = _clashes(rows, above, bends)
     found: list[list[float]] = []
@@ -38,34 +38,38 @@ def coordinates(
 
 
 def _clashes(rows: Rows, above: Neighbours, bends: Sequence[bool]) -> set[tuple[int, int]]:
-    """Return the lines that cross one between two bends: those stay straight, these give way."""
+    """Return the lines that cross a line between two bends, which has priority."""
     clashes: set[tuple[int, int]] = set()
     for upper, lower in pairwise(rows):
         place = {vertex: number for number, vertex in enumerate(upper)}
         left, start = -1, 0
         for at, vertex in enumerate(lower):
-            inner = next((each for each in above[vertex] if bends[vertex] and bends[each]), None)
+            inner = next(
+                (neighbour for neighbour in above[vertex] if bends[vertex] and bends[neighbour]), None
+            )
             if inner is None and at < len(lower) - 1:
                 continue
             right = place[inner] if inner is not None else len(upper)
-            for each in lower[start : at + 1]:
-                for neighbour in above[each]:
+            for lower_vertex in lower[start : at + 1]:
+                for neighbour in above[lower_vertex]:
                     crosses = not left <= place[neighbour] <= right
-                    if crosses and not (bends[each] and bends[neighbour]):
-                        clashes.add((neighbour, each))
+                    if crosses and not (bends[lower_vertex] and bends[neighbour]):
+                        clashes.add((neighbour, lower_vertex))
             left, start = right, at + 1
     return clashes
 
 
 def _chained(rows: Rows, neighbours: Neighbours, clashes: set[tuple[int, int]], count: int) -> list[int]:
-    """Return for every vertex the head of the chain it stands in."""
+    """Return the head of the chain of every vertex."""
     root, follower = list(range(count)), list(range(count))
     before: Sequence[int] = ()
     for row in rows:
         place = {vertex: number for number, vertex in enumerate(before)}
         last = -1
         for vertex in row:
-            known = sorted((each for each in neighbours[vertex] if each in place), key=place.__getitem__)
+            known = sorted(
+                (neighbour for neighbour in neighbours[vertex] if neighbour in place), key=place.__getitem__
+            )
             for middle in sorted({(len(known) - 1) // 2, len(known) // 2}) if known else ():
                 chosen = known[middle]
                 free = follower[vertex] == vertex and last < place[chosen]
@@ -79,7 +83,7 @@ def _chained(rows: Rows, neighbours: Neighbours, clashes: set[tuple[int, int]], 
 
 
 def _packed(rows: Rows, root: Sequence[int], room: Room, count: int) -> list[float]:
-    """Return the x of every vertex with chains as far left as they can be, then drawn together."""
+    """Return the x of every vertex, with chains first as far left as possible and then moved together."""
     after: dict[int, dict[int, float]] = {}
     before: dict[int, dict[int, float]] = {}
     for row in rows:
@@ -90,9 +94,9 @@ def _packed(rows: Rows, root: Sequence[int], room: Room, count: int) -> list[flo
     order = _sorted({root[vertex] for row in rows for vertex in row}, after, before)
     x: dict[int, float] = {}
     for chain in order:
-        x[chain] = max((x[each] + far for each, far in before.get(chain, {}).items()), default=0.0)
+        x[chain] = max((x[left] + far for left, far in before.get(chain, {}).items()), default=0.0)
     for chain in reversed(order):
-        room_left = min((x[each] - far for each, far in after.get(chain, {}).items()), default=None)
+        room_left = min((x[right] - far for right, far in after.get(chain, {}).items()), default=None)
         if room_left is not None:
             x[chain] = max(x[chain], room_left)
     return [x[root[vertex]] for vertex in range(count)]
@@ -101,22 +105,22 @@ def _packed(rows: Rows, root: Sequence[int], room: Room, count: int) -> list[flo
 def _sorted(
     chains: set[int], after: dict[int, dict[int, float]], before: dict[int, dict[int, float]]
 ) -> list[int]:
-    """Return *chains* so that what stands left comes first."""
+    """Return *chains* from left to right."""
     open_ones = {chain: len(before.get(chain, {})) for chain in chains}
     ready = sorted((chain for chain, number in open_ones.items() if not number), reverse=True)
     order: list[int] = []
     while ready:
         chain = ready.pop()
         order.append(chain)
-        for each in sorted(after.get(chain, {}), reverse=True):
-            open_ones[each] -= 1
-            if not open_ones[each]:
-                ready.append(each)
+        for right in sorted(after.get(chain, {}), reverse=True):
+            open_ones[right] -= 1
+            if not open_ones[right]:
+                ready.append(right)
     return order
 
 
 def _lined_up(found: list[list[float]]) -> None:
-    """Shift the four so that they lie over the narrowest: two by their left ends, two by their right."""
+    """Align the four results with the narrowest: two at its left end, two at its right."""
     if not found[0]:
         return
     narrowest = min(found, key=lambda xs: max(xs) - min(xs))

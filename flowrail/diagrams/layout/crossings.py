@@ -1,7 +1,7 @@
-"""The order within each row of a layered drawing, so that few lines cross.
+"""Reorder each row of a layered drawing so that few lines cross.
 
-Median sweeps down and up, the best order kept; ties keep the order they had, so the same graph is drawn the
-same way every time. Each sweep takes time in proportion to the drawing.
+Median sweeps go down and up, and the best order is kept. Ties keep their order, so the same graph is always drawn
+in the same way. A sweep takes linear time.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ def reordered(rows: Sequence[Sequence[int]], above: Neighbours, below: Neighbour
     """Return *rows* of vertices, reordered; *above* and *below* are the neighbours of each vertex."""
     best = [list(row) for row in rows]
     fewest = crossings(best, below)
-    now = [list(row) for row in best]
+    rows_so_far = [list(row) for row in best]
     for sweep in range(SWEEPS):
         if not fewest:
             break
         down = sweep % 2 == 0
-        for place in range(1, len(now)) if down else range(len(now) - 2, -1, -1):
-            fixed = now[place - 1] if down else now[place + 1]
-            now[place] = _by_median(now[place], fixed, above if down else below)
-        count = crossings(now, below)
+        for place in range(1, len(rows)) if down else range(len(rows) - 2, -1, -1):
+            fixed = rows_so_far[place - 1 if down else place + 1]
+            rows_so_far[place] = _by_median(rows_so_far[place], fixed, above if down else below)
+        count = crossings(rows_so_far, below)
         if count < fewest:
-            best, fewest = [list(row) for row in now], count
+            best, fewest = [list(row) for row in rows_so_far], count
     return best
 
 
 def crossings(rows: Sequence[Sequence[int]], below: Neighbours) -> int:
-    """Return how often lines between neighbouring rows cross."""
+    """Return how often lines between adjacent rows cross."""
     return sum(_between(upper, lower, below) for upper, lower in pairwise(rows))
 
 
@@ -42,7 +42,7 @@ def _between(upper: Sequence[int], lower: Sequence[int], below: Neighbours) -> i
     tree = [0] * (len(lower) + 1)
     count = seen = 0
     for vertex in upper:
-        targets = sorted(place[each] for each in below[vertex])
+        targets = sorted(place[target] for target in below[vertex])
         for target in targets:
             count += seen - _sum(tree, target)
         for target in targets:
@@ -66,9 +66,11 @@ def _sum(tree: list[int], place: int) -> int:
 
 
 def _by_median(row: Sequence[int], fixed: Sequence[int], neighbours: Neighbours) -> list[int]:
-    """Return *row* by the medians of its neighbours in *fixed*; what has none keeps its place."""
+    """Return *row* sorted by the medians of its neighbours in *fixed*; a vertex without neighbours stays."""
     place = {vertex: number for number, vertex in enumerate(fixed)}
-    medians = {vertex: _median(sorted(place[each] for each in neighbours[vertex])) for vertex in row}
+    medians = {
+        vertex: _median(sorted(place[neighbour] for neighbour in neighbours[vertex])) for vertex in row
+    }
     movable = [vertex for vertex in row if medians[vertex] is not None]
     movable.sort(key=lambda vertex: medians[vertex] or 0.0)
     following = iter(movable)

@@ -1,4 +1,4 @@
-"""Lines as the path language of SVG, rounded to a tenth."""
+"""Draw lines as SVG paths, rounded to a tenth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CORNER = 9.0
 
 
 def curve(points: Sequence[Point]) -> str:
-    """Return a line down through *points*: straight where it can be, else bending gently."""
+    """Return a line down through *points*, straight or in gentle curves."""
     parts = [f"M{_p(points[0])}"]
     for (x, y), (to_x, to_y) in pairwise(points):
         if abs(x - to_x) < 0.1:  # noqa: PLR2004 - less is not to be seen

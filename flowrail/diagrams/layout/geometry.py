@@ -1,4 +1,4 @@
-"""What a drawing is once every place is known."""
+"""The finished layout of a picture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowrail.diagrams.layout.boxes import Box
 
 
 class PlacedNode(NamedTuple):
-    """A node with its middle."""
+    """A node and the position of its middle."""
 
     x: float
     y: float
@@ -16,7 +16,7 @@ class PlacedNode(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What is written on a line, with its middle and its width."""
+    """The text on a line, its middle and its width."""
 
     x: float
     y: float
@@ -25,14 +25,14 @@ class Label(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of one arrow: its path, and what is written on it."""
+    """The line of an arrow: its SVG path and its label."""
 
     path: str
     label: Label | None
 
 
 class Band(NamedTuple):
-    """A phase: its title, and from where to where it reaches."""
+    """The title and extent of a phase."""
 
     title: str
     top: float
@@ -40,7 +40,7 @@ class Band(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A picture with every place worked out; nodes and lines in the order of the picture."""
+    """The size of a drawing and its nodes and lines, in the order of the picture."""
 
     width: float
     height: float

@@ -1,4 +1,4 @@
-"""Lines side by side: which lane each takes, and where they touch a box."""
+"""Place parallel lines: their lanes beside the drawing, and where they touch a box."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ APART = 16.0
 
 
 def lanes(stretches: Mapping[int, tuple[float, float]]) -> dict[int, int]:
-    """Return a lane for every stretch, from its top to its bottom: short ones inside, none over another."""
+    """Return a lane for every stretch from top to bottom; short ones are inside, and none overlap."""
     taken: list[list[tuple[float, float]]] = []
     found: dict[int, int] = {}
-    for number in sorted(stretches, key=lambda each: (stretches[each][1] - stretches[each][0], each)):
+    for number in sorted(stretches, key=lambda number: (stretches[number][1] - stretches[number][0], number)):
         top, bottom = stretches[number]
         free = (
             lane for lane, others in enumerate(taken) if all(bottom < one or top > two for one, two in others)
@@ -25,9 +25,9 @@ def lanes(stretches: Mapping[int, tuple[float, float]]) -> dict[int, int]:
 
 
 def ports(wished: Sequence[float], half: float) -> list[float]:
-    """Return where lines touch a side that reaches *half* to the left and right of its middle.
+    """Return where lines touch a side that extends *half* to the left and right of its middle.
 
-    Each as near to where it comes from as can be, in the order of *wished*, and apart from its neighbours.
+    Each position is as near to its *wished* one as the order and the distances allow.
     """
     many = len(wished)
     apart = min(APART, 2 * half / (many - 1)) if many > 1 else 0.0

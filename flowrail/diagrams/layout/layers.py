@@ -1,7 +1,7 @@
-"""A picture as rows: nodes in even rows, what is written on their lines in odd ones.
+"""Arrange a picture in rows: nodes in even rows, the labels of their lines in odd rows.
 
-Steps stand in the order of their numbers, so ways to an earlier step are ways back, and all others lead
-down. Every phase has rows of its own. A line through several rows gets a bend in each of them.
+Steps are in the order of their numbers: transitions to an earlier step lead backward, all others forward. Every
+phase has its own rows. A line through several rows has a bend in each of them.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from flowrail.diagrams.model import Arrow, Picture
 from flowrail.errors import UsageError
 
 MOST_POINTS = 40_000
-"""So many boxes, labels and bends are put in order: a picture of a second or so, and some hundred ways across it."""
+"""How many boxes, labels and bends are arranged, in about a second."""
 LOOP = 26.0
-"""How far a loop from a step to itself reaches out."""
+"""The width of a loop from a step to itself."""
 
 
 class PictureTooLargeError(UsageError):
-    """There is more in the picture than is put in order here."""
+    """The picture has too many boxes, labels and bends."""
 
     code = "PICTURE_TOO_LARGE"
 
 
 class Side(NamedTuple):
-    """A line that leaves or enters a node at its right side: of which arrow, and which way."""
+    """A line that leaves or enters a node at its right side."""
 
     arrow: int
     leaves: bool
 
 
 class Vertex(NamedTuple):
-    """Something that stands in a row: a node, a label, or a bend of a line."""
+    """A node, a label, or a bend of a line, in a row."""
 
     row: int
     left: float
@@ -50,12 +50,12 @@ class Vertex(NamedTuple):
 
     @property
     def is_bend(self) -> bool:
-        """Whether it is a point of a line and no box with a text of the author's."""
+        """Whether it is a point of a line and not a node."""
         return self.node is None
 
 
 class Layers(NamedTuple):
-    """A picture in rows; ``chains`` are the vertices of each arrow that leads down."""
+    """A picture in rows; ``chains`` are the vertices of each forward arrow."""
 
     vertices: list[Vertex]
     rows: list[list[int]]
@@ -68,8 +68,8 @@ class Layers(NamedTuple):
     spans: list[tuple[str | None, int, int]]
 
 
-def layered(picture: Picture) -> Layers:
-    """Return *picture* in rows, each in the order of its nodes and arrows."""
+def layers_of(picture: Picture) -> Layers:
+    """Return *picture* in rows, in the order of its nodes and arrows."""
     place = {node.id: number for number, node in enumerate(picture.nodes)}
     ends = [(place[arrow.source], place[arrow.target]) for arrow in picture.arrows]
     labels = [label_of(picture.label(arrow)) for arrow in picture.arrows]
@@ -87,8 +87,8 @@ def layered(picture: Picture) -> Layers:
     points = len(boxes) + sum(2 * (ranks[two] - ranks[one]) - 1 for one, two in ends if two > one)
     if points > MOST_POINTS:
         raise PictureTooLargeError(
-            f"the ways of this picture have {points} bends and labels, and {MOST_POINTS} are drawn here",
-            hint="take a format that another program draws: --format mermaid or --format dot",
+            f"the picture has {points} boxes, labels and bends; at most {MOST_POINTS} can be drawn",
+            hint="use a format that another program draws: --format mermaid or --format dot",
             points=points,
         )
     vertices = [
@@ -109,7 +109,7 @@ def layered(picture: Picture) -> Layers:
 
 
 def _aside(sides: Sequence[Side], labels: Sequence[tuple[str, float]], loops: Sequence[int]) -> float:
-    """Return how much room a node needs at its right for what is written on the lines there."""
+    """Return the room that a node needs to its right for the labels of lines."""
     reach = [
         labels[side.arrow][1] + (LOOP if side.arrow in loops else 0) + 16 for side in sides if side.leaves
     ]
@@ -147,7 +147,7 @@ def _chains(
     ranks: Sequence[int],
     vertices: list[Vertex],
 ) -> dict[int, list[int]]:
-    """Return the vertices of every arrow that leads down; those between its ends are added to *vertices*."""
+    """Return the vertices of every forward arrow, and add its labels and bends to *vertices*."""
     chains: dict[int, list[int]] = {}
     for number in range(len(arrows)):
         one, two = ends[number]

@@ -1,8 +1,8 @@
-"""Where everything of a picture stands: boxes, labels, lines, phases. Pure, and the same every time.
+"""Compute the positions of boxes, labels, lines and phases. The same picture always gets the same layout.
 
-Ways down run through the rows, in gentle curves between them. Ways back leave at the right side of their
-step and go up in lanes beside the drawing, each lane as near as it can be; a step with another one at its
-right sends them through the gap below it and takes them in from the gap above.
+Forward transitions run down through the rows in curves. Backward transitions leave a step at its right side and go
+up in lanes beside the drawing. If another step is to the right, they leave through the gap below the step and
+arrive through the gap above it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from flowrail.diagrams.layout.layers import (
     LOOP,
     Layers,
     Side,
-    layered,
+    layers_of,
 )
 from flowrail.diagrams.layout.text_width import width
 from flowrail.diagrams.model import Picture
@@ -36,19 +36,19 @@ MARGIN = 16.0
 LANE = 14.0
 TRACK = 12.0
 SPREAD, ROOMY = 1.5, 300.0
-"""How far straight lines may spread a drawing beyond its widest row before a narrower one is made."""
+"""How much wider than its widest row a drawing may be before the compact method is used."""
 
 STRIP = 26.0
-"""What a phase has above its first row, for its title."""
+"""The space above the first row of a phase, for its title."""
 
 
 def layout(picture: Picture) -> Layout:
-    """Return where everything of *picture* stands."""
-    return _Drawing(picture, layered(picture)).done()
+    """Return the layout of *picture*."""
+    return _Drawing(picture, layers_of(picture)).layout()
 
 
 class _Drawing:
-    """What is worked out on the way."""
+    """The coordinates so far."""
 
     def __init__(self, picture: Picture, layers: Layers) -> None:
         self.picture, self.layers = picture, layers
@@ -77,30 +77,30 @@ class _Drawing:
         self.bottom: list[float] = []
         self.bands: list[Band] = []
 
-    def done(self) -> Layout:
-        """Return the layout."""
-        self._down_the_page()
-        self._from_the_edge()
+    def layout(self) -> Layout:
+        """Return the finished layout."""
+        self._set_rows()
+        self._set_left_edge()
         outer = max(
             (self.x[at] + vertex.right for at, vertex in enumerate(self.layers.vertices)), default=0.0
         )
         lines: dict[int, Line] = {}
         touch = self._ports()
         for number, chain in self.layers.chains.items():
-            lines[number] = self._way_down(number, chain, touch[number, True], touch[number, False])
+            lines[number] = self._forward_line(number, chain, touch[number, True], touch[number, False])
         for number in self.layers.loops:
             lines[number] = self._loop(number)
         lane = self._lanes()
         for number in self.layers.backs:
-            lines[number] = self._way_back(number, outer + LANE * (1 + lane[number]))
+            lines[number] = self._backward_line(number, outer + LANE * (1 + lane[number]))
         wide = outer + (LANE * (2 + max(lane.values())) if lane else 0.0) + MARGIN
         high = (self.bands[-1].bottom if self._ends_in_band() else self.bottom[-1]) if self.bottom else 0.0
         nodes = tuple(
             PlacedNode(round(self.x[at], 1), round(self._y(at), 1), box)
             for at, box in enumerate(self.layers.boxes)
         )
-        ways = tuple(lines[number] for number in range(len(self.picture.arrows)))
-        return Layout(round(wide, 1), round(high + MARGIN, 1), nodes, ways, tuple(self.bands))
+        ordered_lines = tuple(lines[number] for number in range(len(self.picture.arrows)))
+        return Layout(round(wide, 1), round(high + MARGIN, 1), nodes, ordered_lines, tuple(self.bands))
 
     def _room(self, left: int, right: int) -> float:
         one, two = self.layers.vertices[left], self.layers.vertices[right]
@@ -110,10 +110,8 @@ class _Drawing:
     def _nodes(self, row: Sequence[int]) -> list[int]:
         return [at for at in row if self.layers.vertices[at].node is not None]
 
-    # --- from top to bottom
-
-    def _down_the_page(self) -> None:
-        """Give every row its top and bottom, and every phase its own."""
+    def _set_rows(self) -> None:
+        """Set the top and bottom of every row and phase."""
         y = MARGIN
         firsts = {2 * first: title for title, first, _ in self.layers.spans if title is not None}
         lasts = {2 * last for title, _, last in self.layers.spans if title is not None}
@@ -134,12 +132,12 @@ class _Drawing:
                 self.bands.append(Band(title, round(opened, 1), round(y, 1)))
 
     def _gap(self, number: int) -> float:
-        """Return the gap above a row: the more its lines go sideways, the higher it is."""
+        """Return the gap above a row; lines that go far sideways need more."""
         aside = max((abs(self.x[one] - self.x[two]) for one, two in self._steps_into(number)), default=0.0)
         return (12.0 if number % 2 else 18.0) + min(40.0, aside * 0.11)
 
     def _steps_into(self, row: int) -> Iterator[tuple[int, int]]:
-        """Yield the points in a row that lines come down to, each with the one above it."""
+        """Yield the pairs of vertices between a row and the row above it."""
         return ((one, two) for two in self.rows[row] for one in self.above[two])
 
     def _leaving(self, row: int) -> list[int]:
@@ -149,7 +147,7 @@ class _Drawing:
         return self._inner(row, leaves=False)
 
     def _inner(self, row: int, *, leaves: bool) -> list[int]:
-        """Return the ways back of nodes in a row that have another node at their right."""
+        """Return the backward transitions of nodes in a row that have another node to their right."""
         return [
             side.arrow
             for at in self._nodes(self.rows[row])
@@ -165,11 +163,9 @@ class _Drawing:
         row = self.layers.vertices[at].row
         return (self.top[row] + self.bottom[row]) / 2
 
-    # --- from the left edge
-
-    def _from_the_edge(self) -> None:
-        """Shift everything so that the drawing begins at the margin, and no line runs through a phase's title."""
-        left = min((self.x[at] - each.left for at, each in enumerate(self.layers.vertices)), default=0.0)
+    def _set_left_edge(self) -> None:
+        """Shift the drawing to the margin, with room for the titles of phases."""
+        left = min((self.x[at] - vertex.left for at, vertex in enumerate(self.layers.vertices)), default=0.0)
         titles = max((width(band.title, NOTE) + 24 for band in self.bands), default=0.0)
         through = [
             self.x[at]
@@ -182,7 +178,7 @@ class _Drawing:
 
     # --- lines
 
-    def _way_down(self, number: int, chain: Sequence[int], start: float, end: float) -> Line:
+    def _forward_line(self, number: int, chain: Sequence[int], start: float, end: float) -> Line:
         points: list[Point] = []
         for at in chain:
             row = self.layers.vertices[at].row
@@ -197,7 +193,7 @@ class _Drawing:
         return Line(curve(points), label)
 
     def _ports(self) -> dict[tuple[int, bool], float]:
-        """Return where every line touches the lower side of its first box and the upper side of its last."""
+        """Return where every line touches the bottom of its first box and the top of its last."""
         touching: dict[tuple[int, bool], list[tuple[float, int]]] = {}
         for number, chain in self.layers.chains.items():
             touching.setdefault((chain[0], True), []).append((self.x[chain[1]], number))
@@ -226,7 +222,7 @@ class _Drawing:
         room = min(22.0, self.layers.boxes[at].height / (len(sides) + 0.5))
         return round(self._y(at) + (place - (len(sides) - 1) / 2) * room, 1)
 
-    def _way_back(self, number: int, lane: float) -> Line:
+    def _backward_line(self, number: int, lane: float) -> Line:
         one, two = self.ends[number]
         leaves = self._side(one, number, leaves=True)
         right = self._right(one, leaves)
@@ -259,12 +255,12 @@ class _Drawing:
         return [(lane, track), (x, track), (x, self._y(at) - box.height / 2)]
 
     def _right(self, at: int, y: float) -> float:
-        """Return where the right side of a node is, at that height."""
+        """Return the right side of a node at a height."""
         box = self.layers.boxes[at]
         return self.x[at] + box.width / 2 - inset(self.picture.nodes[at].kind, box, y - self._y(at))
 
     def _lanes(self) -> dict[int, int]:
-        """Return the lane of every way back."""
+        """Return the lane of every backward transition."""
         row = [vertex.row for vertex in self.layers.vertices]
         stretches = {
             number: (self.top[row[two]] - LABEL_ROW, self.bottom[row[one]] + LABEL_ROW)

@@ -1,7 +1,4 @@
-"""How wide a text will be, without a font: the widths of DejaVu Sans, which is wider than most.
-
-So what fits here fits with the reader's own font as well.
-"""
+"""Estimate the width of text without a font, by the widths of DejaVu Sans, which is wider than most fonts."""
 
 from __future__ import annotations
 
@@ -14,18 +11,18 @@ _ASCII = (
     60, 79, 69, 63, 61, 73, 68, 99, 69, 61, 69, 39, 34, 39, 84, 50, 50, 61, 63, 55, 63, 62, 35, 63,
     63, 28, 28, 58, 28, 97, 63, 61, 63, 63, 41, 52, 39, 63, 59, 82, 59, 59, 52, 64, 34, 64, 84,
 )  # fmt: skip
-"""Hundredths of the font size, from the space on."""
+"""Widths in hundredths of the font size, starting with the space."""
 
 _WIDE, _OTHER, _BOLD = 104, 68, 1.13
 
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return how wide *text* is at a font *size*."""
+    """Return the width of *text* at a font *size*."""
     return sum(map(_of, text)) * size / 100 * (_BOLD if bold else 1)
 
 
 def balanced(text: str, size: float, most: float, *, rows: int, bold: bool = False) -> list[str]:
-    """Return *text* as `wrapped` does, its rows about equally long."""
+    """Return *text* like `wrapped`, with rows of about equal length."""
     found = wrapped(text, size, most, rows=rows, bold=bold)
     if len(found) < 2 or found[-1].endswith("…"):  # noqa: PLR2004 - one row is balanced
         return found
@@ -40,7 +37,7 @@ def balanced(text: str, size: float, most: float, *, rows: int, bold: bool = Fal
 
 
 def wrapped(text: str, size: float, most: float, *, rows: int, bold: bool = False) -> list[str]:
-    """Return *text* in at most that many *rows* none of which is wider than *most*; an ellipsis ends a cut."""
+    """Return *text* in at most *rows* rows of at most *most* width; a cut text ends in an ellipsis."""
     found: list[str] = []
     row = ""
     for word in text.split():

@@ -41,7 +41,7 @@ def format_incorrect_behavior(examples: Sequence[str], consequence: str = "") ->
     A wrong example beside the instruction keeps from the mistake better than the instruction alone:
     contrastive demonstrations, Chia et al. 2023.
     """
-    lines = [element("example", each) for each in examples]
+    lines = [element("example", example) for example in examples]
     if consequence:
         lines.append(element("consequence", consequence))
     return block("incorrect_behavior", lines)

@@ -88,7 +88,7 @@ def format_gate_actions(
         banner = format_state_banner(gate.qr_name, qr.iteration, "passed", limit=limit)
         return [banner, gate.pass_message or f"{gate.qr_name}: passed.", _GO_ON]
     blocking = policy.blocking(qr.iteration)
-    named = ", ".join(each for each in Severity if each in blocking)
+    named = ", ".join(severity for severity in Severity if severity in blocking)
     others = "" if len(blocking) == len(Severity) else " Any other is kept and does not block."
     blocked = f"Findings that block in round {qr.iteration}: {named}.{others}"
     if qr.iteration >= limit:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
-
 from flowrail.formatters.guidance.as_data import example_text, in_short
 from flowrail.formatters.guidance.content import (
     FACTS_FILE,
@@ -21,12 +18,7 @@ from flowrail.formatters.guidance.content import (
 )
 from flowrail.machines.guidance.guide import Guidance, Way, wants_of
 from flowrail.text.phrases import in_words
-from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened, visible
-
-WIDEST = 120
-"""So wide a column of a table is made: one long cell does not fill every row with blanks."""
-MOST_HELD = 4_000_000
-"""So many characters of a table are held until its columns are as wide as they need to be."""
+from flowrail.text.safe_text import one_line, shortened, visible
 
 
 def render(guidance: Guidance, show: Show = str) -> str:
@@ -196,22 +188,3 @@ def standing(guidance: Guidance, show: Show = str) -> str:
     ):  # it has lost its work, and that is all there is to tell
         parts.append(visible("\n".join(guidance.actions)))
     return "\n".join(parts)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows under a head, in columns as wide as they need to be, within reason."""
-    return "\n".join(table_lines(head, rows))
-
-
-def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table; of very much text, the first part settles how wide its columns are."""
-    cells = ([shortened(one_line(str(cell)), LONGEST_LINE) for cell in row] for row in chain([head], rows))
-    held, size = [], 0
-    for row in cells:
-        held.append(row)
-        size += sum(map(len, row))
-        if size > MOST_HELD:
-            break
-    widths = [min(WIDEST, max(len(row[column]) for row in held)) for column in range(len(head))]
-    for row in chain(held, cells):
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowrail.formatters.guidance.as_text import table
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, SessionTimeline, Trace
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import shortened
+from flowrail.text.table import table
 
 _MINUTE = 60
 _MAX_DEPTH = 16

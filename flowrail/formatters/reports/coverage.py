@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.coverage import Coverage, SessionCoverage, target
 from flowrail.text.phrases import count, duration
 from flowrail.text.safe_text import one_line
+from flowrail.text.table import table
 
 
 def text(workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None) -> str:

@@ -47,12 +47,12 @@ def _found(name: str, findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _kind(head: str, alike: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield findings of one kind; what to do about it stands once where it is the same for all."""
     times = f" ({len(alike)} times)" if len(alike) > 1 else ""
-    common = len({each["remedy"] for each in alike}) == 1
+    common = len({finding["remedy"] for finding in alike}) == 1
     remedy = f": {shortened(alike[0]['remedy'])}" if common else ""
     yield f"{head}{times}{remedy}"
-    for each in alike[:_MOST_PLACES]:
-        yield f"    {shortened(each['message'])}{position(each['place'])}"
+    for finding in alike[:_MOST_PLACES]:
+        yield f"    {shortened(finding['message'])}{position(finding['place'])}"
         if not common:
-            yield f"      {shortened(each['remedy'])}"
+            yield f"      {shortened(finding['remedy'])}"
     if len(alike) > _MOST_PLACES:
         yield f"    and {len(alike) - _MOST_PLACES} more; --json has them all"

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from flowrail.formatters.guidance.as_text import table
 from flowrail.formatters.guidance.content import Show
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.handoff import FAILED, INVOCATION, UNSENT, Handoff
@@ -17,6 +16,7 @@ from flowrail.machines.guidance.received_work import now_at
 from flowrail.storage.records import to_plain
 from flowrail.text.phrases import count, joined, section
 from flowrail.text.safe_text import shortened, visible
+from flowrail.text.table import table
 
 
 def as_data(

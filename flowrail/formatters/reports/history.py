@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
-from flowrail.formatters.guidance.as_text import table_lines
 from flowrail.machines.sessions.record import Record
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
+from flowrail.text.table import table_lines
 
 
 def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[str, Any]]:

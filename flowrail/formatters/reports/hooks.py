@@ -1,4 +1,4 @@
-"""What became of a host's settings, for people and programs."""
+"""Changes to a host's settings, for people and programs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from flowrail.hosts.settings import SettingsChange
 from flowrail.text.safe_text import bounded, one_line, visible
 
 ELSEWHERE = """\
-This host calls no hooks that flow answers. What keeps its agent at a procedure is what it is told:
-add these lines to AGENTS.md, or to the file of instructions that the host reads.
+This host has no hooks that flow supports. Add these lines to AGENTS.md, or to the instruction file
+that the host reads.
 
-    Procedures that are under way are kept by `flow`. At the start of a conversation, and after its
-    context was shortened, `flow sessions` lists them and `flow resume ID` shows the current step.
-    A turn ends when the procedure has, or when it waits for the user.
+    `flow` keeps the workflows that are in progress. At the start of a conversation, and after its
+    context was compacted, run `flow sessions` to list them and `flow resume ID` to show the current
+    step. End your turn only if the workflow has ended or waits for the user.
 
-The MCP server, `flow mcp`, offers the same commands as tools to every host that takes MCP servers."""
-NONE_ELSEWHERE = (
-    "nothing of flow stands in such a host's settings; take its lines out of the host's file of instructions"
-)
-_CODEX = "Codex runs hooks only after a person has looked at them: type /hooks there."
+The MCP server, `flow mcp`, offers the same commands as tools to every host that supports MCP servers."""
+NONE_ELSEWHERE = "flow changes no settings of this host; remove its lines from the host's instruction file"
+_CODEX = "Codex runs hooks only after you have reviewed them: type /hooks in Codex."
 
 
 def data(done: SettingsChange, *, dry_run: bool, permissions: Sequence[str] = ()) -> dict[str, Any]:
@@ -39,7 +37,7 @@ def data(done: SettingsChange, *, dry_run: bool, permissions: Sequence[str] = ()
 
 
 def installed(done: SettingsChange, permissions: Sequence[str], *, asked: bool, dry_run: bool) -> str:
-    """Return what was put where, and what is left to do."""
+    """Return what was added, and what is left to do."""
     path = one_line(done.file.path)
     head = f"hooks of flow in {path}: {'added' if done.changed else 'already there'}"
     lines = ["nothing was written" if dry_run else head]
@@ -48,13 +46,13 @@ def installed(done: SettingsChange, permissions: Sequence[str], *, asked: bool, 
     elif not asked:
         rules = ", ".join(permissions[:2])
         lines.append(
-            f"An agent may run flow unasked by {len(permissions)} rules such as {rules}: --permissions adds them"
+            f"{len(permissions)} rules such as {rules} let an agent run flow without asking: --permissions adds them"
         )
     return "\n".join(lines)
 
 
 def uninstalled(done: SettingsChange, *, dry_run: bool) -> str:
-    """Return what was taken away."""
+    """Return what was removed."""
     if dry_run:
         return "nothing was written"
     path = one_line(done.file.path)

@@ -1,7 +1,4 @@
-"""Skills to choose from: as text for people, as data for programs.
-
-What skills say of themselves is foreign: each piece becomes one visible line, cut where it is long.
-"""
+"""The menu of skills that can take over, as text for people and as data for programs."""
 
 from __future__ import annotations
 
@@ -38,10 +35,9 @@ def render(
     everything: bool = False,
     command: str = "flow discover",
 ) -> str:
-    """Return the menu: those to choose from with their scores and why, or why there is nothing.
+    """Return the menu with scores and reasons, or the reason why it is empty.
 
-    With *everything* all that fit, and then those that do not, those hidden and those passed over;
-    *command* with `--all` is what tells of them.
+    With *everything*, return all skills that fit, then those that do not, the hidden and the skipped ones.
     """
     told = list(remarks(discovery))
     parts = [
@@ -51,9 +47,9 @@ def render(
         parts += [
             _unfit(menu.unfit, len(menu.unfit)),
             hidden(discovery.hidden),
-            passed_over(discovery.skipped),
+            skipped_section(discovery.skipped),
         ]
-        told += [note for each in discovery.candidates for note in each.notes]
+        told += [note for candidate in discovery.candidates for note in candidate.notes]
     else:
         parts.append(_unfit(menu.unfit, _MOST_UNFIT) if menu.nothing else "")
         parts.append(_counted(discovery.skipped, command))
@@ -69,11 +65,11 @@ def data(
     everything: bool = False,
     top: int | None = None,
 ) -> dict[str, Any]:
-    """Return the same for a program: all that fit, or the first *top*; ``shown`` marks those of the menu."""
+    """Return the same as data: all skills that fit, or the first *top*; ``shown`` marks those of the menu."""
     return {
         "candidates": items(menu, everything=everything, top=top),
-        "skipped": [each.data() for each in discovery.skipped],
-        "hidden": [each.data() for each in discovery.hidden],
+        "skipped": [skill.data() for skill in discovery.skipped],
+        "hidden": [candidate.data() for candidate in discovery.hidden],
         "notes": [note.data() for note in remarks(discovery)],
         "places": [place_data(root) for root in discovery.places.roots],
         "counts": {
@@ -89,66 +85,66 @@ def data(
 
 
 def items(menu: Menu, *, everything: bool = False, top: int | None = None) -> list[dict[str, Any]]:
-    """Return those that fit, or the first *top*, and with *everything* those that do not, for a program."""
-    fitting = [_item(each, menu.asked, place <= menu.length) for place, each in menu.places[:top]]
-    unfit = [_unfit_item(each.candidate, each.reasons, menu.asked) for each in menu.unfit]
+    """Return the skills that fit, or the first *top*; with *everything* also the others."""
+    fitting = [_item(ranked, menu.asked, place <= menu.length) for place, ranked in menu.places[:top]]
+    unfit = [_unfit_item(skill.candidate, skill.reasons, menu.asked) for skill in menu.unfit]
     return fitting + (unfit if everything else [])
 
 
 def bundled(menu: Menu, *, everything: bool = False) -> str:
-    """Return the bundled skills that can take over: there without being installed, so in few words."""
+    """Return the bundled skills that can take over, one line each."""
     shown = menu.ranked if everything else menu.ranked[: menu.length]
-    width = max((len(each.candidate.skill) for each in shown), default=0)
+    width = max((len(ranked.candidate.skill) for ranked in shown), default=0)
     lines = [
-        f"  {each.candidate.skill:{width}}  {int(each.score):2d} of {menu.asked.most}"
-        f"  {shortened(each.candidate.description, 90)}"
-        for each in shown
+        f"  {ranked.candidate.skill:{width}}  {int(ranked.score):2d} of {menu.asked.most}"
+        f"  {shortened(ranked.candidate.description, 90)}"
+        for ranked in shown
     ]
     left = len(menu.ranked) - len(shown)
     more = [f"  {left} more with `flow discover --all`"] if left else []
-    return section("Bundled, and able to take over without being installed", [*lines, *more])
+    return section("Bundled skills that can take over", [*lines, *more])
 
 
 def place_data(root: Root) -> dict[str, Any]:
-    """Return a place where skills could be as plain data; ``problem`` is empty for a usable one."""
+    """Return a folder of skills as plain data; ``problem`` is empty if it is usable."""
     return {"path": root.path, "scope": root.scope.value, "origin": root.origin, "problem": root.problem}
 
 
 def names(candidate: Candidate) -> str:
-    """Return what a skill goes by: its folder, and what it calls itself where that is something else."""
+    """Return the folder of a skill, and its own name if it is another."""
     called = (
-        "" if candidate.name in {"", candidate.skill} else f" (calls itself {shortened(candidate.name, 80)})"
+        "" if candidate.name in {"", candidate.skill} else f" (its name is {shortened(candidate.name, 80)})"
     )
     return f"{shortened(candidate.skill, 80)}{called}"
 
 
 def hidden(candidates: Iterable[Candidate]) -> str:
-    """Return those that would be offered if no nearer folder had their name."""
+    """Return the skills that a nearer folder of the same name hides."""
     lines = [
-        f"  {names(each)}: {shortened(each.path)}, hidden by {shortened(each.hidden_by)}"
-        for each in candidates
+        f"  {names(candidate)}: {shortened(candidate.path)}, hidden by {shortened(candidate.hidden_by)}"
+        for candidate in candidates
     ]
-    return section("Hidden by a nearer folder of the name", lines)
+    return section("Hidden by a nearer folder of the same name", lines)
 
 
-def passed_over(skipped: Iterable[Skipped]) -> str:
-    """Return those passed over by what kept them out, so that what to do about it stands once."""
+def skipped_section(skipped: Iterable[Skipped]) -> str:
+    """Return the skipped skills by reason, with one hint for each reason."""
     by_code: dict[str, list[str]] = {}
-    for each in skipped:
-        place = f"{each.path}:{each.line}" if each.line else each.path
-        text = f"    {shortened(each.skill, 80)}: {shortened(each.reason)}{position(place)}"
-        by_code.setdefault(each.code, []).append(text)
+    for skill in skipped:
+        place = f"{skill.path}:{skill.line}" if skill.line else skill.path
+        text = f"    {shortened(skill.skill, 80)}: {shortened(skill.reason)}{position(place)}"
+        by_code.setdefault(skill.code, []).append(text)
     lines = [text for code, items in by_code.items() for text in (f"  {code}: {HINTS[code]}", *items)]
-    return section("Passed over", lines)
+    return section("Skipped", lines)
 
 
 def _offers(menu: Menu, command: str, *, everything: bool) -> str:
     fitting = f"{count(len(menu.ranked), 'skill')} can take over"
     others = f", of {len(menu.ranked) + len(menu.unfit)} that accept handoffs" if menu.unfit else ""
-    to = "what is asked for" if menu.asked.synthesis is None else "what the work has shown"
+    to = "the request" if menu.asked.synthesis is None else "the results of the work"
     parts = [f"{fitting}{others}. Score: fit to {to}, 0 to {menu.asked.most}."]
     shown = menu.places if everything else menu.places[: menu.length]
-    parts += [_offer(place, each, menu.asked) for place, each in shown]
+    parts += [_offer(place, ranked, menu.asked) for place, ranked in shown]
     if left := len(menu.ranked) - len(shown):
         parts.append(f"{left} more with `{command} --all`.")
     return "\n\n".join(parts)
@@ -172,7 +168,7 @@ def _reasons(score: Score) -> str:
     given = [
         f"{part.rule} {part.points:+d} ({shortened(part.reason, 120)})" for part in score.parts if part.points
     ]
-    return "; ".join(given) or "nothing counts for it"
+    return "; ".join(given) or "no points"
 
 
 def _schema(candidate: Candidate, asked: MenuRequest) -> str:
@@ -182,15 +178,11 @@ def _schema(candidate: Candidate, asked: MenuRequest) -> str:
 
 
 def _duration(candidate: Candidate) -> str:
-    return (
-        f"takes {shortened(candidate.duration, 60)}"
-        if candidate.duration
-        else "does not say how long it takes"
-    )
+    return f"takes {shortened(candidate.duration, 60)}" if candidate.duration else "duration unknown"
 
 
 def _whereabouts(candidate: Candidate) -> str:
-    return f"lives elsewhere{position(candidate.path)}" if candidate.remote else candidate.scope.value
+    return f"remote{position(candidate.path)}" if candidate.remote else candidate.scope.value
 
 
 def _nothing(nothing: EmptyMenu, discovery: Discovery) -> str:
@@ -198,8 +190,8 @@ def _nothing(nothing: EmptyMenu, discovery: Discovery) -> str:
     if nothing.code == "NONE_INSTALLED":
         lines.append("Looked in:")
         lines += [
-            f"  {shortened(each.path)} ({each.origin}){position(each.problem)}"
-            for each in discovery.places.roots
+            f"  {shortened(root.path)} ({root.origin}){position(root.problem)}"
+            for root in discovery.places.roots
         ]
     if nothing.code == "NONE_ACCEPTS":
         lines += [f"  {many} {code}: {HINTS[code]}" for code, many in nothing.codes.items()]
@@ -209,30 +201,30 @@ def _nothing(nothing: EmptyMenu, discovery: Discovery) -> str:
 def _counted(skipped: Sequence[Skipped], command: str) -> str:
     if not skipped:
         return ""
-    counts = ", ".join(f"{many} {code}" for code, many in Counter(each.code for each in skipped).items())
-    return (
-        f"Passed over: {counts}. `{command} --all` tells of each, `flow discover --why NAME` all about one."
-    )
+    counts = ", ".join(f"{many} {code}" for code, many in Counter(skill.code for skill in skipped).items())
+    return f"Skipped: {counts}. `{command} --all` lists them, `flow discover --why NAME` explains one."
 
 
 def _unfit(unfit: Sequence[Unfit], most: int) -> str:
-    lines = [f"  {names(each.candidate)}: {'; '.join(map(shortened, each.reasons))}" for each in unfit[:most]]
+    lines = [
+        f"  {names(skill.candidate)}: {'; '.join(map(shortened, skill.reasons))}" for skill in unfit[:most]
+    ]
     if len(unfit) > most:
-        lines.append(f"  and {len(unfit) - most} more; --all has them all")
-    return section("Accept handoffs, but do not fit what is asked for", lines)
+        lines.append(f"  and {len(unfit) - most} more; --all lists them all")
+    return section("Accept handoffs, but do not fit the request", lines)
 
 
 def _cache(kept: SessionMenu | None) -> str:
     if kept is None:
         return ""
     if not kept.used:
-        return f"Found anew, since {kept.reason}; kept for this session in {shortened(kept.path)}."
-    best = sorted(kept.scores.items(), key=lambda each: -each[1])
+        return f"New search, because {kept.reason}; cached for this session in {shortened(kept.path)}."
+    best = sorted(kept.scores.items(), key=lambda item: -item[1])
     ranked = joined([f"{skill} {score}" for skill, score in best])
     when = f"{kept.timestamp:%Y-%m-%d %H:%M:%S %Z}"
     return (
-        f"The same as found for this session at {when} ({shortened(kept.path)}); `--rescan` looks anew."
-        f"{f' Relevance to its work, of 10: {ranked}.' if ranked else ''}"
+        f"Cached for this session at {when} ({shortened(kept.path)}); `--rescan` searches again."
+        f"{f' Relevance to its work, 0 to 10: {ranked}.' if ranked else ''}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The registry of workflows: what stands in it, what a sync does, what is wrong with it."""
+"""The registry of workflows: its entries, a sync, and a check."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 def render(registry: Registry, workflows: Sequence[RegistryRow]) -> str:
-    """Return what stands in the registry: each workflow, where it is, and where each field was read."""
+    """Return the workflows of the registry, where they are, and where each field comes from."""
     if not registry.exists:
-        return f"There is no registry at {shortened(registry.path)}. It is optional: `flow registry sync` makes one."
+        return f"No registry at {shortened(registry.path)}. It is optional: `flow registry sync` makes one."
     parts = [f"{shortened(registry.path)} · {count(len(workflows), 'workflow')}", *map(_workflow, workflows)]
     return "\n\n".join(filter(None, [*parts, notes(registry.notes)]))
 
 
 def data(registry: Registry, workflows: Iterable[RegistryRow]) -> dict[str, Any]:
     """Return the same as plain data."""
-    return {**registry.data(), "workflows": [each.data() for each in workflows]}
+    return {**registry.data(), "workflows": [workflow.data() for workflow in workflows]}
 
 
 def render_sync(sync: Sync, *, written: bool) -> str:
-    """Return what a sync did, or would do, and then the difference."""
+    """Return what a sync did or would do, and the difference."""
     path = shortened(sync.path)
     if not sync.changes:
         head = f"{path} is up to date" if sync.before is not None else f"nothing to write to {path}"
         return "\n".join(
-            [f"{head}: no skill in home declares anything new.", *_stale(sync), *_left_out(sync)]
+            [f"{head}: no skill in your home folder declares anything new.", *_stale(sync), *_left_out(sync)]
         )
     named = [
         f"{what} {joined(names)}"
@@ -65,9 +65,9 @@ def sync_data(sync: Sync, *, written: bool) -> dict[str, Any]:
 
 
 def render_check(registry: Registry, found: Sequence[Note]) -> str:
-    """Return everything that is wrong with the registry, and what a sync would bring up to date."""
+    """Return the findings about the registry."""
     if not registry.exists:
-        return f"There is no registry at {shortened(registry.path)}. It is optional."
+        return f"No registry at {shortened(registry.path)}. It is optional."
     lines = [
         f"{shortened(note.place)}: {severity(note)} {note.code}: {shortened(note.reason)}\n    {note.hint}"
         for note in found
@@ -84,20 +84,20 @@ def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, Any]:
     }
 
 
-def _workflow(each: RegistryRow) -> str:
-    entry, said = each.entry, each.entry.reading.declared
-    reason = f", {shortened(each.reason)}" if each.reason else ""
-    lines = [f"{shortened(entry.folder, 80)}  {each.standing}{reason}"]
+def _workflow(row: RegistryRow) -> str:
+    entry, said = row.entry, row.entry.reading.declared
+    reason = f", {shortened(row.reason)}" if row.reason else ""
+    lines = [f"{shortened(entry.folder, 80)}  {row.standing}{reason}"]
     lines += [f"  {shortened(text)}" for text in (said.description or said.summary,) if text]
     lines.append(f"  {shortened(entry.path) or 'no path'}{position(f'line {entry.line}')}")
-    origins = each.candidate.origins if each.candidate else entry.reading.origins
+    origins = row.candidate.origins if row.candidate else entry.reading.origins
     lines += [f"  from {source}: {joined(fields)}" for source, fields in _by_source(origins).items()]
     return "\n".join(lines)
 
 
 def _by_source(origins: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the fields by who said them: the skill itself, the registry, or nobody."""
-    names = {"": "its SKILL.md", "registry": "the registry", "default": "nobody, so by default"}
+    """Return the fields by their source: the skill, the registry, or the defaults."""
+    names = {"": "its SKILL.md", "registry": "the registry", "default": "the defaults"}
     found: dict[str, list[str]] = {name: [] for name in names.values()}
     for field, origin in origins.items():
         found[names.get(origin, names[""])].append(field)
@@ -108,8 +108,8 @@ def _left_out(sync: Sync) -> list[str]:
     if not sync.left_out:
         return []
     return [
-        "Left out, since the registry cannot hold what they declare:",
-        *(f"  {shortened(each)}" for each in sync.left_out),
+        "Left out, because the registry cannot hold what they declare:",
+        *(f"  {shortened(entry)}" for entry in sync.left_out),
     ]
 
 
@@ -117,5 +117,5 @@ def _stale(sync: Sync) -> list[str]:
     if not sync.stale:
         return []
     return [
-        f"Kept, though the skill is gone: {joined(sync.stale)}. Remove the entry, or mend its `skill_path`."
+        f"Kept, though the skill is gone: {joined(sync.stale)}. Remove the entry, or fix its `skill_path`."
     ]

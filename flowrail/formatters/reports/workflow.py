@@ -1,4 +1,4 @@
-"""A workflow as a table of steps and ways on, for a person."""
+"""A workflow as tables, for `flow show`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.as_data import example_text
-from flowrail.formatters.guidance.as_text import table
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
+from flowrail.text.table import table
 
 
 def render(item: Mapping[str, Any]) -> str:
-    """Return what `shelf.show` gives as text."""
+    """Return a workflow as `skills.summary.show` describes it."""
     about = shortened(one_line(item["description"]), LONGEST_LINE)
     count = item["total_steps"]
     parts = [f"{one_line(item['name'])} · {count} step{'s' if count != 1 else ''} · {_source(item)}\n{about}"]
@@ -19,21 +19,21 @@ def render(item: Mapping[str, Any]) -> str:
         rows = [[param["name"], param["type"], _about(param)] for param in item["params"]]
         parts.append("Parameters\n" + table(["name", "type", "about"], rows))
     rows = [
-        [str(step["number"]), step["id"], step["title"], step["phase"] or "", _ways(step)]
+        [str(step["number"]), step["id"], step["title"], step["phase"] or "", _transitions(step)]
         for step in item["steps"]
     ]
-    parts.append("Steps\n" + table(["#", "step", "title", "phase", "ways on"], rows))
+    parts.append("Steps\n" + table(["#", "step", "title", "phase", "transitions"], rows))
     parts += [*_agents(item["steps"]), *_questions(item["steps"]), *_gates(item["steps"])]
     if item.get("then"):
         parts.append(f"Then\n  {one_line(item['then'])}")
     if item["workflows"]:
-        parts.append("Workflows beside it\n" + "\n".join(f"  {one_line(name)}" for name in item["workflows"]))
+        parts.append("Other workflows\n" + "\n".join(f"  {one_line(name)}" for name in item["workflows"]))
     if item["findings"]:
         lines = [
-            f"  {one_line(each['place'])}: {each['severity']} {each['code']}: {one_line(each['message'])}"
-            for each in item["findings"]
+            f"  {one_line(finding['place'])}: {finding['severity']} {finding['code']}: {one_line(finding['message'])}"
+            for finding in item["findings"]
         ]
-        parts.append("Found\n" + "\n".join(lines))
+        parts.append("Findings\n" + "\n".join(lines))
     return "\n\n".join(parts)
 
 
@@ -55,21 +55,21 @@ def _about(value: Mapping[str, Any]) -> str:
 
 
 def _agents(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    handed = [(step["id"], step["dispatch"]) for step in steps if step.get("dispatch")]
-    if handed:
+    dispatches = [(step["id"], step["dispatch"]) for step in steps if step.get("dispatch")]
+    if dispatches:
         rows = [
-            [step, work["agent"], work["run"] or "works from a prompt", _over(work), work["model"] or ""]
-            for step, work in handed
+            [step, work["agent"], work["run"] or "a prompt", _over(work), work["model"] or ""]
+            for step, work in dispatches
         ]
-        yield "Work for agents\n" + table(["step", "agent", "runs", "how many", "model"], rows)
+        yield "Dispatches\n" + table(["step", "agent", "runs", "number", "model"], rows)
 
 
 def _over(work: Mapping[str, Any]) -> str:
     over = work["over"]
     if over is None:
         return "one"
-    each = f"one for each of {over if isinstance(over, str) else ', '.join(map(example_text, over))}"
-    return f"{each}; {work['join']} must succeed"
+    text = f"one for each of {over if isinstance(over, str) else ', '.join(map(example_text, over))}"
+    return f"{text}; {work['join']} must succeed"
 
 
 def _questions(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -93,21 +93,21 @@ def _gates(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if (gate := step.get("gate"))
     ]
     if rows:
-        yield "Gates\n" + table(["step", "gate", "reviewed in", "rounds", "policy"], rows)
+        yield "Gates\n" + table(["step", "gate", "review", "limit", "policy"], rows)
 
 
-def _ways(step: Mapping[str, Any]) -> str:
-    ways = ", ".join(f"{outcome} → {target or 'end'}" for outcome, target in step["next"].items())
+def _transitions(step: Mapping[str, Any]) -> str:
+    transitions = ", ".join(f"{outcome} → {target or 'end'}" for outcome, target in step["next"].items())
     notes = []
     if step["decides"]:
         deciding = ("gate", "questions", "rules")
-        notes.append(f"decided by its {next((each for each in deciding if step.get(each)), 'handler')}")
+        notes.append(f"decided by its {next((key for key in deciding if step.get(key)), 'handler')}")
     if step["limit"]:
-        notes.append(f"{step['limit']} visits at most")
+        notes.append(f"at most {step['limit']} attempts")
     if step["when"]:
         notes.append(f"only when {step['when']}")
     if step["reports"]:
         notes.append("reports " + ", ".join(value["name"] for value in step["reports"]))
     if step.get("forbids"):
         notes.append("forbids " + ", ".join(step["forbids"]))
-    return ways + (f" ({'; '.join(notes)})" if notes else "")
+    return transitions + (f" ({'; '.join(notes)})" if notes else "")

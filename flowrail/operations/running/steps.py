@@ -33,7 +33,7 @@ from flowrail.machines.sessions.store import ForeignSessionError, Store, Unknown
 from flowrail.machines.sessions.stored_session import Change, Kept
 from flowrail.operations.running.open_workflow import Opened, open_session, open_skill
 from flowrail.skills.catalog import find
-from flowrail.storage.files import LockTimeoutError
+from flowrail.storage.locking import LockTimeoutError
 
 
 class RevisionConflictError(ConflictError):

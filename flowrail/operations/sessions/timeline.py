@@ -31,8 +31,9 @@ from flowrail.operations.running.steps import (
     answer_of,
     check_expected,
 )
-from flowrail.storage.files import LockTimeoutError, read_bounded, write_atomic
+from flowrail.storage.files import read_bounded, write_atomic
 from flowrail.storage.journal import DamagedError
+from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.snapshot import LinesLostError
 from flowrail.text.placeholders import placeholders
 from flowrail.text.suggestions import did_you_mean

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, TrustError, alone
-from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions, reviews
 from flowrail.machines.engine.advance import advance, start
@@ -23,6 +22,7 @@ from flowrail.operations.running.steps import World
 from flowrail.skills.catalog import find, workflow_file
 from flowrail.testing.record.script import NOT_FINISHED, Script, Turn, script
 from flowrail.testing.walks.report import paragraph
+from flowrail.text.table import table
 
 SAME, DIFFERS, SKIPPED = "same", "differs", "skipped"
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
-from flowrail.formatters.guidance.as_text import table
 from flowrail.testing.walks.play import PlayedWalk
 from flowrail.testing.walks.reproduce import reproduction
 from flowrail.testing.walks.run import (
@@ -16,6 +15,7 @@ from flowrail.testing.walks.run import (
     WorkflowResult,
 )
 from flowrail.text.safe_text import one_line, visible
+from flowrail.text.table import table
 
 HEAD = ["workflow", "walks", "commands", "transitions taken", "seconds", "result"]
 

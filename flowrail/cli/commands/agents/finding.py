@@ -8,10 +8,10 @@ from flowrail.cli import options, output
 from flowrail.cli.facts import read_text
 from flowrail.cli.world import world
 from flowrail.errors import UsageError
-from flowrail.formatters.guidance.as_text import table
 from flowrail.formatters.guidance.work import finding_data
 from flowrail.machines.engine.reviews import Recorded
 from flowrail.operations.running import findings as running_findings
+from flowrail.text.table import table
 
 
 @click.group("finding")

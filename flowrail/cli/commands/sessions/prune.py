@@ -10,7 +10,6 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.world import world
-from flowrail.formatters.guidance.as_text import table
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.operations.running.steps import World
 from flowrail.operations.sessions.prune import (
@@ -23,6 +22,7 @@ from flowrail.operations.sessions.prune import (
 )
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import one_line
+from flowrail.text.table import table
 
 MONTH = 30.0
 _IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}

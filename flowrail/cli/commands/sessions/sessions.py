@@ -7,8 +7,8 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.world import world
 from flowrail.formatters.guidance.as_data import broken_item, session_item
-from flowrail.formatters.guidance.as_text import table
 from flowrail.operations.sessions.session_list import summaries
+from flowrail.text.table import table
 
 
 @click.command("sessions", epilog=options.examples("flow sessions", "flow sessions --all"))

@@ -143,7 +143,7 @@ def _tell_why(
     name: str, found: Discovery, menu: Menu, ours: Discovery, beside: Menu, *, as_json: bool
 ) -> None:
     from flowrail.discovery.ranking.explain import explain
-    from flowrail.formatters.reports import skill_search as as_why
+    from flowrail.formatters.reports import skill_explanation
 
     told = explain(found, name, asked=menu.asked.by)
     if told.candidate is None and not told.skipped:
@@ -151,6 +151,6 @@ def _tell_why(
         if behind.candidate is not None or behind.skipped:
             told, menu = behind._replace(places=(*told.places, *behind.places)), beside
     if as_json:
-        output.data(as_why.data(told, menu))
+        output.data(skill_explanation.data(told, menu))
     else:
-        output.text(as_why.render(told, menu, found))
+        output.text(skill_explanation.render(told, menu, found))

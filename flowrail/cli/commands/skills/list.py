@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.formatters.guidance.as_text import table
 from flowrail.operations.environment import Here
 from flowrail.skills import summary
 from flowrail.text.phrases import count
+from flowrail.text.table import table
 
 
 @click.command("list", epilog=options.examples("flow list", "flow list --root ../skills"))

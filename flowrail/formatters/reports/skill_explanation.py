@@ -1,4 +1,4 @@
-"""Why a skill is offered or not, and in which place: as text and as data."""
+"""Why a skill is offered or not, for `flow discover --why`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flowrail.discovery.index import Discovery
 from flowrail.discovery.ranking.explain import Explanation
 from flowrail.discovery.ranking.menu import Menu, MenuRequest, misses
 from flowrail.discovery.ranking.scores import Score
-from flowrail.formatters.reports.menu import hidden, passed_over
+from flowrail.formatters.reports.menu import hidden, skipped_section
 from flowrail.formatters.reports.notes import notes
 from flowrail.text.phrases import count, joined, section
 from flowrail.text.safe_text import shortened
@@ -23,15 +23,15 @@ _FIELDS = (
 
 
 def render(why: Explanation, menu: Menu, discovery: Discovery) -> str:
-    """Return all there is to say about one name: the verdict, its score part by part, the places."""
-    parts = [f"{shortened(why.verdict)}{_meant(why, discovery)}"]
+    """Return the verdict on a name, the parts of its score, its declaration and the searched folders."""
+    parts = [f"{shortened(why.verdict)}{_suggestion(why, discovery)}"]
     if why.candidate:
-        parts.append(_standing(why.candidate, menu))
+        parts.append(_rank(why.candidate, menu))
     if why.score is not None:
         parts.append(_parts(why.score, menu.asked))
     if why.candidate:
         parts.append(_declared(why.candidate))
-    parts += [_places(why), hidden(why.hidden), passed_over(why.skipped), notes(why.notes)]
+    parts += [_places(why), hidden(why.hidden), skipped_section(why.skipped), notes(why.notes)]
     return "\n\n".join(filter(None, parts))
 
 
@@ -48,11 +48,11 @@ def data(why: Explanation, menu: Menu) -> dict[str, Any]:
     }
 
 
-def _standing(candidate: Candidate, menu: Menu) -> str:
+def _rank(candidate: Candidate, menu: Menu) -> str:
     if place := menu.place(candidate):
         left = "" if place <= menu.length else f"; the menu shows {menu.length}"
-        return f"Place {place} of {count(len(menu.ranked), 'skill')} that fit{left}."
-    return f"It does not fit what is asked for: {'; '.join(map(shortened, misses(candidate, menu.asked.query)))}."
+        return f"Rank {place} of {count(len(menu.ranked), 'skill')} that fit{left}."
+    return f"It does not fit the request: {'; '.join(map(shortened, misses(candidate, menu.asked.query)))}."
 
 
 def _parts(score: Score, asked: MenuRequest) -> str:
@@ -65,7 +65,7 @@ def _parts(score: Score, asked: MenuRequest) -> str:
 
 
 def _declared(candidate: Candidate) -> str:
-    """Return what the skill is taken to say, and where each of it was read."""
+    """Return what the skill declares, and where each field was read."""
     lines = []
     for field in _FIELDS:
         value = getattr(candidate, field)
@@ -73,21 +73,21 @@ def _declared(candidate: Candidate) -> str:
             text = joined(value) if isinstance(value, tuple) else shortened(str(value))
             origin = candidate.origins.get(field)
             lines.append(f"  {field}: {text}{f'  (from {shortened(origin, 60)})' if origin else ''}")
-    return section("Reads as", lines)
+    return section("Declaration", lines)
 
 
 def _places(why: Explanation) -> str:
     lines = [
         f"  {shortened(seen.root.path)} ({seen.root.origin}): "
-        + (shortened(seen.root.problem) or ", ".join(map(shortened, seen.paths)) or "nothing of that name")
+        + (shortened(seen.root.problem) or ", ".join(map(shortened, seen.paths)) or "not found")
         for seen in why.places
     ]
-    return section("Looked in", lines)
+    return section("Searched folders", lines)
 
 
-def _meant(why: Explanation, discovery: Discovery) -> str:
+def _suggestion(why: Explanation, discovery: Discovery) -> str:
     if why.candidate or why.skipped:
         return ""
-    known = [*(each.skill for each in discovery.candidates), *(each.skill for each in discovery.skipped)]
+    known = [*(skill.skill for skill in discovery.candidates), *(skill.skill for skill in discovery.skipped)]
     close = near(why.name, known)
-    return f"\nDid you mean {', '.join(f'`{shortened(each, 80)}`' for each in close)}?" if close else ""
+    return f"\nDid you mean {', '.join(f'`{shortened(name, 80)}`' for name in close)}?" if close else ""

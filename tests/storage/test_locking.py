@@ -1,0 +1,133 @@
+"""A lock is held by one process at a time and ends with it."""
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flowrail.storage.files import WriteFailedError
+from flowrail.storage.locking import LockTimeoutError, locked
+
+
+def python(code: str, *arguments: object) -> list[str]:
+    return [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lock until it is killed."""
+    code = """
+        import sys, time
+        from flowrail.storage.locking import locked
+
+        with locked(sys.argv[1], wait=0, what="the session"):
+            print("held", flush=True)
+            time.sleep(60)
+    """
+    with subprocess.Popen(python(code, tmp_path / "lock"), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_a_lock_is_a_private_file_that_stays(tmp_path: Path) -> None:
+    with locked(tmp_path / "lock", wait=0, what="the session") as fd:
+        assert not os.get_inheritable(fd)
+
+    with locked(tmp_path / "lock", wait=0, what="the session"):
+        pass
+
+    assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_lock_held_by_another_process_is_a_conflict_that_names_it(
+    tmp_path: Path, holder: subprocess.Popen[str]
+) -> None:
+    with (
+        pytest.raises(LockTimeoutError, match=f"the session is held by process {holder.pid}$") as caught,
+        locked(tmp_path / "lock", wait=0.1, what="the session"),
+    ):
+        pytest.fail("it was held")
+
+    assert (caught.value.code, caught.value.exit_status) == ("LOCKED", 4)
+    assert caught.value.details["pid"] == holder.pid
+
+
+def test_a_lock_ends_when_its_process_is_killed(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    holder.kill()
+
+    with locked(tmp_path / "lock", wait=5, what="the session"):
+        assert (tmp_path / "lock").read_text() == str(os.getpid())
+
+
+def test_a_lock_ends_with_its_block_however_that_ends(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), locked(tmp_path / "lock", wait=0, what="the session"):
+        raise RuntimeError
+
+    with locked(tmp_path / "lock", wait=0, what="the session"):
+        pass
+
+
+@pytest.mark.parametrize(
+    "note", [b"", b"\x1b[31m", b"12 and more", b"0" * 100_000], ids=lambda note: repr(note[:9])
+)
+def test_anything_but_a_process_id_in_a_lock_is_not_shown(tmp_path: Path, note: bytes) -> None:
+    with locked(tmp_path / "lock", wait=0, what="the session"):
+        (tmp_path / "lock").write_bytes(note)
+
+        with pytest.raises(LockTimeoutError) as caught, locked(tmp_path / "lock", wait=0, what="the session"):
+            pytest.fail("it was held")
+
+    assert caught.value.message == "the session is held by another process"
+
+
+def test_counting_processes_do_not_lose_a_count(tmp_path: Path) -> None:
+    (tmp_path / "count").write_text("0")
+    code = """
+        import pathlib, sys
+        from flowrail.storage.files import write_atomic
+        from flowrail.storage.locking import locked
+
+        count = pathlib.Path(sys.argv[1], "count")
+        for _ in range(50):
+            with locked(sys.argv[1] + "/lock", wait=30, what="the count"):
+                write_atomic(count, str(int(count.read_text()) + 1).encode(), durable=False)
+    """
+
+    processes = [subprocess.Popen(python(code, tmp_path)) for _ in range(4)]
+
+    assert [each.wait(timeout=60) for each in processes] == [0] * 4
+    assert (tmp_path / "count").read_text() == "200"
+
+
+def test_a_lock_is_not_taken_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "target").write_bytes(b"content")
+    (tmp_path / "lock").symlink_to("target")
+
+    with (
+        pytest.raises(WriteFailedError, match=r"could not be opened as a lock \(ELOOP\)"),
+        locked(tmp_path / "lock", wait=0, what="the session"),
+    ):
+        pytest.fail("it was a link")
+
+    assert (tmp_path / "target").read_bytes() == b"content"
+
+
+def test_a_file_system_without_locks_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(_fd: int, _operation: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+
+    with (
+        pytest.raises(WriteFailedError, match=r"the lock could not be taken \(ENOLCK\)"),
+        locked(tmp_path / "lock", wait=0, what="the session"),
+    ):
+        pytest.fail("there are no locks")
