@@ -17,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters
 from timing import best_of, report
 from user import user_at
 
-AIMS = {"step, a tool of the server": 0.34}
+AIMS = {"step, a tool of the server": 0.1}
 SKILL = "decision-critic"
 
 

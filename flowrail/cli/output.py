@@ -136,6 +136,8 @@ def notes(lines: Iterable[str]) -> None:
 def refuse(error: FlowError, *, as_json: bool) -> int:
     """Print a refusal and return the exit status it stands for."""
     if as_json:
+        from flowrail.formatters.reports.error import error_data  # few commands end with an error
+
         try:
             body = {"error": error_data(error)}
             streams.put(f"{json.dumps(body, ensure_ascii=True, indent=1, default=str)}\n")
@@ -148,17 +150,3 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
         message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
         streams.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(str(error.hint)))}\n")
     return error.exit_status
-
-
-def error_data(error: FlowError) -> dict[str, Any]:
-    """Return a refusal as plain data."""
-    from flowrail.formatters.guidance.as_data import plain
-    from flowrail.text.safe_text import bounded
-
-    return {
-        "code": error.code,
-        "message": bounded(error.message),
-        "hint": bounded(str(error.hint)),
-        "details": plain(error.details),
-        **getattr(error, "beside", {}),
-    }

@@ -1,5 +1,4 @@
-"""The same verbs as tools of a Model Context Protocol server: one process, many steps.
+"""The commands as tools of a Model Context Protocol server: one process, many steps.
 
-`tools` is the table of them, `verbs` what they do, `calls` turns printed commands into calls of tools, `shelf` has
-what can be read, `wire` is the door to the SDK.
+`tools` has the tools, `resources` what can be read and the prompts, `server` puts them on the SDK's server.
 """

@@ -1,88 +1,73 @@
-"""What can be read without calling a tool: open sessions, and the bundled skills as beginnings."""
+"""What can be read without calling a tool: open sessions, and bundled skills as prompts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from flowrail.errors import UsageError
-from flowrail.mcp.calls import Call
-from flowrail.mcp.forgetting import forgetting
-from flowrail.mcp.verbs import Place, status, step
-from flowrail.operations.sessions.session_list import summaries
+from mcp.server.mcpserver.exceptions import ResourceError
+from mcp.server.mcpserver.prompts.base import Prompt, PromptArgument
+
+from flowrail.command import Command
+from flowrail.errors import FlowError
+from flowrail.mcp.tools import Tools, call_of
 from flowrail.skills import summary
-from flowrail.text.suggestions import did_you_mean
-
-SCHEME = "flow://sessions/"
+from flowrail.text.safe_text import visible
 
 
-class Session(NamedTuple):
-    """An open session, as something to read."""
+class Readable(NamedTuple):
+    """A resource, or a template of resources."""
 
-    id: str
-    about: str
-
-
-class Param(NamedTuple):
-    """A parameter of a skill."""
-
+    uri: str
     name: str
     about: str
-    required: bool
+    read: Callable[..., Any]
 
 
-class Skill(NamedTuple):
-    """A bundled skill, as a beginning."""
+def resources(tools: Tools) -> list[Readable]:
+    """Return the list of open sessions, and the template for the current step of one."""
 
-    name: str
-    about: str
-    params: tuple[Param, ...]
+    async def sessions() -> str:
+        return _read(lambda: tools.status().text)
 
+    async def session(session: str) -> str:
+        return _read(lambda: tools.step(session=session).text)
 
-def sessions(place: Place) -> list[Session]:
-    """Return the open sessions, the one that moved last first."""
-    found = [each.kept.session for each in summaries(place.world().store) if each.kept]
     return [
-        Session(each.id, f"{each.skill} at step {each.step}, {each.status}, last moved {each.moved_at}")
-        for each in found
+        Readable("flow://sessions", "sessions", "The open sessions", sessions),
+        Readable("flow://sessions/{session}", "session", "A session's current step", session),
     ]
 
 
-def read(place: Place, uri: str) -> str:
-    """Return the current step of the session that *uri* names, or the list of sessions."""
-    if uri == SCHEME.rstrip("/"):
-        return status(place, {}).text
-    if not uri.startswith(SCHEME):
-        raise UsageError(f"there is nothing to read at `{uri[:200]}`", hint=f"read {SCHEME}ID")
-    with forgetting(lambda: (each.path for each in place.world().roots)):
-        return step(place, {"session": uri.removeprefix(SCHEME)}).text
+def prompts() -> list[Prompt]:
+    """Return the bundled skills, each as a prompt that starts it."""
+    return [_prompt(skill) for skill in summary.items(())]
 
 
-def skills() -> list[Skill]:
-    """Return the bundled skills."""
-    return [
-        Skill(
-            each["name"],
-            each["description"],
-            tuple(
-                Param(param["name"], param.get("description") or "", bool(param.get("required")))
-                for param in each["params"]
-            ),
+def _prompt(skill: dict[str, Any]) -> Prompt:
+    name, about = str(skill["name"]), visible(str(skill["description"]))
+    arguments = [
+        PromptArgument(
+            name=param["name"],
+            description=visible(param.get("description") or ""),
+            required=bool(param.get("required")),
         )
-        for each in summary.items(())
+        for param in skill["params"]
     ]
 
-
-def beginning(name: str, params: Mapping[str, Any]) -> str:
-    """Return what sets an agent to work on a bundled skill."""
-    known = {each.name: each for each in skills()}
-    if name not in known:
-        raise UsageError(
-            f"there is no bundled skill `{name[:80]}`", hint=did_you_mean(name[:80], known, "see the prompts")
+    async def text(**params: str) -> str:
+        call = call_of(Command("start", name, params=params), "")
+        return visible(
+            f"Work through the skill `{name}` to its end.\n\n{about}\n\n"
+            f"Start with the tool call\n\n    {call}\n\n"
+            "Each answer has one step, and the calls for what comes next."
         )
-    call = Call("start", {"skill": name, **({"params": dict(params)} if params else {})})
-    return (
-        f"Work through the procedure `{name}` to its end.\n\n{known[name].about}\n\n"
-        f"It begins with the tool call\n\n    {call}\n\n"
-        "Each answer tells one step and the calls that go on from it."
-    )
+
+    return Prompt(name=name, title=None, description=about, arguments=arguments, fn=text, context_kwarg=None)
+
+
+def _read(read: Callable[[], str]) -> str:
+    try:
+        return visible(read())
+    except FlowError as error:
+        raise ResourceError(visible(f"{error.message} [{error.code}]")) from None

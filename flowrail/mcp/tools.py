@@ -1,258 +1,574 @@
-"""The tools by name: what each is for, what it takes, and the check that it was given that."""
+"""The tools: what each takes, what it does, and commands as calls of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field
+
+from flowrail.command import Command, Hint
+from flowrail.discovery.ranking.menu import MenuRequest, offer
+from flowrail.discovery.ranking.scores import Query
 from flowrail.errors import FlowError, UsageError
-from flowrail.mcp import verbs
-from flowrail.mcp.forgetting import forgetting
-from flowrail.mcp.verbs import Place, Told
-from flowrail.text.suggestions import did_you_mean
+from flowrail.formatters.guidance.as_data import broken_item, render, session_item
+from flowrail.formatters.guidance.as_text import standing
+from flowrail.formatters.guidance.as_xml import render as as_xml
+from flowrail.formatters.guidance.content import result_lines
+from flowrail.formatters.guidance.work import (
+    ended_data,
+    finding_data,
+    handed_data,
+    handed_xml,
+    put_data,
+    put_text,
+)
+from flowrail.formatters.reports import handoff as handoff_page
+from flowrail.formatters.reports import menu as as_menu
+from flowrail.formatters.reports.error import error_data
+from flowrail.formatters.reports.handoff import as_data as handoff_data
+from flowrail.handoff.chain import acknowledged_targets, chain_of
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.request import HandoffRequest
+from flowrail.handoff.sending import cancel as cancel_handoff
+from flowrail.handoff.sending import retry, send
+from flowrail.machines.engine.question_input import parse_questions
+from flowrail.operations.environment import Here
+from flowrail.operations.handoffs.handoff_menu import synthesis
+from flowrail.operations.handoffs.receive import receive_handoff
+from flowrail.operations.handoffs.source_session import session_to_hand_off
+from flowrail.operations.running import (
+    agents,
+    findings,
+    steps,
+)
+from flowrail.operations.running import (
+    questions as running_questions,
+)
+from flowrail.operations.running.steps import Answer, World
+from flowrail.operations.sessions.session_list import summaries
+from flowrail.skills import summary
+from flowrail.text.safe_text import json_visible, visible
+from flowrail.text.table import table
 
 INSTRUCTIONS = """\
-Procedures as state machines. `discover` lists the skills, `start` begins one and tells its first step; do what it
-tells, then report it by one of the calls that the answer shows, and go on with what comes back until no call is
-shown. A call is written as the tool's name and its arguments: step {"session": "…", "outcome": "ok", "expect": 0}.
-Where values are asked for, `-s NAME=VALUE` means the key NAME in `facts`. A command such as `flow resume ID` in a
-text is the tool `step` with that session; `flow VERB …` is the tool VERB. Sessions are files: nothing is lost when a
-context is. `status` lists what is open.
+Procedures as state machines. `discover` lists the skills. `start` starts one and shows its first step. Do what the
+step says, then report its outcome with one of the calls that the answer shows, and continue until no call is shown.
+A call is written as the tool's name and its arguments: step {"session": "…", "outcome": "ok", "expect": 0}. If values
+are asked for, `-s NAME=VALUE` means the key NAME in `facts`. A command such as `flow resume ID` in a text is the tool
+`step` with that session; `flow VERB …` is the tool VERB. Sessions are files: nothing is lost when your context is.
+`status` lists the open sessions.
 """
-_SESSION = {"type": "string", "description": "The id of a session."}
-_FACTS = {
-    "type": "object",
-    "description": "Values that belong to the report, by name; each of the type that is asked for, or its text.",
-}
-_PARAMS = {"type": "object", "description": "Parameters of the workflow, by name."}
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-_KINDS: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "boolean": (bool,),
-    "object": (dict,),
-    "array": (list,),
-}
+WAIT = 5.0
+"""Seconds that a call waits for a session that another process holds. Other calls wait meanwhile."""
+
+Skill: TypeAlias = Annotated[str, Field(description="The skill, such as problem-analysis.")]
+Session: TypeAlias = Annotated[str, Field(description="The id of a session.")]
+Params: TypeAlias = Annotated[
+    dict[str, Any] | None, Field(description="Parameters of the workflow, by name.")
+]
+Facts: TypeAlias = Annotated[
+    dict[str, Any] | None,
+    Field(
+        description="Values that belong to the report, by name. Each has the type that is asked for, or is its text."
+    ),
+]
+Dispatch: TypeAlias = Annotated[str, Field(description="The piece of work, such as d3-1.")]
+Token: TypeAlias = Annotated[
+    str | None, Field(description="The token that came with the prompt of the work.")
+]
 
 
-class WrongArgumentsError(UsageError):
-    """A tool was called with arguments that it does not take."""
+class Told(NamedTuple):
+    """The answer of a tool: a text to read, and the same as plain data, in which commands are values."""
 
-    code = "WRONG_ARGUMENTS"
-
-
-class FaultError(FlowError):
-    """A tool failed in a way that nobody foresaw; the server lives on."""
-
-    code = "FAULT"
+    text: str
+    data: dict[str, Any]
 
 
-class Tool(NamedTuple):
-    """One tool. ``reads`` says that it changes nothing."""
+class Call(NamedTuple):
+    """A tool and its arguments."""
 
-    about: str
-    takes: Mapping[str, Mapping[str, Any]]
-    needs: tuple[str, ...]
-    run: Callable[[Place, Mapping[str, Any]], Told]
-    reads: bool = False
+    tool: str
+    arguments: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.tool} {json.dumps(self.arguments, ensure_ascii=False, default=list)}"
+
+
+class Tools:
+    """The tools for one store. Each call looks up folder, time and user again."""
+
+    def __init__(self, *, store: str | None, roots: Sequence[str]) -> None:
+        self._store = store
+        self._roots = roots
 
     @property
-    def schema(self) -> dict[str, Any]:
-        """What it takes, as a JSON Schema."""
-        return {
-            "type": "object",
-            "properties": {name: dict(each) for name, each in self.takes.items()},
-            "required": list(self.needs),
-            "additionalProperties": False,
-        }
+    def world(self) -> World:
+        """What sessions need."""
+        return Here(store=self._store, roots=self._roots).world(wait=WAIT)
 
+    @property
+    def handoff_context(self) -> HandoffContext:
+        """What handoffs need."""
+        return Here(store=self._store, roots=self._roots).handoff_context(wait=WAIT)
 
-def _text(about: str, *choices: str) -> dict[str, Any]:
-    return {"type": "string", "description": about, **({"enum": list(choices)} if choices else {})}
+    def show(self, command: Command) -> str:
+        """Return *command* as a call, or as a shell line if no tool does it."""
+        return str(call_of(command, self.world.store.path) or command)
 
+    def step(
+        self,
+        skill: Annotated[str | None, Field(description="The skill. Not needed with `session`.")] = None,
+        session: Annotated[str | None, Field(description="The id of a session.")] = None,
+        outcome: Annotated[
+            str | None, Field(description="ok, fail, skip or iterate; `done` if the step itself decides.")
+        ] = None,
+        facts: Facts = None,
+        expect: Annotated[
+            int | None, Field(ge=0, strict=True, description="The revision that the report is for.")
+        ] = None,
+        params: Params = None,
+    ) -> Told:
+        """Show the current step of a session, or report its outcome and show the next.
 
-def _flag(about: str) -> dict[str, Any]:
-    return {"type": "boolean", "description": about}
-
-
-TOOLS: dict[str, Tool] = {
-    "step": Tool(
-        "Shows the current step of a session, or reports how it went and shows the next. Without `outcome` nothing "
-        "changes; with a `skill` of which no session is open one is begun.",
-        {
-            "skill": _text("The skill, such as problem-analysis; not needed where `session` is given."),
-            "session": _SESSION,
-            "outcome": _text("ok, fail, skip or iterate; `done` where the step itself decides."),
-            "facts": _FACTS,
-            "expect": {
-                "type": "integer",
-                "minimum": 0,
-                "description": "The revision that the report is for.",
-            },
-            "params": _PARAMS,
-        },
-        (),
-        verbs.step,
-    ),
-    "start": Tool(
-        "Begins a new session of a skill and shows its first step; other open ones go on beside it.",
-        {"skill": _text("The skill, such as problem-analysis."), "params": _PARAMS},
-        ("skill",),
-        verbs.start,
-    ),
-    "status": Tool(
-        "Tells where a session stands and its ways on, or without `session` which ones are open here.",
-        {"session": _SESSION},
-        (),
-        verbs.status,
-        reads=True,
-    ),
-    "ask": Tool(
-        "Puts an agent's questions to the user; its session waits until they are answered. Return the block that "
-        "comes back as the whole answer.",
-        {
-            "session": _SESSION,
-            "questions": {
-                "type": "array",
-                "minItems": 1,
-                "maxItems": 3,
-                "items": {"type": "object"},
-                "description": "Each with id, header (12 characters at most), text, and two or three options, each "
-                "with a label.",
-            },
-            "token": _text("The word that came with the prompt of the work."),
-        },
-        ("session", "questions"),
-        verbs.ask,
-    ),
-    "answer": Tool(
-        "Records the user's answers to the open questions of a session and shows how to go on.",
-        {
-            "session": _SESSION,
-            "answers": {
-                "type": "object",
-                "description": "The label for each question's id, several as a list; other words as `other:TEXT`.",
-            },
-            "reason": _text("Why, for the record."),
-        },
-        ("session", "answers"),
-        verbs.answer,
-    ),
-    "claim": Tool(
-        "Takes a piece of work that a step hands out: the first step of a session of one's own, or a prompt and the "
-        "calls that end it.",
-        {
-            "session": _SESSION,
-            "dispatch": _text("The piece of work, such as d3-1."),
-            "holder": _text("Who takes it, for the record."),
-            "token": _text("Goes on with what another agent had claimed, by its token."),
-        },
-        ("session", "dispatch"),
-        verbs.claim,
-    ),
-    "finish": Tool(
-        "Ends a piece of work that was given with a prompt, with its result; or calls it off.",
-        {
-            "session": _SESSION,
-            "dispatch": _text("The piece of work."),
-            "outcome": _text("How it ended.", "ok", "fail"),
-            "token": _text("The word that came with the prompt."),
-            "facts": _FACTS,
-            "cancel": _flag("Call it off instead; needs no token."),
-        },
-        ("session", "dispatch"),
-        verbs.finish,
-    ),
-    "finding": Tool(
-        "Records what a review found, lists what is on record, or records that a finding is settled. A gate decides "
-        "from these.",
-        {
-            "session": _SESSION,
-            "action": _text("Without it: add.", "add", "list", "resolve"),
-            "severity": _text("How much it matters.", "MUST", "SHOULD", "COULD"),
-            "text": _text("What is wrong."),
-            "place": _text("Where, as FILE:LINE."),
-            "item": _text("What it is about; the same again is its next version."),
-            "finding": _text("The finding that is settled."),
-            "note": _text("How it was settled."),
-            "token": _text("The word that came with the prompt of the review."),
-        },
-        ("session",),
-        verbs.finding,
-    ),
-    "discover": Tool(
-        "Lists the skills that can be started, or with `what` targets those that can take over a piece of work, best "
-        "first. Runs nothing.",
-        {
-            "what": _text("Without it: skills.", "skills", "targets"),
-            "session": _SESSION,
-            "problem_type": _text("Targets ranked by fit to such a problem."),
-            "categories": {**_TEXTS, "description": "Targets with one of these."},
-            "inputs": {**_TEXTS, "description": "Targets that take one of these."},
-            "source": _text("Targets that accept work from this skill."),
-            "text": _text("Words that must all be in what a target says of itself."),
-        },
-        (),
-        verbs.discover,
-        reads=True,
-    ),
-    "handoff": Tool(
-        "Hands the work of a session to another skill, takes such work over, or tells where handoffs stand.",
-        {
-            "action": _text("What to do.", "send", "receive", "status", "retry", "cancel"),
-            "target": _text("send: the skill that takes over."),
-            "session": _SESSION,
-            "file": _text("receive: the payload."),
-            "sha256": _text("receive: the digest that came with it."),
-            "force": _flag("receive: take it though its time has passed."),
-            "handoff": _text("status, retry, cancel: the handoff."),
-            "reason": _text("Why."),
-            "yes": _flag("Hand over though the work went through that skill before; needs a reason."),
-            "approved": _flag("The user approved a chain of more than five."),
-            "facts": {"type": "object", "description": "Facts that the payload needs and nobody reported."},
-            "params": _PARAMS,
-        },
-        ("action",),
-        verbs.handoff,
-    ),
-}
-
-
-def call(place: Place, name: str, given: Mapping[str, Any]) -> Told:
-    """Call a tool by its name; refused where it is none, or not given what it takes."""
-    tool = TOOLS.get(name)
-    if tool is None:
-        raise WrongArgumentsError(
-            f"there is no tool `{name[:80]}`", hint=did_you_mean(name[:80], TOOLS, "see the list of tools")
+        Without `outcome` nothing changes; for a `skill` without an open session one is started.
+        """
+        world = self.world
+        if outcome is None:
+            if facts or expect is not None:
+                raise UsageError("facts and `expect` belong to a report", hint="name the outcome too")
+            if session is not None and params:
+                raise UsageError("params belong to a new session", hint="leave out `params`, or `session`")
+            if session is not None:
+                return self._told(steps.look(world, session, skill))
+            if skill is None:
+                return self._told(steps.resume(world, None))
+            return self._told(steps.step_again(world, skill, _texts(params)))
+        if params:
+            raise UsageError("params belong to a new session", hint="give facts of a report as `facts`")
+        if skill is None:
+            if session is None:
+                raise UsageError("the step to report is missing", hint="give `session`, or `skill`")
+            skill = world.store.read(session).session.skill
+        given = facts or {}
+        return self._told(
+            steps.report(
+                world,
+                skill,
+                outcome,
+                assignments=_texts({name: value for name, value in given.items() if isinstance(value, str)}),
+                facts={name: value for name, value in given.items() if not isinstance(value, str)},
+                session_id=session,
+                expect=expect,
+            )
         )
-    problem = next(_problems(tool, given), None)
-    if problem is not None:
-        takes = ", ".join(f"{each}{'' if each in tool.needs else '?'}" for each in tool.takes)
-        raise WrongArgumentsError(f"`{name}`: {problem}", hint=f"it takes {takes}", tool=name)
-    with forgetting(lambda: (each.path for each in place.world().roots)):
-        return tool.run(place, {key: value for key, value in given.items() if value is not None})
+
+    def start(self, skill: Skill, params: Params = None) -> Told:
+        """Start a new session of a skill and show its first step. Other open sessions continue beside it."""
+        return self._told(steps.begin(self.world, skill, _texts(params)))
+
+    def status(
+        self, session: Annotated[str | None, Field(description="The id of a session.")] = None
+    ) -> Told:
+        """Show the state of a session and its next steps, or without `session` list the open sessions."""
+        world = self.world
+        if session:
+            guidance = steps.resume(world, session).guidance
+            return Told(standing(guidance, self.show), render(guidance, self.show, _unchanged))
+        items = [
+            session_item(found.kept, store=world.shown_store, keep=_unchanged)
+            if found.kept
+            else broken_item(found.id, found.problem)
+            for found in summaries(world.store)
+        ]
+        keys = ("session", "status", "step", "moved_at", "error")
+        rows = [[str(item.get(key) or "") for key in keys] for item in items]
+        head = ["session", "status", "step", "moved", "problem"]
+        return Told(table(head, rows) if items else "no session is open here", {"sessions": items})
+
+    def ask(
+        self,
+        session: Session,
+        questions: Annotated[
+            list[dict[str, Any]],
+            Field(
+                min_length=1,
+                max_length=3,
+                description="Each has id, header (at most 12 characters), text, and two or three options, each with a "
+                "label.",
+            ),
+        ],
+        token: Token = None,
+    ) -> Told:
+        """Put an agent's questions to the user. Its session waits until they are answered.
+
+        Return the block that comes back as the whole answer.
+        """
+        parsed = parse_questions(json.dumps(questions), source="questions")
+        put = running_questions.ask(self.world, session, parsed, token=token)
+        return Told(put_text(put, self.show), put_data(put, self.show, _unchanged))
+
+    def answer(
+        self,
+        session: Session,
+        answers: Annotated[
+            dict[str, str | list[str]],
+            Field(
+                description="The label for each question's id, several as a list; other words as `other:TEXT`."
+            ),
+        ],
+        reason: Annotated[str, Field(description="Why, for the record.")] = "",
+    ) -> Told:
+        """Record the user's answers to the open questions of a session and show what comes next."""
+        pairs = [
+            f"{name}={label}"
+            for name, labels in answers.items()
+            for label in (labels if isinstance(labels, list) else [labels])
+        ]
+        return self._told(running_questions.answer(self.world, session, pairs, reason))
+
+    def claim(
+        self,
+        session: Session,
+        dispatch: Dispatch,
+        holder: Annotated[str | None, Field(description="The name of the agent that takes it.")] = None,
+        token: Annotated[
+            str | None, Field(description="Continues what another agent had claimed, by its token.")
+        ] = None,
+    ) -> Told:
+        """Take a piece of work that a step hands out.
+
+        The answer is the first step of a session for it, or a prompt and the calls that end it.
+        """
+        taken = agents.claim(self.world, session, dispatch, holder, token=token)
+        if isinstance(taken, Answer):
+            return self._told(taken)
+        return Told(handed_xml(taken, self.show), handed_data(taken, _unchanged))
+
+    def finish(
+        self,
+        session: Session,
+        dispatch: Dispatch,
+        outcome: Annotated[Literal["ok", "fail"] | None, Field(description="How the work ended.")] = None,
+        token: Token = None,
+        facts: Facts = None,
+        cancel: Annotated[bool, Field(description="Cancel the work instead; needs no token.")] = False,
+    ) -> Told:
+        """Report the end of a piece of work that was given with a prompt, with its result; or cancel it."""
+        if cancel:
+            ended = agents.cancel(self.world, session, dispatch)
+        elif outcome is None or token is None:
+            raise UsageError(
+                "the outcome and its token are missing", hint="give `outcome` and `token`, or `cancel`"
+            )
+        else:
+            ended = agents.finish(self.world, session, dispatch, outcome, token=token, facts=facts)
+        return Told("\n".join(result_lines(ended.answer, self.show)), ended_data(ended, self.show))
+
+    def finding(
+        self,
+        session: Session,
+        action: Annotated[Literal["add", "list", "resolve"], Field(description="What to do.")] = "add",
+        severity: Annotated[
+            Literal["MUST", "SHOULD", "COULD"] | None, Field(description="add: how much it matters.")
+        ] = None,
+        text: Annotated[str | None, Field(description="add: what is wrong.")] = None,
+        place: Annotated[str | None, Field(description="add: where, as FILE:LINE.")] = None,
+        item: Annotated[
+            str | None, Field(description="add: what it is about; the same again is its next version.")
+        ] = None,
+        finding: Annotated[str | None, Field(description="resolve: the finding that is settled.")] = None,
+        note: Annotated[str, Field(description="resolve: how it was settled.")] = "",
+        token: Token = None,
+    ) -> Told:
+        """Record what a review found, list what is on record, or record that a finding is settled.
+
+        A review gate decides from these.
+        """
+        world = self.world
+        if action == "list":
+            home, found = findings.list_findings(world, session)
+            rows = [
+                [each.id, each.severity, "open" if each.is_open else "resolved", each.text] for each in found
+            ]
+            head = ["id", "severity", "state", "what"]
+            return Told(
+                table(head, rows) if rows else f"no finding is on record in {home}",
+                {"findings": [finding_data(home, each) for each in found]},
+            )
+        if action == "resolve":
+            settled = _needed(finding, "finding", action)
+            home, one = findings.resolve_finding(world, session, settled, note, token=token)
+            return Told(f"{one.id} is resolved", finding_data(home, one))
+        home, one = findings.add_finding(
+            world,
+            session,
+            severity=_needed(severity, "severity", action),
+            text=_needed(text, "text", action),
+            place=place,
+            item=item,
+            token=token,
+        )
+        return Told(f"{one.id} {one.severity} is on record in {home}", finding_data(home, one))
+
+    def discover(
+        self,
+        what: Annotated[Literal["skills", "targets"], Field(description="What to list.")] = "skills",
+        session: Annotated[str | None, Field(description="targets: for the work of this session.")] = None,
+        problem_type: Annotated[
+            str | None, Field(description="targets: ranked by fit to such a problem.")
+        ] = None,
+        categories: Annotated[Sequence[str], Field(description="targets: with one of these.")] = (),
+        inputs: Annotated[Sequence[str], Field(description="targets: that take one of these.")] = (),
+        source: Annotated[str, Field(description="targets: that accept work from this skill.")] = "",
+        text: Annotated[str, Field(description="targets: words that must all be in the description.")] = "",
+    ) -> Told:
+        """List the skills that can be started, or the targets that can take over work, best first. Runs nothing."""
+        world = self.world
+        if what == "skills":
+            items = summary.items(world.roots)
+            rows = [
+                [each["name"], str(each["total_steps"]), _takes(each["params"]), _first(each["description"])]
+                for each in items
+            ]
+            return Told(table(["skill", "steps", "params", "what for"], rows), {"skills": items})
+        context = self.handoff_context
+        found = context.discover()
+        kept = world.store.read(session).session if session else None
+        by = synthesis(kept, problem_type)
+        chain = chain_of(kept) if kept else ()
+        query = Query(
+            tuple(categories),
+            source,
+            "",
+            tuple(inputs),
+            text,
+            history=acknowledged_targets(context.handoffs),
+            chain=chain,
+        )
+        menu = offer(found, MenuRequest(query, by), top=None)
+        return Told(as_menu.render(menu, found), as_menu.data(menu, found))
+
+    def handoff(
+        self,
+        action: Annotated[
+            Literal["send", "receive", "status", "retry", "cancel"], Field(description="What to do.")
+        ],
+        target: Annotated[str | None, Field(description="send: the skill that takes over.")] = None,
+        session: Annotated[
+            str | None, Field(description="send: the session whose work is handed over.")
+        ] = None,
+        file: Annotated[str | None, Field(description="receive: the payload.")] = None,
+        sha256: Annotated[str, Field(description="receive: the digest that came with it.")] = "",
+        force: Annotated[bool, Field(description="receive: accept an expired payload.")] = False,
+        handoff: Annotated[str | None, Field(description="status, retry, cancel: the handoff.")] = None,
+        reason: Annotated[str, Field(description="Why.")] = "",
+        yes: Annotated[
+            bool, Field(description="send: although that skill had this work before; needs a reason.")
+        ] = False,
+        approved: Annotated[
+            bool, Field(description="send: the user approved a chain of more than five.")
+        ] = False,
+        facts: Annotated[
+            dict[str, Any] | None,
+            Field(description="send: facts that the payload needs and no step reported."),
+        ] = None,
+        params: Params = None,
+    ) -> Told:
+        """Hand the work of a session to another skill, take over such work, or show the state of handoffs."""
+        world, context = self.world, self.handoff_context
+        if action == "status":
+            if handoff:
+                return self._handoff(handoff_data(context, context.handoffs.read(handoff).handoff))
+            items = [handoff_data(context, one) for one in context.handoffs.own_ones() if one.is_open]
+            return Told(handoff_page.render_list(items), {"handoffs": items})
+        if action == "receive":
+            payload = _needed(file, "file", action)
+            received, answer = receive_handoff(
+                context, world, payload, digest=sha256, force=force, params=tuple(_texts(params))
+            )
+            about = handoff_data(context, received.handoff)
+            if answer is None:
+                return self._handoff({**about, "handoff_payload": received.payload.handoff})
+            begun = self._told(answer)
+            return Told(begun.text, {**begun.data, "handoff": about})
+        if action == "cancel":
+            return self._handoff(
+                handoff_data(context, cancel_handoff(context, _needed(handoff, "handoff", action), reason))
+            )
+        request = HandoffRequest(
+            target or "", session or "", reason=reason, yes=yes, approved=approved, facts=facts or {}
+        )
+        if action == "retry":
+            sent = retry(context, _needed(handoff, "handoff", action), request)
+        else:
+            skill = _needed(target, "target", action)
+            source = session or session_to_hand_off(
+                world, lambda found: context.command("handoff send", skill, session=found)
+            )
+            sent = send(context, request._replace(target=skill, session=source))
+        return self._handoff(handoff_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes))
+
+    def _handoff(self, about: dict[str, Any]) -> Told:
+        return Told(handoff_page.render(about, self.show), about)
+
+    def _told(self, answer: Answer) -> Told:
+        guidance = answer.guidance
+        notes = list(answer.notes)
+        text = "\n".join([as_xml(guidance, self.show), *(f"note: {note}" for note in notes)])
+        return Told(text, {**render(guidance, self.show, _unchanged), "notes": notes})
 
 
-def _problems(tool: Tool, given: Mapping[str, Any]) -> Iterator[str]:
-    for name in tool.needs:
-        if given.get(name) is None:
-            yield f"`{name}` is missing"
-    for name, value in given.items():
-        spec = tool.takes.get(name)
-        if spec is None:
-            yield f"there is no argument `{name[:80]}`"
-        elif value is not None:
-            yield from (f"`{name}` {problem}" for problem in _wrong(spec, value))
+def as_sdk_tools(tools: Tools) -> list[Tool]:
+    """Return the tools for the SDK's server, with schemas made from their annotations."""
+    functions = (
+        *(tools.step, tools.start, tools.status, tools.ask, tools.answer),
+        *(tools.claim, tools.finish, tools.finding, tools.discover, tools.handoff),
+    )
+    return [_as_sdk_tool(tools, function) for function in functions]
 
 
-def _wrong(spec: Mapping[str, Any], value: Any) -> Iterator[str]:
-    kind = str(spec["type"])
-    if not isinstance(value, _KINDS[kind]) or (kind == "integer" and isinstance(value, bool)):
-        yield f"is no {kind}"
-    elif "enum" in spec and value not in spec["enum"]:
-        yield f"is none of {', '.join(spec['enum'])}"
-    elif "minimum" in spec and value < spec["minimum"]:
-        yield f"is less than {spec['minimum']}"
-    elif isinstance(value, list):
-        inner = spec.get("items", {})
-        yield from (f"holds something that {problem}" for each in value for problem in _wrong(inner, each))
+def _as_sdk_tool(tools: Tools, function: Callable[..., Told]) -> Tool:
+    @functools.wraps(function)
+    async def call(**arguments: Any) -> CallToolResult:
+        return _answered(tools, lambda: function(**arguments))
+
+    reads = function.__name__ in {"status", "discover"}
+    hints = ToolAnnotations(read_only_hint=reads, destructive_hint=False, open_world_hint=False)
+    about = " ".join((function.__doc__ or "").split())
+    tool = Tool.from_function(call, description=about, annotations=hints, structured_output=False)
+    model = tool.fn_metadata.arg_model
+    model.model_config["extra"] = "forbid"  # a misspelt argument must not be ignored
+    model.model_rebuild(force=True)
+    return tool.model_copy(update={"parameters": model.model_json_schema(by_alias=True)})
+
+
+def _answered(tools: Tools, run: Callable[[], Told]) -> CallToolResult:
+    try:
+        told = run()
+        return _result(told.text, with_calls(told.data, tools.world.store.path))
+    except FlowError as error:
+        hint = str(error.hint)
+        if isinstance(error.hint, Hint):
+            with suppress(FlowError):  # without a current folder there is no store
+                hint = error.hint.render(shown_as_call(tools.world.store.path))
+        text = f"{error.message} [{error.code}]\n{hint}"
+        return _result(text, {"error": {**error_data(error), "hint": hint}}, is_error=True)
+
+
+def _result(text: str, data: Any, *, is_error: bool = False) -> CallToolResult:
+    plain = json.loads(json_visible(json.dumps(data, ensure_ascii=False, default=str)))
+    content = TextContent(type="text", text=visible(text))
+    return CallToolResult(content=[content], structured_content=_visible(plain), is_error=is_error)
+
+
+def _visible(value: Any) -> Any:
+    """Return plain data in which every hidden character is shown as its code point."""
+    if isinstance(value, dict):
+        return {visible(key): _visible(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_visible(item) for item in value]
+    return visible(value) if isinstance(value, str) else value
+
+
+def _unchanged(command: Command) -> Command:
+    return command
+
+
+def _texts(values: Mapping[str, Any] | None) -> list[str]:
+    """Return parameters as a command line gives them, so that both are read alike. `null` gives none."""
+    return [
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in (values or {}).items()
+        if value is not None
+    ]
+
+
+def _needed(value: str | None, name: str, action: str) -> str:
+    if value is None:
+        raise UsageError(f"`{action}` needs `{name}`", hint=f"give `{name}` too", argument=name)
+    return value
+
+
+def _takes(params: list[dict[str, Any]]) -> str:
+    """Return the names of parameters, optional ones in brackets."""
+    return " ".join(each["name"] if each.get("required") else f"[{each['name']}]" for each in params)
+
+
+def _first(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0]
+
+
+_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "step": ("skill", "outcome"),
+    "start": ("skill",),
+    "resume": ("session",),
+    "status": ("session",),
+    "claim": ("session", "dispatch"),
+    "finish": ("session", "dispatch", "outcome"),
+    "ask": ("session",),
+    "answer": ("session",),
+    "finding add": ("session",),
+    "finding list": ("session",),
+    "handoff send": ("target",),
+    "handoff receive": ("file",),
+    "handoff status": ("handoff",),
+    "handoff retry": ("handoff",),
+    "handoff cancel": ("handoff",),
+    "handoff targets": (),
+    "sessions": (),
+    "list": (),
+    "show": (),
+}
+"""The commands that a tool offers too, and what the tool calls their arguments."""
+_TOOLS = {"resume": "step", "sessions": "status", "list": "discover", "show": "discover"}
+_FIXED = {
+    "finding add": {"action": "add"},
+    "finding list": {"action": "list"},
+    "handoff targets": {"what": "targets"},
+}
+_RENAMED = {"as": "holder"}
+_NOT_FOR_TOOLS = frozenset({"json", "format", "all", "root"})
+
+
+def call_of(command: Command, store: str) -> Call | None:
+    """Return the call that does what *command* does; `None` if no tool does it, or not in this *store*."""
+    names = _ARGUMENTS.get(command.verb)
+    if names is None or command.store not in {None, store}:
+        return None
+    verb, _, action = command.verb.partition(" ")
+    tool = "discover" if command.verb == "handoff targets" else _TOOLS.get(verb, verb)
+    fixed = _FIXED.get(command.verb, {"action": action} if action else {})
+    given = dict(zip(names, command.arguments, strict=False))
+    options = {
+        _RENAMED.get(name, name): dict(value) if isinstance(value, Mapping) else value
+        for name, value in command.options.items()
+        if name not in _NOT_FOR_TOOLS and value != {}
+    }
+    return Call(tool, {**fixed, **given, **options})
+
+
+def shown_as_call(store: str) -> Callable[[Command], str]:
+    """Return the function that shows a command as a call, or as a shell line if no tool does it."""
+    return lambda command: str(call_of(command, store) or command)
+
+
+def with_calls(data: Any, store: str) -> Any:
+    """Return plain data with its commands as shell lines, and their calls beside them."""
+    if isinstance(data, (list, tuple)):
+        return [with_calls(item, store) for item in data]
+    if not isinstance(data, Mapping):
+        return str(data) if isinstance(data, Command) else data
+    found: dict[str, Any] = {}
+    for key, value in data.items():
+        found[key] = with_calls(value, store)
+        if isinstance(value, Command) or (value is None and key.endswith("command")):
+            call = None if value is None else call_of(value, store)
+            found[key.removesuffix("command") + "call"] = None if call is None else call._asdict()
+    return found

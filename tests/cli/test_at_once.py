@@ -144,7 +144,7 @@ def together(jobs: list[Callable[[], None]]) -> None:
 
 
 def test_no_session_waits_for_another() -> None:
-    from flowrail.cli.world import world
+    from flowrail.cli.environment import world
 
     put_skill("round", ROUND)
     held, free = (told("start", "round")["session"] for _ in range(2))

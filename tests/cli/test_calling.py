@@ -10,11 +10,11 @@ from contextlib import suppress
 import pytest
 from support.sandbox import bytes_below, home_skills, put_skill, refused, sessions_folder, told
 
-from flowrail.cli import time_limit
-from flowrail.cli.time_limit import HandlerTimeoutError, call_limited
 from flowrail.machines.definition.step import StepContext
 from flowrail.machines.engine import outcome
 from flowrail.machines.engine.outcome import HandlerError
+from flowrail.operations.running import time_limit
+from flowrail.operations.running.time_limit import HandlerTimeoutError, call_limited
 
 HERE = StepContext("first")
 

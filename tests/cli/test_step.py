@@ -676,7 +676,9 @@ def test_a_handler_that_answers_nonsense_is_told() -> None:
 def test_a_handler_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     put_python("py", "while True: pass", where=home_skills())
     told("step", "py")
-    monkeypatch.setattr("flowrail.cli.time_limit.call_limited.__kwdefaults__", {"seconds": 0.05})
+    monkeypatch.setattr(
+        "flowrail.operations.running.time_limit.call_limited.__kwdefaults__", {"seconds": 0.05}
+    )
     before = bytes_below(sessions_folder(), but={"lock"})
 
     status, error = refused("step", "py", "done")
@@ -772,7 +774,7 @@ def test_a_step_is_flushed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_session_in_use_is_waited_for_as_long_as_was_said() -> None:
-    from flowrail.cli.world import world
+    from flowrail.cli.environment import world
 
     here = told("step", "small")
 

@@ -11,7 +11,7 @@ import pytest
 from support.handing import handoffs_folder, ours, receive, send, session, target
 from support.sandbox import flow, refused, sessions_folder, told
 
-from flowrail.cli.desk import desk
+from flowrail.cli.environment import desk
 from flowrail.formatters.reports.audit import duration
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.handoffs.verify import verify

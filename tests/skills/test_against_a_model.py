@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 from support.faults import DIE, DiedError, Fault, disturbed
 from support.sandbox import put_skill
 
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.running import steps as running_steps

@@ -25,7 +25,7 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.operations.running.open_workflow import open_session, open_skill
 
 

@@ -15,7 +15,7 @@ import pytest
 from support.sandbox import flow, put_skill, refused, sessions_folder, told, unchanged
 
 from flowrail.cli.commands.sessions.prune import Age
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.running.steps import World
 from flowrail.operations.sessions import prune

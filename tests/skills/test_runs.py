@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
 
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.errors import FlowError, UsageError
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.operations.running import steps

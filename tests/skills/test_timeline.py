@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.sandbox import bytes_below, flow, put_skill, refused, sessions_folder, told
 
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.machines.sessions import limits
 from flowrail.storage import journal as storage_journal
 

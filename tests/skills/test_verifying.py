@@ -21,7 +21,7 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.machines.definition.serialization import from_plain
 from flowrail.operations.sessions.verify import verify
 

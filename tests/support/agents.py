@@ -8,7 +8,7 @@ from typing import Any
 
 from support.sandbox import put_skill
 
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.engine.agents import Handed
 from flowrail.machines.engine.questions import Put

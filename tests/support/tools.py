@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import copy_context
 from typing import Any
 
 from anyio.from_thread import start_blocking_portal
@@ -16,9 +15,7 @@ from mcp.client.stdio import StdioServerParameters
 from support.sandbox import ENTRY, Ran
 from support.team import Habit, Team
 
-from flowrail.mcp.server import made
-from flowrail.mcp.standing import place
-from flowrail.mcp.verbs import Place
+from flowrail.mcp.server import build
 
 
 class Tools:
@@ -47,6 +44,12 @@ class Tools:
         assert error["code"] in text
         return error
 
+    def wrong(self, tool: str, **arguments: Any) -> str:
+        """Call a tool with arguments that it does not take and return what it says."""
+        text, _, is_error = self(tool, **arguments)
+        assert is_error, text
+        return str(text)
+
     def ask(self, method: str, *words: Any) -> Any:
         """Ask the server anything else that the client can ask."""
         return self._portal.call(getattr(self.client, method), *words)
@@ -74,14 +77,9 @@ def served(*options: str, before: str = "", mode: str = "auto") -> Iterator[Tool
 @contextmanager
 def inside() -> Iterator[Tools]:
     """Run a server in this process, which starts quicker."""
-    server = made(standing())
+    server = build(store=None, roots=())
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
         yield Tools(portal, client)
-
-
-def standing() -> Place:
-    """Return where calls are made; what that sets for this process is taken back."""
-    return copy_context().run(lambda: place(store=None, roots=()))
 
 
 class ToolTeam(Team):

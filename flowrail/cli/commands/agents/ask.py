@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
+from flowrail.cli.environment import world
 from flowrail.cli.facts import read_text
-from flowrail.cli.world import world
 from flowrail.formatters.guidance.work import put_data, put_text
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.operations.running import questions as running_questions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.formatters.guidance.work import handed_data, handed_text, handed_xml
 from flowrail.operations.running import agents
 from flowrail.operations.running.steps import Answer

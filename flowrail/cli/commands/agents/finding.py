@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
+from flowrail.cli.environment import world
 from flowrail.cli.facts import read_text
-from flowrail.cli.world import world
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.work import finding_data
 from flowrail.machines.engine.reviews import Recorded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.desk import desk
+from flowrail.cli.environment import desk
 from flowrail.formatters.reports import handoff as page
 from flowrail.operations.handoffs.receive import receive_handoff
 

@@ -6,7 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.commands.handoff.send_options import send_options
-from flowrail.cli.desk import desk
+from flowrail.cli.environment import desk
 from flowrail.cli.facts import facts_of
 from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.request import HandoffRequest

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.desk import desk
+from flowrail.cli.environment import desk
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import CATEGORIES, Query

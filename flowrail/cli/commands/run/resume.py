@@ -8,7 +8,7 @@ from contextlib import suppress
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.discovery.locations import OFFERED
 from flowrail.operations.running import steps
 

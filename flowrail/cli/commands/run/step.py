@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.operations.running import steps
@@ -74,7 +74,7 @@ def command(
     else:
         if params:
             raise UsageError("-p gives parameters to a new session", hint="give facts of a report with -s")
-        from flowrail.cli.time_limit import call_limited
+        from flowrail.operations.running.time_limit import call_limited
 
         answer = steps.report(
             here,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.formatters.guidance.as_data import session_item
 from flowrail.operations.running import steps
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.desk import desk
+from flowrail.cli.environment import desk
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import audit as page
 from flowrail.handoff.audit import HandoffTimeline, audit

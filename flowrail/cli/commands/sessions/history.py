@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
+from flowrail.formatters.reports.error import error_data
 from flowrail.formatters.reports.history import items, lines
 from flowrail.machines.sessions.record import Record
 
@@ -43,7 +44,7 @@ def command(session_id: str, as_json: bool, store: str | None) -> int:
         if damage:
             fork = Command("session fork", session_id, at=revision, store=here.shown_store)
             damage.hint = Hint(damage.hint, "; continue from what is shown above: ", fork)
-        return {"error": output.error_data(damage)} if damage else {}
+        return {"error": error_data(damage)} if damage else {}
 
     told = records()
     first = list(islice(told, 1))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.operations.running.steps import World
 from flowrail.operations.sessions.prune import (

@@ -40,8 +40,7 @@ def command(folder: str | None, store: str | None, roots: tuple[str, ...]) -> No
             os.chdir(folder)
         except OSError as error:
             raise UsageError(f"{folder} cannot be entered ({error.strerror})", hint="name a folder") from None
-    from flowrail.mcp.server import serve  # brings asyncio, before the engine would have it stood in for
-    from flowrail.mcp.standing import place
+    from flowrail.mcp.server import serve  # needs the extra
 
     gc.enable()  # a command does without the collector, a server lives for long
-    serve(place(store=store, roots=roots))
+    serve(store=store, roots=roots)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output, pictures
+from flowrail.cli.environment import world
 from flowrail.cli.lazy_imports import load_engine
-from flowrail.cli.time_limit import call_limited
-from flowrail.cli.world import world
 from flowrail.machines.exploration import coverage
 from flowrail.operations.environment import Here
+from flowrail.operations.running.time_limit import call_limited
 from flowrail.operations.skills.coverage import drawn, histories
 
 TOO_LARGE = (

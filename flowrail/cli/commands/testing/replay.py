@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.time_limit import call_limited
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
+from flowrail.operations.running.time_limit import call_limited
 from flowrail.testing.record import replay
 
 

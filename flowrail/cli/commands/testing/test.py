@@ -7,10 +7,10 @@ import sys
 import click
 
 from flowrail.cli import options, output, streams
-from flowrail.cli.time_limit import call_limited
-from flowrail.cli.world import world
+from flowrail.cli.environment import world
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Here
+from flowrail.operations.running.time_limit import call_limited
 from flowrail.operations.skills import check
 from flowrail.testing.walks import report
 from flowrail.testing.walks.run import (
