@@ -9,7 +9,7 @@ The tree, with the exit status that each branch ends a command with:
     ├── ConflictError           4   an old revision, an outcome not open now, a join or question pending
     ├── ChangedError            5   the definition changed under the session
     ├── HandoffError            6   a handoff was refused
-    └── TrustError              7   code that nobody allowed to run
+    └── TrustError              7   code that is not approved
 
 The message states the fact, lower case, without a full stop. The hint names one thing to do
 next. ``details`` carry the values, so that JSON output needs no parsing of the message.
@@ -85,7 +85,7 @@ class HandoffError(FlowError):
 
 
 class TrustError(FlowError):
-    """Something would have to run that nobody allowed to run."""
+    """Code would have to run that is not approved."""
 
     code = "NOT_TRUSTED"
     exit_status = 7

@@ -396,7 +396,7 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
     assert "NOT_TRUSTED" not in codes()
     assert "only if a person allowed it: 1 allowed\n" in flow("doctor").out
     (folder / "workflow.py").write_text("x = 1\n")
-    assert "changed since it was allowed" in one("NOT_TRUSTED")["message"]
+    assert "changed since it was approved" in one("NOT_TRUSTED")["message"]
     (folder / "link").symlink_to("/")
     assert "cannot be allowed" in one("NOT_TRUSTED")["message"]
 

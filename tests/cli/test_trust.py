@@ -28,8 +28,7 @@ from support.sandbox import (
 )
 from support.skills import put
 
-from flowrail.approval import allow as allow_content
-from flowrail.approval import snapshot
+from flowrail.approval import approve, snapshot
 from flowrail.operations.environment import Here
 
 
@@ -54,7 +53,7 @@ def test_a_projects_code_runs_only_when_allowed() -> None:
     for words in (["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"]):
         status, error = refused(*words)
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
-        assert error["message"] == "skill `py` is Python code of this project, and nobody allowed it"
+        assert error["message"] == "skill `py` is Python code of this project, and is not approved"
         assert error["hint"] == "a person types: flow skill trust py"
         assert error["details"] == {
             "skill": "py",
@@ -95,7 +94,7 @@ def test_any_change_takes_trust_away_also_from_a_running_session() -> None:
     for words in (["step", "py"], ["step", "py", "done"], ["start", "py"], ["resume", session]):
         status, error = refused(*words)
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
-        assert error["message"].endswith("and it changed since it was allowed: helper.txt (new)")
+        assert error["message"].endswith("and it changed since it was approved: helper.txt (new)")
 
     (folder / "helper.txt").unlink()
     assert told("step", "py", "done")["step"]["id"] == "second"
@@ -128,7 +127,7 @@ def test_a_projects_skill_that_hides_ones_own_needs_to_be_allowed_too(where: str
     assert told("step", name)["source"] == "project"
     (project_skills() / name / "workflow.yaml").write_text(SMALL.replace("NAME", name) + "# other\n")
     assert refused("start", name)[1]["message"].endswith(
-        "it changed since it was allowed: workflow.yaml (changed)"
+        "it changed since it was approved: workflow.yaml (changed)"
     )
 
 
@@ -208,7 +207,7 @@ def test_a_folder_that_cannot_be_vouched_for_cannot_be_allowed() -> None:
     (folder / "link").symlink_to("/etc/passwd")
 
     assert flow("skill", "trust", "py", "--digest", "0").status == 7
-    assert "holds `link`, which is no plain file" in refused("step", "py")[1]["message"]
+    assert "contains `link`, which is not a regular file" in refused("step", "py")[1]["message"]
 
 
 def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +359,7 @@ def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> Non
 
 def allowed(name: str) -> None:
     """Allow a folder of the project as it was possible before every name was looked at."""
-    allow_content(snapshot(str(project_skills() / name)), Here().state, at="2026-01-01T00:00:00Z")
+    approve(snapshot(str(project_skills() / name)), Here().state, at="2026-01-01T00:00:00Z")
 
 
 def test_what_was_allowed_is_taken_back_also_where_its_skill_is_gone_or_hidden() -> None:

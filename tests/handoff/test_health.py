@@ -143,7 +143,7 @@ def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
 
     status, error = refused("handoff", "send", "digger", "--session", here, "--health-check")
     assert status == 6
-    assert "nobody allowed it" in error["message"]
+    assert "is not approved" in error["message"]
     assert not canary.exists()
 
     command = error["message"].partition("a person types: ")[2].split()
@@ -195,7 +195,7 @@ def test_a_check_that_ones_own_registry_adds_to_a_project_skill_runs_once_that_i
     here = session()
 
     assert (
-        "nobody allowed it"
+        "is not approved"
         in refused("handoff", "send", "digger", "--session", here, "--health-check")[1]["message"]
     )
     allow("digger")

@@ -193,7 +193,7 @@ def test_folders_count_among_the_files_that_can_be_vouched_for(tmp_path: Path) -
     for n in range(50):
         (tmp_path / "/".join(f"{n}-{m}" for m in range(45))).mkdir(parents=True)
 
-    with pytest.raises(TrustError, match="holds more than 2000 files and folders"):
+    with pytest.raises(TrustError, match="contains more than 2000 files and folders"):
         approval.snapshot(str(tmp_path))
 
 

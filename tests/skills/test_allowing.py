@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.handing import card
 from support.sandbox import put_python, put_skill
 
-from flowrail.approval import Allowance, snapshot
+from flowrail.approval import Approval, snapshot
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.scan import scan
 from flowrail.operations.skills.trust import describe
@@ -33,7 +33,7 @@ def test_files_and_what_runs_are_listed() -> None:
 def test_changes_since_the_last_approval_are_marked() -> None:
     folder = put_skill("small", texts={"gone.md": "x", "other.md": "x"})
     before = snapshot(str(folder))
-    approved = Allowance(before.folder, before.digest, before.files, "2026-01-01T00:00:00Z")
+    approved = Approval(before.folder, before.digest, before.files, "2026-01-01T00:00:00Z")
     (folder / "gone.md").unlink()
     (folder / "other.md").write_text("yy")
     (folder / "new.md").write_text("z")

@@ -67,7 +67,7 @@ def test_a_changed_copy_asks_for_leave_and_names_the_change(installed: Path, cha
     status, error = refused("step", SKILL)
 
     assert (status, error["code"]) == (7, "NOT_TRUSTED")
-    assert f"differs from it: {named}, and nobody allowed it" in error["message"]
+    assert f"differs from it: {named}, and is not approved" in error["message"]
     again = f"flow install {SKILL} --to {installed.parent} --force"
     assert error["hint"] == f"a person types: flow skill trust {SKILL}; or take that back: {again}"
     assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is False
@@ -109,7 +109,10 @@ def test_a_list_that_came_with_a_copy_says_nothing_in_our_words(installed: Path,
 
     error = refused("step", SKILL)[1]
 
-    assert "differs from it: steps/old.md (new), steps/synthesis.md (changed), and nobody" in error["message"]
+    assert (
+        "differs from it: steps/old.md (new), steps/synthesis.md (changed), and is not approved"
+        in error["message"]
+    )
 
 
 def test_a_session_of_a_copy_stops_where_the_copy_changes(installed: Path) -> None:

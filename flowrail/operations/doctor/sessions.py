@@ -152,8 +152,8 @@ def _needs_leave(found: Skill) -> bool:
 
 def _standing(found: Skill, state: str) -> tuple[str, str, str]:
     """Return how a skill stands, in a word and in a sentence, and what to do about it."""
-    ask = str(approval.asking(found.name, named_root(found)))
-    allowed = approval.allowance(found.folder, state)
+    ask = str(approval.how_to_approve(found.name, named_root(found)))
+    allowed = approval.approval_of(found.folder, state)
     try:
         now = approval.snapshot(found.folder, keep=False).digest
     except FlowError as error:
@@ -161,5 +161,5 @@ def _standing(found: Skill, state: str) -> tuple[str, str, str]:
     if allowed is None:
         return "not allowed", "was not allowed by anybody", ask
     if allowed.digest != now:
-        return "changed", "changed since it was allowed", ask
+        return "changed", "changed since it was approved", ask
     return "allowed", "", ""

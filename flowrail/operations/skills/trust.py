@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from flowrail.approval import Allowance, Snapshot, file_called, forget, is_name
+from flowrail.approval import Approval, Snapshot, file_called, is_name, revoke
 from flowrail.discovery.locations import Root
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.frontmatter import read_frontmatter
@@ -39,12 +39,12 @@ def withdraw(name: str, roots: Iterable[Root], state: str) -> tuple[str, bool]:
     if name == os.path.basename(name) and name not in {"", os.curdir, os.pardir}:
         for _, root in places(known_roots):
             folder = os.path.join(root, name)
-            if forget(folder, state):
+            if revoke(folder, state):
                 return folder, True
     return find_folder(name, known_roots).folder, False
 
 
-def describe(now: Snapshot, approved: Allowance | None) -> Iterator[str]:
+def describe(now: Snapshot, approved: Approval | None) -> Iterator[str]:
     """Yield lines about a folder: its files, what changed since it was *approved*, and what would run."""
     yield f"folder {now.folder}"
     yield f"digest {now.digest}"

@@ -37,19 +37,19 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
     here = Here(roots=roots)
     found = find_folder(skill, here.roots)
     now = approval.snapshot(found.folder)
-    shown = "\n".join(_told(line) for line in describe(now, approval.allowance(found.folder, here.state)))
+    shown = "\n".join(_told(line) for line in describe(now, approval.approval_of(found.folder, here.state)))
     if not as_json:
         output.text(shown)
     if digest is None:
         seen = not as_json and _is_shown_to_whom_we_ask()
-        _ask(skill, "" if seen else shown, now.digest, approval.asking(skill, named_root(found)))
+        _ask(skill, "" if seen else shown, now.digest, approval.how_to_approve(skill, named_root(found)))
     elif digest != now.digest:
         raise TrustError(
             f"the folder's digest is {now.digest}, not {digest[:80]}",
             hint="look at what changed before allowing it",
             digest=now.digest,
         )
-    approval.allow(now, here.state, at=here.now)
+    approval.approve(now, here.state, at=here.now)
     if as_json:
         about_it = {"skill": skill, "folder": now.folder, "digest": now.digest, "files": list(now.files)}
         output.data({**about_it, "allowed": True})
