@@ -129,15 +129,6 @@ def test_one_test_runs_by_its_id_and_the_configuration_names_skills() -> None:
     assert collected(mine) == [mine]
 
 
-def test_files_of_others_that_are_called_the_same_are_let_be() -> None:
-    for path in ("workflow.yaml", ".github/workflows/ci.yaml"):
-        file = Path.cwd() / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("on: push\n")
-
-        assert "::check" not in run_pytest("--co", "-q", path)[1]
-
-
 def test_what_is_wrong_is_told_without_our_own_stack() -> None:
     put_skill("wrong", SMALL.replace("ok: second", "ok: secund"))
     put_python("py", 'if ctx.visit > 0:\n    raise LookupError("lost")\nreturn Outcome.OK')

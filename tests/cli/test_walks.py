@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support.agent import FORMS, Seen, as_process, in_a_shell, in_process, walk
-from support.sandbox import ASKING, Ran, bytes_below, flow, project_skills, put_skill, sessions_folder, told
+from support.sandbox import ASKING, Ran, bytes_below, flow, put_skill, sessions_folder, told
 
 NUMBERS = {
     "decision-critic": [1, 2, 3, 4, 5, 6, 7, None],
@@ -93,19 +93,6 @@ def _nameless(command: str, seen: Seen) -> str:
     words = command.split()
     at = words.index("--session")
     return f"{seen.number}: {' '.join(words[:at] + words[at + 2 :])}"
-
-
-def test_where_a_way_is_said_to_lead_is_where_it_leads() -> None:
-    put_skill("asking", ASKING)
-    here = told("step", "asking")
-
-    while here["next"]:
-        way = here["next"][0]
-        facts = ["-s", "where=[]"] if way["wants"] else []
-        after = told(*way["command"].split()[1:], *facts)
-        assert way["ends"] == (after["step"] is None)
-        assert way["to"] == (after["step"] and after["step"]["id"])
-        here = after
 
 
 def test_printing_a_step_ten_times_changes_no_byte() -> None:
@@ -197,14 +184,3 @@ def test_a_choice_that_a_shell_would_split_is_quoted() -> None:
         turns = walk("flow start odd", form="json", choose=lambda seen, at=number: seen.commands[at])  # type: ignore[misc]
         session = turns[1].command.split("--session ")[1].split()[0]
         assert told("history", session)["steps"][-1]["facts"] == {"how": choice}
-
-
-def test_the_agents_own_work_in_the_session_folder_is_left_alone() -> None:
-    session = told("step", "decision-critic")["session"]
-    notes = sessions_folder() / session / "notes.md"
-    notes.write_text("mine")
-
-    walk("flow step decision-critic")
-
-    assert notes.read_text() == "mine"
-    assert not project_skills().exists()

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from hypothesis import given, settings
-from support.pictures import FEW, ODD, sprawling
+from support.pictures import FEW, ODD
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
@@ -78,7 +78,3 @@ def test_ways_that_were_never_gone_are_dotted() -> None:
 
     assert "style=dotted" in render(never)
     assert "style=dotted" not in render(drawn)
-
-
-def test_two_hundred_steps_are_read() -> None:
-    assert graphviz(render(picture(sprawling(200))))

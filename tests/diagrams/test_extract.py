@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from support.pictures import FEW, ODD
-from support.workflows import linear, loop, step, workflow, workflows
+from support.workflows import loop, step, workflow, workflows
 
 from flowrail.diagrams.extract import machine_picture, picture, ways_as_written, ways_of, ways_of_machine
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
@@ -129,10 +129,6 @@ def test_functions_are_drawn_by_the_id_of_their_step() -> None:
     assert picture(made).nodes[1] == Node("first", NodeKind.DECIDE, "first", 1)
 
 
-def test_a_workflow_without_steps_is_an_empty_picture() -> None:
-    assert picture(Workflow("w", validate=False)) == Picture("w", "", (), ())
-
-
 def test_phases_are_runs_of_steps() -> None:
     steps = [
         step(each, phase=each[0], next={"ok": to}) for each, to in (("a1", "a2"), ("a2", "b1"), ("b1", None))
@@ -158,7 +154,3 @@ def test_any_machine_can_be_drawn() -> None:
     assert kinds(drawn)["acknowledgment"] is NodeKind.COMPLETED
     assert drawn.arrows[0] == Arrow(":start", "discovery")
     assert "retry 0" in [arrow.label for arrow in drawn.arrows]
-
-
-def test_a_long_workflow_is_long() -> None:
-    assert len(picture(linear(*(f"s{number}" for number in range(50)))).nodes) == 52
