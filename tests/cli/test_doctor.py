@@ -326,8 +326,8 @@ def test_foreign_sessions_are_told_each_with_its_command(
 
     assert ran.status == 0
     assert "  warning SESSION_FOREIGN (2 times)\n" in ran.out
-    assert f"to take it over a person types: flow session adopt {first}\n" in ran.out
-    assert f"to take it over a person types: flow session adopt {second}\n" in ran.out
+    assert f"to continue it, a person runs: flow session adopt {first}\n" in ran.out
+    assert f"to continue it, a person runs: flow session adopt {second}\n" in ran.out
 
 
 def test_a_key_that_is_none_is_wrong() -> None:

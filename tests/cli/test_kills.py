@@ -63,7 +63,7 @@ def test_a_report_killed_anywhere_has_happened_or_not() -> None:
         assert (ran.data["revision"], ran.data["step"]["id"]) == (1, "second")
         assert len(told("history", before["session"])["steps"]) == 2
         assert told(*ran.data["next"][0]["command"].split()[1:])["status"] == "completed"
-        outcomes.append((before["revision"], "never finished" in ran.err))
+        outcomes.append((before["revision"], "incomplete record" in ran.err))
         shutil.rmtree(Path.cwd() / ".flow")
         shutil.copytree(kept, Path.cwd() / ".flow")
 
@@ -131,6 +131,7 @@ def test_a_full_disk_leaves_the_session_as_it_was(room: int) -> None:
         "definition.json",
         "journal.jsonl",
         "lock",
+        "owner",
         "session.json",
     ]
     assert told(*command)["revision"] == 1
@@ -165,6 +166,6 @@ def test_a_line_that_was_never_finished_is_cut_and_told_once() -> None:
     ran = flow(*here["next"][0]["command"].split()[1:])
 
     assert ran.status == 0
-    assert ran.err == "flow: cut off 19 bytes of a record that was never finished\n"
+    assert ran.err == "flow: removed 19 bytes of an incomplete record left by an interrupted write\n"
     assert flow("step", "small", "ok").err == ""
     assert len(told("history", here["session"])["steps"]) == 3

@@ -157,30 +157,14 @@ def test_sessions_that_cannot_be_read_or_are_foreign_are_marked(monkeypatch: pyt
     shutil.copytree(Path.cwd() / ".flow", Path.cwd() / "copy")
     monkeypatch.setenv("XDG_STATE_HOME", str(Path.cwd() / "another"))
 
-    first, second = told("sessions")["sessions"]
+    listed = {item["session"]: item for item in told("sessions")["sessions"]}
 
-    assert (first["session"], first["foreign"], first["command"]) == (fine, True, None)
-    assert (second["session"], second["code"]) == (broken, "JOURNAL_DAMAGED")
-    assert "not as it was written" in second["error"]
+    assert listed[fine]["foreign"]
+    assert listed[broken]["code"] == "JOURNAL_DAMAGED"
+    assert "not as it was written" in listed[broken]["error"]
     text = flow("sessions").out
-    assert f"{fine}  active (foreign)" in text
+    assert f"{fine}  foreign" in text
     assert "cannot be read" in text
-
-
-def test_a_foreign_session_can_be_looked_at_and_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = told("start", "small")["session"]
-    monkeypatch.setenv("XDG_STATE_HOME", str(Path.cwd() / "another"))
-
-    for words in (
-        ["resume", session],
-        ["step", "small", "ok", "--session", session],
-        ["session", "abandon", session],
-    ):
-        status, error = refused(*words)
-        assert (status, error["code"]) == (7, "FOREIGN_SESSION")
-        assert f"flow session adopt {session}" in error["hint"]
-    assert [each["kind"] for each in told("history", session)["steps"]] == ["start"]
-    assert told("step", "small")["session"] != session
 
 
 def test_history_tells_each_record() -> None:

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from support.forged import folder_of, forged_behind
+from support.forged import disown, folder_of, forged_behind
 from support.sandbox import flow, put_skill, refused, told
 
 THEN = """\
@@ -74,9 +74,10 @@ def test_a_session_of_somebody_else_with_an_id_that_is_none_is_damage(forged: di
     put_skill("plain")
     session = str(told("start", "plain")["session"])
     forged_behind(session, kind="note", session=forged)
+    disown(session)
 
-    for words in (["session", "adopt", session], ["resume", session], ["status", session]):
-        assert refused(*words)[1]["code"] == "JOURNAL_DAMAGED"
+    assert refused("session", "adopt", session)[1]["code"] == "JOURNAL_DAMAGED"
+    assert refused("resume", session)[1]["code"] == "FOREIGN_SESSION"
 
 
 def test_no_line_is_forged_by_what_a_session_of_somebody_else_holds() -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from support.counting import calls_of
 from support.sandbox import flow, put_skill, refused
 
-from flowrail.storage import journal
 from flowrail.text.placeholders import (
     MOST_AGAIN,
     Again,
@@ -121,15 +120,15 @@ NAMES = [f"v{n}" for n in range(400)]
     ("made", "kind", "default", "told"),
     [
         ("'{many}{name}'", "string", LONG, "long texts of the session would have 8"),
-        ("'{many}'", "string", LONG, "and 33554432 each as often as it is named"),
-        ("$a", "string", LONG * 4, "and 33554432 each as often as it is named"),
+        ("'{many}'", "string", LONG, "each counted as often as it is named"),
+        ("$a", "string", LONG * 4, "each counted as often as it is named"),
         ("$a", "string", "x" * 9_000, "the record would have 10"),
         ("$a", "list", "[" + "x, " * 9_000 + "x]", "the record would have 10"),
     ],
     ids=["each another", "all the same", "a value itself", "short ones", "a list"],
 )
 def test_what_no_session_could_keep_of_its_agents_is_refused_before_it_is_all_made(
-    made: str, kind: str, default: str, told: str, monkeypatch: pytest.MonkeyPatch
+    made: str, kind: str, default: str, told: str
 ) -> None:
     given = ", ".join(f"{name}: {made.format(many='$a ' * 16, name=name)}" for name in NAMES)
     put_skill(
@@ -144,8 +143,6 @@ def test_what_no_session_could_keep_of_its_agents_is_refused_before_it_is_all_ma
             ).replace("NAME", "evil/w")
         },
     )
-    monkeypatch.setattr(journal, "write", None)
-
     status, error = refused("start", "evil")
 
     assert (status, error["code"]) == (3, "TOO_LARGE")
