@@ -150,12 +150,12 @@ class Handoffs:
 
 
 def _encoding(_: SideFiles) -> Encoding[HandoffRecord]:
-    def encode(record: HandoffRecord) -> tuple[dict[str, Any], dict[str, bytes]]:
-        data = to_plain(record)
+    def encode(record: HandoffRecord) -> dict[str, Any]:
+        data: dict[str, Any] = to_plain(record)
         del data["hash"]
-        return data, {}
+        return data
 
-    return Encoding(encode, lambda data: from_plain(data, HandoffRecord))
+    return Encoding(encode, lambda data, _: from_plain(data, HandoffRecord))
 
 
 def _id_of(record: HandoffRecord) -> str:

@@ -142,17 +142,16 @@ class FolderFiles:
 class HeldFolder(Generic[T]):
     """A folder under its lock."""
 
-    def __init__(self, opened: Journal[T], newest: T, folder: str, kind: Kind[T]) -> None:
+    def __init__(self, opened: Journal[T], newest: T, folder: str, noun: str) -> None:
         self.newest = newest
         self.torn = opened.torn
         self._journal = opened
         self._folder = folder
-        self._noun = kind.noun
-        self._encoding = kind.encoding(FolderFiles(folder))
+        self._noun = noun
 
     def append(self, record: T, *, reserve: int = 0) -> str:
         """Add the record that follows ``newest``, and return its hash; when this returns, it is on disk."""
-        line = self._encoding.prepare(record)
+        line = self._journal.encoding.prepare(record)
         self._journal.check_room(line, reserve)
         side_files = FolderFiles(self._folder)
         for name, data in line.side_files.items():
@@ -255,7 +254,7 @@ class FileStore(Generic[T]):
             if behind:
                 opened.flush_newest()
                 files.sweep(folder)
-            yield HeldFolder(opened, newest, folder, self._kind)
+            yield HeldFolder(opened, newest, folder, self._kind.noun)
 
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
         """Yield all records, oldest first, each checked against the one before it, the last against the copy."""

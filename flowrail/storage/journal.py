@@ -84,25 +84,30 @@ class Chained(Protocol):
 T = TypeVar("T", bound=Chained)
 
 
+def _keep_whole(_data: dict[str, Any], _body: bytes) -> None:
+    return None
+
+
 class Encoding(NamedTuple, Generic[T]):
     """How a record becomes a JSON object and back.
 
-    ``encode`` returns the object without `hash`, and the side files that must exist before the record does.
+    ``encode`` returns the object without `hash`; ``decode`` gets it with `hash`, and the text of the line.
+    ``split`` moves long texts from the object into side files, which must exist before the record does; it
+    gets the text of the line too, and returns `None` if there is nothing to move.
     """
 
-    encode: Callable[[T], tuple[dict[str, Any], dict[str, bytes]]]
-    decode: Callable[[dict[str, Any]], T]
+    encode: Callable[[T], dict[str, Any]]
+    decode: Callable[[dict[str, Any], bytes], T]
+    split: Callable[[dict[str, Any], bytes], tuple[dict[str, Any], dict[str, bytes]] | None] = _keep_whole
 
     def prepare(self, record: T) -> Line:
         """Return *record* as it will be written; `TooLargeError` if it is too long."""
-        data, side_files = self.encode(record)
-        try:
-            body = _json(data).encode()[:-1]
-        except ValueError as error:
-            raise UsageError(
-                f"the record would hold a value that JSON does not have: {str(error)[:100]}",
-                hint="give plain numbers; a default of the workflow may be infinite or not a number",
-            ) from None
+        data, side_files = self.encode(record), dict[str, bytes]()
+        body = _body(data)
+        parts = self.split(data, body)
+        if parts is not None:
+            data, side_files = parts
+            body = _body(data)
         digest = sha256(body).hexdigest()
         text = body + _HASH + digest.encode() + b'"}\n'
         if len(text) > LARGEST_LINE:
@@ -129,7 +134,7 @@ class Journal(Generic[T]):
     def __init__(self, fd: int, path: str, encoding: Encoding[T]) -> None:
         self.path = path
         self._fd = fd
-        self._encoding = encoding
+        self.encoding = encoding
         self._line = b""
         self._end = 0
         self.torn = 0
@@ -142,13 +147,12 @@ class Journal(Generic[T]):
 
     def first_hash(self) -> str:
         """Return the hash of the first record, checked against its line; empty if there is no record yet."""
-        if not self._tail()[0]:
-            return ""
-        return _body_and_hash(self._first_line(), self.path, 1)[1]
+        line = self._first_line()
+        return _body_and_hash(line, self.path, 1)[1] if line else ""
 
     def first(self) -> T:
         """Return the first record."""
-        return self._decode(self._first_line(), 1)
+        return self._decode(self._first_line() or b"{}", 1)
 
     def newest(self) -> T | None:
         """Return the newest record, or `None` if the journal has none yet."""
@@ -243,7 +247,7 @@ class Journal(Generic[T]):
             data = strict_json.parse(f"{body.decode()}}}")
             data["hash"] = digest
             data.pop("mac", None)  # earlier versions signed their records
-            return self._encoding.decode(data)
+            return self.encoding.decode(data, body)
         except DamagedError as error:
             raise type(error)(self.path, number, error.what) from None
         except RecordError as error:
@@ -256,8 +260,10 @@ class Journal(Generic[T]):
         data = b""
         while b"\n" not in data:
             piece = os.pread(self._fd, _next_size(data), len(data))
-            if not piece or len(data) > LARGEST_LINE:
-                raise DamagedError(self.path, 1, "the first line is incomplete")
+            if not piece:
+                return b""
+            if len(data) > LARGEST_LINE:
+                raise DamagedError(self.path, 1, f"the first line has more than {LARGEST_LINE} bytes")
             data += piece
         return data[: data.index(b"\n") + 1]
 
@@ -353,6 +359,17 @@ def opened(path: str, encoding: Encoding[T], mode: int = READ) -> Iterator[Journ
         yield Journal(fd, path, encoding)
     finally:
         os.close(fd)
+
+
+def _body(data: dict[str, Any]) -> bytes:
+    """Return the text of a line before its hash."""
+    try:
+        return _json(data).encode()[:-1]
+    except ValueError as error:
+        raise UsageError(
+            f"the record would hold a value that JSON does not have: {str(error)[:100]}",
+            hint="give plain numbers; a default of the workflow may be infinite or not a number",
+        ) from None
 
 
 def flush_names(folder: str) -> None:

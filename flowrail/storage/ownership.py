@@ -32,6 +32,7 @@ class Owner:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self._key = b""
+        self._real: dict[str, str] = {}
 
     def key(self) -> bytes:
         """Return this user's key."""
@@ -56,8 +57,10 @@ class Owner:
         import hmac  # with OpenSSL 3 ms, which hooks that have nothing to say do not need
 
         store, name = os.path.split(folder)
-        told = "\0".join((name, first_hash, os.path.realpath(store)))
-        return hmac.new(self.key(), os.fsencode(told), "sha256").hexdigest().encode()
+        if store not in self._real:
+            self._real[store] = os.path.realpath(store)
+        text = f"{name}\0{first_hash}\0{self._real[store]}"
+        return hmac.new(self.key(), os.fsencode(text), "sha256").hexdigest().encode()
 
 
 def user_key(folder: str) -> bytes:

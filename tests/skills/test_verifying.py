@@ -244,18 +244,13 @@ def test_a_record_that_the_workflow_would_not_have_given_is_found(
 @pytest.mark.parametrize(
     ("verb", "change", "what"),
     [
-        ("session", "abandon", put(step="first"), "changed `step`"),
-        ("session", "abandon", put(revision=2), "changed `revision`"),
-        ("session", "rewind", put(revision=1), "revision 1 is followed by 1"),
-        ("session", "rewind", put(state={"x": 1}), "the state is not that of revision 0"),
-        (
-            "session",
-            "rewind",
-            lambda record: record["note"].update(to=7),
-            "the session never was at revision 7",
-        ),
-        ("session", "migrate", put(revision=7), "revision 1 is followed by 7"),
-        ("session", "migrate", put(state={"x": 1}), "a migration changed the state"),
+        ("abandon", put(step="first"), "changed `step`"),
+        ("abandon", put(revision=2), "changed `revision`"),
+        ("rewind", put(revision=1), "revision 1 is followed by 1"),
+        ("rewind", put(state={"x": 1}), "the state is not that of revision 0"),
+        ("rewind", lambda record: record["note"].update(to=7), "the session never was at revision 7"),
+        ("migrate", put(revision=7), "revision 1 is followed by 7"),
+        ("migrate", put(state={"x": 1}), "a migration changed the state"),
     ],
 )
 def test_a_record_of_another_kind_may_do_only_what_its_kind_does(
@@ -263,7 +258,7 @@ def test_a_record_of_another_kind_may_do_only_what_its_kind_does(
 ) -> None:
     if verb == "migrate":
         put_skill("small", (Path(".claude/skills/small/workflow.yaml")).read_text() + "# changed\n")
-    told(verb, session, *(["--to", "0"] if verb == "rewind" else []))
+    told("session", verb, session, *(["--to", "0"] if verb == "rewind" else []))
     assert problems(session) == []
 
     rewritten(session, 3, change)

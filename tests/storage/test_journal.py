@@ -30,13 +30,13 @@ class Note(NamedTuple):
     more: Mapping[str, Any] = {}
 
 
-def encode(note: Note) -> tuple[dict[str, Any], dict[str, bytes]]:
-    data = to_plain(note)
+def encode(note: Note) -> dict[str, Any]:
+    data: dict[str, Any] = to_plain(note)
     del data["hash"]
-    return data, {}
+    return data
 
 
-ENCODING: Encoding[Note] = Encoding(encode, lambda data: from_plain(data, Note))
+ENCODING: Encoding[Note] = Encoding(encode, lambda data, _: from_plain(data, Note))
 
 
 @contextmanager

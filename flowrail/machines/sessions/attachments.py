@@ -20,6 +20,7 @@ from flowrail.storage.journal import DamagedError
 FOLDER = "texts"
 MARK = "$file"
 _REFERENCE, _ESCAPED = {MARK, "bytes"}, {MARK, "value"}
+_MARK_IN_JSON = f'"{MARK}"'.encode()
 _NAME = re.compile(rf"{FOLDER}/([0-9a-f]{{64}})\.txt\Z")
 
 Load = Callable[[str, int], str]
@@ -58,6 +59,11 @@ def joined(value: Any, load: Load) -> Any:
     if isinstance(value, list):
         return [joined(item, load) for item in value]
     return value
+
+
+def has_references(line: bytes) -> bool:
+    """Return whether a record's line may name long texts."""
+    return _MARK_IN_JSON in line
 
 
 def check_size(texts: Mapping[str, bytes]) -> None:

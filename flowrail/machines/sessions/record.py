@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowrail.machines.sessions import attachments
+from flowrail.machines.sessions import attachments, limits
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.upgrades import session_of_today
 from flowrail.storage.file_store import SideFiles
@@ -36,15 +36,25 @@ def encoding(side_files: SideFiles) -> Encoding[Record]:
     """Return how the records of the session with these side files are written and read."""
     load = attachments.loader(side_files)
 
-    def encode(record: Record) -> tuple[dict[str, Any], dict[str, bytes]]:
-        texts: dict[str, bytes] = {}
-        data: dict[str, Any] = attachments.parted(to_plain(record), texts)
-        del data["hash"]
-        attachments.check_size(texts)
-        return data, texts
+    def decode(data: dict[str, Any], line: bytes) -> Record:
+        if attachments.has_references(line):
+            data = attachments.joined(data, load)
+        data["session"] = session_of_today(data["session"])
+        return from_plain(data, Record)
 
-    def decode(data: dict[str, Any]) -> Record:
-        whole = attachments.joined(data, load)
-        return from_plain({**whole, "session": session_of_today(whole["session"])}, Record)
+    return Encoding(_encode, decode, _split)
 
-    return Encoding(encode, decode)
+
+def _encode(record: Record) -> dict[str, Any]:
+    data: dict[str, Any] = to_plain(record)
+    del data["hash"]
+    return data
+
+
+def _split(data: dict[str, Any], line: bytes) -> tuple[dict[str, Any], dict[str, bytes]] | None:
+    if len(line) <= limits.LONGEST_INLINE and not attachments.has_references(line):
+        return None
+    texts: dict[str, bytes] = {}
+    parted = attachments.parted(data, texts)
+    attachments.check_size(texts)
+    return parted, texts

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
 from flowrail.handoff.store import Handoffs
+from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.machines.sessions.stored_session import Kept
-from flowrail.machines.sessions.strangers import StrangeError, check_session
+from flowrail.machines.sessions.strangers import StrangeError, check_definition, check_session
 from flowrail.operations.running.steps import World
 from flowrail.storage.file_store import JOURNAL
 from flowrail.storage.journal import DamagedError
@@ -44,13 +47,10 @@ def adopt(world: World, session_id: str) -> Adopted:
             hint=Hint("see all sessions: ", Command("sessions", all=True)),
             session=session_id,
         )
+    definition = _definition(world, newest.session)
     if was_foreign:
         world.store.adopt(session_id)
         Handoffs(world.store.path, world.store.owner).adopt_with(session_id)
-    try:
-        definition = world.store.definition(session_id)
-    except StorageError:
-        definition = {}
     resume = Command("resume", session_id, store=world.shown_store)
     return Adopted(
         kept=world.store.read(session_id),
@@ -62,6 +62,22 @@ def adopt(world: World, session_id: str) -> Adopted:
         was_foreign=was_foreign,
         command=resume if newest.session.is_open else None,
     )
+
+
+def _definition(world: World, session: Session) -> Mapping[str, Any]:
+    """Return what the session keeps of its workflow, which must be valid if it can be read."""
+    try:
+        definition = world.store.definition(session.id)
+    except StorageError:
+        return {}  # `flow session migrate` writes it again
+    try:
+        check_definition(definition)
+        if definition["workflow"]["name"] != session.skill:
+            raise StrangeError(f"it is not the workflow of `{session.skill}`")  # noqa: TRY301 - one refusal for both
+    except StrangeError as error:
+        path = os.path.join(world.store.folder(session.id), DEFINITION)
+        raise StorageError(f"{path} is damaged: {error}", hint="restore it from a copy", place=path) from None
+    return definition
 
 
 def _check(world: World, record: Record) -> None:
