@@ -156,6 +156,7 @@ def test_an_adopted_session_of_another_form_ends_in_an_error(session: str, part:
         (folder_of(session) / "session.json").unlink(missing_ok=True)
         journal.write_bytes(sealed(made[0]))
         definition.write_text(json.dumps(made[1]))
+        (folder_of(session) / "owner").unlink(missing_ok=True)
         for words in ADOPTED:
             judged(*(word.replace("ID", session) for word in words))
 

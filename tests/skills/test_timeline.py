@@ -130,25 +130,25 @@ def test_going_back_is_compared_and_swapped_too(session: str) -> None:
     assert told("session", "rewind", session, "--to", "0", "--expect", "3")["revision"] == 4
 
 
-@pytest.mark.parametrize("verb", [["session", "rewind", "--to"], ["session", "fork", "--at"]])
+@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
 def test_a_revision_that_never_was_is_refused(session: str, verb: list[str]) -> None:
     command, option = verb
     before = bytes_below(sessions_folder(), but={"lock"})
 
-    status, error = refused(command, session, option, "9")
+    status, error = refused("session", command, session, option, "9")
 
     assert (status, error["code"]) == (2, "UNKNOWN_REVISION")
     assert error["message"] == f"session `{session}` never was at revision 9; it is at 3"
-    assert refused(command, session, option, "-1")[0] == 2
+    assert refused("session", command, session, option, "-1")[0] == 2
     assert bytes_below(sessions_folder(), but={"lock"}) == before
 
 
-@pytest.mark.parametrize("verb", [["session", "rewind", "--to"], ["session", "fork", "--at"]])
+@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
 def test_nothing_goes_on_from_an_end(session: str, verb: list[str]) -> None:
     told("step", "loop", "ok", "--session", session)
     command, option = verb
 
-    status, error = refused(command, session, option, "4")
+    status, error = refused("session", command, session, option, "4")
 
     assert (status, error["code"]) == (4, "ENDED_THERE")
     assert error["hint"] == "name an earlier one, such as 3"
@@ -188,19 +188,19 @@ def test_a_way_back_past_a_renaming_uses_the_names_of_today(session: str) -> Non
     assert told("session", "fork", session, "--at", "2")["step"]["id"] == "middle"
 
 
-@pytest.mark.parametrize("verb", [["session", "rewind", "--to"], ["session", "fork", "--at"]])
+@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
 def test_a_step_that_is_gone_cannot_be_gone_back_to(session: str, verb: list[str]) -> None:
     command, option = verb
     put_skill("loop", LOOP.replace("second", "middle").replace("limit: 3", "limit: 4"))
     told("session", "migrate", session)
 
-    status, error = refused(command, session, option, "1")
+    status, error = refused("session", command, session, option, "1")
 
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
     assert error["message"] == (
         f"step `second`, where session `{session}` stood at revision 1, is gone from the workflow"
     )
-    assert told(command, session, option, "0")["step"]["id"] == "first"
+    assert told("session", command, session, option, "0")["step"]["id"] == "first"
 
 
 def test_going_back_is_a_way_out_of_a_step_that_is_gone(session: str) -> None:

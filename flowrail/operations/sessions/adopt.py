@@ -40,14 +40,15 @@ def adopt(world: World, session_id: str) -> Adopted:
     was_foreign = world.store.is_foreign(session_id)
     for newest in world.store.records(session_id, foreign=True):
         first = first or newest
-        _check(world, newest)
+        if was_foreign:
+            _check(world, newest)
     if first is None or newest is None:
         raise UnknownSessionError(
             f"session `{session_id}` was never started",
             hint=Hint("see all sessions: ", Command("sessions", all=True)),
             session=session_id,
         )
-    definition = _definition(world, newest.session)
+    definition = _definition(world, newest.session, check=was_foreign)
     if was_foreign:
         world.store.adopt(session_id)
         Handoffs(world.store.path, world.store.owner).adopt_with(session_id)
@@ -64,12 +65,14 @@ def adopt(world: World, session_id: str) -> Adopted:
     )
 
 
-def _definition(world: World, session: Session) -> Mapping[str, Any]:
-    """Return what the session keeps of its workflow, which must be valid if it can be read."""
+def _definition(world: World, session: Session, *, check: bool) -> Mapping[str, Any]:
+    """Return what the session keeps of its workflow, nothing if it cannot be read; *check* that it is valid."""
     try:
         definition = world.store.definition(session.id)
     except StorageError:
         return {}  # `flow session migrate` writes it again
+    if not check:
+        return definition
     try:
         check_definition(definition)
         if definition["workflow"]["name"] != session.skill:
