@@ -1,19 +1,18 @@
-"""Every refusal flowrail can give: a fact, a hint with the next thing to do, a stable code.
+"""The errors of flowrail: a message, a hint and a stable code.
 
-The tree, with the exit status that each branch ends a command with:
+The tree, with the exit status of each branch:
 
     FlowError                   1   failed: findings, a handler that raised
     ├── UsageError              2   wrong use: unknown skill, step, option, outcome, fact
-    │   └── DocumentError       2   a file of the user's that cannot be read as what it should be
-    ├── StorageError            3   the disk or the store said no
-    ├── ConflictError           4   an old revision, an outcome not open now, a join or question pending
-    ├── ChangedError            5   the definition changed under the session
+    │   └── DocumentError       2   a file that cannot be read
+    ├── StorageError            3   the disk or the store failed
+    ├── ConflictError           4   an old revision, an outcome that is not accepted now, an open question
+    ├── ChangedError            5   the workflow changed during the session
     ├── HandoffError            6   a handoff was refused
     └── TrustError              7   code that is not approved
 
-The message states the fact, lower case, without a full stop. The hint names one thing to do
-next. ``details`` carry the values, so that JSON output needs no parsing of the message.
-Anything raised that is no `FlowError` is a bug and keeps its traceback.
+The message says what happened, in lower case and without a full stop. The hint says what to do next. `details`
+holds the values for JSON output. An exception that is not a `FlowError` is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _Refusal = TypeVar("_Refusal", bound="FlowError")
 
 
 class FlowError(Exception):
-    """A refusal: what is so, what to do next, and the values it is about."""
+    """What happened, what to do next, and the values."""
 
     code: ClassVar[str] = "FAILED"
     exit_status: ClassVar[int] = 1
@@ -39,14 +38,14 @@ class FlowError(Exception):
 
 
 class UsageError(FlowError):
-    """The command, the option or the name is not one that exists."""
+    """An unknown command, option or name, or a wrong value."""
 
     code = "USAGE"
     exit_status = 2
 
 
 class DocumentError(UsageError):
-    """A file cannot be read as what it should be; ``place`` says where."""
+    """A file cannot be read; `place` is its path, with a line if known."""
 
     code = "DOCUMENT"
 
@@ -57,21 +56,21 @@ class DocumentError(UsageError):
 
 
 class StorageError(FlowError):
-    """The disk or the store said no; nothing was acknowledged."""
+    """The disk or the store failed; nothing was recorded."""
 
     code = "STORAGE"
     exit_status = 3
 
 
 class ConflictError(FlowError):
-    """What was asked does not fit where things stand now."""
+    """The request does not fit the current state."""
 
     code = "CONFLICT"
     exit_status = 4
 
 
 class ChangedError(FlowError):
-    """The definition changed under the session in a way that needs a decision."""
+    """The workflow changed during the session, and the user must decide what to do."""
 
     code = "DEFINITION_CHANGED"
     exit_status = 5
@@ -92,6 +91,6 @@ class TrustError(FlowError):
 
 
 def alone(refusal: _Refusal) -> _Refusal:
-    """Return *refusal* without where it came about, to be kept: that would keep what was being read."""
+    """Return *refusal* without its traceback, which would keep the document in memory."""
     refusal.__context__ = refusal.__cause__ = None
     return refusal.with_traceback(None)
