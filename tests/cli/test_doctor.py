@@ -174,17 +174,15 @@ def test_without_metadata_the_requirements_are_unknown(monkeypatch: pytest.Monke
     assert "\n  requires " not in flow("doctor").out.partition("\n\n")[0]
 
 
-def test_what_cannot_be_imported_is_told_and_the_rest_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("flowrail.operations.skills.check", "flowrail.machines.sessions.store"):
-        monkeypatch.setitem(sys.modules, module, None)
+def test_a_module_that_cannot_be_imported_is_reported_and_the_rest_is_examined(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "flowrail.machines.sessions.store", None)
 
     found = findings()
 
     assert flow("doctor").status == 1
-    assert [(each["section"], each["code"]) for each in found] == [
-        ("workflows", "CANNOT_IMPORT"),
-        ("sessions", "CANNOT_IMPORT"),
-    ]
+    assert [(each["section"], each["code"]) for each in found] == [("sessions", "CANNOT_IMPORT")]
 
 
 # --- skills ---------------------------------------------------------------------------------------
@@ -266,7 +264,7 @@ def test_git_that_does_not_answer_is_told(
 
 
 def test_hosts_are_named_where_they_are() -> None:
-    assert "  no client that reads skills is known here\n" in flow("doctor").out
+    assert "  no supported agent host found\n" in flow("doctor").out
     (Path.home() / ".codex").mkdir()
     assert f"  Codex ({Path.home()}/.codex)\n" in flow("doctor").out
 
@@ -290,7 +288,7 @@ def test_mistakes_in_workflows_are_told_with_their_place_and_nothing_is_run() ->
     folder = put_skill("small", "name: NAME\nsteps: []\n", where=home_skills())
     put_python("py", before=f"open({str(canary)!r}, 'w')\n", where=home_skills())
 
-    found = one("FR130")
+    found = one("FR114")
 
     assert (found["severity"], found["section"]) == ("error", "workflows")
     assert found["place"].startswith(f"{folder}/workflow.yaml")

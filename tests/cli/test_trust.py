@@ -8,11 +8,9 @@ import select
 import shutil
 import sys
 import time
-import unicodedata
 from pathlib import Path
 
 import pytest
-from support.handing import card
 from support.sandbox import (
     ENTRY,
     SMALL,
@@ -170,36 +168,6 @@ def test_a_person_is_shown_what_they_allow() -> None:
     assert f"digest {snapshot(str(folder)).digest}\n" in out
     assert "\n  digest 0000 (0 bytes)\n" in out
     assert "\x1b" not in out
-
-
-@pytest.mark.parametrize("filler", ["\u2800", "─", "\uff0e", "x"])
-def test_no_long_name_begins_like_another_line_where_a_terminal_breaks_it(filler: str) -> None:
-    for size in (39, 66, 70, 78):
-        folder = put_python("py")
-        (folder / f"{filler * size}runs nothing").touch()
-        check = "sh -c 'true " + "fine " * 300 + "; touch canary'"
-        (folder / "SKILL.md").write_text(card("py", health_check=check))
-
-        out = flow("skill", "trust", "py", "--digest", "0").out
-
-        rows = [row for line in out.splitlines() for row in broken(line)]
-        assert not [row for row in rows if row.startswith("runs nothing")]
-        assert "touch canary'" in out.replace("\n      ", "")
-        shutil.rmtree(folder)
-
-
-def broken(line: str, columns: int = 80) -> list[str]:
-    """Return the rows that a terminal makes of a line."""
-    if line.startswith("folder "):
-        return [line]
-    rows, wide = [""], 0
-    for character in line:
-        one = 2 if unicodedata.east_asian_width(character) in "FW" else 1
-        if wide + one > columns:
-            rows, wide = [*rows, ""], 0
-        rows[-1] += character
-        wide += one
-    return rows
 
 
 def test_a_folder_that_cannot_be_vouched_for_cannot_be_allowed() -> None:

@@ -58,6 +58,10 @@ def test_help_loads_no_command() -> None:
     assert not [module for module in loaded("--help") if module.startswith("flowrail.cli.commands.")]
 
 
+def test_a_list_of_skills_loads_neither_sessions_nor_the_engine() -> None:
+    assert not {"pydantic", "cattrs", "statemachine", "asyncio"} & loaded("list")
+
+
 @pytest.mark.parametrize("form", ["xml", "json", "text"])
 def test_a_step_loads_little(form: str) -> None:
     put_skill("small")

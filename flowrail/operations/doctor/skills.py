@@ -20,6 +20,7 @@ from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.spec import check
 from flowrail.machines.definition.findings import Finding
 from flowrail.operations.doctor.section import DoctorContext, Section, guarded
+from flowrail.operations.skills.check import check as check_workflows
 from flowrail.text.phrases import count
 
 #: What is told of a skill and means that it does not do what its author meant.
@@ -72,7 +73,7 @@ def skill_sections(found: Discovery, context: DoctorContext) -> Iterator[Section
     yield _files(found, examined)
     yield _hosts(examined)
     yield _registry(found)
-    yield guarded("workflows", lambda: _workflows(found.places.usable, context.cwd))
+    yield _workflows(found.places.usable, context.cwd)
 
 
 def examine(discovery: Discovery, home: str, environ: Mapping[str, str]) -> Examination:
@@ -141,7 +142,7 @@ def _files(found: Discovery, seen: Examination) -> Section:
         dialects = ", ".join(f"{many} {_DIALECTS.get(each, each)}" for each, many in seen.dialects.items())
         facts.append(f"dialects: {dialects}")
     if seen.skipped:
-        facts.append("passed over: " + ", ".join(f"{many} {code}" for code, many in seen.skipped.items()))
+        facts.append("ignored: " + ", ".join(f"{many} {code}" for code, many in seen.skipped.items()))
     told = [
         *(_as_note(each) for each in found.skipped if each.code not in _AS_MEANT),
         *seen.collisions,
@@ -161,7 +162,7 @@ def _files(found: Discovery, seen: Examination) -> Section:
 def _hosts(seen: Examination) -> Section:
     facts = [f"{host.name} ({host.folder})" for host in seen.hosts if host.found]
     data = {"hosts": [host._asdict() for host in seen.hosts]}
-    return Section("hosts", facts or ["no client that reads skills is known here"], [], data)
+    return Section("hosts", facts or ["no supported agent host found"], [], data)
 
 
 def _registry(found: Discovery) -> Section:
@@ -173,7 +174,7 @@ def _registry(found: Discovery) -> Section:
 
 
 def _read_registry(found: Discovery) -> Section:
-    from flowrail.discovery.registry.check import check  # brings pydantic
+    from flowrail.discovery.registry.check import check  # pydantic may be missing, which doctor has to report
 
     registry = found.registry
     facts = [f"{registry.path}: {count(len(registry.entries), 'workflow')}"]
@@ -186,20 +187,18 @@ def _as_note(skipped: Skipped) -> Note:
 
 
 def _as_findings(told: Iterable[Note]) -> Iterator[Finding]:
-    """Yield each note once by its code and place: two rooms may tell of the same mistake."""
+    """Yield each note once: discovery and the specification may report the same finding."""
     for note in {(note.code, note.place, note.reason): note for note in told}.values():
         severity = "error" if note.code in WRONG else "warning"
         yield Finding(note.code, severity, note.reason, HINTS[note.code], note.place)
 
 
 def _workflows(roots: Sequence[Root], cwd: str) -> Section:
-    from flowrail.operations.skills.check import check  # brings pydantic
-
-    reports = check((), roots, cwd)
+    reports = check_workflows((), roots, cwd)
     findings = [
         finding._replace(place=f"{report.path}/{finding.place}")
         for report in reports
         for finding in report.findings
     ]
-    facts = [f"{count(len(reports), 'workflow')} read, none run: {len(findings) or 'no'} mistakes"]
+    facts = [f"{count(len(reports), 'workflow')} read, none run: {len(findings) or 'no'} findings"]
     return Section("workflows", facts, findings, {"checked": [report.address for report in reports]})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from unicodedata import east_asian_width
 
 import click
 
@@ -17,9 +15,6 @@ from flowrail.operations.environment import Here
 from flowrail.operations.skills.trust import describe, find_folder
 from flowrail.skills.catalog import named_root
 from flowrail.text.safe_text import one_line
-
-WIDEST = 72
-"""So many columns a line of what is shown takes: with what it is indented by, less than any terminal has."""
 
 
 @click.command("trust", epilog=options.examples("flow skill trust my-skill"))
@@ -37,7 +32,8 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
     here = Here(roots=roots)
     found = find_folder(skill, here.roots)
     now = approval.snapshot(found.folder)
-    shown = "\n".join(_told(line) for line in describe(now, approval.approval_of(found.folder, here.state)))
+    lines = describe(now, approval.approval_of(found.folder, here.state))
+    shown = "\n".join(f"{'  ' * line.startswith(' ')}{one_line(line)}" for line in lines)
     if not as_json:
         output.text(shown)
     if digest is None:
@@ -56,25 +52,6 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
         return
     back = approval.typed("skill untrust", skill, named_root(found))
     output.text(f"{skill} may run as it is now; `{back}` takes that back")
-
-
-def _told(line: str) -> str:
-    """Return one line of what is shown; what belongs to a folder stays indented, and passes for no other line.
-
-    A long one is broken before a terminal would do that, so that the rest of it does not begin like one of ours.
-    """
-    text = f"{'  ' * line.startswith(' ')}{one_line(line)}"
-    return text if line.startswith("folder ") else "\n      ".join(_pieces(text))
-
-
-def _pieces(text: str) -> Iterator[str]:
-    start, wide = 0, 0
-    for at, character in enumerate(text):
-        wide += 1 + (east_asian_width(character) in "FW")
-        if wide > WIDEST:
-            yield text[start:at]
-            start, wide = at, 2
-    yield text[start:]
 
 
 def _is_shown_to_whom_we_ask() -> bool:
