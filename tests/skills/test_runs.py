@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
@@ -21,6 +23,7 @@ from flowrail.operations.running.steps import (
     World,
 )
 from flowrail.operations.sessions.session_list import summaries
+from flowrail.storage import journal
 from flowrail.storage.ownership import Owner
 
 
@@ -204,3 +207,26 @@ def test_nothing_moves_where_the_definition_cannot_be_kept(here: World) -> None:
     shutil.rmtree(definition)
     definition.write_bytes(kept)
     assert steps.report(here, "small", "ok", expect=0).guidance.revision == 1
+
+
+def test_a_step_opens_the_journal_once_and_flushes_once(here: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = steps.begin(here, "small").guidance.session
+    opened: list[str] = []
+    flushed: list[str] = []
+    open_journal, flush = journal.opened, os.fsync
+
+    def counted_open(path: str, *rest: Any) -> Any:
+        opened.append(path)
+        return open_journal(path, *rest)
+
+    def counted_flush(fd: int) -> None:
+        flushed.append(str(fd))
+        flush(fd)
+
+    monkeypatch.setattr(journal, "opened", counted_open)
+    monkeypatch.setattr(os, "fsync", counted_flush)
+
+    answer = steps.report(here, "small", "ok", session_id=session, expect=0)
+
+    assert answer.guidance.revision == 1
+    assert (len(opened), len(flushed)) == (1, 1)
