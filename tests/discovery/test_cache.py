@@ -8,7 +8,7 @@ import pytest
 from support.skills import candidate, put
 
 from flowrail.discovery import session_menu_cache as menu_cache
-from flowrail.discovery.locations import Root, Scope, skill_roots
+from flowrail.discovery.locations import Scope, skill_roots
 from flowrail.text import yaml as yaml_text
 
 NOW = datetime(2026, 2, 7, 18, 30, tzinfo=UTC)
@@ -187,15 +187,6 @@ def test_a_longer_life_than_thirty_minutes_is_not_granted(tree: Path) -> None:
     assert found.timestamp == NOW
 
 
-def test_a_life_of_less_than_nothing_is_over(tree: Path) -> None:
-    text = f"discovery: {{timestamp: {NOW.isoformat()}, ttl_minutes: {-(10**18)}}}\nworkflows: []\n"
-    (tree / menu_cache.FILE).write_text(text)
-
-    found, reason = menu_cache.current(str(tree), NOW + timedelta(seconds=1), roots=[])
-
-    assert (found, reason) == (None, "it is older than 0 minutes")
-
-
 def test_the_newest_change_is_that_of_any_file_that_counts(tree: Path) -> None:
     path = put(tree / ".claude/skills", "one")
     put(tree / ".claude/skills", ".hidden")
@@ -212,8 +203,3 @@ def test_the_newest_change_is_that_of_any_file_that_counts(tree: Path) -> None:
     assert abs(now - changed) < timedelta(minutes=1)
     os.utime(path, (2e9, 2e9))
     assert menu_cache.newest_change(roots, [str(registry)]) == datetime.fromtimestamp(2e9, UTC)
-
-
-def test_where_nothing_is_there_nothing_has_changed(tree: Path) -> None:
-    assert menu_cache.newest_change([]) is None
-    assert menu_cache.newest_change([Root(str(tree / "gone"), Scope.EXTRA, "--root")]) is None

@@ -9,7 +9,7 @@ import pytest
 from support.skills import git, repository
 
 from flowrail.discovery.git import superproject
-from flowrail.discovery.locations import Root, Scope, find_project_root, look, skill_roots
+from flowrail.discovery.locations import Scope, find_project_root, look, skill_roots
 
 
 def folders(*paths: Path) -> None:
@@ -247,10 +247,6 @@ def test_the_nearer_scope_is_the_smaller_one() -> None:
     assert [scope.priority for scope in Scope] == [1, 2, 3, 4, 5, 6]
     assert Scope.PROJECT <= Scope.PROJECT < Scope.GLOBAL > Scope.GIT_ROOT >= Scope.GIT_ROOT
     assert str(Scope.PROJECT) == "project"
-
-
-def test_a_root_needs_only_a_path_a_scope_and_where_it_comes_from() -> None:
-    assert Root("/x", Scope.EXTRA, "--root").problem == ""
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")

@@ -1,13 +1,11 @@
 """The optional registry: read leniently, merged with what the skills declare, checked strictly."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.skills import ACCEPTING, REGISTRY, head, put
 
 from flowrail.discovery import find_workflows
-from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.registry.check import check
@@ -277,16 +275,6 @@ def test_a_bad_entry_costs_nothing_but_itself(home: Path, entry: str, code: str)
     assert codes(told) == [(code, 11)]
 
 
-def test_a_registry_is_plain_data_too(home: Path) -> None:
-    data: Any = read(home, f"{REMOTE}  - just text\n").data()
-
-    (workflow,) = data["workflows"]
-    assert (workflow["skill"], workflow["remote"], workflow["tags"]) == ("far-away", True, ("remote", "slow"))
-    assert "duration" not in workflow
-    assert data["exists"] is True
-    assert len(data["notes"]) == 1
-
-
 def test_a_file_of_another_name_in_the_skills_folder_names_the_skill(home: Path) -> None:
     put(home / "aside", "programming-pm", head("programming-pm", ACCEPTING), file="skill.md")
     registry(
@@ -382,17 +370,3 @@ def test_what_differs_from_the_skills_is_told(home: Path) -> None:
         ("REGISTRY_COUNT", 58),
     ]
     assert told[2].reason == "`programming-pm` declares otherwise: categories"
-
-
-def test_a_duplicate_is_told_by_the_check_too(home: Path) -> None:
-    registry(home, REMOTE + REMOTE.split("workflows:\n")[1])
-
-    assert ("REGISTRY_DUPLICATE", 11) in checked(home)
-
-
-def test_a_candidate_of_the_registry_is_plain_data_too(home: Path) -> None:
-    registry(home, REMOTE)
-    (candidate,) = found(home).candidates
-
-    assert isinstance(candidate, Candidate)
-    assert candidate.data()["scope"] == "registry"

@@ -114,13 +114,6 @@ def test_without_any_skill_no_registry_is_made(home: Path) -> None:
     assert not file_of(home).exists()
 
 
-def test_planning_writes_nothing(home: Path) -> None:
-    put(home / ".claude/skills", "programming-pm", head("programming-pm", PM))
-
-    assert sync(home).changes
-    assert not file_of(home).exists()
-
-
 EDITED = (
     REGISTRY.replace("workflows:\n", "# what I use\nworkflows:\n")
     .replace(
@@ -226,20 +219,6 @@ def test_a_linked_registry_is_written_where_it_lies(home: Path) -> None:
 
     assert file_of(home).is_symlink()
     assert '"new"' in real.read_text()
-
-
-def test_a_document_mark_stays(home: Path) -> None:
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    file_of(home).write_text(f"---\n{REGISTRY}")
-
-    assert synced(home).startswith('---\nversion: "1.0"\n')
-
-
-def test_a_document_mark_with_something_on_its_line_stays(home: Path) -> None:
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    file_of(home).write_text("--- {version: '1.0', workflows: []}\n")
-
-    assert synced(home).startswith("--- {version: '1.0', workflows: [{")
 
 
 def test_what_stands_above_and_below_the_marks_of_a_document_stays(home: Path) -> None:
