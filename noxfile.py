@@ -64,7 +64,9 @@ def lowest(session: nox.Session) -> None:
     session.install(
         "--disable-pip-version-check", "-e", ".", "--group", "test", "-c", "constraints-lowest.txt"
     )
-    session.run("pytest", "-n", "auto", "-q", "tests/machines", "tests/cli", "tests/skills")
+    session.run(
+        "pytest", "-n", "auto", "-q", "tests/machines", "tests/cli", "tests/operations", "tests/skills"
+    )
 
 
 @nox.session(default=False)
@@ -80,8 +82,8 @@ def pictures(session: nox.Session) -> None:
         "-n",
         "auto",
         "tests/diagrams",
-        "tests/test_illustrations.py",
-        "tests/test_sphinx_ext.py",
+        "tests/operations/skills/test_embedded_diagrams.py",
+        "tests/sphinx/test_extension.py",
     )
 
 

@@ -13,7 +13,7 @@ from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.definition.findings import CODES, Finding
 from flowrail.operations.skills.check import check
 
-MADE = "<!-- made by tests/skills/test_findings_page.py: FLOWRAIL_GOLDEN=write -->"
+MADE = "<!-- made by tests/operations/skills/test_findings_page.py: FLOWRAIL_GOLDEN=write -->"
 INDEX = """\
 # Findings of `flow check`
 

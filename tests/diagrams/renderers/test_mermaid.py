@@ -19,7 +19,7 @@ from flowrail.diagrams.renderers.mermaid import quoted, quoted_address, render
 from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.workflow import Workflow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LABEL = r'"(?:[^"#\\<>|\[\]{}&;`*:\x00-\x1f\x7f-\x9f]|#\d+;|<br/>)+"'
 SHAPES = (
     rf"\({LABEL}\)",

@@ -25,7 +25,7 @@ from flowrail.machines.loading.resources import FolderResources, ResourceProvide
 from flowrail.skills.catalog import bundled_folder, listing, workflows
 from flowrail.text.placeholders import placeholders
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "skills.yaml"
+GOLDEN = Path(__file__).parents[2] / "golden" / "skills.yaml"
 FACTS: Mapping[str, Any] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
 LOADED = {file.address: skill_folder.read(file) for found in listing(()) for file in workflows(found)}
 ALL: Mapping[str, Workflow] = {address: loaded.definition for address, loaded in LOADED.items()}

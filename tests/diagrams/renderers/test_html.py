@@ -28,7 +28,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Report, Session
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HOSTILE = '"><script>document.hacked = 1</script><img src=x onerror="document.hacked=2">'
 
 

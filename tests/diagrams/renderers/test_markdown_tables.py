@@ -20,7 +20,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.skills.summary import items
 from flowrail.text.safe_text import hides
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_steps_are_numbered_and_ways_on_name_the_numbers() -> None:

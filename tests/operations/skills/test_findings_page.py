@@ -11,7 +11,7 @@ from support.mistakes import EXAMPLES
 
 from flowrail.machines.definition.findings import CODES
 
-INDEX = Path(__file__).parents[2] / "docs" / "reference" / "findings.md"
+INDEX = Path(__file__).parents[3] / "docs" / "reference" / "findings.md"
 PAGES = INDEX.parent / "findings"
 
 

@@ -25,7 +25,7 @@ from flowrail.operations.skills.embedded_diagrams import (
 from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import HIDDEN
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 
 
 def marked(name: str, words: str = "", inside: str = "old\n") -> str:
