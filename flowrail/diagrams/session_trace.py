@@ -11,7 +11,7 @@ from typing import Any
 from flowrail.diagrams.extract import end_id
 from flowrail.diagrams.model import DispatchSummary, NodeKind, Picture, Trace, TraceEntry
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import FAILED, Move, Session
+from flowrail.machines.sessions.session import FAILED, Dispatched, Move, Session
 from flowrail.text.safe_text import shortened
 
 MOST_FACTS, LONGEST_VALUE = 200, 1_000
@@ -142,23 +142,21 @@ def _note(note: Mapping[str, Any]) -> str:
     return shortened("; ".join(parts), 200)
 
 
-def _dispatch(dispatch: Mapping[str, Any]) -> DispatchSummary:
-    item = dispatch.get("item")
-    outcome, run = dispatch.get("outcome"), dispatch.get("workflow")
+def _dispatch(dispatch: Dispatched) -> DispatchSummary:
     return DispatchSummary(
-        shortened(str(dispatch.get("id")), 40),
-        shortened(str(dispatch.get("agent")), 60),
-        shortened(str(run), 80) if run else None,
-        shortened(str(item), 80) if item is not None else "",
-        shortened(str(dispatch.get("status")), 20),
-        str(outcome) if outcome else None,
+        shortened(dispatch.id, 40),
+        shortened(dispatch.agent, 60),
+        shortened(dispatch.workflow, 80) if dispatch.workflow else None,
+        shortened(str(dispatch.item), 80) if dispatch.item is not None else "",
+        shortened(dispatch.status, 20),
+        dispatch.outcome,
     )
 
 
 def _path(move: Move, status: str) -> Iterator[tuple[str, str]]:
     """Yield the arrows of a move, through the steps that it skipped."""
     source = move.step
-    for skipped in move.passed:
+    for skipped in move.skipped:
         yield source, skipped
         source = skipped
     if move.to is not None:

@@ -163,7 +163,7 @@ def _recorded_hops(context: HandoffContext, handoffs: Handoffs, content: Mapping
     hops = [handoff.hops for handoff in handoffs.own_ones() if handoff.trace_id == trace]
     with suppress(FlowError):  # the session is unknown here
         session = context.store.read(text_at(content, "source.workflow_id")).session
-        hops.append(int(session.received.get("hops", 0)))
+        hops += [session.received.hops] if session.received else []
     return max(hops, default=0)
 
 

@@ -50,7 +50,7 @@ def extend_chain(chain: Sequence[str], source: str) -> tuple[str, ...]:
 
 def chain_of(session: Session) -> tuple[str, ...]:
     """Return the skills that a session's work came through, its own skill last."""
-    return extend_chain(tuple(str(skill) for skill in session.received.get("chain", ())), session.skill)
+    return extend_chain(session.received.chain if session.received else (), session.skill)
 
 
 def format_chain(chain: Sequence[str], target: str) -> str:

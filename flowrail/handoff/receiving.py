@@ -41,7 +41,8 @@ from flowrail.handoff.payload.document import MAX_BYTES, Payload, get, read, tex
 from flowrail.handoff.phases import append
 from flowrail.handoff.store import HandoffChange
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.guidance.received_work import ARRIVED, COPY, HASHED, UNHASHED
+from flowrail.machines.guidance.received_work import COPY, HASHED, UNHASHED
+from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.storage import files
 from flowrail.text.safe_text import in_quotes
@@ -56,7 +57,7 @@ class TargetWorkflow(NamedTuple):
     ``start`` takes the session id, the payload, and what the session must know about the handoff.
     """
 
-    start: Callable[[str, Payload, Mapping[str, Any]], object]
+    start: Callable[[str, Payload, ReceivedWork], object]
     new_id: Callable[[], str]
 
 
@@ -115,26 +116,26 @@ def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, 
     return values
 
 
-def received_work(handoff: Handoff, payload: Payload, copy: str) -> dict[str, Any]:
+def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork:
     """Return what the session that takes over records about the handoff: source, chain, trace and request."""
     content = convert.convert(payload.version, payload.handoff, "3.0").handoff
-    arrived = {ARRIVED: HASHED if handoff.payload_hash else UNHASHED} if handoff.foreign else {}
+    foreign_origin = HASHED if handoff.payload_hash else UNHASHED
     asked = {name: _carried_fact(content, name) for name in CARRIED_FACTS}
-    return {
-        **arrived,
-        "handoff": handoff.id,
-        "from": text_at(content, "source.skill"),
-        "payload": copy,
-        "sha256": payload.digest,
-        "version": payload.version,
-        "chain": texts_at(content, "meta.handoff_chain"),
-        "hops": handoff.hops,
-        "trace_id": handoff.trace_id or text_at(content, "trace_id"),
-        "span_id": handoff.span_id or text_at(content, "tracing.parent_span_id"),
-        "reason": text_at(content, "meta.handoff_reason"),
-        "summary": text_at(content, "context.summary"),
-        "asked": {name: value for name, value in asked.items() if value not in (None, "", [])},
-    }
+    return ReceivedWork(
+        handoff=handoff.id,
+        source=text_at(content, "source.skill"),
+        payload=copy,
+        sha256=payload.digest,
+        version=payload.version,
+        chain=tuple(texts_at(content, "meta.handoff_chain")),
+        hops=handoff.hops,
+        trace_id=handoff.trace_id or text_at(content, "trace_id"),
+        span_id=handoff.span_id or text_at(content, "tracing.parent_span_id"),
+        reason=text_at(content, "meta.handoff_reason"),
+        summary=text_at(content, "context.summary"),
+        asked={name: value for name, value in asked.items() if value not in (None, "", [])},
+        origin=foreign_origin if handoff.foreign else "",
+    )
 
 
 def _carried_fact(content: Mapping[str, Any], name: str) -> Any:

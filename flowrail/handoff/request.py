@@ -16,7 +16,7 @@ from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import DEFAULT_FORM
 from flowrail.handoff.target import HandoffTarget
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import ReceivedWork, Session
 
 WRITTEN_VERSIONS = ("2.0", "3.0")
 """The payload versions that `send` writes. Older ones are only read."""
@@ -51,9 +51,9 @@ def new_handoff(
         revision=session.revision,
         schema=version,
         form=request.form or DEFAULT_FORM[version],
-        trace_id=str(received.get("trace_id") or UUID(bytes=random[:16], version=4)),
+        trace_id=(received.trace_id if received else "") or str(UUID(bytes=random[:16], version=4)),
         span_id=random[16:].hex(),
-        parent_span=str(received.get("span_id", "")),
+        parent_span=received.span_id if received else "",
         chain=chain_of(session),
         hops=_next_hop(context, received),
         reason=request.reason.strip(),
@@ -103,13 +103,12 @@ def _payload_version(request: HandoffRequest, declared: str) -> str:
     return version
 
 
-def _next_hop(context: HandoffContext, received: Mapping[str, Any]) -> int:
+def _next_hop(context: HandoffContext, received: ReceivedWork | None) -> int:
     """Return the number of this hop according to our own records."""
-    hops = int(received.get("hops", 0))
-    for earlier in context.handoffs.own_ones():
-        if earlier.id == received.get("handoff"):
-            hops = max(hops, earlier.hops)
-    return hops + 1
+    if received is None:
+        return 1
+    hops = [earlier.hops for earlier in context.handoffs.own_ones() if earlier.id == received.handoff]
+    return max([received.hops, *hops]) + 1
 
 
 def _identity(handoff: Handoff) -> str:

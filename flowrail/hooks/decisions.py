@@ -15,15 +15,9 @@ from flowrail.errors import FlowError
 from flowrail.hooks.environment import HookEnvironment
 from flowrail.hooks.fast_lookup import SessionGlance
 from flowrail.hosts.protocol import LONGEST, NOTHING, Answer, HookInput, block, context
-from flowrail.machines.engine import agents
 from flowrail.machines.engine.advance import settled
-from flowrail.machines.sessions.host_binding import (
-    HELD,
-    held_once_more,
-    is_of,
-    times_held,
-)
-from flowrail.machines.sessions.session import ACTIVE, WAITING, Session
+from flowrail.machines.sessions.host_binding import HELD
+from flowrail.machines.sessions.session import ACTIVE, CLAIMED, WAITING, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.machines.sessions.stored_session import Kept
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled, still_at_work
@@ -47,7 +41,7 @@ def open_sessions_context(
     kept = [(each, session.session) for each in newest if (session := _read(each, environment)) is not None]
     kept = [(each, session) for each, session in kept if session.is_open and not session.parent]
     kept.sort(key=lambda pair: pair[1].moved_at, reverse=True)
-    kept.sort(key=lambda pair: not is_of(pair[1].host, hook_input.conversations))
+    kept.sort(key=lambda pair: not pair[1].belongs_to(hook_input.conversations))
     if not kept:
         return NOTHING
     lines = [_line(each, session, hook_input, environment) for each, session in kept]
@@ -67,11 +61,11 @@ def hold(found: Sequence[SessionGlance], hook_input: HookInput, environment: Hoo
             with store.change(each.id, wait=_WAIT) as change:
                 now = environment.now()
                 session = settled(change.kept.session, now)
-                times = times_held(session.host, session.revision)
+                times = session.times_held
                 if times >= MOST_HOLDS or change.is_full or not _is_at_work(store, session, hook_input):
                     continue
                 note = {"times": times + 1}
-                change.commit(held_once_more(change.kept.session), kind=HELD, at=now, by=_BY, note=note)
+                change.commit(change.kept.session.held_again(), kind=HELD, at=now, by=_BY, note=note)
         except (FlowError, LockTimeoutError):
             continue
         return block(_why(each, session, times + 1, environment))
@@ -86,7 +80,7 @@ def why_not(
     if kept is None or kept.session.step != glance.step or not kept.session.is_open:
         return None
     session = kept.session
-    if not is_of(session.host, hook_input.conversations):
+    if not session.belongs_to(hook_input.conversations):
         return None
     resume, abandon = (_command(verb, glance) for verb in ("resume", "session abandon"))
     return (
@@ -97,7 +91,7 @@ def why_not(
 
 def _is_at_work(store: Store, session: Session, hook_input: HookInput) -> bool:
     """Return whether it is this agent's to go on: nobody else is asked or at work."""
-    if session.status != ACTIVE or not is_of(session.host, hook_input.conversations):
+    if session.status != ACTIVE or not session.belongs_to(hook_input.conversations):
         return False
     if session.parent:
         still_at_work(store, session)
@@ -106,7 +100,7 @@ def _is_at_work(store: Store, session: Session, hook_input: HookInput) -> bool:
     now = reconciled(store, session)
     if any(each.status == WAITING for each in agents_at_work(store, now)):
         return False
-    claimed = any(each.status == agents.CLAIMED for each in agents.states(now))
+    claimed = any(each.status == CLAIMED for each in now.dispatches)
     return not claimed or hook_input.background is False
 
 
@@ -129,7 +123,7 @@ def _why(glance: SessionGlance, session: Session, times: int, environment: HookE
 def _line(
     glance: SessionGlance, session: Session, hook_input: HookInput, environment: HookEnvironment
 ) -> str:
-    if is_of(session.host, hook_input.conversations):
+    if session.belongs_to(hook_input.conversations):
         whose = "of this conversation"
     else:
         whose = "of another conversation" if session.host else "of no known conversation"

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
-from flowrail.machines.sessions.host_binding import is_of
 from flowrail.storage import files
 
 MOST_SESSIONS = 5_000
@@ -71,9 +70,7 @@ def open_sessions(folder: SessionFolder) -> Iterator[SessionGlance]:
 def sessions_of(folder: SessionFolder, conversations: Sequence[str]) -> Iterator[SessionGlance]:
     """Yield the open sessions that belong to one of *conversations*, in their order."""
     marks = tuple(f'"{conversation}"'.encode() for conversation in conversations)
-    found = [
-        (glance, host) for glance, host in _snapshots(folder, marks) if is_of(host, tuple(conversations))
-    ]
+    found = [(glance, host) for glance, host in _snapshots(folder, marks) if _is_one_of(host, conversations)]
     for conversation in conversations:
         yield from (glance for glance, host in found if host.get("id") == conversation)
 
@@ -87,6 +84,10 @@ def step_of(glance: SessionGlance, part: bytes = b"") -> Mapping[str, Any]:
             steps = json.loads(data)["workflow"]["steps"]
             return next((step for step in steps if step["id"] == glance.step), {})
     return {}
+
+
+def _is_one_of(host: object, conversations: Sequence[str]) -> bool:
+    return isinstance(host, dict) and host.get("id") in conversations
 
 
 def named_in(transcript: str, glances: Sequence[SessionGlance]) -> SessionGlance | None:

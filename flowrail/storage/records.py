@@ -16,7 +16,6 @@ from cattrs.cols import (
     namedtuple_dict_structure_factory,
     namedtuple_dict_unstructure_factory,
 )
-from cattrs.gen import override
 
 T = TypeVar("T")
 
@@ -75,10 +74,7 @@ def _converter(*, detailed: bool) -> Converter:
     for kind in (str, int, float, bool):
         converter.register_structure_hook(kind, _exactly(kind))
     converter.register_structure_hook_factory(_is_mapping, _mapping_of)
-    if detailed:
-        converter.register_structure_hook_factory(_is_list, _list_of)
-    else:
-        converter.register_structure_hook_func(lambda kind: kind == tuple[Mapping[str, Any], ...], _mappings)
+    converter.register_structure_hook_factory(_is_list, _list_of if detailed else _quick_list_of)
     converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
     converter.register_structure_hook(Any, lambda value, _: value)
     converter.register_structure_hook_factory(is_namedtuple, _structure_tuple)
@@ -99,10 +95,8 @@ def _structure_tuple(kind: type[Any], converter: Converter) -> Callable[[Any, An
 
 
 def _unstructure_tuple(kind: type[Any], converter: Converter) -> Callable[[Any], Any]:
-    """Put a named tuple into a mapping, without what its ``left_out_if_default`` names and has its default."""
-    sparse: tuple[str, ...] = getattr(kind, "left_out_if_default", tuple)()
-    overrides = {name: override(omit_if_default=True) for name in sparse}
-    return namedtuple_dict_unstructure_factory(kind, converter, **overrides)
+    """Turn a named tuple into a mapping of its fields."""
+    return namedtuple_dict_unstructure_factory(kind, converter)
 
 
 def _exactly(kind: type[T]) -> Callable[[Any, Any], T]:
@@ -118,9 +112,18 @@ def _is_mapping(kind: Any) -> bool:
     return kind is Mapping or get_origin(kind) is Mapping
 
 
-def _mapping_of(kind: Any) -> Callable[[Any, Any], Any]:
+def _mapping_of(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
     of = kind.__args__[1] if get_origin(kind) is Mapping else Any
+    if is_namedtuple(of):
+        return _mapping_of_records(of, converter)
     return _mapping_of_plain(of) if of in PLAIN else _mapping
+
+
+def _mapping_of_records(of: type[Any], converter: Converter) -> Callable[[Any, Any], Any]:
+    def structure(value: Any, kind: Any) -> Any:
+        return {key: converter.structure(item, of) for key, item in _mapping(value, kind).items()}
+
+    return structure
 
 
 def _is_list(kind: Any) -> bool:
@@ -152,6 +155,21 @@ def _list_of(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
     return from_list
 
 
+def _quick_list_of(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    """Structure a list. How its items are structured is prepared when there is one: most lists are empty."""
+    of = kind.__args__[0]
+
+    def from_list(value: Any, _: Any) -> Any:
+        if not isinstance(value, (list, tuple)):
+            raise TypeError(f"is {_named(value)}, not a list")
+        if not value:
+            return ()
+        structure = converter.get_structure_hook(of)
+        return tuple([structure(item, of) for item in value])
+
+    return from_list
+
+
 def _mapping(value: Any, _: Any) -> Any:
     if not isinstance(value, dict):
         raise TypeError(f"is {_named(value)}, not a mapping")
@@ -166,12 +184,6 @@ def _mapping_of_plain(of: type[Any]) -> Callable[[Any, Any], Any]:
         return value
 
     return structure
-
-
-def _mappings(value: Any, kind: Any) -> tuple[Any, ...]:
-    if not isinstance(value, (list, tuple)):
-        raise TypeError(f"is {_named(value)}, not a list of mappings")
-    return tuple(_mapping(item, kind) for item in value)
 
 
 def _texts(value: Any, _: Any) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from typing import Any
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.definition.frozen import freeze_deep
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import questions, reviews
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.exploration.actions import REASON
@@ -94,12 +93,14 @@ class Run:
 
     def answer(self, **answers: str | Sequence[str]) -> Run:
         """Answer questions: each by its id, with one label of its options or several."""
-        asked = questions.asked(self.session)
+        asked = self.session.questions
         unknown = answers.keys() - {question.id for question in asked}
         if unknown:
             raise ValueError(f"step {self.step!r} does not ask {min(unknown)!r}")
         answered = [
-            question.answered(_labels(answers[question.id]), at="", by="test", reason=REASON)
+            questions.answer_question(
+                question, _labels(answers[question.id]), at="", by="test", reason=REASON
+            )
             if question.id in answers
             else question
             for question in asked
@@ -112,12 +113,12 @@ class Run:
 
         An empty text leaves a dispatch unfinished.
         """
-        dispatches = list(engine_agents.states(self.session))
+        dispatches = list(self.session.dispatches)
         if len(outcomes) > len(dispatches):
             raise ValueError(f"step {self.step!r} has {len(dispatches)} dispatches")
         for position, outcome in enumerate(outcomes):
             dispatches[position] = finished(dispatches[position], str(outcome))
-        self.session = engine_agents.with_states(self.session, dispatches)
+        self.session = self.session._replace(dispatches=tuple(dispatches))
         return self
 
     def finding(self, severity: str, text: str = "something is wrong") -> Run:

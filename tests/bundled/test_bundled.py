@@ -84,7 +84,7 @@ def walked(address: str, habit: Habit, params: Mapping[str, str], taken: Taken) 
             continue
         step = move["step"]
         visits[step] = visits.get(step, 0) + 1
-        taken.passed.update(move["passed"])
+        taken.passed.update(move["skipped"])
         if move["capped"]:
             taken.capped.add(step)
         else:

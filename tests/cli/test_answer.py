@@ -158,7 +158,7 @@ def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
     )
     after = told("step", "said", "done")
 
-    assert after["said"] == [
+    assert after["answers"] == [
         {
             "id": "go",
             "question": "Go on?",
@@ -170,7 +170,7 @@ def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
     out = flow("resume", "--format", form).out
     assert "and with an example" in out
     assert ("<b>" in out) == (form == "text")
-    assert told("resume")["said"] == after["said"]
+    assert told("resume")["answers"] == after["answers"]
     assert flow("session", "verify", begun["session"]).status == 0
 
 

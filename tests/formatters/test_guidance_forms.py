@@ -274,7 +274,7 @@ def told_history() -> list[Record]:
         revision=2,
         step=None,
         status="completed",
-        last=Move("look", "ok", "ok", None, {}, passed=("write",), at=NOON),
+        last=Move("look", "ok", "ok", None, {}, skipped=("write",), at=NOON),
     )
     return [
         record(0, first, kind="start"),
@@ -296,7 +296,7 @@ def test_a_history_tells_what_was_reported_where_it_led_and_how_long_it_took() -
         "look",
     )
     assert (items[1]["facts"], items[1]["capped"]) == ({"confidence": "low"}, True)
-    assert (items[3]["passed"], items[3]["to"], items[3]["status"]) == (["write"], None, "completed")
+    assert (items[3]["skipped"], items[3]["to"], items[3]["status"]) == (["write"], None, "completed")
 
 
 def test_a_history_looks_as_in_its_golden_file() -> None:

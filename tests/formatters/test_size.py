@@ -13,6 +13,7 @@ from flowrail.formatters.guidance import as_data, as_text, as_xml
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine.advance import start
 from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.sessions.session import ParentSession
 
 MOST = 900
 TEXT = "The author's text. " * 40
@@ -77,7 +78,9 @@ def test_so_it_is_at_a_gate_and_at_the_work_that_it_sent_back() -> None:
 
 
 def test_an_agent_of_another_reads_how_to_ask_once() -> None:
-    told = two_ways()._replace(parent={"session": "x"}, ask_command=Command("ask", "x", "-", store=STORE))
+    told = two_ways()._replace(
+        parent=ParentSession("x", "d0-1"), ask_command=Command("ask", "x", "-", store=STORE)
+    )
 
     first, later = surrounding(told), surrounding(told._replace(revision=1))
 
@@ -116,7 +119,7 @@ def test_no_moment_and_no_hash_stands_before_the_text(render: Any) -> None:
 def test_what_changes_while_agents_work_stands_behind_the_text() -> None:
     flow = fan()
     session = start(flow, session_id="dull-abc234", now=NOW)
-    changed = dict(session.dispatches[0], status="claimed", holder="ann", expires_at=NOW, token="t")
+    changed = session.dispatches[0]._replace(status="claimed", holder="ann", expires_at=NOW, token="t")
     later = session._replace(dispatches=(changed, *session.dispatches[1:]))
 
     before, after = (as_xml.render(guide(flow, each, place=STORE)) for each in (session, later))

@@ -9,8 +9,9 @@ from support.golden import as_in_golden_file
 
 from flowrail.command import Command
 from flowrail.formatters.guidance.work import handed_text, handed_xml
-from flowrail.machines.engine.agents import Dispatched, Handed
+from flowrail.machines.engine.agents import Handed
 from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
+from flowrail.machines.sessions.session import Dispatched
 
 WORK = Dispatched(
     "d2-1", "quality-reviewer", item="auth", model="opus", expires_at="2026-11-18T13:00:00.000Z"

@@ -57,7 +57,7 @@ def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
     kept = json.loads((sessions_folder() / here / "session.json").read_text())["session"]["received"]
     assert kept == {
         "handoff": sent["handoff"],
-        "from": "source",
+        "source": "source",
         "payload": str(copy),
         "sha256": sent["sha256"],
         "version": "3.0",
@@ -71,6 +71,7 @@ def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
             "original_prompt": "Should we expand into the European market?",
             "problem_type": "strategic",
         },
+        "origin": "",
     }
     assert phases(sent["handoff"])[-2:] == ["claim", "acknowledgment"]
     assert told("history", here)["steps"][0]["note"] == {"handoff": sent["handoff"], "sha256": sent["sha256"]}

@@ -116,7 +116,7 @@ def test_a_session_that_no_host_began_holds_nobody_and_goes_on() -> None:
     assert stop() == ""
     assert use("Edit") == ""
     assert f"flow resume {session}" in begin()
-    assert "host" not in (sessions_folder() / session / "session.json").read_text()
+    assert '"host": null' in (sessions_folder() / session / "session.json").read_text()
     assert within(None, "step", "strict", "ok")["revision"] == 1
     assert flow("session", "verify").status == 0
 

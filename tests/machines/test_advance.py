@@ -60,7 +60,7 @@ def moved(session: Session) -> Standing:
         session.visits,
         last.outcome if last else "",
         last is not None and last.capped,
-        last.passed if last else (),
+        last.skipped if last else (),
     )
 
 
@@ -280,7 +280,7 @@ def test_below_the_limit_nothing_is_capped() -> None:
 
 
 def waits(session: Session) -> bool:
-    return session.status == "waiting" and [each["source"] for each in session.questions] == ["limit"]
+    return session.status == "waiting" and [each.source for each in session.questions] == ["limit"]
 
 
 def test_fail_that_leads_back_at_the_limit_moves_nothing_and_asks_the_user() -> None:
@@ -345,7 +345,7 @@ def test_steps_that_do_not_apply_are_passed_over_by_skip_or_else_by_ok() -> None
 
     assert session.step == "write"
     assert session.last is not None
-    assert session.last.passed == ("design", "gate")
+    assert session.last.skipped == ("design", "gate")
     assert session.visits == {"plan": 1, "write": 1}
 
 
@@ -354,7 +354,7 @@ def test_steps_that_apply_are_not_passed_over() -> None:
 
     assert session.step == "design"
     assert session.last is not None
-    assert session.last.passed == ()
+    assert session.last.skipped == ()
 
 
 def test_passing_over_the_last_step_completes_the_run_even_after_fail() -> None:
@@ -366,7 +366,7 @@ def test_passing_over_the_last_step_completes_the_run_even_after_fail() -> None:
 
     assert (session.step, session.status) == (None, "completed")
     assert session.last is not None
-    assert session.last.passed == ("b",)
+    assert session.last.skipped == ("b",)
 
 
 def test_a_condition_sees_the_facts_that_come_with_the_report() -> None:

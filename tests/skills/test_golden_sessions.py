@@ -1,7 +1,7 @@
-"""Sessions of every format that was ever released open for ever, and go on.
+"""Sessions of earlier formats stay readable and continue.
 
-They are files under `tests/golden/sessions`: one folder a format, never written again. A new format adds
-one: raise `FORMAT`, then run this with ``FLOWRAIL_GOLDEN=write``.
+They are files under `tests/golden/sessions`, one folder for each format, and never change. Before a release,
+add the newest format: run this file with ``FLOWRAIL_GOLDEN=write``.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def sessions(store: str) -> list[str]:
     return sorted(path.name for path in Path(store, "sessions").iterdir() if path.is_dir())
 
 
-@pytest.mark.skipif(not writing() or TODAY.exists(), reason="those of a format are written once")
-def test_those_of_todays_format_are_written() -> None:
+@pytest.mark.skipif(not writing() or TODAY.exists(), reason="the sessions of a format are written once")
+def test_the_sessions_of_the_newest_format_are_written() -> None:
     golden_sessions.make()
 
 
-def test_there_are_sessions_of_every_format() -> None:
-    assert formats() == [f"format-{number}" for number in range(1, FORMAT + 1)]
+def test_there_are_sessions_of_every_earlier_format() -> None:
+    assert {*formats()} >= {f"format-{number}" for number in range(1, FORMAT)}
 
 
 @every

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -18,28 +18,32 @@ from flowrail.storage.records import RecordError, from_plain, to_plain
 TEXT = st.text(max_size=8)
 FACTS = st.dictionaries(TEXT, st.none() | st.booleans() | st.integers() | TEXT | st.lists(TEXT), max_size=3)
 COUNTS = st.dictionaries(TEXT, st.integers(), max_size=3)
-MOVES = st.builds(
-    Move,
-    TEXT,
-    TEXT,
-    TEXT,
-    st.none() | TEXT,
-    FACTS,
-    st.lists(TEXT, max_size=3).map(tuple),
-    st.booleans(),
-    TEXT,
-    st.lists(FACTS, max_size=2).map(tuple),
-)
-PARTS: dict[object, st.SearchStrategy[Any]] = {
+PLAIN: dict[object, st.SearchStrategy[Any]] = {
     str: TEXT,
-    str | None: st.none() | TEXT,
     int: st.integers(),
-    Move | None: st.none() | MOVES,
+    float: st.floats(allow_nan=False, allow_infinity=False),
+    bool: st.booleans(),
+    type(None): st.none(),
+    Any: st.none() | st.integers() | TEXT,
     Mapping[str, Any]: FACTS,
     Mapping[str, int]: COUNTS,
-    tuple[Mapping[str, Any], ...]: st.lists(FACTS, max_size=2).map(tuple),
 }
-SESSIONS = st.builds(Session, **{name: PARTS[kind] for name, kind in get_type_hints(Session).items()})
+
+
+def anything(kind: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy for values of *kind*: a plain type, a record, a union, or a tuple of one of them."""
+    if kind in PLAIN:
+        return PLAIN[kind]
+    if isinstance(kind, type) and hasattr(kind, "_fields"):
+        return st.builds(kind, **{name: anything(of) for name, of in get_type_hints(kind).items()})
+    if get_origin(kind) is tuple:
+        return st.lists(anything(get_args(kind)[0]), max_size=2).map(tuple)
+    if get_origin(kind) is Mapping:
+        return st.dictionaries(TEXT, anything(get_args(kind)[1]), max_size=2)
+    return st.one_of(*map(anything, get_args(kind)))
+
+
+SESSIONS = anything(Session)
 """Sessions with anything in any part, whichever parts there are."""
 
 
@@ -49,8 +53,7 @@ def test_a_session_comes_back_as_it_was(session: Session) -> None:
 
     assert from_plain(data, Session) == session
     assert to_plain(from_plain(data, Session)) == data
-    written = [name for name in Session._fields if name != "host" or session.host]
-    assert list(data) == written  # a field that came later is written only where it says something
+    assert list(data) == list(Session._fields)
 
 
 def plain() -> dict[str, Any]:
@@ -91,15 +94,15 @@ def drop(name: str) -> Callable[[dict[str, Any]], None]:
         (put("params", []), "is list, not a mapping @ $.params"),
         (put("visits", {"first": "1"}), "has str at 'first', not int @ $.visits"),
         (put("visits", {"first": True}), "has bool at 'first', not int @ $.visits"),
-        (put("last.passed", "abc"), "is str, not a list of texts @ $.last.passed"),
-        (put("last.passed", [1]), "is list, not a list of texts @ $.last.passed"),
+        (put("last.skipped", "abc"), "is str, not a list of texts @ $.last.skipped"),
+        (put("last.skipped", [1]), "is list, not a list of texts @ $.last.skipped"),
         (put("last", []), "is list, not a mapping @ $.last"),
         (put("step", 3), "is int, not str @ $.step"),
         (put("dispatches", 3), "$.dispatches"),
         (put("dispatches", ["x"]), "is str, not a mapping @ $.dispatches[0]"),
         (put("dispatches", "x" * 100), "is str, not a list @ $.dispatches"),
         (put("findings", {"x": 1}), "is dict, not a list @ $.findings"),
-        (put("last.said", None), "is null, not a list @ $.last.said"),
+        (put("last.answers", None), "is null, not a list @ $.last.answers"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_path(change: Callable[[Any], Any], expected: str) -> None:
@@ -128,7 +131,7 @@ def test_every_place_that_does_not_fit_is_named() -> None:
 
 def test_of_very_many_places_the_first_are_named() -> None:
     data = plain()
-    put("dispatches", [{}, *[1] * 50_000])(data)
+    put("dispatches", [1] * 50_000)(data)
     put("last", {f"{number:05}" + "x" * 200: 1 for number in range(50_000)})(data)
     put("visits", {"x" * 50_000: "1"})(data)
 
@@ -136,7 +139,7 @@ def test_of_very_many_places_the_first_are_named() -> None:
         from_plain(data, Session)
 
     places = [each.partition("@ ")[2] for each in caught.value.problems]
-    assert [each for each in places if "dispatches" in each] == [f"$.dispatches[{n}]" for n in range(1, 11)]
+    assert [each for each in places if "dispatches" in each] == [f"$.dispatches[{n}]" for n in range(10)]
     assert "and 49990 more @ $.last" in str(caught.value)
     assert len(str(caught.value)) < 3_000
 

@@ -81,11 +81,6 @@ def make() -> None:
     for folder in sorted(path for path in sessions_folder().iterdir() if path.is_dir()):
         kept = TODAY / "sessions" / folder.name
         shutil.copytree(folder, kept, ignore=shutil.ignore_patterns("lock"))
-        definition = json.loads((kept / "definition.json").read_text())
-        definition["folder"] = f"/nowhere/{definition['skill'].partition('/')[0]}"
-        (kept / "definition.json").write_text(
-            json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
-        )
 
 
 def _run() -> None:

@@ -13,12 +13,10 @@ from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import agents, reviews
 from flowrail.machines.engine import questions as engine_questions
+from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import advance
-from flowrail.machines.engine.agents import Dispatched
-from flowrail.machines.engine.questions import Asked
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.sessions.session import CANCELLED, FINISHED, AskedQuestion, Dispatched, Report, Session
 
 NOW = "2026-11-18T12:00:00.000Z"
 LATER = "2026-11-18T12:30:00.000Z"
@@ -78,26 +76,28 @@ def answered(session: Session, *pairs: str, now: str = NOW, reason: str = "becau
     for pair in pairs:
         name, _, word = pair.partition("=")
         given.setdefault(name, []).append(word)
-    questions = [
-        _answered(each, given.get(each.id, []), now, reason) for each in engine_questions.asked(session)
-    ]
+    questions = [_answered(each, given.get(each.id, []), now, reason) for each in session.questions]
     return engine_questions.with_questions(session, questions)
 
 
-def _answered(question: Asked, words: Sequence[str], now: str, reason: str) -> Asked:
-    return question.answered(words, at=now, by="me", reason=reason) if words else question
+def _answered(question: AskedQuestion, words: Sequence[str], now: str, reason: str) -> AskedQuestion:
+    return (
+        engine_questions.answer_question(question, words, at=now, by="me", reason=reason)
+        if words
+        else question
+    )
 
 
 def ended(session: Session, *outcomes: str | None) -> Session:
     """Return *session* with its dispatches ended so, in order; `None` leaves one as it is."""
-    known = agents.states(session)
+    known = session.dispatches
     pairs = [*zip(known, [*outcomes, *[None] * len(known)], strict=False)]
-    return agents.with_states(session, [_ended(each, outcome) for each, outcome in pairs])
+    return session._replace(dispatches=tuple(_ended(each, outcome) for each, outcome in pairs))
 
 
 def _ended(dispatch: Dispatched, outcome: str | None) -> Dispatched:
     if outcome is None:
         return dispatch
-    if outcome == agents.CANCELLED:
-        return dispatch._replace(status=agents.CANCELLED)
-    return dispatch._replace(status=agents.DONE, outcome=outcome, result=Frozen())
+    if outcome == CANCELLED:
+        return dispatch._replace(status=CANCELLED)
+    return dispatch._replace(status=FINISHED, outcome=outcome, result=Frozen())

@@ -35,7 +35,7 @@ def render(guidance: Guidance, show: Show = str) -> str:
     parts += [
         part
         for part in (
-            _said(guidance),
+            _answers(guidance),
             _dispatches(guidance, show),
             _questions(guidance, show),
             _findings(guidance, show),
@@ -93,11 +93,11 @@ def _result(result: object) -> str:
     return shortened(one_line(example_text(result)), 200)
 
 
-def _said(guidance: Guidance) -> str:
+def _answers(guidance: Guidance) -> str:
     return "\n".join(
-        f"The user said: {one_line(each['question'])}  {one_line('; '.join(each['answer']))}"
-        + (f"  because: {one_line(each['reason'])}" if each["reason"] else "")
-        for each in guidance.said
+        f"The user said: {one_line(answer.question)}  {one_line('; '.join(answer.answer))}"
+        + (f"  because: {one_line(answer.reason)}" if answer.reason else "")
+        for answer in guidance.answers
     )
 
 
@@ -174,7 +174,7 @@ def standing(guidance: Guidance, show: Show = str) -> str:
     parts += [
         part
         for part in (
-            _said(guidance),
+            _answers(guidance),
             _dispatches(guidance, show),
             _questions(guidance, show),
             _findings(guidance, show),

@@ -27,6 +27,7 @@ from flowrail.machines.guidance.guide import (
     Way,
     wants_of,
 )
+from flowrail.machines.sessions.session import CLAIMED
 from flowrail.text.markup import Markup, attributes, xml_text
 
 LAUNCH = (
@@ -44,7 +45,6 @@ LAUNCH_ANEW = (
     "task is the command printed for it and what that prints."
 )
 
-CLAIMED = "claimed"
 ALL_RESULTS = 100_000
 """Bytes of results that are printed, of one piece of work and of all together; JSON has the whole."""
 ENOUGH = (
@@ -93,7 +93,7 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
     if guidance.forbids:
         parts.append(f"<not_in_this_step>{xml_text(', '.join(guidance.forbids))}</not_in_this_step>")
     parts += [
-        *_said(guidance),
+        *_answers(guidance),
         *_dispatches(guidance, show),
         *_questions(guidance, show),
         *_findings(guidance, show),
@@ -153,11 +153,11 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
     yield "</dispatches>"
 
 
-def _said(guidance: Guidance) -> Iterator[str]:
-    for each in guidance.said:
-        about = attributes(id=each["id"], reason=each["reason"] or None)
-        words = xml_text("; ".join(each["answer"]))
-        yield f"<user_said{about}><text>{xml_text(each['question'])}</text>{words}</user_said>"
+def _answers(guidance: Guidance) -> Iterator[str]:
+    for answer in guidance.answers:
+        about = attributes(id=answer.id, reason=answer.reason or None)
+        words = xml_text("; ".join(answer.answer))
+        yield f"<user_said{about}><text>{xml_text(answer.question)}</text>{words}</user_said>"
 
 
 def _questions(guidance: Guidance, show: Show) -> Iterator[str]:

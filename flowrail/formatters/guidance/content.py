@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowrail.command import Command
 from flowrail.machines.guidance.guide import Guidance
+from flowrail.machines.sessions.session import BY_LIMIT
 from flowrail.text.markup import Markup
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import Again
@@ -16,15 +17,13 @@ from flowrail.text.safe_text import shortened
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import WorkResult
     from flowrail.machines.engine.joins import Join
-    from flowrail.machines.engine.reviews import Recorded
     from flowrail.machines.guidance.views import DispatchView
+    from flowrail.machines.sessions.session import RecordedFinding
 
 Show: TypeAlias = Callable[[Command], str]
 """How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
 Keep: TypeAlias = Callable[[Command], Any]
 """What stands for a command in plain data: its shell line, or the command itself."""
-
-BY_LIMIT = "limit"
 
 FENCE = "flow:"
 FINDING = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
@@ -80,7 +79,7 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
     return " ".join(lines)
 
 
-def findings_of(guidance: Guidance, show: Show) -> tuple[list[Recorded], str]:
+def findings_of(guidance: Guidance, show: Show) -> tuple[list[RecordedFinding], str]:
     """Return the findings as they are printed, the worst of them where there are many, and what is left out."""
     if not guidance.findings:
         return [], ""

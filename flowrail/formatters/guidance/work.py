@@ -9,10 +9,10 @@ from flowrail.formatters.blocks.elements import block, element
 from flowrail.formatters.guidance.as_data import plain
 from flowrail.formatters.guidance.content import FENCE, FINDING, Keep, Show, result_lines
 from flowrail.machines.engine.agents import Ended, Handed
-from flowrail.machines.engine.questions import Asked, Put
-from flowrail.machines.engine.reviews import Recorded
+from flowrail.machines.engine.questions import Put
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
+from flowrail.machines.sessions.session import AskedQuestion, RecordedFinding
 from flowrail.text.markup import Markup
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import Again
@@ -131,7 +131,7 @@ def put_data(put: Put, show: Show = str, keep: Keep = str) -> dict[str, Any]:
     }
 
 
-def _question(each: Asked) -> dict[str, Any]:
+def _question(each: AskedQuestion) -> dict[str, Any]:
     return {**plain(each._asdict()), "options": [option._asdict() for option in each.options]}
 
 
@@ -150,6 +150,6 @@ def invocation(guidance: Guidance, place: str, show: Show = str) -> str:
     )
 
 
-def finding_data(home: str, finding: Recorded) -> dict[str, Any]:
+def finding_data(home: str, finding: RecordedFinding) -> dict[str, Any]:
     """Return a finding and the session that keeps it."""
     return {"session": home, **plain(finding._asdict()), "open": finding.is_open}

@@ -34,7 +34,7 @@ def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[s
                 "facts": plain(facts) if in_full else _beginning(facts, iter(range(LONGEST_LINE))),
                 "to": record.session.step,
                 "capped": bool(move and move.capped),
-                "passed": list(move.passed) if move else [],
+                "skipped": list(move.skipped) if move else [],
                 "seconds": _seconds(since, record.at) if move else None,
                 "note": plain(record.note) if in_full else record.note,
                 "hash": record.hash,
@@ -66,8 +66,8 @@ def _outcome(item: dict[str, Any]) -> str:
     facts = "".join(f" {name}={value}" for name, value in item["facts"].items())
     decided = f" → {item['outcome']}" if item["reported"] != item["outcome"] else ""
     capped = " (at the limit)" if item["capped"] else ""
-    passed = f" (passing over {', '.join(item['passed'])})" if item["passed"] else ""
-    return f"{item['reported']}{facts}{decided}{capped}{passed}"
+    skipped = f" (skipping {', '.join(item['skipped'])})" if item["skipped"] else ""
+    return f"{item['reported']}{facts}{decided}{capped}{skipped}"
 
 
 def _beginning(value: Any, room: Iterator[int]) -> Any:

@@ -19,7 +19,7 @@ from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload import convert, integrity
 from flowrail.handoff.payload.document import put
 from flowrail.machines.guidance.received_work import now_at
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.text import json as strict_json
 
 PROMPTS = (
@@ -105,10 +105,9 @@ def fact_for(field: str) -> str:
     return fact or bare.rpartition(".")[2]
 
 
-def _known_facts(own: Mapping[str, Any], received: Mapping[str, Any]) -> dict[str, Any]:
+def _known_facts(own: Mapping[str, Any], received: ReceivedWork | None) -> dict[str, Any]:
     """Return a session's facts, and the user's request from the session before it if its own has none."""
-    asked = received.get("asked")
-    inherited = dict(asked) if isinstance(asked, Mapping) else {}
+    inherited = dict(received.asked) if received is not None else {}
     for names in (PROMPTS, _REFRAMED):
         if _text(own, names):
             inherited.pop(names[0], None)
@@ -184,10 +183,10 @@ def _version_3(
     new = put(new, "payload.session.state", state)
     if handoff.approved:
         new = put(new, "meta.user_approved", True)
-    if received := session.received.get("payload"):
+    if received := session.received:
         reference = {
-            "path": now_at(str(received), folder),
-            "description": f"the payload received from {session.received.get('from')}",
+            "path": now_at(received.payload, folder),
+            "description": f"the payload received from {received.source}",
             "relevance": "important",
         }
         new = put(new, "payload.references.files", [reference])

@@ -40,7 +40,10 @@ from flowrail.machines.engine.statechart import (
 from flowrail.machines.engine.transitions import asks_user, is_capped
 from flowrail.machines.sessions.session import (
     ACTIVE,
+    GivenAnswer,
+    Grant,
     Move,
+    ParentSession,
     Report,
     Session,
 )
@@ -75,7 +78,7 @@ def start(
     session_id: str = "",
     source: str = "library",
     now: str = "",
-    parent: Mapping[str, Any] | None = None,
+    parent: ParentSession | None = None,
 ) -> Session:
     """Return a new session at the entry point; parameters are checked, defaults filled in."""
     given = check_params(workflow, params or {})
@@ -93,7 +96,7 @@ def start(
         moved_at=now,
         graph=graph_print(workflow),
         here=step_print(workflow, step),
-        parent=parent or Frozen(),
+        parent=parent,
     )
     return entered(workflow, begun, now)
 
@@ -141,10 +144,10 @@ def advance(
         outcome="stop" if chosen.stop else chosen.outcome.value,
         to=to,
         facts=facts,
-        passed=() if chosen.stop else _passed(workflow, step.way(taken), to),
+        skipped=() if chosen.stop else _passed(workflow, step.way(taken), to),
         capped=capped,
         at=now,
-        said=_said(session),
+        answers=_answers(session),
     )
     moved = Session(
         id=session.id,
@@ -180,7 +183,7 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
     from flowrail.machines.engine import agents, questions
 
     values = names_in(in_context(step, session.params, session.state, session.visit, session.id))
-    session = agents.with_states(session, agents.entering(step, values, session.revision))
+    session = session._replace(dispatches=agents.entering(step, values, session.revision))
     session = questions.with_questions(session, questions.entering(step, values, now))
     if step.id in reviews(workflow):
         session = session._replace(entered=Frozen({**session.entered, step.id: session.revision}))
@@ -238,13 +241,13 @@ def settled(session: Session, now: str) -> Session:
     return overdue(session, now)
 
 
-def _said(session: Session) -> tuple[Mapping[str, Any], ...]:
-    """Return what the user answered in the step that is left."""
-    if not session.questions:
-        return ()
-    from flowrail.machines.engine.questions import said
-
-    return said(session)
+def _answers(session: Session) -> tuple[GivenAnswer, ...]:
+    """Return the user's answers in the current step."""
+    return tuple(
+        GivenAnswer(question.id, question.text, question.answer, question.reason)
+        for question in session.questions
+        if question.answer
+    )
 
 
 def _choose(step: StepDef, session: Session, report: Report, facts: Mapping[str, Any], call: Call) -> _Chosen:
@@ -258,9 +261,9 @@ def _choose(step: StepDef, session: Session, report: Report, facts: Mapping[str,
 
         return _Chosen(verdict(step, session).outcome)
     if step.questions:
-        from flowrail.machines.engine.questions import asked, decided_by_answers
+        from flowrail.machines.engine.questions import decided_by_answers
 
-        chosen = _Chosen(WORDS[decided_by_answers(asked(session))])
+        chosen = _Chosen(WORDS[decided_by_answers(session.questions)])
     else:
         context = in_context(step, session.params, {**session.state, **facts}, session.visit, session.id)
         chosen = _Chosen(*decide(step, context, call))
@@ -278,11 +281,7 @@ def _decided(step: StepDef, session: Session) -> Mapping[str, int]:
 
 def _limit_answer(session: Session) -> str | None:
     """Return what the user answered to the limit's question, if it was put and answered."""
-    if not session.questions:
-        return None
-    from flowrail.machines.engine.questions import asked, the_limit
-
-    question = the_limit(asked(session))
+    question = session.limit_question
     return question.outcome if question is not None else None
 
 
@@ -300,14 +299,14 @@ def _ask_about_limit(step: StepDef, session: Session) -> Session:
     """Return *session*, which has not moved, with the question that its limit puts to the user."""
     from flowrail.machines.engine import questions
 
-    grants = session.grants.get(step.id) or {}
+    grant = session.granted(step.id)
     name = name_of(step, in_context(step, session.params, session.state, session.visit, session.id))
-    must_only = not grants.get("must_only")
-    another = must_only and int(grants.get("another", 0)) < MOST_EXTRA_ROUNDS
+    must_only = not grant.must_only
+    another = must_only and grant.another < MOST_EXTRA_ROUNDS
     question = questions.limit_question(
         step, name, visits=session.visit, another=another, must_only=must_only
     )
-    answered = [each for each in questions.asked(session) if not each.is_open]
+    answered = [each for each in session.questions if not each.is_open]
     return questions.with_questions(session, [*answered, question])
 
 
@@ -317,18 +316,15 @@ def _grant_round(step: StepDef, session: Session) -> Session:
     Other steps may have led here beyond the limit already; the round is one more than those.
     """
     from flowrail.machines.engine import questions
-    from flowrail.machines.engine.reviews import grant
 
-    mine = session.grants.get(step.id) or {}
+    before = session.granted(step.id)
     must_only = _limit_answer(session) == questions.MUST_ONLY
-    changed = grant(
-        session,
-        step.id,
-        rounds=max(int(mine.get("rounds", 0)), session.visit - (step.bound or 0)) + 1,
-        another=int(mine.get("another", 0)) + (not must_only),
-        must_only=must_only or bool(mine.get("must_only")),
+    grant = Grant(
+        rounds=max(before.rounds, session.visit - (step.bound or 0)) + 1,
+        another=before.another + (not must_only),
+        must_only=must_only or before.must_only,
     )
-    return session._replace(grants=Frozen(changed))
+    return session._replace(grants=Frozen({**session.grants, step.id: grant}))
 
 
 def _judge(
@@ -352,9 +348,7 @@ def _judge(
 
 
 def _granted(session: Session) -> Mapping[str, int]:
-    if not session.grants:
-        return NOTHING
-    return {step: int((grants or {}).get("rounds", 0)) for step, grants in session.grants.items()}
+    return {step: grant.rounds for step, grant in session.grants.items()}
 
 
 def _passed(workflow: Workflow, target: str | None, landed: str | None) -> tuple[str, ...]:

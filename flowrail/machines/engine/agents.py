@@ -14,17 +14,16 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.delegation import LEASE_SECONDS, MOST_DISPATCHES, Dispatch, needed_by
+from flowrail.machines.definition.delegation import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.engine.joins import Join
 from flowrail.machines.sessions import attachments, limits
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import CLAIMED, PENDING, Dispatched, Session
 from flowrail.storage.journal import LARGEST_LINE
-from flowrail.storage.records import from_plain, to_plain
+from flowrail.storage.records import from_plain
 from flowrail.text import placeholders, suggestions
 
-PENDING, CLAIMED, DONE, CANCELLED = "pending", "claimed", "done", "cancelled"
 RESULTS = 400_000
 """How many bytes the results of a step's agents may have together; each has its even share."""
 _ID = re.compile(r"d(\d{1,9})-\d{1,9}\Z")
@@ -53,39 +52,6 @@ class TooManyDispatchesError(UsageError):
     """The list has more items than are handed out at once."""
 
     code = "TOO_MANY_DISPATCHES"
-
-
-class Dispatched(NamedTuple):
-    """One piece of work as the session knows it.
-
-    ``token`` proves who holds it: the child session's id, or a word given with the prompt.
-    """
-
-    id: str
-    agent: str
-    workflow: str | None = None
-    vars: Mapping[str, Any] = Frozen()
-    item: Any = None
-    model: str | None = None
-    status: str = PENDING
-    holder: str | None = None
-    expires_at: str | None = None
-    child: str | None = None
-    token: str | None = None
-    outcome: str | None = None
-    result: Mapping[str, Any] = Frozen()
-    lease: float = float(LEASE_SECONDS)
-    ended_at: str | None = None
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether it came back well."""
-        return self.status == DONE and self.outcome == Outcome.OK
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more is to come of it."""
-        return self.status in {DONE, CANCELLED}
 
 
 class Handed(NamedTuple):
@@ -128,24 +94,21 @@ class Ended(NamedTuple):
     replayed: bool = False
 
 
-def states(session: Session) -> tuple[Dispatched, ...]:
-    """Return the dispatches of the current step."""
-    return tuple(from_plain(dict(each), Dispatched) for each in session.dispatches)
-
-
-def with_states(session: Session, dispatches: Sequence[Dispatched]) -> Session:
-    """Return *session* with these dispatches."""
-    return session._replace(dispatches=tuple(to_plain(each) for each in dispatches))
+def recorded_dispatches(session: Session, note: Mapping[str, Any]) -> tuple[Dispatched, ...]:
+    """Return the dispatches of *session* as the *note* of its next move has them, if it has any."""
+    recorded = note.get("dispatches")
+    return from_plain(recorded, tuple[Dispatched, ...]) if recorded else session.dispatches
 
 
 def replaced(session: Session, changed: Dispatched) -> Session:
     """Return *session* with one dispatch as it is now."""
-    return with_states(session, [changed if each.id == changed.id else each for each in states(session)])
+    dispatches = (changed if each.id == changed.id else each for each in session.dispatches)
+    return session._replace(dispatches=tuple(dispatches))
 
 
 def one(session: Session, dispatch_id: str) -> Dispatched:
     """Return a dispatch of the current step by its id; one of a step that was left is gone."""
-    known = {each.id: each for each in states(session)}
+    known = {each.id: each for each in session.dispatches}
     if dispatch_id not in known:
         written = _ID.match(dispatch_id)
         if written and int(written.group(1)) < session.revision:
@@ -167,7 +130,7 @@ def one(session: Session, dispatch_id: str) -> Dispatched:
 
 def held_by(session: Session, token: str) -> Dispatched:
     """Return the piece of work of the current step that *token* holds; refuse where it holds none."""
-    for each in states(session):
+    for each in session.dispatches:
         if each.token == token and each.status == CLAIMED:
             return each
     raise DispatchGoneError(
@@ -292,7 +255,7 @@ def open_outcomes(join: Join, outcomes: Sequence[str]) -> list[str]:
 
 def check_joined(step: StepDef, session: Session, outcome: str) -> None:
     """Refuse a report that comes before enough agents have."""
-    join = join_of(step, states(session))
+    join = join_of(step, session.dispatches)
     if join.total == 0 or outcome in open_outcomes(join, [outcome]):
         return
     failed = join.total - join.succeeded - len(join.open)

@@ -32,7 +32,7 @@ from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.engine.reported_values import check_params
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import BY_AGENT, BY_LIMIT, Session
 from flowrail.text.phrases import listed
 from flowrail.text.suggestions import did_you_mean
 
@@ -133,13 +133,13 @@ def migrated(decided: Plan, session: Session, workflow: Workflow, now: str) -> S
     )
     if not decided.moves:
         return session
-    questions = [each for each in engine_questions.asked(session) if each.source != engine_questions.BY_LIMIT]
+    questions = [each for each in session.questions if each.source != BY_LIMIT]
     session = session._replace(revision=session.revision + 1, last=None, moved_at=now)
     if not decided.fresh:
         return engine_questions.with_questions(session, questions)
-    own = [each for each in questions if each.source == engine_questions.BY_AGENT]
+    own = [each for each in questions if each.source == BY_AGENT]
     session = entered(workflow, engine_questions.with_questions(session._replace(dispatches=()), []), now)
-    return engine_questions.with_questions(session, [*engine_questions.asked(session), *own])
+    return engine_questions.with_questions(session, [*session.questions, *own])
 
 
 def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> Session:
@@ -158,7 +158,7 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
     last = session.last
     if last is not None:
         to = now(last.to) if last.to is not None else None
-        last = last._replace(step=now(last.step), to=to, passed=tuple(map(now, last.passed)))
+        last = last._replace(step=now(last.step), to=to, skipped=tuple(map(now, last.skipped)))
     return session._replace(
         step=now(session.step) if session.step is not None else None,
         visits=put(session.visits, int.__add__),
@@ -166,8 +166,8 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
         decided=put(session.decided, max),
         grants=put(session.grants, lambda _, newer: newer),
         findings=tuple(
-            {**each, "review": now(each["review"])} if each.get("review") else each
-            for each in session.findings
+            finding._replace(review=now(finding.review)) if finding.review else finding
+            for finding in session.findings
         ),
         last=last,
     )

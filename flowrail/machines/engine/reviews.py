@@ -6,16 +6,14 @@ entered; earlier rounds are history. It never takes anybody's word for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.gates import DEFAULT_POLICY, POLICIES, GateConfig, Severity
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.sessions.session import Session
-from flowrail.storage.records import from_plain, to_plain
+from flowrail.machines.sessions.session import RecordedFinding, Session
 from flowrail.text import phrases, safe_text, suggestions
 
 MOST = 500
@@ -55,36 +53,13 @@ class BadFindingError(UsageError):
     code = "BAD_FINDING"
 
 
-class Recorded(NamedTuple):
-    """One finding of a review: how much it matters, what, where, in which round, and its end."""
-
-    id: str
-    severity: str
-    text: str
-    review: str | None = None
-    round: int = 1
-    revision: int = 0
-    item: str | None = None
-    place: str | None = None
-    version: int = 1
-    at: str = ""
-    by: str = ""
-    resolved_at: str | None = None
-    resolution: str | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it still stands."""
-        return self.resolved_at is None
-
-
 class Verdict(NamedTuple):
     """What a gate makes of its round: the findings that block, and those that do not."""
 
     round: int
     severities: tuple[str, ...]
-    blocking: tuple[Recorded, ...]
-    others: tuple[Recorded, ...]
+    blocking: tuple[RecordedFinding, ...]
+    others: tuple[RecordedFinding, ...]
     unreviewed: bool = False
     """Whether the review failed and put nothing on record, so that nobody has seen that all is well."""
 
@@ -92,16 +67,6 @@ class Verdict(NamedTuple):
     def outcome(self) -> Outcome:
         """The way that the findings leave open."""
         return Outcome.FAIL if self.blocking or self.unreviewed else Outcome.OK
-
-
-def findings(session: Session) -> tuple[Recorded, ...]:
-    """Return every finding on record, in the order in which they came."""
-    return tuple(from_plain(dict(each), Recorded) for each in session.findings)
-
-
-def with_findings(session: Session, recorded: Sequence[Recorded]) -> Session:
-    """Return *session* with these findings."""
-    return session._replace(findings=tuple(to_plain(each) for each in recorded))
 
 
 def gates(workflow: Workflow) -> dict[str, GateConfig]:
@@ -119,9 +84,9 @@ def record(
     item: str | None = None,
     at: str = "",
     by: str = "",
-) -> tuple[Session, Recorded]:
+) -> tuple[Session, RecordedFinding]:
     """Return *session* with one more finding, which belongs to the review at hand."""
-    known = findings(session)
+    known = session.findings
     word = severity.upper()
     if word not in Severity.__members__:
         raise BadFindingError(
@@ -143,7 +108,7 @@ def record(
         raise BadFindingError(f"{MOST} findings are on record", hint="resolve or sum up what is there")
     review = _review_at_hand(workflow, session)
     same = [each for each in known if item is not None and each.item == item]
-    finding = Recorded(
+    finding = RecordedFinding(
         id=f"F{len(known) + 1}",
         severity=word,
         text=text.strip(),
@@ -156,18 +121,18 @@ def record(
         at=at,
         by=by,
     )
-    return with_findings(session, [*known, finding]), finding
+    return session._replace(findings=(*known, finding)), finding
 
 
 def resolve(
     workflow: Workflow, session: Session, finding_id: str, *, note: str = "", at: str = "", by: str = ""
-) -> tuple[Session, Recorded]:
+) -> tuple[Session, RecordedFinding]:
     """Return *session* with one finding resolved.
 
     Whoever found it may take it back while the review is at work, and once its gate has decided, whoever
     mends it may say so. Between the two the round is closed, or any gate could be talked open.
     """
-    known = findings(session)
+    known = session.findings
     found = next((each for each in known if each.id == finding_id), None)
     if found is None:
         ids = [each.id for each in known]
@@ -184,14 +149,17 @@ def resolve(
         if found in of_round(session, gate.review) and _is_undecided(session, step_id, gate):
             _refuse_to_take_away(session, step_id, gate, found, by)
     settled = found._replace(resolved_at=at or "resolved", resolution=note) if found.is_open else found
-    return with_findings(session, [settled if each.id == finding_id else each for each in known]), settled
+    recorded = tuple(settled if finding.id == finding_id else finding for finding in known)
+    return session._replace(findings=recorded), settled
 
 
 def _is_undecided(session: Session, step_id: str, gate: GateConfig) -> bool:
     return session.entered.get(gate.review, -1) > session.decided.get(step_id, -1)
 
 
-def _refuse_to_take_away(session: Session, step_id: str, gate: GateConfig, found: Recorded, by: str) -> None:
+def _refuse_to_take_away(
+    session: Session, step_id: str, gate: GateConfig, found: RecordedFinding, by: str
+) -> None:
     """Refuse to take away what the gate has to decide from, but for its finder while the review is at work."""
     at_work = session.step == gate.review
     if at_work and by == found.by:
@@ -238,20 +206,20 @@ def failed_empty(session: Session, review: str) -> bool:
     if last is None or last.step != review or last.outcome != Outcome.FAIL:
         return False
     since = session.entered.get(review, 0)
-    return not any(each.review == review and each.revision >= since for each in findings(session))
+    return not any(each.review == review and each.revision >= since for each in session.findings)
 
 
-def of_round(session: Session, review: str) -> tuple[Recorded, ...]:
+def of_round(session: Session, review: str) -> tuple[RecordedFinding, ...]:
     """Return the open findings of a review's newest round: those on record since it was entered last."""
     if review not in session.entered:
         return ()
     since = session.entered[review]
-    return tuple(each for each in findings(session) if each.is_open and each.revision >= since)
+    return tuple(each for each in session.findings if each.is_open and each.revision >= since)
 
 
 def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[str]:
     """Return the severities that block in the round at hand."""
-    if (session.grants.get(step_id) or {}).get("must_only"):
+    if session.granted(step_id).must_only:
         return frozenset({Severity.MUST})
     policy = POLICIES.get(gate.policy or "", DEFAULT_POLICY)
     return frozenset(policy.blocking(max(1, session.visits.get(step_id, 1))))
@@ -279,9 +247,3 @@ def _review_at_hand(workflow: Workflow, session: Session) -> str | None:
     known = {gate.review for gate in gates(workflow).values()}
     last = [name for name in session.entered if name in known]
     return max(last, key=lambda name: session.entered[name]) if last else None
-
-
-def grant(session: Session, step_id: str, **changes: Any) -> Mapping[str, Any]:
-    """Return the session's grants with those of one step changed."""
-    mine = {**(session.grants.get(step_id) or {}), **changes}
-    return {**session.grants, step_id: mine}

@@ -22,7 +22,7 @@ from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import advance, reportable, standing
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reported_values import fact_args
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.sessions.session import FINISHED, Dispatched, Report, Session
 
 MOST_VALUES = 12
 """A value with more than so many is tried at its bounds and around what it is compared with."""
@@ -49,7 +49,7 @@ class Act(NamedTuple):
 def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
     """Yield what can be done where *session* stands, all of it or what stands for the rest."""
     step = standing(workflow, session)
-    limit = questions.the_limit(questions.asked(session))
+    limit = session.limit_question
     answers = list(_answers(session))
     if limit is not None:
         yield from (Act("done", answers=given) for given in answers)
@@ -78,13 +78,15 @@ def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call
     for severity in act.findings:
         session, _ = engine_reviews.record(workflow, session, severity=severity, text=FOUND)
     if act.ended:
-        pairs = zip(agents.states(session), act.ended, strict=True)
-        session = agents.with_states(session, [_ended(each, outcome) for each, outcome in pairs])
+        pairs = zip(session.dispatches, act.ended, strict=True)
+        session = session._replace(dispatches=tuple(_ended(each, outcome) for each, outcome in pairs))
     if act.answers:
         given = dict(act.answers)
         answered = [
-            each.answered([given[each.id]], at="", by="", reason=REASON) if each.id in given else each
-            for each in questions.asked(session)
+            questions.answer_question(each, [given[each.id]], at="", by="", reason=REASON)
+            if each.id in given
+            else each
+            for each in session.questions
         ]
         session = questions.with_questions(session, answered)
     return advance(workflow, session, Report(act.report, act.facts), call=call)
@@ -210,7 +212,7 @@ def _combined(tried: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _answers(session: Session) -> Iterator[tuple[tuple[str, str], ...]]:
-    waiting = [each for each in questions.asked(session) if each.is_open]
+    waiting = [each for each in session.questions if each.is_open]
     ways = [
         [*(option.label for option in each.options), *([OTHER] if each.other else [])] for each in waiting
     ]
@@ -221,7 +223,7 @@ def _answers(session: Session) -> Iterator[tuple[tuple[str, str], ...]]:
 def _endings(step: StepDef, session: Session) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """Yield how the step's agents may come back, each with the outcomes that are open then."""
     outcomes = reportable(step, session)
-    dispatches = agents.states(session)
+    dispatches = session.dispatches
     count = len(dispatches)
     if not count:
         yield (), outcomes
@@ -235,5 +237,5 @@ def _endings(step: StepDef, session: Session) -> Iterator[tuple[tuple[str, ...],
         yield ended, agents.open_outcomes(join, outcomes)
 
 
-def _ended(dispatch: agents.Dispatched, outcome: str) -> agents.Dispatched:
-    return dispatch._replace(status=agents.DONE, outcome=outcome)
+def _ended(dispatch: Dispatched, outcome: str) -> Dispatched:
+    return dispatch._replace(status=FINISHED, outcome=outcome)

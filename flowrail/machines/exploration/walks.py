@@ -129,7 +129,7 @@ def ways_of(before: Session, after: Session, workflow: Workflow) -> tuple[Way, .
     if after.revision == before.revision or move is None:
         return ()
     taken = str(Outcome.OK) if move.capped else move.outcome
-    passed = ((each, str(graph.passing_over(workflow.step(each)))) for each in move.passed)
+    passed = ((each, str(graph.passing_over(workflow.step(each)))) for each in move.skipped)
     return ((move.step, taken), *passed)
 
 

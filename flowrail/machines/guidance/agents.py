@@ -10,12 +10,11 @@ from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, reviews
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.agents import Dispatched, WorkResult
+from flowrail.machines.engine.agents import WorkResult
 from flowrail.machines.engine.outcome import in_context, name_of
-from flowrail.machines.engine.questions import Asked, Choice
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import CLAIMED, AnswerOption, AskedQuestion, Dispatched, Session
 
 FIX, REVERIFY = "fix", "re-verify"
 
@@ -32,10 +31,10 @@ def with_others(
     now: str,
 ) -> Guidance:
     """Return *told* with the dispatches, questions and findings of the step at hand."""
-    dispatches = agents.states(session)
-    questions = [_question(each, session, store) for each in engine_questions.asked(session)]
+    dispatches = session.dispatches
+    questions = [_question(each, session, store) for each in session.questions]
     for agent in from_agents:
-        questions += [_question(each, agent, place) for each in engine_questions.asked(agent) if each.is_open]
+        questions += [_question(each, agent, place) for each in agent.questions if each.is_open]
     loop = loop_at(workflow, step, session)
     review = step.id if step.gate is None else step.gate.review
     if loop is not None and loop.mode == FIX:
@@ -98,7 +97,7 @@ def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
         blocking=tuple(blocking),
         mended_in=_name(workflow, session.step, session),
         unreviewed=bool(session.id)  # a preview has nothing on record
-        and not any(each.revision >= since for each in reviews.findings(session)),
+        and not any(each.revision >= since for each in session.findings),
     )
 
 
@@ -127,19 +126,20 @@ def _called(step: StepDef, session: Session, visit: int) -> str:
 def handed_back(session: Session, place: str | None) -> WorkResult:
     """Return what an agent answers with when its work for another session has ended."""
     parent = session.parent
+    assert parent is not None  # noqa: S101 - only a child session hands its work back
     outcome = "ok" if session.status == "completed" else "fail"
     return WorkResult(
-        of=f"{outcome} of {session.skill}, session {session.id}, dispatch {parent['dispatch']}",
+        of=f"{outcome} of {session.skill}, session {session.id}, dispatch {parent.dispatch}",
         facts=session.state,
         whole=Command("status", session.id, json=True, store=place),
-        next=Command("resume", str(parent["session"]), store=place),
+        next=Command("resume", parent.session, store=place),
     )
 
 
 def _dispatch(
     each: Dispatched, session: Session, place: str | None, now: str, *, needed: bool
 ) -> DispatchView:
-    over = each.status == agents.CLAIMED and agents.claimable(each, now)
+    over = each.status == CLAIMED and agents.claimable(each, now)
     return DispatchView(
         id=each.id,
         agent=each.agent,
@@ -155,9 +155,7 @@ def _dispatch(
         item=each.item,
         result=each.result,
         again=needed and each.ended and not each.succeeded,
-        resume=_resume(each, session, place)
-        if each.status == agents.CLAIMED and (each.child or not over)
-        else None,
+        resume=_resume(each, session, place) if each.status == CLAIMED and (each.child or not over) else None,
         cancel=None if each.ended else Command("finish", session.id, each.id, cancel=True, store=place),
         lease_over=over,
     )
@@ -170,13 +168,13 @@ def _resume(each: Dispatched, session: Session, place: str | None) -> Command:
     return Command("claim", session.id, each.id, token=str(each.token), store=place)
 
 
-def _answer(session: Session, question: Asked, option: Choice, store: str | None) -> Command:
+def _answer(session: Session, question: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
     """Return the command that answers with *option*. To accept what is open takes a reason."""
     reason = engine_questions.ACCEPTED if option.outcome == engine_questions.ACCEPT else None
     return Command("answer", session.id, answers={question.id: option.label}, reason=reason, store=store)
 
 
-def _question(each: Asked, session: Session, store: str | None) -> QuestionView:
+def _question(each: AskedQuestion, session: Session, store: str | None) -> QuestionView:
     options = [
         OptionView(option.label, option.description, option.outcome, _answer(session, each, option, store))
         for option in each.options

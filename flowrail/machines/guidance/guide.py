@@ -27,15 +27,15 @@ from flowrail.machines.engine.outcome import (
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.engine.transitions import asks_user, is_capped
 from flowrail.machines.guidance.received_work import handed_over
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import GivenAnswer, ParentSession, Session
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import WorkResult
     from flowrail.machines.engine.joins import Join
-    from flowrail.machines.engine.reviews import Recorded
     from flowrail.machines.guidance.views import DispatchView, LoopView, QuestionView
+    from flowrail.machines.sessions.session import RecordedFinding
 
 MOST_CASES = 12
 """Facts with choices are spelled out into so many ways on; beyond that they are asked for."""
@@ -97,8 +97,8 @@ class Guidance(NamedTuple):
     dispatches: tuple[DispatchView, ...] = ()
     join: Join | None = None
     questions: tuple[QuestionView, ...] = ()
-    findings: tuple[Recorded, ...] = ()
-    parent: Mapping[str, Any] = Frozen()
+    findings: tuple[RecordedFinding, ...] = ()
+    parent: ParentSession | None = None
     then_command: Command | None = None
     """The command that starts the workflow after this one."""
     resources: Mapping[str, str] = Frozen()
@@ -113,8 +113,8 @@ class Guidance(NamedTuple):
     """Tools that the current step does without."""
     findings_command: Command | None = None
     """Where there are findings: the command that lists them all, whole."""
-    said: tuple[Mapping[str, Any], ...] = ()
-    """What the user answered in the step before this one."""
+    answers: tuple[GivenAnswer, ...] = ()
+    """The user's answers in the previous step."""
     launcher_command: Command | None = None
     """For an agent that works for another: the command by which that one goes on."""
 
@@ -159,10 +159,8 @@ def guide(
         else None,
         parent=session.parent,
         ask_command=Command("ask", session.id, "-", store=store) if session.parent else None,
-        launcher_command=Command("resume", str(session.parent["session"]), store=store)
-        if session.parent
-        else None,
-        said=session.last.said if session.last and session.is_open else (),
+        launcher_command=Command("resume", session.parent.session, store=store) if session.parent else None,
+        answers=session.last.answers if session.last and session.is_open else (),
         resources=workflow.resources,
         forbids=tuple(step.forbids) if step is not None and session.is_open else (),
     )
@@ -173,7 +171,7 @@ def guide(
         from flowrail.machines.guidance.agents import with_others
 
         told = with_others(told, workflow, step, session, from_agents, store=store, place=place, now=now)
-    if reviewed or session.parent.get("review"):
+    if reviewed or (session.parent is not None and session.parent.review):
         told = told._replace(finding_command=Command("finding add", session.id, store=store))
     return told._replace(next=tuple(_ways(workflow, session, step, store, _waits(told))))
 
@@ -250,7 +248,7 @@ def _farewell(session: Session) -> tuple[str, ...]:
 def _ways(
     workflow: Workflow, session: Session, step: StepDef, store: str | None, waits: tuple[str, ...]
 ) -> Iterator[Way]:
-    at_limit = any(question["source"] == "limit" for question in session.questions)
+    at_limit = session.limit_question is not None
     declared = {} if at_limit else fact_args(step)
     named, wanted = _parted(declared)
     wants = tuple(
@@ -278,9 +276,9 @@ def _outcomes(step: StepDef, session: Session, *, at_limit: bool) -> list[str]:
     outcomes = [str(outcome) for outcome in step.ways]
     if not session.dispatches:
         return outcomes
-    from flowrail.machines.engine.agents import join_of, open_outcomes, states
+    from flowrail.machines.engine.agents import join_of, open_outcomes
 
-    join = join_of(step, states(session))
+    join = join_of(step, session.dispatches)
     return open_outcomes(join, outcomes) if not join.total or join.met or not join.open else outcomes
 
 
@@ -363,7 +361,7 @@ def _on_record(step: StepDef, session: Session) -> Outcome | None:
             return engine_reviews.verdict(step, session).outcome
         except engine_reviews.ReviewPendingError:
             return None
-    questions = engine_questions.asked(session)
+    questions = session.questions
     return (
         None
         if any(each.is_open for each in questions)

@@ -1,19 +1,31 @@
-"""One run as an immutable value: where it stands, what is known, what the last report did."""
+"""A session as an immutable value, and everything in it: reports, dispatches, questions, findings.
+
+The records of the journal hold exactly these classes; `flowrail.storage.records` structures them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from flowrail.machines.definition.delegation import LEASE_SECONDS
 from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.questions import OWN_WORDS
+from flowrail.machines.definition.step import Outcome
 
-FORMAT = 1
+FORMAT = 2
 """The format of a session on disk. It is only ever added to."""
 
 ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED = "active", "waiting", "completed", "failed", "abandoned"
 STATUSES = (ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED)
 OPEN = frozenset({ACTIVE, WAITING})
 ENDED = frozenset(STATUSES) - OPEN
+
+PENDING, CLAIMED, FINISHED, CANCELLED = "pending", "claimed", "done", "cancelled"
+"""The statuses of a dispatch."""
+
+BY_STEP, BY_AGENT, BY_LIMIT = "step", "agent", "limit"
+"""The sources of a question: declared by the step, asked by a sub-agent, raised by the step's limit."""
 
 
 class Report(NamedTuple):
@@ -23,12 +35,21 @@ class Report(NamedTuple):
     facts: Mapping[str, Any] = Frozen()
 
 
-class Move(NamedTuple):
-    """One step taken: what was reported where, what it came to, and where it led.
+class GivenAnswer(NamedTuple):
+    """The user's answer to a question of the step that a move left."""
 
-    ``to`` is `None` where the run ended. ``passed`` are steps that did not apply, ``capped``
-    says that the limit turned an `iterate` into the way of `ok`. ``said`` is what the user answered
-    in that step, each as id, question, answer and reason.
+    id: str
+    question: str
+    answer: tuple[str, ...]
+    reason: str = ""
+
+
+class Move(NamedTuple):
+    """One transition: the step, the report, the resulting outcome, and the next step.
+
+    ``to`` is `None` if the session ended. ``skipped`` are steps whose condition was false. ``capped``
+    means that an `iterate` at the limit took the `ok` transition. ``answers`` are the user's answers
+    to the step's questions.
     """
 
     step: str
@@ -36,15 +57,174 @@ class Move(NamedTuple):
     outcome: str
     to: str | None
     facts: Mapping[str, Any] = Frozen()
-    passed: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
     capped: bool = False
     at: str = ""
-    said: tuple[Mapping[str, Any], ...] = ()
+    answers: tuple[GivenAnswer, ...] = ()
 
-    @staticmethod
-    def left_out_if_default() -> tuple[str, ...]:
-        """Return the fields that are not written where they say nothing; see `_codec`."""
-        return ("said",)
+
+class Dispatched(NamedTuple):
+    """A piece of work given to a sub-agent.
+
+    ``token`` identifies the holder: the id of the child session, or a word printed with the prompt.
+    """
+
+    id: str
+    agent: str
+    workflow: str | None = None
+    vars: Mapping[str, Any] = Frozen()
+    item: Any = None
+    model: str | None = None
+    status: str = PENDING
+    holder: str | None = None
+    expires_at: str | None = None
+    child: str | None = None
+    token: str | None = None
+    outcome: str | None = None
+    result: Mapping[str, Any] = Frozen()
+    lease: float = float(LEASE_SECONDS)
+    ended_at: str | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the agent reported `ok`."""
+        return self.status == FINISHED and self.outcome == Outcome.OK
+
+    @property
+    def ended(self) -> bool:
+        """Whether no more reports are expected."""
+        return self.status in {FINISHED, CANCELLED}
+
+
+class AnswerOption(NamedTuple):
+    """One option of a question, and the outcome that choosing it means, if any."""
+
+    label: str
+    outcome: str | None = None
+    description: str = ""
+
+
+class AskedQuestion(NamedTuple):
+    """A question to the user. ``answer`` holds labels, or free text after ``other:``."""
+
+    id: str
+    header: str
+    text: str
+    options: tuple[AnswerOption, ...] = ()
+    multi: bool = False
+    source: str = BY_STEP
+    other: str | None = None
+    default: str | None = None
+    due: str | None = None
+    answer: tuple[str, ...] | None = None
+    answered_at: str | None = None
+    answered_by: str | None = None
+    reason: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the question waits for an answer."""
+        return self.answer is None
+
+    @property
+    def outcome(self) -> str | None:
+        """The outcome that the answer means; of several, the first that is not `ok`.
+
+        Free text means ``other``. If no ``other`` is declared, free text never means `ok` while one of
+        the options means another outcome.
+        """
+        if not self.answer:
+            return None
+        named = [option.outcome for option in self.options if option.label in self.answer]
+        if any(word.startswith(OWN_WORDS) for word in self.answer):
+            named += [self.other] if self.other else [option.outcome for option in self.options]
+        chosen = [outcome for outcome in named if outcome]
+        return next((outcome for outcome in chosen if outcome != Outcome.OK), chosen[0] if chosen else None)
+
+
+class RecordedFinding(NamedTuple):
+    """A finding of a review: severity, text, place, round, and how it was resolved."""
+
+    id: str
+    severity: str
+    text: str
+    review: str | None = None
+    round: int = 1
+    revision: int = 0
+    item: str | None = None
+    place: str | None = None
+    version: int = 1
+    at: str = ""
+    by: str = ""
+    resolved_at: str | None = None
+    resolution: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the finding is unresolved."""
+        return self.resolved_at is None
+
+
+class Grant(NamedTuple):
+    """What the user allowed at the limit of a step: more attempts, or a review of MUST findings only.
+
+    ``rounds`` counts the additional attempts. ``another`` counts how often the user chose "another round".
+    """
+
+    rounds: int = 0
+    another: int = 0
+    must_only: bool = False
+
+
+NO_GRANT = Grant()
+
+
+class ParentSession(NamedTuple):
+    """The session and the dispatch that a child session works for.
+
+    ``depth`` counts the sessions above it. ``review`` is the review step that its work belongs to, if any.
+    """
+
+    session: str
+    dispatch: str
+    depth: int = 1
+    review: str | None = None
+
+
+class ReceivedWork(NamedTuple):
+    """The handoff that a session took over.
+
+    ``origin`` is empty if one of our own sessions sent it. Otherwise it says whether the payload came
+    with a hash.
+    """
+
+    handoff: str
+    source: str
+    payload: str
+    sha256: str
+    version: str = ""
+    chain: tuple[str, ...] = ()
+    hops: int = 0
+    trace_id: str = ""
+    span_id: str = ""
+    reason: str = ""
+    summary: str = ""
+    asked: Mapping[str, Any] = Frozen()
+    origin: str = ""
+
+
+class HeldTurn(NamedTuple):
+    """How often the stop hook kept the agent from ending its turn at a revision."""
+
+    revision: int
+    times: int
+
+
+class HostConversation(NamedTuple):
+    """The conversation of a host that a session belongs to."""
+
+    id: str
+    held: HeldTurn | None = None
 
 
 class Session(NamedTuple):
@@ -80,19 +260,14 @@ class Session(NamedTuple):
     here: str = ""
     format: int = FORMAT
     entered: Mapping[str, int] = Frozen()
-    grants: Mapping[str, Any] = Frozen()
-    dispatches: tuple[Mapping[str, Any], ...] = ()
-    questions: tuple[Mapping[str, Any], ...] = ()
-    findings: tuple[Mapping[str, Any], ...] = ()
-    parent: Mapping[str, Any] = Frozen()
+    grants: Mapping[str, Grant] = Frozen()
+    dispatches: tuple[Dispatched, ...] = ()
+    questions: tuple[AskedQuestion, ...] = ()
+    findings: tuple[RecordedFinding, ...] = ()
+    parent: ParentSession | None = None
     decided: Mapping[str, int] = Frozen()
-    received: Mapping[str, Any] = Frozen()
-    host: Mapping[str, Any] = Frozen()
-
-    @staticmethod
-    def left_out_if_default() -> tuple[str, ...]:
-        """Return the fields that are not written where they say nothing; see `_codec`."""
-        return ("host",)
+    received: ReceivedWork | None = None
+    host: HostConversation | None = None
 
     @property
     def is_open(self) -> bool:
@@ -101,7 +276,38 @@ class Session(NamedTuple):
 
     def allowed(self, step: str, bound: int) -> int:
         """Return how often *step* may be entered, the rounds that the user granted included."""
-        return bound + int((self.grants.get(step) or {}).get("rounds", 0))
+        return bound + self.granted(step).rounds
+
+    def granted(self, step: str) -> Grant:
+        """Return what the user allowed at the limit of *step*."""
+        return self.grants.get(step, NO_GRANT)
+
+    def bound_to(self, conversation: str | None) -> Session:
+        """Return the session as one of this conversation of the host; unchanged without one."""
+        if conversation is None or self.belongs_to((conversation,)):
+            return self
+        return self._replace(host=HostConversation(conversation))
+
+    def belongs_to(self, conversations: tuple[str, ...]) -> bool:
+        """Return whether the session belongs to one of these conversations of a host."""
+        return self.host is not None and self.host.id in conversations
+
+    @property
+    def times_held(self) -> int:
+        """How often the stop hook kept the agent from ending its turn at the current revision."""
+        held = self.host.held if self.host is not None else None
+        return held.times if held is not None and held.revision == self.revision else 0
+
+    def held_again(self) -> Session:
+        """Return the session with one more hold at the current revision."""
+        if self.host is None:
+            return self
+        return self._replace(host=self.host._replace(held=HeldTurn(self.revision, self.times_held + 1)))
+
+    @property
+    def limit_question(self) -> AskedQuestion | None:
+        """The question that the current step's limit raised, if it did."""
+        return next((question for question in self.questions if question.source == BY_LIMIT), None)
 
     @property
     def visit(self) -> int:

@@ -15,8 +15,29 @@ from flowrail.machines.sessions.session import FORMAT
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
 DEFINITION_FORMAT = 2
-SESSIONS: dict[int, Upgrade] = {}
-"""From each earlier format of a session to the one after it."""
+
+
+def _with_typed_parts(session: dict[str, Any]) -> dict[str, Any]:
+    """Upgrade format 1, which held mappings where format 2 holds records, empty ones instead of null."""
+    last, received, host = session.get("last"), session.get("received"), session.get("host")
+    if last:
+        names = {"passed": "skipped", "said": "answers"}
+        last = {names.get(name, name): value for name, value in last.items()}
+    if received:
+        names = {"from": "source", "arrived": "origin"}
+        received = {names.get(name, name): value for name, value in received.items()}
+    return {
+        **session,
+        "format": 2,
+        "last": last,
+        "parent": session.get("parent") or None,
+        "received": received or None,
+        "host": host or None,
+    }
+
+
+SESSIONS: dict[int, Upgrade] = {1: _with_typed_parts}
+"""For each earlier format of a session, the function that turns it into the next one."""
 
 
 def _with_named_rules_and_variants(data: dict[str, Any]) -> dict[str, Any]:

@@ -30,8 +30,7 @@ def synthesis(session: Session | None, problem_type: str | None = None) -> Synth
 
 def problem_type_of(session: Session) -> str:
     """Return the problem type of *session*: its own, or that of the work that it received."""
-    asked = session.received.get("asked")
-    received = asked.get("problem_type") if isinstance(asked, Mapping) else None
+    received = session.received.asked.get("problem_type") if session.received else None
     own = synthesis(session)
     return own.problem_type if own else str(received or "").lower()
 

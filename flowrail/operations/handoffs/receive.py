@@ -13,6 +13,7 @@ from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.reported_values import read_assignments
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions import definition_snapshot
+from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.operations.running.open_workflow import Opened, open_skill
 from flowrail.operations.running.steps import Answer, World, answer_of, look
 from flowrail.skills.catalog import UnknownSkillError
@@ -45,7 +46,7 @@ def receive_handoff(
             return None
         definition_snapshot.to_bytes(workflow.kept)  # refuse a workflow that is too large before the claim
 
-        def start_session(session_id: str, payload: Payload, received: Mapping[str, Any]) -> None:
+        def start_session(session_id: str, payload: Payload, received: ReceivedWork) -> None:
             values = {
                 **parameters_from(workflow.workflow.params, payload),
                 **read_assignments(params, workflow.workflow.params, "-p"),
@@ -61,12 +62,12 @@ def receive_handoff(
 
 
 def _start_session(
-    world: World, opened: Opened, session_id: str, params: Mapping[str, Any], received: Mapping[str, Any]
+    world: World, opened: Opened, session_id: str, params: Mapping[str, Any], received: ReceivedWork
 ) -> Answer:
     now = world.now()
     session = start(opened.workflow, params, session_id=session_id, source=opened.source, now=now)
-    session = session._replace(received=dict(received))
+    session = session._replace(received=received)
     guide(opened.workflow, session)  # a step that cannot be printed must not leave a session behind
-    note = {"handoff": received["handoff"], "sha256": received["sha256"]}
+    note = {"handoff": received.handoff, "sha256": received.sha256}
     stored = world.store.create(session, opened.kept, at=now, by=world.by, note=note)
     return answer_of(world, stored, opened)

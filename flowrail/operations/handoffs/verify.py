@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from flowrail.handoff.retention import PRUNED
 from flowrail.handoff.store import HandoffRecord, Handoffs, UnknownHandoffError
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 
@@ -53,9 +54,9 @@ def verify(store: Store, handoffs: Handoffs) -> VerifiedHandoffs:
         if read:
             readable.add(session_id)
             records += len(read)
-            if read[-1].session.received:
+            if received := read[-1].session.received:
                 payloads += 1
-                found += _received(store, session_id, read[-1].session.received)
+                found += _received(store, session_id, received)
     digests: set[str] = set()
     number = 0
     for handoff_id in handoffs.ids():
@@ -135,9 +136,9 @@ def _newest_payload(folder: str, session_id: str, digests: set[str]) -> Iterator
             yield HandoffFinding(session_id, "PAYLOAD_CHANGED", f"{path} is not a payload that was sent")
 
 
-def _received(store: Store, session_id: str, received: Mapping[str, object]) -> Iterator[HandoffFinding]:
-    path = now_at(str(received.get("payload")), store.folder(session_id))
+def _received(store: Store, session_id: str, received: ReceivedWork) -> Iterator[HandoffFinding]:
+    path = now_at(received.payload, store.folder(session_id))
     digest = file.digest_of(path)
-    if digest != received.get("sha256"):
+    if digest != received.sha256:
         what = "is not what was received" if digest else "cannot be read"
         yield HandoffFinding(session_id, "PAYLOAD_CHANGED", f"{path} {what}")

@@ -18,10 +18,6 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine.advance import settled, standing, start
 from flowrail.machines.engine.agents import (
-    CANCELLED,
-    CLAIMED,
-    DONE,
-    Dispatched,
     DispatchGoneError,
     Ended,
     Handed,
@@ -30,8 +26,15 @@ from flowrail.machines.engine.agents import (
 from flowrail.machines.engine.errors import SessionEndedError, ValuesError
 from flowrail.machines.engine.outcome import in_context, names_in
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.host_binding import bound
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import (
+    BY_AGENT,
+    CANCELLED,
+    CLAIMED,
+    FINISHED,
+    Dispatched,
+    ParentSession,
+    Session,
+)
 from flowrail.machines.sessions.stored_session import Change, Kept
 from flowrail.operations.running.child_sessions import finished, reconciled
 from flowrail.operations.running.open_workflow import Opened, open_beside, open_session
@@ -147,7 +150,7 @@ def _handed(world: World, opened: Opened, session: Session, step: StepDef, taken
         Command("finish", session.id, taken.id, word, token=token, store=store)
         for word in (Outcome.OK, Outcome.FAIL)
     )
-    said = [each for each in questions.asked(session) if each.source == questions.BY_AGENT and each.answer]
+    said = [each for each in session.questions if each.source == BY_AGENT and each.answer]
     return Handed(
         session=session.id,
         dispatch=taken,
@@ -181,7 +184,7 @@ def finish(
         if dispatch.token != token:
             _held_by(dispatch, token)
         result = _fitting(dict(facts or {}), agents.share(len(session.dispatches)))
-        if dispatch.status == DONE:
+        if dispatch.status == FINISHED:
             if dispatch.outcome == outcome and dict(dispatch.result) == result:
                 return _ended(world, session, dispatch, replayed=True)
             raise DispatchGoneError(
@@ -249,14 +252,14 @@ def _at_work(world: World, change: Change) -> tuple[Opened, Session, StepDef]:
 
 def _review_at(workflow: Workflow, session: Session, step: StepDef) -> str | None:
     """Return the review that work of *step* is part of, be it that of a session further up."""
-    return step.id if step.id in reviews(workflow) else session.parent.get("review")
+    return step.id if step.id in reviews(workflow) else (session.parent.review if session.parent else None)
 
 
 def _begin_child(
     world: World, above: Opened, parent: Session, dispatch: Dispatched, now: str, review: str | None
 ) -> tuple[Kept, Opened]:
     address = str(dispatch.workflow)
-    depth = int(parent.parent.get("depth", 0)) + 1
+    depth = (parent.parent.depth if parent.parent else 0) + 1
     if depth > MOST_GENERATIONS:
         raise TooDeepError(
             f"session `{parent.id}` works for others {MOST_GENERATIONS} deep; it hands out nothing more",
@@ -266,7 +269,6 @@ def _begin_child(
         )
     opened = open_beside(address, parent, above.kept, world.roots, world.state)
     params = {name: value for name, value in dispatch.vars.items() if value is not None}
-    above_it = {"session": parent.id, "dispatch": dispatch.id, "depth": depth}
     try:
         child = start(
             opened.workflow,
@@ -274,7 +276,7 @@ def _begin_child(
             session_id=world.store.new_id(address),
             source=opened.source,
             now=now,
-            parent={**above_it, "review": review} if review else above_it,
+            parent=ParentSession(parent.id, dispatch.id, depth, review),
         )
     except ValuesError as error:  # an agent cannot mend what it was given
         off = Command("finish", parent.id, dispatch.id, cancel=True, store=world.store.path)
@@ -283,7 +285,7 @@ def _begin_child(
         )
         raise
     guide(opened.workflow, child, place=world.store.path)
-    child = bound(child, world.host)
+    child = child.bound_to(world.host)
     return world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id}), opened
 
 
@@ -292,7 +294,7 @@ def _told(opened: Opened, session: Session) -> tuple[str, ...]:
 
 
 def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bool = False) -> Ended:
-    outcome = dispatch.outcome if dispatch.status == DONE else dispatch.status
+    outcome = dispatch.outcome if dispatch.status == FINISHED else dispatch.status
     answer = WorkResult(
         of=f"{outcome} of dispatch {dispatch.id}",
         facts=dispatch.result,
@@ -311,7 +313,7 @@ def _json(value: Mapping[str, Any]) -> str:
 def _held(dispatch: Dispatched) -> str:
     if dispatch.status == CLAIMED:
         return f"held by {dispatch.holder or 'somebody'} until {dispatch.expires_at}"
-    if dispatch.status == DONE:
+    if dispatch.status == FINISHED:
         return f"done, with `{dispatch.outcome}`"
     return "called off" if dispatch.status == CANCELLED else "not claimed"
 

@@ -14,14 +14,9 @@ from flowrail.errors import FlowError, alone
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.engine import agents
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.agents import (
-    CLAIMED,
-    DONE,
-    Dispatched,
-    DispatchGoneError,
-)
+from flowrail.machines.engine.agents import DispatchGoneError
 from flowrail.machines.engine.errors import SessionEndedError
-from flowrail.machines.sessions.session import COMPLETED, Session
+from flowrail.machines.sessions.session import CLAIMED, COMPLETED, FINISHED, Dispatched, Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 MOST_DEEP = 64
@@ -45,13 +40,15 @@ class Givers:
 
     def work_of(self, session: Session) -> _Work | None:
         """Return the work that *session* does as its parent knows it; `None` where that knows of none."""
-        giver = str(session.parent["session"])
+        if session.parent is None:
+            return None
+        giver = session.parent.session
         if giver not in self._known:
             self._known[giver] = self._given_by(giver)
         known = self._known[giver]
         if isinstance(known, FlowError):
             raise known
-        return known.get(str(session.parent["dispatch"]))
+        return known.get(session.parent.dispatch)
 
     def _given_by(self, session_id: str) -> Mapping[str, _Work] | FlowError:
         try:
@@ -60,7 +57,7 @@ class Givers:
             return {}
         except FlowError as error:
             return alone(error)
-        every = reversed(agents.states(parent)) if parent.is_open else ()
+        every = reversed(parent.dispatches) if parent.is_open else ()
         return {each.id: _Work(each.child, each.status, each.holder) for each in every}
 
 
@@ -100,19 +97,21 @@ def still_at_work(store: Store, session: Session) -> None:
 
 def came_back(store: Store, session: Session) -> None:
     """Refuse the end of a child that was recorded while its dispatch was called off or given to another."""
-    _hold_to(Givers(store), session, {CLAIMED, DONE})
+    _hold_to(Givers(store), session, {CLAIMED, FINISHED})
 
 
 def _hold_to(givers: Givers, session: Session, statuses: set[str]) -> None:
     parent, mine = session.parent, givers.work_of(session)
+    if parent is None:
+        return
     if mine is None or mine.child != session.id or mine.status not in statuses:
         raise DispatchGoneError(
-            f"session `{session.id}` lost its dispatch `{parent['dispatch']}` of `{parent['session']}`: "
+            f"session `{session.id}` lost its dispatch `{parent.dispatch}` of `{parent.session}`: "
             f"{_what_became(mine)}",
             hint="stop here and say so; nothing that is reported now would count",
             session=session.id,
-            parent=parent["session"],
-            dispatch=parent["dispatch"],
+            parent=parent.session,
+            dispatch=parent.dispatch,
         )
 
 
@@ -123,16 +122,16 @@ def reconciled(store: Store, session: Session, above: tuple[str, ...] = ()) -> S
     """
     if not session.dispatches:
         return session
-    known, above = agents.states(session), (*above, session.id)
+    known, above = session.dispatches, (*above, session.id)
     now = tuple(_as_it_stands(store, each, len(known), above) for each in known)
-    return session if now == known else agents.with_states(session, now)
+    return session if now == known else session._replace(dispatches=tuple(now))
 
 
 def agents_at_work(store: Store, session: Session, above: tuple[str, ...] = ()) -> tuple[Session, ...]:
     """Return the open sessions that do the current step's work, and those that work for them."""
     found: list[Session] = []
     above = (*above, session.id)
-    for each in agents.states(session) if session.dispatches else ():
+    for each in session.dispatches or ():
         child = _child(store, each, above) if each.status == CLAIMED else None
         if child is not None and child.is_open:
             found += [child, *agents_at_work(store, child, above)]
@@ -141,7 +140,7 @@ def agents_at_work(store: Store, session: Session, above: tuple[str, ...] = ()) 
 
 def finished(dispatch: Dispatched, *, outcome: str, result: Mapping[str, Any], at: str) -> Dispatched:
     """Return *dispatch* with its end."""
-    return dispatch._replace(status=DONE, outcome=outcome, result=result, ended_at=at)
+    return dispatch._replace(status=FINISHED, outcome=outcome, result=result, ended_at=at)
 
 
 def ended_by(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
@@ -170,12 +169,12 @@ def _held_until(store: Store, dispatch: Dispatched, child: Session, above: tuple
 
     While it waits for the user or for an agent that does, it has no end.
     """
-    questions = engine_questions.asked(child)
+    questions = child.questions
     if any(each.is_open for each in questions):
         return None
     signs = [child.moved_at, *(each.answered_at or "" for each in questions)]
     ends = [dispatch.expires_at or ""]
-    for each in agents.states(reconciled(store, child, above)):
+    for each in reconciled(store, child, above).dispatches:
         signs.append(each.ended_at or "")
         if each.status == CLAIMED:
             if each.expires_at is None:
@@ -192,8 +191,9 @@ def _child(store: Store, dispatch: Dispatched, above: tuple[str, ...]) -> Sessio
         child = store.read(dispatch.child).session
     except FlowError:
         return None
-    theirs = child.parent.get("session") == above[-1] and child.parent.get("dispatch") == dispatch.id
-    return child if theirs else None
+    parent = child.parent
+    works_for_it = parent is not None and (parent.session, parent.dispatch) == (above[-1], dispatch.id)
+    return child if works_for_it else None
 
 
 def _what_became(dispatch: _Work | None) -> str:

@@ -8,8 +8,7 @@ from typing import Any
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import standing
-from flowrail.machines.engine.reviews import Recorded
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import RecordedFinding, Session
 from flowrail.operations.running.child_sessions import still_at_work
 from flowrail.operations.running.open_workflow import open_session
 from flowrail.operations.running.steps import World
@@ -24,7 +23,7 @@ def add_finding(
     place: str | None = None,
     item: str | None = None,
     token: str | None = None,
-) -> tuple[str, Recorded]:
+) -> tuple[str, RecordedFinding]:
     """Record a finding where it counts: in the nearest session above that has a gate, or in this one.
 
     With the *token* of a piece of work of *session_id*, only as long as that holds it.
@@ -54,7 +53,7 @@ def add_finding(
 
 def resolve_finding(
     world: World, session_id: str, finding_id: str, note: str = "", *, token: str | None = None
-) -> tuple[str, Recorded]:
+) -> tuple[str, RecordedFinding]:
     """Record that a finding is settled."""
     home, agents = _home_of_findings(world, session_id)
     for agent in agents:
@@ -79,10 +78,10 @@ def _finder(world: World, session: Session, home: str, token: str | None) -> str
     return held.id if held else world.by
 
 
-def list_findings(world: World, session_id: str) -> tuple[str, tuple[Recorded, ...]]:
+def list_findings(world: World, session_id: str) -> tuple[str, tuple[RecordedFinding, ...]]:
     """Return every finding on record where those of *session_id* are kept."""
     home, _ = _home_of_findings(world, session_id)
-    return home, reviews.findings(world.store.read(home).session)
+    return home, world.store.read(home).session.findings
 
 
 def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]]:
@@ -99,7 +98,7 @@ def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]
             return here, way
         if not session.parent:
             return session_id, way[:1]
-        here = str(session.parent["session"])
+        here = session.parent.session
 
 
 def _has_gate(kept: Mapping[str, Any]) -> bool:

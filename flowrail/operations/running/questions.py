@@ -10,8 +10,8 @@ from flowrail.machines.definition.questions import Question
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import settled, standing
 from flowrail.machines.engine.agents import held_by
-from flowrail.machines.engine.questions import Asked, Choice, Put
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.engine.questions import Put
+from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.open_workflow import open_session
 from flowrail.operations.running.steps import Answer, World, look
@@ -43,7 +43,7 @@ def ask(world: World, session_id: str, questions: Sequence[Question], *, token: 
         still_theirs(world.store, session)
         if token is not None:
             held_by(session, token)
-        known = engine_questions.asked(session)
+        known = session.questions
         put = tuple(_from_agent(each, now) for each in questions)
         taken = {each.id for each in known if each.is_open} & {each.id for each in put}
         same = [each for each in known if each.id in {one.id for one in put} and each.is_open]
@@ -76,7 +76,7 @@ def answer(world: World, session_id: str, pairs: Sequence[str], reason: str = ""
         now = world.now()
         session = settled(change.kept.session, now)  # a default that stands was told as the answer
         still_theirs(world.store, session)
-        known = {each.id: each for each in engine_questions.asked(session)}
+        known = {each.id: each for each in session.questions}
         if not known or not session.is_open:
             raise NotWaitingError(
                 f"session `{session_id}` waits for no answer",
@@ -92,14 +92,14 @@ def answer(world: World, session_id: str, pairs: Sequence[str], reason: str = ""
     return look(world, session_id)
 
 
-def _from_agent(question: Question, now: str) -> Asked:
-    return Asked(
+def _from_agent(question: Question, now: str) -> AskedQuestion:
+    return AskedQuestion(
         id=question.id,
         header=question.header,
         text=question.text,
-        options=tuple(Choice(option.label, None, option.description) for option in question.options),
+        options=tuple(AnswerOption(option.label, None, option.description) for option in question.options),
         multi=question.multi_select,
-        source=engine_questions.BY_AGENT,
+        source=BY_AGENT,
         default=question.default,
         due=engine_questions.later(now, question.deadline)
         if question.deadline and question.default
@@ -107,7 +107,9 @@ def _from_agent(question: Question, now: str) -> Asked:
     )
 
 
-def _put(world: World, session: Session, questions: Sequence[Asked], written: Sequence[Question]) -> Put:
+def _put(
+    world: World, session: Session, questions: Sequence[AskedQuestion], written: Sequence[Question]
+) -> Put:
     return Put(
         session=session.id,
         questions=tuple(questions),
@@ -135,8 +137,8 @@ def _pairs(pairs: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _answered(
-    known: Mapping[str, Asked], name: str, words: list[str], now: str, by: str, reason: str
-) -> Asked:
+    known: Mapping[str, AskedQuestion], name: str, words: list[str], now: str, by: str, reason: str
+) -> AskedQuestion:
     question = known.get(name)
     if question is None:
         raise engine_questions.BadAnswerError(
@@ -146,7 +148,7 @@ def _answered(
         raise engine_questions.BadAnswerError(
             f"question `{name}` takes one answer", hint="give one", question=name
         )
-    answered = question.answered(words, at=now, by=by, reason=reason)
+    answered = engine_questions.answer_question(question, words, at=now, by=by, reason=reason)
     if question.answer is None:
         return answered
     if set(answered.answer or ()) == set(question.answer):

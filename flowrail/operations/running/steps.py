@@ -27,13 +27,13 @@ from flowrail.machines.engine.errors import UnknownOutcomeError
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reported_values import fact_args, read_assignments
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.host_binding import bound
 from flowrail.machines.sessions.session import ABANDONED, Report, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import Change, Kept
 from flowrail.operations.running.open_workflow import Opened, open_session, open_skill
 from flowrail.skills.catalog import find
 from flowrail.storage.locking import LockTimeoutError
+from flowrail.storage.records import to_plain
 
 
 class RevisionConflictError(ConflictError):
@@ -92,7 +92,7 @@ def begin(world: World, address: str, params: Sequence[str] | Mapping[str, Any] 
     session_id = world.store.new_id(address)
     session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now)
     guide(opened.workflow, session)  # a text that cannot be told must not leave a session behind
-    kept = world.store.create(bound(session, world.host), opened.kept, at=now, by=world.by)
+    kept = world.store.create(session.bound_to(world.host), opened.kept, at=now, by=world.by)
     return answer_of(world, kept, opened)
 
 
@@ -174,7 +174,7 @@ def report(
         after = advance(opened.workflow, session, given, now=now, call=call)
         guide(opened.workflow, after)  # a text that cannot be told must not move the session
         definition = opened.kept if opened.changed else None
-        kept = _commit(world, change, session, bound(after, world.host), now, definition)
+        kept = _commit(world, change, session, after.bound_to(world.host), now, definition)
     return answer_of(world, kept, opened)
 
 
@@ -203,7 +203,7 @@ def _commit(
     """
     if after.revision == before.revision:
         return change.commit(after, kind="limit", at=now, by=world.by, definition=definition)
-    note = {"dispatches": [dict(each) for each in before.dispatches]} if before.dispatches else None
+    note = {"dispatches": to_plain(before.dispatches)} if before.dispatches else None
     if after.is_open or not after.parent:
         return change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
     from flowrail.machines.engine import agents as engine_agents
@@ -212,14 +212,14 @@ def _commit(
     with ExitStack() as held:
         above = None
         with suppress(LockTimeoutError):
-            above = held.enter_context(world.store.change(str(after.parent["session"]), wait=0))
+            above = held.enter_context(world.store.change(after.parent.session, wait=0))
         still_theirs(world.store, before)
         kept = change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
         if above is None:
             came_back(world.store, after)
             return kept
         parent = above.kept.session
-        mine = engine_agents.one(parent, str(after.parent["dispatch"]))
+        mine = engine_agents.one(parent, after.parent.dispatch)
         done = ended_by(world.store, mine, after, len(parent.dispatches))
         with suppress(StorageError):  # the child's end stands, and says all that this record would
             above.commit(
@@ -344,7 +344,7 @@ def _told_of_its_loss(world: World, session: Session, answer: Answer) -> Answer:
     hint = str(lost.hint)
     told = f"{lost.message[0].upper()}{lost.message[1:]}. {hint[0].upper()}{hint[1:]}."
     bare = answer.guidance._replace(actions=(told,), next=(), dispatches=(), join=None, questions=())
-    bare = bare._replace(findings=(), findings_command=None, finding_command=None, loop=None, said=())
+    bare = bare._replace(findings=(), findings_command=None, finding_command=None, loop=None, answers=())
     return answer._replace(guidance=bare._replace(ask_command=None, launcher_command=None, forbids=()))
 
 
@@ -386,9 +386,7 @@ def _asked_already(
     """Return whether the same report has raised the question of the step's limit, which is still open."""
     if not session.questions or outcome != (DONE if step.decides else Outcome.FAIL):
         return False
-    from flowrail.machines.engine.questions import asked, the_limit
-
-    question = the_limit(asked(session))
+    question = session.limit_question
     if question is None or not question.is_open:
         return False
     given = _facts(step, assignments, facts)

@@ -7,17 +7,21 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
-from flowrail.errors import StorageError
+from flowrail.errors import FlowError, StorageError
 from flowrail.handoff.store import Handoffs
+from flowrail.machines.definition.serialization import from_plain
+from flowrail.machines.definition.validation import raw_findings
 from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.machines.sessions.stored_session import Kept
-from flowrail.machines.sessions.strangers import StrangeError, check_definition, check_session
 from flowrail.operations.running.steps import World
-from flowrail.storage.file_store import JOURNAL
-from flowrail.storage.journal import DamagedError
+from flowrail.text.safe_text import shortened
+
+LONGEST_REASON = 200
+NO_INSTRUCTIONS = "FR115"
+"""A function makes the instructions, and the stored definition does not have them."""
 
 
 class Adopted(NamedTuple):
@@ -40,8 +44,6 @@ def adopt(world: World, session_id: str) -> Adopted:
     was_foreign = world.store.is_foreign(session_id)
     for newest in world.store.records(session_id, foreign=True):
         first = first or newest
-        if was_foreign:
-            _check(world, newest)
     if first is None or newest is None:
         raise UnknownSessionError(
             f"session `{session_id}` was never started",
@@ -73,20 +75,23 @@ def _definition(world: World, session: Session, *, check: bool) -> Mapping[str, 
         return {}  # `flow session migrate` writes it again
     if not check:
         return definition
-    try:
-        check_definition(definition)
-        if definition["workflow"]["name"] != session.skill:
-            raise StrangeError(f"it is not the workflow of `{session.skill}`")  # noqa: TRY301 - one refusal for both
-    except StrangeError as error:
+    problem = _problem_in(definition, session)
+    if problem:
         path = os.path.join(world.store.folder(session.id), DEFINITION)
-        raise StorageError(f"{path} is damaged: {error}", hint="restore it from a copy", place=path) from None
+        raise StorageError(f"{path} is damaged: {problem}", hint="restore it from a copy", place=path)
     return definition
 
 
-def _check(world: World, record: Record) -> None:
-    """Refuse a record whose agents, questions or findings are of another form."""
+def _problem_in(definition: Mapping[str, Any], session: Session) -> str | None:
+    """Return why no session could have started with this definition, if so."""
     try:
-        check_session(record.session)
-    except StrangeError as error:
-        path = os.path.join(world.store.folder(record.session.id), JOURNAL)
-        raise DamagedError(path, record.seq + 1, f"the record is of another form: {error}") from None
+        workflow = from_plain(definition["workflow"])
+        errors = [finding for finding in raw_findings(workflow) if finding.severity == "error"]
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, FlowError) as error:
+        return f"it holds no workflow ({type(error).__name__}: {shortened(str(error), LONGEST_REASON)})"
+    errors = [finding for finding in errors if finding.code != NO_INSTRUCTIONS]
+    if errors:
+        return f"its workflow has an error: {shortened(errors[0].message, LONGEST_REASON)}"
+    if workflow.name != session.skill:
+        return f"it is not the workflow of `{session.skill}`"
+    return None

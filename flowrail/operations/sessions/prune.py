@@ -116,7 +116,7 @@ def _needed(store: Store, kept: Kept, needs: Needs) -> str:
         return why
     if not kept.session.parent:
         return ""
-    parent = str(kept.session.parent.get("session"))
+    parent = kept.session.parent.session
     try:
         return f"`{parent}`, which it works for, is open" if store.read(parent).session.is_open else ""
     except UnknownSessionError:

@@ -9,20 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, DocumentError, StorageError, UsageError
 from flowrail.machines.definition.fingerprint import graph_print, step_print
-from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.guidance.received_work import COPY
-from flowrail.machines.sessions.host_binding import bound
 from flowrail.machines.sessions.limits import LARGEST_PAYLOAD
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import ABANDONED, ACTIVE, Session
+from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.running.open_workflow import Opened, as_it_is
 from flowrail.operations.running.steps import (
@@ -75,7 +73,7 @@ def rewind(
         after = _from(
             then, opened, now, session_id=session.id, revision=session.revision + 1, parent=session.parent
         )
-        after = bound(after._replace(host=session.host), world.host)
+        after = after._replace(host=session.host).bound_to(world.host)
         note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
         definition = opened.kept if opened.changed else None
         kept = change.commit(after, kind="rewind", at=now, by=world.by, note=note, definition=definition)
@@ -89,15 +87,16 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     opened = as_it_is(source, world.store.definition(session_id), world.roots, world.state)
     now = world.now()
     new_id = world.store.new_id(source.skill)
-    after = _from(then, opened, now, session_id=new_id, revision=revision, parent=Frozen())
+    after = _from(then, opened, now, session_id=new_id, revision=revision, parent=None)
     payload, data = _payload_of(world, session_id, after)
     if data:
         payload = os.path.join(world.store.folder(new_id), os.path.basename(payload))
-        after = after._replace(received=Frozen({**after.received, "payload": payload}))
+        assert after.received is not None  # noqa: S101 - it has a payload
+        after = after._replace(received=after.received._replace(payload=payload))
     record = {"session": session_id, "revision": revision, "hash": then.record.hash}
     note = {"from": record, **({"reason": reason} if reason else {})}
     kept = world.store.create(
-        bound(after._replace(started_at=now, host=Frozen()), world.host),
+        after._replace(started_at=now, host=None).bound_to(world.host),
         opened.kept,
         at=now,
         by=world.by,
@@ -149,7 +148,7 @@ def _from(
     *,
     session_id: str,
     revision: int,
-    parent: Mapping[str, Any],
+    parent: ParentSession | None,
 ) -> Session:
     """Return the session that goes on from *then*, its current step entered afresh."""
     was, workflow = then.record.session, opened.workflow
@@ -193,9 +192,9 @@ def _from(
 
 def _payload_of(world: World, session_id: str, session: Session) -> tuple[str, bytes]:
     """Return where the work lies that a session took over, and what it is: nothing where it cannot be read."""
-    path = os.path.join(
-        world.store.folder(session_id), os.path.basename(str(session.received.get("payload", "")))
-    )
+    if session.received is None:
+        return "", b""
+    path = os.path.join(world.store.folder(session_id), os.path.basename(session.received.payload))
     if os.path.splitext(os.path.basename(path))[0] == COPY:
         with suppress(DocumentError):
             return path, read_bounded(path, limit=LARGEST_PAYLOAD, what="the payload")

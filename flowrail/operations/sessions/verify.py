@@ -20,6 +20,7 @@ from flowrail.machines.definition.fingerprint import graph_print
 from flowrail.machines.definition.serialization import CodeNotStoredError, from_plain
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.agents import recorded_dispatches
 from flowrail.machines.engine.migration import given_params
 from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.record import Record
@@ -244,8 +245,7 @@ def _moved(before: Session, record: Record, workflow: Workflow | None) -> tuple[
     wrong = list(_shape(before, after, move))
     if workflow is None:
         return wrong, False
-    handed_out = record.note.get("dispatches")
-    before = before._replace(dispatches=tuple(handed_out)) if handed_out else before
+    before = before._replace(dispatches=recorded_dispatches(before, record.note))
     try:
         again = advance(workflow, before, Report(move.reported, move.facts), now=move.at)
     except CodeNotStoredError:
@@ -295,7 +295,7 @@ def _essence(session: Session) -> dict[str, Any]:
 
     Texts of questions and names of agents may change without the graph, and the conversation with each report.
     """
-    plain = to_plain(session._replace(host={}))
+    plain = to_plain(session._replace(host=None))
     plain["questions"] = [
         [each["id"], each.get("source"), [option.get("outcome") for option in each.get("options", ())]]
         for each in plain["questions"]

@@ -37,7 +37,7 @@ def histories(store: Store, address: str) -> Iterator[list[Record]]:
 def _in_short(record: Record) -> Record:
     """Return a record with what is asked of it here, so that all of a session can be held together."""
     was, names = record.session, record.note.get("renamed")
-    last = was.last._replace(facts=Frozen(), said=()) if was.last is not None else None
+    last = was.last._replace(facts=Frozen(), answers=()) if was.last is not None else None
     session = Session(
         was.id,
         was.skill,

@@ -18,7 +18,7 @@ from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.engine.reported_values import fact_args, read_assignments
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.session import Move, Session
+from flowrail.machines.sessions.session import Move, RecordedFinding, Session
 from flowrail.operations.running.open_workflow import open_skill
 from flowrail.text.suggestions import did_you_mean
 
@@ -90,9 +90,9 @@ def preview(
 def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -> Session:
     """Return *session* as it would stand in a review loop; where *step* is in none, as it is."""
     if step.gate is not None:
-        found = [reviews.Recorded("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
+        found = [RecordedFinding("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
         ended = Frozen({step.gate.review: 0}) if qr.status is not None else session.entered
-        return reviews.with_findings(session, found)._replace(entered=ended)
+        return session._replace(findings=tuple(found), entered=ended)
     gates = reviews.gates(workflow)
     gate = next((name for name in gates if workflow.step(name).way(Outcome.FAIL) == step.id), None)
     if gate is None or not qr.failed:

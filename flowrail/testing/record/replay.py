@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, TrustError, alone
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import agents, questions, reviews
+from flowrail.machines.engine import questions, reviews
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.sessions.session import CANCELLED, FINISHED, Dispatched, Report, Session
 from flowrail.machines.sessions.store import SESSION_ID, UnknownSessionError
 from flowrail.operations.running.open_workflow import open_skill
 from flowrail.operations.running.steps import World
@@ -126,13 +126,13 @@ def repeat_turn(workflow: Workflow, session: Session, turn: Turn, *, call: Call 
     return advance(workflow, session, Report(turn.report, turn.facts), call=call)
 
 
-def finished(dispatch: agents.Dispatched, outcome: str) -> agents.Dispatched:
+def finished(dispatch: Dispatched, outcome: str) -> Dispatched:
     """Return *dispatch* finished with an outcome, or cancelled; unchanged for `NOT_FINISHED`."""
     if outcome == NOT_FINISHED:
         return dispatch
-    if outcome == agents.CANCELLED:
-        return dispatch._replace(status=agents.CANCELLED)
-    return dispatch._replace(status=agents.DONE, outcome=outcome)
+    if outcome == CANCELLED:
+        return dispatch._replace(status=CANCELLED)
+    return dispatch._replace(status=FINISHED, outcome=outcome)
 
 
 def text(results: Sequence[ReplayResult]) -> str:
@@ -198,21 +198,19 @@ def _result(
 
 
 def _with_agents(session: Session, turn: Turn) -> Session:
-    dispatches = agents.states(session)
+    dispatches = session.dispatches
     if len(dispatches) != len(turn.agents):
         raise ChangedStepError(
             f"the step has {len(dispatches)} dispatches; it had {len(turn.agents)}",
             hint=Hint("see what changed: ", Command("check", against="REVISION")),
         )
-    return agents.with_states(
-        session,
-        [finished(dispatch, outcome) for dispatch, outcome in zip(dispatches, turn.agents, strict=True)],
-    )
+    results = zip(dispatches, turn.agents, strict=True)
+    return session._replace(dispatches=tuple(finished(dispatch, outcome) for dispatch, outcome in results))
 
 
 def _with_answers(session: Session, turn: Turn) -> Session:
     answers = dict(turn.answers)
-    asked = questions.asked(session)
+    asked = session.questions
     missing = answers.keys() - {question.id for question in asked}
     if missing:
         raise ChangedStepError(
@@ -220,7 +218,7 @@ def _with_answers(session: Session, turn: Turn) -> Session:
             hint=Hint("see what changed: ", Command("check", against="REVISION")),
         )
     answered = [
-        question.answered(answers[question.id], at="", by="", reason="as recorded")
+        questions.answer_question(question, answers[question.id], at="", by="", reason="as recorded")
         if question.id in answers and question.is_open
         else question
         for question in asked

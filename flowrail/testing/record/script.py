@@ -23,10 +23,8 @@ from flowrail.machines.definition.step import (
 )
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents as engine_agents
-from flowrail.machines.engine import questions, reviews
-from flowrail.machines.engine.agents import Dispatched
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import BY_AGENT, CANCELLED, FINISHED, Dispatched, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.storage.file_store import JOURNAL
 from flowrail.storage.journal import DamagedError
@@ -248,7 +246,9 @@ def _turn(step: StepDef | None, before: Record, after: Record, earlier: _LinkedT
         step=str(old.step),
         report=move.reported if move is not None else asked,
         facts=move.facts if move is not None else _facts_since(step, old, new),
-        agents=tuple(_agent_results(_dispatched(old if move is not None else new, after.note))),
+        agents=tuple(
+            _agent_results(engine_agents.recorded_dispatches(old if move is not None else new, after.note))
+        ),
         findings=tuple(_found(old, earlier)),
         resolved=tuple(_resolved(old, earlier)),
         answers=tuple(_answered(old)),
@@ -266,26 +266,21 @@ def _facts_since(step: StepDef | None, old: Session, new: Session) -> Mapping[st
     return {name: value for name, value in new.state.items() if name in known}
 
 
-def _dispatched(session: Session, note: Mapping[str, Any]) -> tuple[Dispatched, ...]:
-    recorded = note.get("dispatches")
-    return engine_agents.states(session._replace(dispatches=tuple(recorded)) if recorded else session)
-
-
 def _agent_results(dispatches: Sequence[Dispatched]) -> Iterator[str]:
     for dispatch in dispatches:
-        if dispatch.status == engine_agents.CANCELLED:
-            yield engine_agents.CANCELLED
+        if dispatch.status == CANCELLED:
+            yield CANCELLED
         else:
-            yield str(dispatch.outcome) if dispatch.status == engine_agents.DONE else NOT_FINISHED
+            yield str(dispatch.outcome) if dispatch.status == FINISHED else NOT_FINISHED
 
 
 def _found(session: Session, earlier: _LinkedTurn | None) -> Iterator[tuple[str, str]]:
     known = earlier.findings if earlier is not None else 0
-    yield from ((finding.severity, finding.text) for finding in reviews.findings(session)[known:])
+    yield from ((finding.severity, finding.text) for finding in session.findings[known:])
 
 
 def _resolved(session: Session, earlier: _LinkedTurn | None) -> Iterator[str]:
-    closed = [finding.id for finding in reviews.findings(session) if not finding.is_open]
+    closed = [finding.id for finding in session.findings if not finding.is_open]
     known: set[str] = set()
     linked = earlier.resolved if closed and earlier is not None else None
     while linked is not None:
@@ -295,8 +290,8 @@ def _resolved(session: Session, earlier: _LinkedTurn | None) -> Iterator[str]:
 
 
 def _answered(session: Session) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for question in questions.asked(session):
-        if question.source == questions.BY_AGENT:
+    for question in session.questions:
+        if question.source == BY_AGENT:
             continue
         if question.answer is not None:
             yield question.id, question.answer

@@ -19,11 +19,6 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.agents import (
-    CANCELLED,
-    CLAIMED,
-    DONE,
-    PENDING,
-    Dispatched,
     DispatchGoneError,
     JoinPendingError,
     TooManyDispatchesError,
@@ -31,13 +26,13 @@ from flowrail.machines.engine.agents import (
 )
 from flowrail.machines.engine.joins import Join
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import CANCELLED, CLAIMED, FINISHED, PENDING, Dispatched, Session
 
 # --- what entering a step records
 
 
 def items(flow: Workflow, **params: Any) -> list[Any]:
-    return [each.item for each in agents.states(start(flow, params))]
+    return [each.item for each in start(flow, params).dispatches]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +57,7 @@ def test_a_list_that_was_reported_is_gone_over() -> None:
         step("look", dispatch=Dispatch("explore", None, "found", prompt=("$item",))),
     )
 
-    after = agents.states(_told(flow, start(flow), {"found": ["x", "y"]}))
+    after = _told(flow, start(flow), {"found": ["x", "y"]}).dispatches
 
     assert [(each.id, each.item, each.status) for each in after] == [
         ("d1-1", "x", PENDING),
@@ -114,11 +109,11 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
         params={"areas": Arg(type="list", default=[["x", 1], "y"]), "topic": Arg(default="T")},
     )
 
-    first, second = agents.states(start(flow))
+    first, second = start(flow).dispatches
 
     assert first.vars == {
-        "area": ["x", 1],
-        "all": [["x", 1], "y"],
+        "area": ("x", 1),
+        "all": (("x", 1), "y"),
         "text": "x, 1 of T",
         "n": 3,
         "none": None,
@@ -130,12 +125,12 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
 def test_entering_again_records_new_pieces_of_work_and_the_old_ones_are_gone() -> None:
     flow = fan(next={"ok": "look", "fail": None, "skip": "last"})
     session = start(flow)
-    old = [each.id for each in agents.states(session)]
+    old = [each.id for each in session.dispatches]
 
     again = report(flow, ended(session, "ok", "ok", "ok"), "ok")
 
     assert old == ["d0-1", "d0-2", "d0-3"]
-    assert [(each.id, each.status) for each in agents.states(again)] == [
+    assert [(each.id, each.status) for each in again.dispatches] == [
         (f"d1-{number}", PENDING) for number in (1, 2, 3)
     ]
     with pytest.raises(DispatchGoneError) as caught:
@@ -165,7 +160,7 @@ JOINS = st.sampled_from(["all", "any"]) | st.integers(1, 9).map(lambda least: f"
 
 def dispatched(statuses: list[str]) -> list[Dispatched]:
     return [
-        Dispatched(f"d0-{number}", "explore", status=DONE, outcome=status)
+        Dispatched(f"d0-{number}", "explore", status=FINISHED, outcome=status)
         if status in {"ok", "fail"}
         else Dispatched(f"d0-{number}", "explore", status=status)
         for number, status in enumerate(statuses, 1)
@@ -191,8 +186,8 @@ def test_a_join_is_what_counting_says(statuses: list[str], join: str) -> None:
 @given(st.lists(STATUS, min_size=3, max_size=3), st.sampled_from(["all", "any", "at least 2"]))
 def test_a_step_can_be_reported_exactly_when_its_join_says_so(statuses: list[str], join: str) -> None:
     flow = fan(join=join)
-    session = agents.with_states(start(flow), dispatched(statuses))
-    now = agents.join_of(flow.step("look"), agents.states(session))
+    session = start(flow)._replace(dispatches=tuple(dispatched(statuses)))
+    now = agents.join_of(flow.step("look"), session.dispatches)
     told = guide(flow, session)
 
     for outcome, to in (("ok", "last"), ("fail", None)):
@@ -255,8 +250,8 @@ def test_how_far_it_is_stands_in_the_refusal() -> None:
         (CLAIMED, None, LATER, False),
         (CLAIMED, None, NOW, True),
         (CLAIMED, None, None, False),
-        (DONE, "ok", None, False),
-        (DONE, "fail", None, True),
+        (FINISHED, "ok", None, False),
+        (FINISHED, "fail", None, True),
         (CANCELLED, None, None, True),
     ],
 )
@@ -279,7 +274,7 @@ def test_a_prompt_is_filled_for_its_item() -> None:
         "explore", None, "areas", {"depth": 2}, prompt=("Look at $item.", "Depth $depth, $topic.")
     )
     flow = workflow(step("look", dispatch=work), params={**AREAS, "topic": Arg(default="T")})
-    first = agents.states(start(flow))[0]
+    first = start(flow).dispatches[0]
 
     told = agents.prompt_of(flow.step("look"), first, {"topic": "T"})
 
@@ -294,10 +289,10 @@ def test_a_dispatch_in_place_of_a_handler_hands_out_a_workflow() -> None:
     handler = Dispatch(AgentRole.QUALITY_REVIEWER, "planner/plan-docs", context_vars={"plan": "$areas"})
     flow = workflow(step("look", handler=handler, next={"ok": None, "fail": None}), params=AREAS)
 
-    (only,) = agents.states(start(flow))
+    (only,) = start(flow).dispatches
 
     assert (only.agent, only.workflow) == ("quality-reviewer", "planner/plan-docs")
-    assert only.vars == {"plan": ["a", "b", "c"]}
+    assert only.vars == {"plan": ("a", "b", "c")}
     assert not flow.step("look").decides
     with pytest.raises(JoinPendingError):
         report(flow, start(flow), "ok")
@@ -315,7 +310,7 @@ def test_a_dispatch_without_a_workflow_is_free_form(script: str, free_form: bool
     handler = Dispatch(AgentRole.DEVELOPER, script, context_vars={}, free_form=free_form)
     flow = workflow(step("look", handler=handler))
 
-    (only,) = agents.states(start(flow))
+    (only,) = start(flow).dispatches
 
     assert only.workflow is None
     assert agents.prompt_of(flow.step("look"), only, {}) == told

@@ -8,12 +8,11 @@ from support.workflows import loop, step, workflow
 
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import MOST_EXTRA_ROUNDS, advance, start
 from flowrail.machines.engine.errors import OutcomeNotOpenError
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.sessions.session import Grant, Report, Session
 
 GATE = review_loop()
 
@@ -30,7 +29,7 @@ def failing(flow: Workflow, session: Session) -> tuple[Session, int]:
 
 
 def offered(session: Session) -> list[str]:
-    (question,) = [each for each in questions.asked(session) if each.source == "limit"]
+    (question,) = [each for each in session.questions if each.source == "limit"]
     return [str(option.outcome) for option in question.options]
 
 
@@ -72,7 +71,7 @@ def test_four_answers_have_four_ends(answer: str, status: str, to: str | None, o
 
 def test_an_answer_may_be_given_by_its_name() -> None:
     assert report(GATE, answered(AT_LIMIT, "limit=must-only"), "done").grants == {
-        "gate": {"rounds": 1, "another": 0, "must_only": True}
+        "gate": Grant(rounds=1, another=0, must_only=True)
     }
 
 
@@ -104,7 +103,7 @@ def test_must_only_lets_everything_else_pass() -> None:
 
 
 def test_the_question_says_how_often() -> None:
-    assert "gate: 5 rounds, and it did not pass" in questions.asked(AT_LIMIT)[0].text.lower()
+    assert "gate: 5 rounds, and it did not pass" in AT_LIMIT.questions[0].text.lower()
 
 
 def test_accepting_takes_a_reason_which_is_kept() -> None:
@@ -113,7 +112,7 @@ def test_accepting_takes_a_reason_which_is_kept() -> None:
 
     session = answered(AT_LIMIT, "limit=Accept the risk", reason="it ships today")
 
-    assert questions.asked(session)[0].reason == "it ships today"
+    assert session.questions[0].reason == "it ships today"
 
 
 def test_own_words_do_not_answer_a_limit() -> None:
@@ -189,7 +188,7 @@ def test_a_step_with_questions_that_always_fails_back_asks_at_its_limit_too() ->
 
     assert offered(session) == ["another-round", "accept-the-risk", "stop"]
     after = report(flow, answered(session, "limit=another-round"), "done")
-    assert (after.step, after.visit, [each.id for each in questions.asked(after)]) == ("plan", 4, ["go"])
+    assert (after.step, after.visit, [each.id for each in after.questions]) == ("plan", 4, ["go"])
 
 
 def test_without_a_way_of_ok_nothing_can_be_accepted() -> None:
@@ -219,7 +218,7 @@ def test_agents_at_the_limit_are_not_waited_for() -> None:
     assert offered(asked) == ["another-round", "accept-the-risk", "stop"]
     assert report(flow, answered(asked, "limit=accept-the-risk"), "done").step == "last"
     again = report(flow, answered(asked, "limit=another-round"), "done")
-    assert [each["status"] for each in again.dispatches] == ["pending"] * 3
+    assert [each.status for each in again.dispatches] == ["pending"] * 3
 
 
 def test_iterate_at_the_limit_takes_the_way_of_ok() -> None:

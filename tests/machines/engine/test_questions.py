@@ -22,21 +22,17 @@ from flowrail.machines.engine.advance import (
     start,
 )
 from flowrail.machines.engine.errors import OutcomeNotOpenError
-from flowrail.machines.engine.questions import (
-    BY_AGENT,
-    Asked,
-    BadAnswerError,
-    Choice,
-    QuestionOpenError,
-)
+from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import Report
+from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Report
 
 
-def question(*outcomes: str | None, **parts: Any) -> Asked:
+def question(*outcomes: str | None, **parts: Any) -> AskedQuestion:
     """Return a question with an option for each of *outcomes*: A, B, C."""
-    options = tuple(Choice("ABC"[at], outcome) for at, outcome in enumerate(outcomes))
-    return Asked("go", "Go", "Go on?", options or (Choice("A", "ok"), Choice("B", "fail")), **parts)
+    options = tuple(AnswerOption("ABC"[at], outcome) for at, outcome in enumerate(outcomes))
+    return AskedQuestion(
+        "go", "Go", "Go on?", options or (AnswerOption("A", "ok"), AnswerOption("B", "fail")), **parts
+    )
 
 
 @given(st.text(max_size=80), st.text(max_size=80), st.sampled_from(["", "other:", "Other: "]))
@@ -51,7 +47,7 @@ def test_labels_are_lines_that_stand_for_one_option_whatever_is_put_in(
         params={"one": Arg(default="a"), "two": Arg(default="b")},
     )
 
-    (question,) = questions.asked(start(flow, {"one": f"{before}{one}", "two": two}, now=NOW))
+    (question,) = start(flow, {"one": f"{before}{one}", "two": two}, now=NOW).questions
 
     labels = [option.label for option in question.options]
     assert question.default == labels[1]
@@ -59,7 +55,7 @@ def test_labels_are_lines_that_stand_for_one_option_whatever_is_put_in(
     for label, option in zip(labels, options, strict=True):
         assert label.isprintable()
         assert 0 < len(label) <= 80
-        answer = question.answered([label], at=NOW, by="me")
+        answer = questions.answer_question(question, [label], at=NOW, by="me")
         assert (answer.answer, answer.outcome) == ((label,), option.outcome)
 
 
@@ -80,12 +76,12 @@ def test_what_is_put_into_a_question_is_bounded_and_so_is_a_reason() -> None:
         params={"one": Arg(default="a")},
     )
 
-    (question,) = questions.asked(start(flow, {"one": "x" * 50_000}, now=NOW))
+    (question,) = start(flow, {"one": "x" * 50_000}, now=NOW).questions
 
     assert len(question.text) == 2_000
     assert len(question.options[0].description) == 500
     with pytest.raises(BadAnswerError, match="the reason has 4001 characters"):
-        question.answered(["Yes"], at=NOW, by="me", reason="x" * 4_001)
+        questions.answer_question(question, ["Yes"], at=NOW, by="me", reason="x" * 4_001)
 
 
 # --- opened by entering a step
@@ -97,7 +93,7 @@ def test_entering_a_step_opens_its_questions_and_the_session_waits() -> None:
     session = start(flow, now=NOW)
 
     assert session.status == "waiting"
-    assert [(each.id, each.is_open) for each in questions.asked(session)] == [("go", True), ("really", True)]
+    assert [(each.id, each.is_open) for each in session.questions] == [("go", True), ("really", True)]
     assert [way.waits_for for way in guide(flow, session).next] == [("go", "really")]
 
 
@@ -131,7 +127,7 @@ def test_a_step_entered_again_asks_again() -> None:
     again = report(flow, answered(start(flow, now=NOW), "go=No"), "done")
 
     assert (again.step, again.visit, again.status) == ("plan", 2, "waiting")
-    assert questions.asked(again)[0].is_open
+    assert again.questions[0].is_open
 
 
 def test_texts_labels_and_the_default_are_filled() -> None:
@@ -147,10 +143,10 @@ def test_texts_labels_and_the_default_are_filled() -> None:
         step("plan", questions=[asks], next={"ok": None, "fail": None}), params={"what": Arg(default="it")}
     )
 
-    (asked,) = questions.asked(start(flow, now=NOW))
+    (asked,) = start(flow, now=NOW).questions
 
     assert (asked.text, asked.default, asked.due) == ("Build it?", "Build it", "2026-11-18T12:01:00.000Z")
-    assert asked.options[0] == Choice("Build it", "ok", "As it")
+    assert asked.options[0] == AnswerOption("Build it", "ok", "As it")
 
 
 # --- what an answer stands for
@@ -170,28 +166,31 @@ def test_an_answer_stands_for_its_options_and_anything_but_ok_counts_first(
         chosen += [other] if other else outcomes
     named = [outcome for outcome in chosen if outcome]
     expected = next((outcome for outcome in named if outcome != "ok"), named[0] if named else None)
-    assert asked.answered(words, at=NOW, by="me").outcome == expected
+    assert questions.answer_question(asked, words, at=NOW, by="me").outcome == expected
 
 
 def test_own_words_are_never_agreement_where_something_else_could_be_meant() -> None:
-    said = question("ok", "fail").answered(["other:well, but"], at=NOW, by="me")
+    said = questions.answer_question(question("ok", "fail"), ["other:well, but"], at=NOW, by="me")
 
     assert said.answer == ("other:well, but",)
     assert said.outcome == "fail"
-    assert question("ok", None).answered(["other:fine"], at=NOW, by="me").outcome == "ok"
-    assert question("ok", "fail", other="skip").answered(["other:x"], at=NOW, by="me").outcome == "skip"
+    assert questions.answer_question(question("ok", None), ["other:fine"], at=NOW, by="me").outcome == "ok"
+    assert (
+        questions.answer_question(question("ok", "fail", other="skip"), ["other:x"], at=NOW, by="me").outcome
+        == "skip"
+    )
 
 
 @given(st.lists(st.lists(OUTCOMES, min_size=2, max_size=2), min_size=1, max_size=3))
 def test_of_several_answers_the_first_that_is_not_ok_decides(answers: list[list[str | None]]) -> None:
-    asked = [question(*outcomes).answered(["A"], at=NOW, by="me") for outcomes in answers]
+    asked = [questions.answer_question(question(*outcomes), ["A"], at=NOW, by="me") for outcomes in answers]
 
     expected = next((first for first, _ in answers if first not in {None, "ok"}), "ok")
     assert questions.decided_by_answers(asked) == expected
 
 
 def test_a_question_of_an_agent_decides_nothing() -> None:
-    asked = question("fail", "fail", source=BY_AGENT).answered(["A"], at=NOW, by="me")
+    asked = questions.answer_question(question("fail", "fail", source=BY_AGENT), ["A"], at=NOW, by="me")
 
     assert questions.decided_by_answers([asked]) == "ok"
     assert questions.decided_by_answers([]) == "ok"
@@ -202,24 +201,27 @@ def test_a_question_of_an_agent_decides_nothing() -> None:
     [("a", "A"), ("A", "A"), ("other:x", "other:x"), ("other:  x y ", "other:x y")],
 )
 def test_an_answer_is_kept_as_its_label(word: str, kept: str) -> None:
-    assert question().answered([word], at=NOW, by="me").answer == (kept,)
+    assert questions.answer_question(question(), [word], at=NOW, by="me").answer == (kept,)
 
 
 def test_the_same_answer_twice_is_one() -> None:
-    assert question(multi=True).answered(["A", "a", "B"], at=NOW, by="me").answer == ("A", "B")
+    assert questions.answer_question(question(multi=True), ["A", "a", "B"], at=NOW, by="me").answer == (
+        "A",
+        "B",
+    )
 
 
 @pytest.mark.parametrize("word", ["C", "", "ok", "other:", "other: ", "other:" + "x" * 4001])
 def test_what_is_no_answer_is_refused(word: str) -> None:
     with pytest.raises(BadAnswerError) as caught:
-        question().answered([word], at=NOW, by="me")
+        questions.answer_question(question(), [word], at=NOW, by="me")
 
     assert caught.value.exit_status == 2
 
 
 def test_near_labels_are_offered() -> None:
     with pytest.raises(BadAnswerError) as caught:
-        questions.asked(start(asking_workflow(), now=NOW))[0].answered(["Yess"], at=NOW, by="me")
+        questions.answer_question(start(asking_workflow(), now=NOW).questions[0], ["Yess"], at=NOW, by="me")
 
     assert str(caught.value.hint) == "did you mean `Yes`?"
 
@@ -248,7 +250,7 @@ def test_a_default_stands_once_its_time_has_come_and_not_before() -> None:
     assert settled(session, NOW) == session
     after = settled(session, LATER)
     assert after.status == "active"
-    assert [(each.answer, each.answered_by, each.answered_at) for each in questions.asked(after)] == [
+    assert [(each.answer, each.answered_by, each.answered_at) for each in after.questions] == [
         (("No",), "the deadline", LATER)
     ]
 
@@ -312,7 +314,7 @@ def test_facts_come_with_the_report_of_an_answered_step() -> None:
     assert advance(flow, session, Report("done", {"note": "x"}), now=NOW).state == {"note": "x"}
 
 
-def answers_of(session_answers: Sequence[Asked]) -> list[tuple[str, ...] | None]:
+def answers_of(session_answers: Sequence[AskedQuestion]) -> list[tuple[str, ...] | None]:
     return [each.answer for each in session_answers]
 
 
@@ -326,4 +328,4 @@ def test_the_order_of_answering_changes_nothing(pairs: list[str]) -> None:
         session = answered(session, pair)
 
     assert session.status == "active"
-    assert answers_of(questions.asked(session)) == [("Yes",), ("No",), ("other:hm",)]
+    assert answers_of(session.questions) == [("Yes",), ("No",), ("other:hm",)]

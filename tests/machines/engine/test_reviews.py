@@ -22,7 +22,7 @@ from flowrail.machines.engine.reviews import (
     UnknownFindingError,
 )
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import RecordedFinding, Session
 
 ALL, MOST_OF_ALL, LEAST = {"MUST", "SHOULD", "COULD"}, {"MUST", "SHOULD"}, {"MUST"}
 SETTLED = {
@@ -95,7 +95,7 @@ def test_a_claim_of_any_outcome_is_refused_with_what_is_on_record(
 def test_earlier_rounds_are_history() -> None:
     session = at_gate(3)
 
-    assert len(reviews.findings(session)) == 2
+    assert len(session.findings) == 2
     assert report(review_loop(limit=9), session, "done").step == "last"
 
 
@@ -163,7 +163,7 @@ def test_each_gate_looks_at_its_own_review() -> None:
     session = report(flow, session, "ok", "done", "ok")
 
     assert report(flow, session, "done").status == "completed"
-    assert [each.review for each in reviews.findings(session)] == ["review-a"]
+    assert [each.review for each in session.findings] == ["review-a"]
 
 
 # --- the record
@@ -177,7 +177,7 @@ def test_a_finding_knows_its_review_its_round_and_its_version() -> None:
     )
     second, again = reviews.record(flow, first, severity="COULD", text="still", item="a", at=NOW)
 
-    one, two = reviews.findings(second)
+    one, two = second.findings
     assert (one.id, one.severity, one.text, one.place) == ("F1", "MUST", "wrong", "a.py:3")
     assert (one.review, one.round, one.revision, one.version, one.by) == ("review", 1, 1, 1, "me")
     assert (two.version, two) == (2, again)
@@ -203,10 +203,10 @@ def test_a_finding_that_says_nothing_is_refused(severity: str, text: str) -> Non
 
 def test_there_is_an_end_to_findings() -> None:
     flow = review_loop()
-    many = [reviews.Recorded(f"F{number}", "COULD", "x") for number in range(1, MOST + 1)]
+    many = [RecordedFinding(f"F{number}", "COULD", "x") for number in range(1, MOST + 1)]
 
     with pytest.raises(BadFindingError, match=f"{MOST} findings"):
-        found(flow, reviews.with_findings(start(flow, now=NOW), many), "COULD")
+        found(flow, start(flow, now=NOW)._replace(findings=tuple(many)), "COULD")
 
 
 # --- resolving

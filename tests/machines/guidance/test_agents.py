@@ -23,12 +23,12 @@ from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import agents, questions
+from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import start
 from flowrail.machines.guidance.agents import handed_back
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.guidance.views import LoopView
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, ParentSession, Session
 
 STORE = "/a b/.flow"
 
@@ -77,8 +77,8 @@ def test_a_piece_of_work_is_told_with_the_command_that_fits(
 ) -> None:
     flow = fan()
     session = start(flow, now=NOW)
-    first, *rest = agents.states(session)
-    session = agents.with_states(session, [first._replace(status=status, **parts), *rest])  # type: ignore[arg-type]
+    first, *rest = session.dispatches
+    session = session._replace(dispatches=(first._replace(status=status, **parts), *rest))  # type: ignore[arg-type]
 
     view = told(flow, session).dispatches[0]
 
@@ -100,12 +100,12 @@ def test_questions_of_agents_stand_beside_those_of_the_step() -> None:
     agent = questions.with_questions(
         start(flow, session_id="dull-one-abc234", now=NOW),
         [
-            questions.Asked(
+            AskedQuestion(
                 "db",
                 "DB",
                 "Which?",
-                (questions.Choice("A"), questions.Choice("B")),
-                source=questions.BY_AGENT,
+                (AnswerOption("A"), AnswerOption("B")),
+                source=BY_AGENT,
             )
         ],
     )
@@ -127,7 +127,7 @@ def test_a_last_answer_is_three_lines() -> None:
     session = Session(
         "dull-one-abc234", "dull/one", None, status="failed", state=Frozen({"a": "x\ny", "n": 1})
     )
-    session = session._replace(parent={"session": "dull-abc234", "dispatch": "d3-1"})
+    session = session._replace(parent=ParentSession("dull-abc234", "d3-1"))
 
     lines = result_lines(handed_back(session, STORE), str)
 
@@ -139,7 +139,7 @@ def test_a_last_answer_is_three_lines() -> None:
 
 
 def test_long_facts_are_named_with_where_they_stand() -> None:
-    parent = {"session": "lead-abc234", "dispatch": "d3-1"}
+    parent = ParentSession("lead-abc234", "d3-1")
     session = Session(
         "dull-abc234", "dull", None, parent=parent, state=Frozen({"long": "x" * 9_000, "short": "y"})
     )
@@ -194,7 +194,7 @@ def test_steps_of_a_loop_are_named_as_they_read_then() -> None:
     at_gate = report(flow, found(flow, start(flow, now=NOW), "MUST"), "ok")
 
     view = loop(flow, at_gate)
-    (question,) = questions.asked(report(flow, at_gate, "done"))
+    (question,) = report(flow, at_gate, "done").questions
 
     assert view is not None
     assert (view.name, view.mended_in) == ("Is it done", "Work on it (try 2)")

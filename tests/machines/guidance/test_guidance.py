@@ -24,7 +24,7 @@ from flowrail.machines.guidance.guide import (
     guide,
     wants_of,
 )
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.sessions.session import ReceivedWork, Report, Session
 from flowrail.text.safe_text import visible
 
 STEPS = 6
@@ -492,7 +492,8 @@ def test_an_example_is_told_as_declared_or_made_up_to_fit() -> None:
 
 
 def test_work_that_was_handed_over_is_told_in_lines_of_ours_and_not_without_end() -> None:
-    received = {"from": "a\nb", "chain": ["x"] * 9_999, "payload": "p\nRun it\u2028now" + "y" * 9_999}
+    payload = "p\nRun it\u2028now" + "y" * 9_999
+    received = ReceivedWork("h", source="a\nb", payload=payload, sha256="", chain=("x",) * 9_999)
 
     first, second, *_ = guide(linear("a"), start(linear("a"))._replace(received=received)).actions
 

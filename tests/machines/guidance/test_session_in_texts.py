@@ -8,7 +8,7 @@ from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.step import StepContext
-from flowrail.machines.engine import agents, questions
+from flowrail.machines.engine import agents
 from flowrail.machines.engine.advance import entered, start
 from flowrail.machines.guidance.guide import guide
 
@@ -38,8 +38,8 @@ def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
     )
     begun = start(flow, session_id=RUN)
 
-    (handed,) = agents.states(entered(flow, begun))
-    (question,) = questions.asked(entered(flow, begun._replace(step="ask")))
+    (handed,) = entered(flow, begun).dispatches
+    (question,) = entered(flow, begun._replace(step="ask")).questions
 
     assert handed.vars == {"notes": f"{RUN}.md"}
     assert agents.prompt_of(flow.step("hand"), handed, {"session": RUN}) == f"Read {RUN}."

@@ -10,7 +10,6 @@ from support.mixed import Reading, mixed
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report, Session
@@ -104,7 +103,7 @@ def ask(made: Workflow, session: Session, reading: Reading, data: st.DataObject)
 
 def at_limit(made: Workflow, session: Session, reading: Reading, data: st.DataObject) -> Session:
     only(made, session, set())
-    question = questions.the_limit(questions.asked(session))
+    question = session.limit_question
     assert question is not None
     assert [option.outcome for option in question.options] == reading.offered()
     answer = data.draw(st.sampled_from(reading.offered()))

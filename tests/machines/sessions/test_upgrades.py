@@ -35,11 +35,29 @@ def count(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_what_is_of_today_stays_as_it_is() -> None:
-    data = {"format": FORMAT, "id": "x"}
+    session = {"format": FORMAT, "id": "x"}
+    definition = {"format": upgrades.DEFINITION_FORMAT, "id": "x"}
 
-    assert session_of_today(data) is data
-    assert definition_of_today(data) is data
-    assert session_of_today({"id": "x"}) == {"id": "x"}  # (the first format may have left it out)
+    assert session_of_today(session) is session
+    assert definition_of_today(definition) is definition
+
+
+def test_format_1_may_leave_out_its_number_and_holds_empty_mappings_for_what_is_absent() -> None:
+    first = {
+        "id": "x",
+        "parent": {},
+        "received": {"from": "source", "arrived": "hashed"},
+        "last": {"passed": ["b"], "said": []},
+    }
+
+    assert session_of_today(first) == {
+        "id": "x",
+        "format": 2,
+        "parent": None,
+        "received": {"source": "source", "origin": "hashed"},
+        "host": None,
+        "last": {"skipped": ["b"], "answers": []},
+    }
 
 
 def test_each_earlier_format_is_taken_from_step_to_step() -> None:
@@ -65,8 +83,8 @@ def written(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
 
 def test_a_journal_of_an_earlier_format_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = written(tmp_path, renamed_back)
-    monkeypatch.setattr(upgrades, "FORMAT", 2)
-    monkeypatch.setattr(upgrades, "SESSIONS", {1: rename})
+    monkeypatch.setattr(upgrades, "FORMAT", FORMAT + 1)
+    monkeypatch.setattr(upgrades, "SESSIONS", {FORMAT: rename})
 
     assert store.read(SESSION.id).session == SESSION
 
@@ -75,7 +93,7 @@ def renamed_back(data: dict[str, Any]) -> dict[str, Any]:
     return {"facts" if key == "state" else key: value for key, value in data.items()}
 
 
-@pytest.mark.parametrize("number", [2, 99, 0, -1, True, "1", None, 1.0])
+@pytest.mark.parametrize("number", [FORMAT + 1, 99, 0, -1, True, "1", None, 1.0])
 def test_a_later_format_is_refused_and_says_what_to_use(number: object) -> None:
     with pytest.raises(NewerFormatError) as caught:
         session_of_today({"format": number})
@@ -85,9 +103,11 @@ def test_a_later_format_is_refused_and_says_what_to_use(number: object) -> None:
 
 
 def test_a_journal_of_a_later_format_is_refused(tmp_path: Path) -> None:
-    store = written(tmp_path, lambda data: {**data, "format": 2})
+    store = written(tmp_path, lambda data: {**data, "format": FORMAT + 1})
 
-    with pytest.raises(NewerFormatError, match="the session is of format 2; 1 is the newest"):
+    with pytest.raises(
+        NewerFormatError, match=f"the session is of format {FORMAT + 1}; {FORMAT} is the newest"
+    ):
         store.read(SESSION.id)
 
 

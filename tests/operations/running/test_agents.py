@@ -14,6 +14,7 @@ from flowrail.errors import ConflictError, UsageError
 from flowrail.formatters.guidance import as_text
 from flowrail.machines.engine.agents import RESULTS, DispatchGoneError, JoinPendingError
 from flowrail.machines.engine.errors import SessionEndedError
+from flowrail.machines.sessions.session import ParentSession
 from flowrail.operations.running import agents, findings
 from flowrail.operations.running.agents import MOST_GENERATIONS, ResultTooLongError, TooDeepError
 from flowrail.operations.running.steps import Answer
@@ -41,7 +42,7 @@ def test_claiming_begins_a_session_of_ones_own(team: Team) -> None:
     told = answer.guidance
     assert (told.skill, told.revision, told.params) == ("lead/one", 0, {"area": "b"})
     assert told.actions == ("Look at b.",)
-    assert told.parent == {"session": team.id, "dispatch": "d0-2", "depth": 1}
+    assert told.parent == ParentSession(team.id, "d0-2")
     dispatch = team.told().dispatches[1]
     assert (dispatch.status, dispatch.holder, dispatch.child) == ("claimed", "ann", told.session)
     assert dispatch.expires_at == "2026-11-18T12:10:00.000Z"

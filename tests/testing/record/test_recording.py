@@ -264,7 +264,7 @@ def test_work_and_questions_that_are_others_now_are_named() -> None:
     (folder / "workflow.yaml").write_text(text.replace("id: go", "id: on"))
     assert "no longer asks `go`" in replays(session)[0]["reason"]
     (folder / "workflow.yaml").write_text(text.replace('"Yes"', '"Yeah"'))
-    assert "`Yes` is no option" in replays(session)[0]["reason"]
+    assert "has no option `Yes`" in replays(session)[0]["reason"]
     (folder / "workflow.yaml").write_text("steps: [")
     assert "[INVALID_WORKFLOW]" in replays(session)[0]["reason"]
 

@@ -9,7 +9,7 @@ from flowrail.cli.environment import world
 from flowrail.cli.facts import read_text
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.work import finding_data
-from flowrail.machines.engine.reviews import Recorded
+from flowrail.machines.sessions.session import RecordedFinding
 from flowrail.operations.running import findings as running_findings
 from flowrail.text.table import table
 
@@ -120,7 +120,7 @@ def resolve(
         output.text(f"{settled.id} is resolved")
 
 
-def _row(each: Recorded, *, items: bool) -> list[str]:
+def _row(each: RecordedFinding, *, items: bool) -> list[str]:
     state = "open" if each.is_open else "resolved"
     about = f"{each.item} (version {each.version})" if each.item and each.version > 1 else each.item or ""
     return [
