@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.engine.reported_values import refuse_left_open
@@ -26,16 +27,48 @@ def read_text(name: str, *, what: str) -> tuple[str, str]:
     return decode(data, source=source), source
 
 
-def facts_of(assignments: Sequence[str], file: str | None) -> dict[str, object]:
-    """Return facts that nobody declared: texts given one by one, and what a file holds."""
-    named: dict[str, object] = {}
-    for text in assignments:
+def named_values(texts: Sequence[str], option: str, form: str = "NAME=VALUE") -> dict[str, str]:
+    """Return texts of the form NAME=VALUE as names and values."""
+    values: dict[str, str] = {}
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"`-s {text[:60]}` is not NAME=VALUE", hint="write it as `-s NAME=VALUE`")
-        refuse_left_open(name, value, "-s")
-        named[name] = value
-    return {**(read_facts(file) if file else {}), **named}
+            raise UsageError(f"`{option} {text[:60]}` is not {form}", hint=f"write it as `{option} {form}`")
+        if name in values:
+            raise UsageError(f"`{name[:80]}` is given twice", hint="give it once")
+        values[name] = value
+    return values
+
+
+def given_facts(texts: Sequence[str], file: str | None) -> dict[str, Any]:
+    """Return the facts of a report: texts given one by one, and values from a file."""
+    named = named_values(texts, "-s")
+    values = read_facts(file) if file else {}
+    twice = sorted(named.keys() & values.keys())
+    if twice:
+        raise UsageError(f"`{twice[0]}` is given twice, by -s and in the file", hint="give it once")
+    return {**values, **named}
+
+
+def facts_of(texts: Sequence[str], file: str | None) -> dict[str, Any]:
+    """Return facts that no step declares. Each is given a value."""
+    facts = given_facts(texts, file)
+    for name in named_values(texts, "-s"):
+        refuse_left_open(name, facts[name], "-s")
+    return facts
+
+
+def given_answers(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return texts of the form QUESTION=OPTION as the answers to each question."""
+    answers: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, option = text.partition("=")
+        if not equals or not option.strip():
+            raise UsageError(
+                f"`{text[:60]}` is not QUESTION=OPTION", hint="write it as go=Yes, or go=other:TEXT"
+            )
+        answers.setdefault(name, []).append(option)
+    return answers
 
 
 def read_facts(name: str) -> dict[str, object]:

@@ -149,21 +149,19 @@ class Tools:
                 return self._told(steps.look(world, session, skill))
             if skill is None:
                 return self._told(steps.resume(world, None))
-            return self._told(steps.step_again(world, skill, _texts(params)))
+            return self._told(steps.step_again(world, skill, _given(params)))
         if params:
             raise UsageError("params belong to a new session", hint="give facts of a report as `facts`")
         if skill is None:
             if session is None:
                 raise UsageError("the step to report is missing", hint="give `session`, or `skill`")
             skill = world.store.read(session).session.skill
-        given = facts or {}
         return self._told(
             steps.report(
                 world,
                 skill,
                 outcome,
-                assignments=_texts({name: value for name, value in given.items() if isinstance(value, str)}),
-                facts={name: value for name, value in given.items() if not isinstance(value, str)},
+                facts=facts,
                 session_id=session,
                 expect=expect,
             )
@@ -171,7 +169,7 @@ class Tools:
 
     def start(self, skill: Skill, params: Params = None) -> Told:
         """Start a new session of a skill and show its first step. Other open sessions continue beside it."""
-        return self._told(steps.begin(self.world, skill, _texts(params)))
+        return self._told(steps.begin(self.world, skill, _given(params)))
 
     def status(
         self, session: Annotated[str | None, Field(description="The id of a session.")] = None
@@ -226,12 +224,8 @@ class Tools:
         reason: Annotated[str, Field(description="Why, for the record.")] = "",
     ) -> Told:
         """Record the user's answers to the open questions of a session and show what comes next."""
-        pairs = [
-            f"{name}={label}"
-            for name, labels in answers.items()
-            for label in (labels if isinstance(labels, list) else [labels])
-        ]
-        return self._told(running_questions.answer(self.world, session, pairs, reason))
+        labels = {name: given if isinstance(given, list) else [given] for name, given in answers.items()}
+        return self._told(running_questions.answer(self.world, session, labels, reason))
 
     def claim(
         self,
@@ -391,7 +385,7 @@ class Tools:
         if action == "receive":
             payload = _needed(file, "file", action)
             received, answer = receive_handoff(
-                context, world, payload, digest=sha256, force=force, params=tuple(_texts(params))
+                context, world, payload, digest=sha256, force=force, params=_given(params)
             )
             about = handoff_data(context, received.handoff)
             if answer is None:
@@ -481,13 +475,9 @@ def _unchanged(command: Command) -> Command:
     return command
 
 
-def _texts(values: Mapping[str, Any] | None) -> list[str]:
-    """Return parameters as a command line gives them, so that both are read alike. `null` gives none."""
-    return [
-        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
-        for name, value in (values or {}).items()
-        if value is not None
-    ]
+def _given(values: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the parameters that have a value; a client may send `null` for the others."""
+    return {name: value for name, value in (values or {}).items() if value is not None}
 
 
 def _needed(value: str | None, name: str, action: str) -> str:

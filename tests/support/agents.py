@@ -9,6 +9,7 @@ from typing import Any
 from support.sandbox import put_skill
 
 from flowrail.cli.environment import world
+from flowrail.cli.facts import given_answers
 from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.engine.agents import Handed
 from flowrail.machines.engine.questions import Put
@@ -145,7 +146,7 @@ class Team:
 
     def answer(self, session: str, *pairs: str, reason: str = "") -> Guidance:
         """Give the user's answers."""
-        return questions.answer(self.world, session, pairs, reason).guidance
+        return questions.answer(self.world, session, given_answers(pairs), reason).guidance
 
     def kinds(self, session: str | None = None) -> list[str]:
         """Return what kinds of records a session has."""

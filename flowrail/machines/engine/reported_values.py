@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flowrail.command import Command, Hint
@@ -58,24 +58,19 @@ def check_facts(step: StepDef, given: Mapping[str, Any]) -> Frozen[str, Any]:
 LEFT_OPEN = frozenset({"…", "..."})
 
 
-def read_assignments(texts: Iterable[str], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
-    """Return ``NAME=VALUE`` texts from a command line as values of the declared kinds.
+def read_values(given: Mapping[str, Any], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
+    """Return *given* with each text as a value of its declared kind.
 
-    A name that is not declared is kept as text, for the check that follows to refuse.
+    A name that is not declared keeps its text. The check that follows refuses it.
     """
-    values: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(
-                f"`{option} {text}` is not NAME=VALUE", hint=f"write it as `{option} NAME=VALUE`"
-            )
-        refuse_left_open(name, value, option)
-        if name in values:
-            raise UsageError(f"`{name}` is given twice", hint="give it once")
+    values = dict(given)
+    for name, text in given.items():
+        if not isinstance(text, str):
+            continue
+        refuse_left_open(name, text, option)
         arg = declared.get(name)
         try:
-            values[name] = value if arg is None else arg.read(value)
+            values[name] = text if arg is None else arg.read(text)
         except ValueError as error:
             raise ValuesError(
                 f"`{option} {name}=…`",

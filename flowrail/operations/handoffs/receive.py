@@ -10,7 +10,7 @@ from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.payload.document import Payload, text_at
 from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from, receive
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.reported_values import read_assignments
+from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.session import ReceivedWork
@@ -33,7 +33,7 @@ def receive_handoff(
     *,
     digest: str = "",
     force: bool = False,
-    params: tuple[str, ...] = (),
+    params: Mapping[str, Any] | None = None,
 ) -> ReceivedHandoff:
     """Receive the payload at *path*. *params* take precedence over the payload's values."""
     started: list[Answer] = []
@@ -49,7 +49,7 @@ def receive_handoff(
         def start_session(session_id: str, payload: Payload, received: ReceivedWork) -> None:
             values = {
                 **parameters_from(workflow.workflow.params, payload),
-                **read_assignments(params, workflow.workflow.params, "-p"),
+                **read_values(params or {}, workflow.workflow.params, "-p"),
             }
             started.append(_start_session(world, workflow, session_id, values, received))
 

@@ -69,9 +69,9 @@ def ask(world: World, session_id: str, questions: Sequence[Question], *, token: 
     return _put(world, session, put, questions)
 
 
-def answer(world: World, session_id: str, pairs: Sequence[str], reason: str = "") -> Answer:
-    """Record the user's answers, ``Q=OPTION`` each, and show how to go on."""
-    given = _pairs(pairs)
+def answer(world: World, session_id: str, answers: Mapping[str, Sequence[str]], reason: str = "") -> Answer:
+    """Record the user's answers, one or several to each question, and show what comes next."""
+    given = {name: [word.strip() for word in words] for name, words in answers.items()}
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
         session = settled(change.kept.session, now)  # a default that stands was told as the answer
@@ -122,18 +122,6 @@ def _put(
         ),
         resume=Command("resume", session.id, store=world.store.path),
     )
-
-
-def _pairs(pairs: Sequence[str]) -> dict[str, list[str]]:
-    given: dict[str, list[str]] = {}
-    for pair in pairs:
-        name, equals, word = pair.partition("=")
-        if not equals or not word.strip():
-            raise UsageError(
-                f"`{pair[:60]}` is not QUESTION=OPTION", hint="write it as go=Yes, or go=other:TEXT"
-            )
-        given.setdefault(name, []).append(word.strip())
-    return given
 
 
 def _answered(

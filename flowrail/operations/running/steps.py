@@ -14,7 +14,6 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import (
     WORDS,
     advance,
@@ -25,7 +24,7 @@ from flowrail.machines.engine.advance import (
 )
 from flowrail.machines.engine.errors import UnknownOutcomeError
 from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.engine.reported_values import fact_args, read_assignments
+from flowrail.machines.engine.reported_values import fact_args, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import ABANDONED, Report, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
@@ -84,10 +83,10 @@ class Answer(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def begin(world: World, address: str, params: Sequence[str] | Mapping[str, Any] = ()) -> Answer:
+def begin(world: World, address: str, params: Mapping[str, Any] | None = None) -> Answer:
     """Start a session of the workflow at *address* and return its first step."""
     opened = open_skill(address, world.roots, world.state)
-    given = _values(opened.workflow, params)
+    given = read_values(params or {}, opened.workflow.params, "-p")
     now = world.now()
     session_id = world.store.new_id(address)
     session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now)
@@ -96,7 +95,7 @@ def begin(world: World, address: str, params: Sequence[str] | Mapping[str, Any] 
     return answer_of(world, kept, opened)
 
 
-def step_again(world: World, address: str, params: Sequence[str] = ()) -> Answer:
+def step_again(world: World, address: str, params: Mapping[str, Any] | None = None) -> Answer:
     """Show the current step of the one open session of that skill, or begin one where none is open."""
     kept = _the_open_one(world, address)
     if kept is None:
@@ -109,7 +108,7 @@ def step_again(world: World, address: str, params: Sequence[str] = ()) -> Answer
                 Command(
                     "start",
                     address,
-                    params=dict(each.partition("=")[::2] for each in params),
+                    params=params,
                     store=world.shown_store,
                 ),
             ),
@@ -138,7 +137,6 @@ def report(
     address: str,
     outcome: str,
     *,
-    assignments: Sequence[str] = (),
     facts: Mapping[str, Any] | None = None,
     session_id: str | None = None,
     expect: int | None = None,
@@ -163,14 +161,14 @@ def report(
         _one_of(world, session, address, outcome)
         opened = open_session(session, world.store.definition(session_id), world.roots, world.state)
         if expect is not None and expect != session.revision:
-            return _replayed(world, kept, opened, outcome, assignments, facts, expect)
+            return _replayed(world, kept, opened, outcome, facts, expect)
         session = _among_others(world, session)
         step = standing(opened.workflow, session)
         now = world.now()
-        if expect is not None and _asked_already(step, session, outcome, assignments, facts):
+        if expect is not None and _asked_already(step, session, outcome, facts):
             return answer_of(world, kept, opened, replayed=True)
         open_now(step, settled(session, now), outcome)
-        given = Report(outcome, _facts(step, assignments, facts))
+        given = Report(outcome, _facts(step, facts))
         after = advance(opened.workflow, session, given, now=now, call=call)
         guide(opened.workflow, after)  # a text that cannot be told must not move the session
         definition = opened.kept if opened.changed else None
@@ -353,7 +351,6 @@ def _replayed(
     kept: Kept,
     opened: Opened,
     outcome: str,
-    assignments: Sequence[str],
     facts: Mapping[str, Any] | None,
     expect: int,
 ) -> Answer:
@@ -362,7 +359,7 @@ def _replayed(
     if last is not None and expect == session.revision - 1 and outcome == last.reported:
         step = opened.workflow.get(last.step)
         try:
-            same = step is not None and _plain(_facts(step, assignments, facts)) == _plain(last.facts)
+            same = step is not None and _plain(_facts(step, facts)) == _plain(last.facts)
         except FlowError:
             same = False
         if same:
@@ -380,7 +377,6 @@ def _asked_already(
     step: StepDef,
     session: Session,
     outcome: str,
-    assignments: Sequence[str],
     facts: Mapping[str, Any] | None,
 ) -> bool:
     """Return whether the same report has raised the question of the step's limit, which is still open."""
@@ -389,7 +385,7 @@ def _asked_already(
     question = session.limit_question
     if question is None or not question.is_open:
         return False
-    given = _facts(step, assignments, facts)
+    given = _facts(step, facts)
     return all(_plain(session.state.get(name)) == _plain(value) for name, value in given.items())
 
 
@@ -445,16 +441,8 @@ def answer_of(
     return Answer(told, (*opened.notes, *notes))
 
 
-def _values(workflow: Workflow, given: Sequence[str] | Mapping[str, Any]) -> Mapping[str, Any]:
-    return given if isinstance(given, Mapping) else read_assignments(given, workflow.params, "-p")
-
-
-def _facts(step: StepDef, assignments: Sequence[str], facts: Mapping[str, Any] | None) -> dict[str, Any]:
-    named = read_assignments(assignments, fact_args(step), "-s")
-    twice = sorted(named.keys() & (facts or {}).keys())
-    if twice:
-        raise UsageError(f"`{twice[0]}` is given twice, by -s and in the file", hint="give it once")
-    return {**(facts or {}), **named}
+def _facts(step: StepDef, facts: Mapping[str, Any] | None) -> dict[str, Any]:
+    return read_values(facts or {}, fact_args(step), "-s")
 
 
 def _plain(value: Any) -> Any:

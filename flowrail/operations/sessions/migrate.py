@@ -21,7 +21,7 @@ from flowrail.machines.engine.migration import (
     note_of,
     plan,
 )
-from flowrail.machines.engine.reported_values import read_assignments
+from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.session import Session
@@ -63,16 +63,21 @@ class Done(NamedTuple):
     changed: bool
 
 
-def outlook(world: World, session_id: str, maps: Sequence[str] = (), params: Sequence[str] = ()) -> Outlook:
+def outlook(
+    world: World,
+    session_id: str,
+    maps: Mapping[str, str] | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> Outlook:
     """Return what migrating the session would do; nothing changes."""
-    return _outlook(world, world.store.read(session_id).session, maps, params)
+    return _outlook(world, world.store.read(session_id).session, maps or {}, params or {})
 
 
 def migrate(
     world: World,
     session_id: str,
-    maps: Sequence[str] = (),
-    params: Sequence[str] = (),
+    maps: Mapping[str, str] | None = None,
+    params: Mapping[str, Any] | None = None,
     *,
     accept: bool = False,
 ) -> Done:
@@ -82,7 +87,7 @@ def migrate(
         done = _on_record(world, change.kept)
         if done is not None:
             return done
-        seen = _outlook(world, session, maps, params)
+        seen = _outlook(world, session, maps or {}, params or {})
         decided, workflow = seen.plan, seen.opened.workflow
         missing = [each for each in decided.needs if each != ACCEPT or not accept]
         if missing:
@@ -122,12 +127,17 @@ def _digest(kept: Mapping[str, Any]) -> str:
     return sha256(json.dumps(kept, sort_keys=True).encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def _outlook(world: World, session: Session, maps: Sequence[str], params: Sequence[str]) -> Outlook:
+def _outlook(
+    world: World,
+    session: Session,
+    maps: Mapping[str, str],
+    params: Mapping[str, Any],
+) -> Outlook:
     kept = _kept(world, session.id)
     opened = _as_it_is(world, session, kept)
-    given = read_assignments(params, opened.workflow.params, "-p")
+    given = read_values(params, opened.workflow.params, "-p")
     old = _workflow(kept)
-    decided = plan(session, old, opened.workflow, given=_names(maps), params=given)
+    decided = plan(session, old, opened.workflow, given=maps, params=given)
     other = graph_print(opened.workflow) != session.graph
     new = opened.changed or other or old is None or bool(given)
     return Outlook(decided, opened, new, mends=old is not None)
@@ -164,20 +174,6 @@ def _workflow(kept: Mapping[str, Any] | None) -> Workflow | None:
         return from_plain(kept["workflow"]) if kept is not None else None
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-
-
-def _names(maps: Sequence[str]) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for text in maps:
-        old, equals, new = text.partition("=")
-        if not equals or not old or not new or old in names:
-            twice = old in names
-            raise UsageError(
-                f"step `{old[:80]}` is mapped twice" if twice else f"`--map {text[:80]}` is not OLD=NEW",
-                hint="give it once" if twice else "write it as --map old=new",
-            )
-        names[old] = new
-    return names
 
 
 def _needs(world: World, decided: Plan, missing: Sequence[str], workflow: Workflow) -> FlowError:

@@ -16,7 +16,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.errors import ValuesError
-from flowrail.machines.engine.reported_values import fact_args, read_assignments
+from flowrail.machines.engine.reported_values import fact_args, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import Move, RecordedFinding, Session
 from flowrail.operations.running.open_workflow import open_skill
@@ -41,8 +41,8 @@ def preview(
     roots: Sequence[Root],
     state: str,
     *,
-    params: Sequence[str] = (),
-    facts: Sequence[str] = (),
+    params: Mapping[str, Any] | None = None,
+    facts: Mapping[str, Any] | None = None,
     visit: int = 1,
     total: int | None = None,
     qr: QRState | None = None,
@@ -75,11 +75,11 @@ def preview(
         skill=address,
         step=step.id,
         source=opened.source,
-        params=Frozen({**defaults, **_given(params, workflow.params, "-p")}),
+        params=Frozen({**defaults, **_given(params or {}, workflow.params, "-p")}),
         state=Frozen(
-            read_assignments(facts, known, "-s")
+            read_values(facts or {}, known, "-s")
             if any(callable(each.handler) for each in workflow.steps)  # which may return anything
-            else _given(facts, known, "-s")
+            else _given(facts or {}, known, "-s")
         ),
         visits=Frozen({step.id: visit}),
     )
@@ -125,8 +125,8 @@ def _without_commands(told: Guidance) -> Guidance:
     )
 
 
-def _given(texts: Sequence[str], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
-    values = read_assignments(texts, declared, option)
+def _given(given: Mapping[str, Any], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
+    values = read_values(given, declared, option)
     for name in values:
         if name not in declared:
             raise ValuesError(

@@ -108,14 +108,14 @@ class InProcessStage:
         return True
 
     def _start(self, line: _CommandLine) -> Any:
-        return steps.begin(self.world, line.arguments[0], line.every("-p"))
+        return steps.begin(self.world, line.arguments[0], line.values("-p"))
 
     def _step(self, line: _CommandLine) -> Any:
         return steps.report(
             self.world,
             line.arguments[0],
             line.arguments[1],
-            assignments=line.every("-s"),
+            facts=line.values("-s"),
             session_id=line.one("--session"),
             expect=int(line.one("--expect") or 0),
             call=self.call,
@@ -133,7 +133,12 @@ class InProcessStage:
         return as_working.ended_data(ended)
 
     def _answer(self, line: _CommandLine) -> Any:
-        return questions.answer(self.world, line.arguments[0], line.arguments[1:], line.one("--reason") or "")
+        return questions.answer(
+            self.world,
+            line.arguments[0],
+            {name: [label] for name, label in _pairs(line.arguments[1:]).items()},
+            line.one("--reason") or "",
+        )
 
     def _finding(self, line: _CommandLine) -> Any:
         severity, text = line.one("--severity") or "", line.one("--text") or ""
@@ -160,6 +165,10 @@ class _CommandLine:
     def every(self, name: str) -> list[str]:
         return [value for option, value in self.options if option == name]
 
+    def values(self, name: str) -> dict[str, str]:
+        """Return the NAME=VALUE pairs of an option."""
+        return _pairs(self.every(name))
+
     def one(self, name: str) -> str | None:
         return next(iter(self.every(name)), None)
 
@@ -171,3 +180,7 @@ def _reply(words: tuple[str, ...], answer: Any) -> Reply:
     if isinstance(answer, Handed):
         return Reply(words, 0, as_working.handed_data(answer), text=as_working.handed_text(answer))
     return Reply(words, 0, answer)
+
+
+def _pairs(texts: Sequence[str]) -> dict[str, str]:
+    return dict(text.split("=", 1) for text in texts)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.workflows import linear, step, unchecked, workflow
 
+from flowrail.cli.facts import named_values
 from flowrail.errors import UsageError
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant
@@ -30,7 +31,7 @@ from flowrail.machines.engine.reported_values import (
     check_params,
     fact_args,
     how_to_give,
-    read_assignments,
+    read_values,
 )
 from flowrail.text.phrases import in_words, listed
 from flowrail.text.placeholders import fill, placeholders
@@ -286,10 +287,10 @@ def test_the_facts_of_a_step_with_a_handler_are_what_it_takes_too() -> None:
     assert definition.params["size"].default == 1
 
 
-def test_assignments_are_read_as_declared() -> None:
+def test_texts_are_read_as_declared() -> None:
     declared = {"size": Arg(type="integer"), "text": Arg()}
 
-    assert read_assignments(["size=3", "text=a=b", "other="], declared, "-s") == {
+    assert read_values({"size": "3", "text": "a=b", "other": ""}, declared, "-s") == {
         "size": 3,
         "text": "a=b",
         "other": "",
@@ -307,7 +308,7 @@ def test_assignments_are_read_as_declared() -> None:
 )
 def test_assignments_that_cannot_be_read_are_refused(texts: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read_assignments(texts, {"size": Arg(type="integer")}, "-s")
+        read_values(named_values(texts, "-s"), {"size": Arg(type="integer")}, "-s")
 
     assert caught.value.message == message
     assert caught.value.exit_status == 2

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.workflows import FACTS, MODE, REPORTED, linear, loop, step, workflow, workflows
 
+from flowrail.cli.facts import named_values
 from flowrail.errors import ConflictError, FlowError
 from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg, arg_from
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.outcome import HandlerError
-from flowrail.machines.engine.reported_values import fact_args, read_assignments
+from flowrail.machines.engine.reported_values import fact_args, read_values
 from flowrail.machines.guidance.guide import (
     Guidance,
     Way,
@@ -141,7 +142,7 @@ def test_every_command_is_one_line_that_reads_back_as_what_it_reports(choices: l
             words[at + 1] for at, word in enumerate(words[:-6]) if word == "-s" and at > 3 and at % 2 == 0
         ]
         assert words[-6:] == ["--session", "dull-abc234", "--expect", "0", "--store", "/a b/$x"]
-        facts = read_assignments(given_facts, fact_args(definition.step("a")), "-s")
+        facts = read_values(named_values(given_facts, "-s"), fact_args(definition.step("a")), "-s")
         assert facts == way.facts
         if not way.wants:
             assert advance(definition, session, Report(way.outcome, facts)).step == "b"

@@ -44,7 +44,7 @@ def test_values_may_be_given_as_data(here: World) -> None:
     assert answer.guidance.actions == ("Sure: high, where: a.",)
 
 
-@pytest.mark.parametrize("params", [{"size": "2"}, {"size": True}, {"size": 99}, {"sice": 2}])
+@pytest.mark.parametrize("params", [{"size": "many"}, {"size": True}, {"size": 99}, {"sice": 2}])
 def test_data_that_does_not_fit_is_refused(here: World, params: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         steps.begin(here, "asking", params)

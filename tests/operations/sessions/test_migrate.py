@@ -254,8 +254,8 @@ def test_a_plan_of_a_rename_says_where_the_session_stands(session: str) -> None:
         (["--map", "second=midle"], "BAD_MAP", "did you mean `middle`?"),
         (["--map", "secnd=middle"], "BAD_MAP", "did you mean `second`?"),
         (["--map", "first=middle"], "BAD_MAP", "only a step that is gone goes by another name"),
-        (["--map", "second"], "USAGE", "write it as --map old=new"),
-        (["--map", "=middle"], "USAGE", "write it as --map old=new"),
+        (["--map", "second"], "USAGE", "write it as `--map OLD=NEW`"),
+        (["--map", "=middle"], "USAGE", "write it as `--map OLD=NEW`"),
         (["--map", "second=middle", "--map", "second=third"], "USAGE", "give it once"),
     ],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.sandbox import ASKING, home_skills, put_python, put_skill
 
+from flowrail.cli.facts import named_values
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import TrustError
 from flowrail.machines.engine.errors import ValuesError
@@ -20,7 +21,15 @@ def preview(
     address: str, step: str, *, params: tuple[str, ...] = (), facts: tuple[str, ...] = (), visit: int = 1
 ) -> Guidance:
     roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
-    return preview_here(address, step, roots, "/nowhere", params=params, facts=facts, visit=visit)
+    return preview_here(
+        address,
+        step,
+        roots,
+        "/nowhere",
+        params=named_values(params, "-p"),
+        facts=named_values(facts, "-s"),
+        visit=visit,
+    )
 
 
 def test_a_step_is_told_with_defaults_and_without_commands() -> None:

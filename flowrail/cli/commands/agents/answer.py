@@ -6,6 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import world
+from flowrail.cli.facts import given_answers
 from flowrail.formatters.guidance.work import invocation
 from flowrail.operations.running import questions
 
@@ -32,7 +33,7 @@ def command(
     for each choice where several may be chosen.
     """
     here = world(store=store, wait=wait)
-    answer = questions.answer(here, session_id, answers, reason)
+    answer = questions.answer(here, session_id, given_answers(answers), reason)
     output.notes(answer.notes)
     if answer.guidance.parent and form != "json":
         output.text(invocation(answer.guidance, here.store.path))

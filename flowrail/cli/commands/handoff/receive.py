@@ -6,6 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import desk
+from flowrail.cli.facts import named_values
 from flowrail.formatters.reports import handoff as page
 from flowrail.operations.handoffs.receive import receive_handoff
 
@@ -35,7 +36,9 @@ def command(
     the payload, and its first step is printed; -p adds parameters that the payload lacks.
     """
     context, world = desk(store=store, roots=roots, wait=wait)
-    receipt, answer = receive_handoff(context, world, file, digest=digest, force=force, params=params)
+    receipt, answer = receive_handoff(
+        context, world, file, digest=digest, force=force, params=named_values(params, "-p")
+    )
     output.notes([f"warning: {warning}" for warning in receipt.warnings])
     data = page.as_data(context, receipt.handoff)
     if answer is None:

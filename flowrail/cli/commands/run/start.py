@@ -6,6 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import world
+from flowrail.cli.facts import named_values
 from flowrail.operations.running import steps
 
 
@@ -22,6 +23,6 @@ def command(
 
     Other open sessions of the skill go on beside it; every printed command names its own.
     """
-    answer = steps.begin(world(store=store, roots=roots), skill, params)
+    answer = steps.begin(world(store=store, roots=roots), skill, named_values(params, "-p"))
     output.notes(answer.notes)
     output.show(answer.guidance, form)

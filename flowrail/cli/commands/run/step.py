@@ -6,6 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import world
+from flowrail.cli.facts import given_facts, named_values
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.operations.running import steps
@@ -70,7 +71,11 @@ def command(
             )
         if session_id and params:
             raise UsageError("-p gives parameters to a new session", hint="leave out -p, or --session")
-        answer = steps.look(here, session_id, skill) if session_id else steps.step_again(here, skill, params)
+        answer = (
+            steps.look(here, session_id, skill)
+            if session_id
+            else steps.step_again(here, skill, named_values(params, "-p"))
+        )
     else:
         if params:
             raise UsageError("-p gives parameters to a new session", hint="give facts of a report with -s")
@@ -80,19 +85,10 @@ def command(
             here,
             skill,
             outcome,
-            assignments=assignments,
-            facts=_facts(facts_file),
+            facts=given_facts(assignments, facts_file),
             session_id=session_id,
             expect=expect,
             call=call_limited,
         )
     output.notes(answer.notes)
     output.show(answer.guidance, form)
-
-
-def _facts(name: str | None) -> dict[str, object] | None:
-    if name is None:
-        return None
-    from flowrail.cli.facts import read_facts
-
-    return read_facts(name)

@@ -6,6 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import world
+from flowrail.cli.facts import named_values
 from flowrail.formatters.guidance import as_data
 from flowrail.formatters.reports.migration import done_text, plan_data, plan_text
 from flowrail.operations.sessions import migrate
@@ -46,14 +47,15 @@ def command(
     """
     here = world(store=store, roots=roots, wait=wait)
     form = form or "text"
-    plan = migrate.outlook(here, session_id, maps, params).plan
+    renamed, values = named_values(maps, "--map", "OLD=NEW"), named_values(params, "-p")
+    plan = migrate.outlook(here, session_id, renamed, values).plan
     if form == "text" or (only_plan and form != "json"):
         output.text(plan_text(plan))
     if only_plan:
         if form == "json":
             output.data(plan_data(plan))
         return
-    done = migrate.migrate(here, session_id, maps, params, accept=accept)
+    done = migrate.migrate(here, session_id, renamed, values, accept=accept)
     output.notes([*done.answer.notes, done_text(done.plan, changed=done.changed)])
     if form == "json":
         more = {"migration": {**plan_data(done.plan), "changed": done.changed}}

@@ -6,6 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import world
+from flowrail.cli.facts import named_values
 from flowrail.command import Command
 from flowrail.errors import UsageError
 from flowrail.machines.definition.gates import QRState
@@ -71,8 +72,8 @@ def command(
         step or str(number),
         here.roots,
         world(store=None, roots=roots).state,
-        params=params,
-        facts=assignments,
+        params=named_values(params, "-p"),
+        facts=named_values(assignments, "-s"),
         visit=qr.iteration,
         total=total_steps,
         qr=qr,
