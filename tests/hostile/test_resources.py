@@ -151,7 +151,7 @@ def test_a_hostile_store_ends_in_two_seconds_and_150_mb() -> None:
     for words in (("sessions", "--all"), ("history", session), ("verify",), ("audit", "verify")):
         peak, status = measured(*words)
         assert peak < MOST, words
-        assert status in {0, 1, 3}
+        assert status in {0, 1, 3, 7}
 
 
 def test_a_file_of_three_gigabytes_is_refused_unread() -> None:
