@@ -9,36 +9,36 @@ from typing import Any
 from flowrail.text.phrases import in_words
 
 _NO_FENCE = re.compile(r"^([ \t]*(?:`{3,}|~{3,})[ \t]*)flow:", re.MULTILINE)
-"""What would open one of our blocks: nothing that stands in a value does."""
+"""The start of one of our blocks. A value never contains one."""
 _MARKS, _BLANKS = "`~", " \t\r"
 _FEWEST_MARKS = 3
 _FLOW_FIRST = re.compile(r"\A([ \t]*)flow:")
 _FENCE_MARK = re.compile(r"^ {0,3}(?=`{3}|~{3})", re.MULTILINE)
 _OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})[ \t]*(.*)")
 MOST_AGAIN = 1_000_000
-"""So many characters of values and resources are told a second time of one step."""
+"""Characters of values and resources that one step repeats."""
 PLACEHOLDER = re.compile(r"\$(\$|[a-z][a-z0-9_]*)")
 
 
 def placeholders(text: str) -> set[str]:
-    """Return the names that *text* has a ``$name`` for."""
+    """Return the names of the placeholders in *text*."""
     return {name for name in PLACEHOLDER.findall(text) if name != "$"}
 
 
 def fill(text: str, values: Mapping[str, Any]) -> str:
-    """Return *text* with each ``$name`` replaced by its value, once, and ``$$`` by a dollar; see `Filling`."""
+    """Return *text* with each `$name` replaced by its value and `$$` by a dollar; see `Filling`."""
     return Filling(values).fill(text)
 
 
 class Filling:
-    """Puts values into texts that are told together.
+    """Fills the texts of one step.
 
-    A name that has no value yet leaves nothing; what a value contains is not looked at again. No value
-    opens one of our blocks, closes one, or becomes a line of its own in it. Each is told whole, and told
-    again as far as that comes to `MOST_AGAIN` characters; from there on its placeholder stays.
+    A name without a value becomes empty. Placeholders inside a value are not filled. A value never opens or
+    closes one of our blocks, and never becomes a line of its own in one. Repeated values have at most
+    `MOST_AGAIN` characters together; after that, placeholders stay as they are.
 
-    With *quoting*, for what an agent is told to do: of a value with several lines those after the first are
-    a quotation, so that none of them stands there like a line of the author's.
+    With *quoting*, for instructions, the lines of a value after the first become a quotation, so that none of
+    them looks like a line of the author.
     """
 
     def __init__(self, values: Mapping[str, Any], *, quoting: bool = False) -> None:
@@ -48,29 +48,29 @@ class Filling:
         self._left = MOST_AGAIN
 
     def fill(self, text: str) -> str:
-        """Return *text* with its values."""
-        ours = _blocks(text)[::-1] if "flow:" in text else []
-        guarded = bool(ours)
+        """Return *text* with its placeholders filled."""
+        blocks = _blocks(text)[::-1] if "flow:" in text else []
+        guarded = bool(blocks)
         line, at = _Line(), 0
 
         def put(found: re.Match[str]) -> str:
             nonlocal at
-            line.go_on(text[at : found.start()])
+            line.add(text[at : found.start()])
             at = found.end()
-            value = line.apart(told(found), text[at : at + 1])
-            line.go_on(value, given=True)
+            value = line.separated(value_of(found), text[at : at + 1])
+            line.add(value, given=True)
             return value
 
-        def told(found: re.Match[str]) -> str:
+        def value_of(found: re.Match[str]) -> str:
             name = found.group(1)
             if name == "$":
                 return "$"
-            value = self._told(name)
+            value = self._in_words(name)
             if value is None:
                 return found.group()
-            while ours and ours[-1][1] <= found.start():
-                ours.pop()
-            if ours and ours[-1][0] <= found.start():
+            while blocks and blocks[-1][1] <= found.start():
+                blocks.pop()
+            if blocks and blocks[-1][0] <= found.start():
                 value = value.replace("\n", "\n        ")
             elif self._quoting and "\n" in value:
                 value = _quoted(value, text[found.end() : found.end() + 1])
@@ -78,8 +78,8 @@ class Filling:
 
         return PLACEHOLDER.sub(put, text)
 
-    def _told(self, name: str) -> str | None:
-        """Return the value of *name* in words, `None` where too much was told again already."""
+    def _in_words(self, name: str) -> str | None:
+        """Return the value of *name* in words, or `None` if too much was repeated already."""
         if name not in self._words:
             self._words[name] = _NO_FENCE.sub(r"\1flow :", in_words(self._values.get(name)))
             return self._words[name]
@@ -91,29 +91,29 @@ class Filling:
 
 
 def _quoted(value: str, behind: str) -> str:
-    """Return *value* with its lines after the first as a quotation, and what comes *behind* on a line of its own."""
+    """Return *value* with its later lines as a quotation, and the text *behind* it on a line of its own."""
     lines = value.replace("\r\n", "\n").strip("\n").split("\n")
     ends = "" if len(lines) == 1 or behind in {"", "\n"} else "\n"
     return "\n> ".join(lines) + ends
 
 
 class _Line:
-    """What stands on a line so far: whether it could still become the mark of a fence, by a value or around one."""
+    """The current line so far, to know whether a value could complete the mark of a fence."""
 
     def __init__(self) -> None:
         self._bare = True
         self._marks = 0
         self._given = False
 
-    def go_on(self, text: str, *, given: bool = False) -> None:
-        """Take note of what stands next, or is *given* there as a value."""
+    def add(self, text: str, *, given: bool = False) -> None:
+        """Add text; *given* means that it is a value."""
         _, new, last = text.rpartition("\n")
         self._bare = (self._bare or bool(new)) and not last.strip(f"{_BLANKS}{_MARKS}")
         self._marks = (0 if new else self._marks) + len(last.strip())
         self._given = (self._given and not new) or (given and bool(last.strip()))
 
-    def apart(self, value: str, behind: str) -> str:
-        """Return *value* so that it makes no fence with what stands before it, nor with what comes *behind*."""
+    def separated(self, value: str, behind: str) -> str:
+        """Return *value* so that it forms no fence with the text before it or *behind* it."""
         if self._bare and self._marks and value.startswith((*_MARKS,)):
             value = f" {value}"
         elif self._bare and self._marks >= _FEWEST_MARKS:
@@ -125,7 +125,7 @@ class _Line:
 
 
 class Again:
-    """Gives texts by their names, each once and again as far as `MOST_AGAIN` allows; then `KeyError`."""
+    """Texts by name. Repeated texts have at most `MOST_AGAIN` characters together; after that, `KeyError`."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
@@ -144,7 +144,7 @@ class Again:
 
 
 def _blocks(text: str) -> list[tuple[int, int]]:
-    """Return where our blocks stand in *text*: from the line that opens one to the line that closes it."""
+    """Return the start and end of each of our blocks in *text*, with its opening and closing lines."""
     found: list[tuple[int, int]] = []
     at, end = 0, 0
     closing: re.Pattern[str] | None = None

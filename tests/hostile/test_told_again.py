@@ -42,7 +42,7 @@ def test_a_step_that_names_a_long_value_by_the_thousand_is_told() -> None:
         texts={"steps/a.md": "$a" * 30_000},
     )
 
-    for words in (("preview", "evil", "a", "--json"), ("step", "evil", "--json"), ("start", "evil")):
+    for words in (("skill", "preview", "evil", "a", "--json"), ("step", "evil", "--json"), ("start", "evil")):
         ran = flow(*words)
         assert ran.status == 0
         assert LONG in ran.out
