@@ -176,7 +176,7 @@ WHY: Mapping[str, str] = {
     "FR142": "The step could never be reported.",
     "FR143": "The agent would be sent to a workflow that nobody finds.",
     "FR144": "Every agent would do the same, or nothing.",
-    "FR145": "Hosts know a few kinds of agents and no other.",
+    "FR145": "Every host knows the five roles. Any other name must be an agent of the host.",
     "FR146": "Hosts take at most 3 questions of 2 or 3 options with a header of at most 12 characters.",
     "FR147": "The user would answer, and the run could not go on.",
     "FR148": "It decides from what that review recorded; without one it would always pass.",

@@ -154,7 +154,7 @@ WORKFLOW = Workflow(
 )
 """
 HANDED = """\
-from flowrail import AgentRole, Dispatch, Dispatch, Outcome, StepDef, Workflow
+from flowrail import AgentRole, Dispatch, Outcome, StepDef, Workflow
 
 WORKFLOW = Workflow(
     "demo",

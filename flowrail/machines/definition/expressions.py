@@ -116,8 +116,8 @@ def _parsed(source: str) -> Expression:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        what = getattr(error, "msg", None) or "cannot be read"
-        raise RuleError(f"is not an expression ({what}): `{in_quotes(source)}`") from None
+        what = getattr(error, "msg", None) or type(error).__name__
+        raise RuleError(f"cannot be read ({what}): `{in_quotes(source)}`") from None
     names: set[str] = set()
     return Expression(source, _node(tree, names, 0), frozenset(names))
 

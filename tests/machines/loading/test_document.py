@@ -232,6 +232,24 @@ def test_a_mistake_is_told_with_its_line(text: str, expected: list[tuple[str, st
     assert found(text) == expected
 
 
+def test_a_misspelt_step_id_is_one_finding() -> None:
+    text = """\
+name: dull
+steps:
+  - {id: look, title: Look, actions: [Look.], next: {ok: formulate, fail: formulate}}
+  - {id: formulat, title: Formulate, actions: [Write.], next: {ok: last}}
+  - {id: last, title: Last, actions: [Say it.], gate: {name: G, review: formulate}, next: {ok: null, fail: formulate}}
+"""
+
+    (finding,) = parsed(text).findings
+
+    assert (finding.code, finding.place) == ("FR102", "workflow.yaml:3")
+    assert finding.message == (
+        "step `look` leads to `formulate`, which is no step, and so do 2 other transitions"
+    )
+    assert finding.remedy == "did you mean `formulat`?"
+
+
 def test_two_mistakes_on_one_line_are_both_told() -> None:
     text = one("next: {ok: null, skip: b}") + "  - {id: b, title: B, next: {}}\n"
 

@@ -36,7 +36,7 @@ SEVERAL = {
     ),
     "two of a name, and one without anything": yaml(
         LINE + "  - {id: tell}\n",
-        "FR130 workflow.yaml:5",
+        "FR112 workflow.yaml:5",
         "FR125 workflow.yaml:5",
         "FR106 workflow.yaml:5",
         "FR115 workflow.yaml:5",
@@ -83,7 +83,6 @@ steps:
         LINE.replace("title: Look", "titel: Look").replace("{ok: null}", "{ok: null}, limit: three"),
         "FR130 workflow.yaml:3",
         "FR130 workflow.yaml:4",
-        "FR115 workflow.yaml:3",
     ),
     "work over nothing, for nobody, joined by too many": yaml(
         WORK.replace("over: areas", "over: area").replace("demo/area", "demo/arena").replace("all", "most"),
@@ -109,7 +108,7 @@ steps:
         "FR104 workflow.yaml:12",
         "FR104 workflow.yaml:13",
         "FR104 workflow.yaml:14",
-        "FR130 workflow.yaml:17",
+        "FR150 workflow.yaml:17",
         "FR148 workflow.yaml:17",
     ),
     "texts in files": yaml(
@@ -185,7 +184,6 @@ WORKFLOW = Workflow(
         "FR110 workflow.py:12",
         "FR123 workflow.py:11",
         "FR121 workflow.py:8",
-        "FR104 workflow.py:19",
         "FR117 workflow.py:19",
     ),
     "Python: handlers that ask for what nobody gives": python(

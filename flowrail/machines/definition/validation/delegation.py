@@ -200,7 +200,8 @@ def _answers(path: Path, step: StepDef) -> Iterator[Raw]:
 
 def _gates(workflow: Workflow) -> Iterator[Raw]:
     after, _, _ = graph.adjacency(graph.edges(workflow))
-    ahead = {step: [each for each in targets if each in workflow] for step, targets in after.items()}
+    targets = {target for leads_to in after.values() for target in leads_to}
+    ahead = {step: [to for to in leads_to if to in workflow] for step, leads_to in after.items()}
     guesses = suggestions.Suggestions()
     for index, step in enumerate(workflow.steps):
         if step.gate is None:
@@ -210,6 +211,8 @@ def _gates(workflow: Workflow) -> Iterator[Raw]:
         for outcome in missing:
             what = f"gate `{step.id}` decides `{outcome}` and has no such way on"
             yield Raw("FR148", ("steps", index, "next"), what, f"add `{outcome}` to `next`", step.id)
+        if step.gate.review in targets and step.gate.review not in workflow:
+            continue  # reported as a transition to an unknown step
         if step.gate.review not in workflow or step.gate.review == step.id:
             ids = (each.id for each in workflow.steps if each.id != step.id)
             hint = guesses.did_you_mean(step.gate.review, ids, "name the step that reviews")

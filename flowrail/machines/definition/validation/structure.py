@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flowrail.machines.definition import graph, tool_rules
-from flowrail.machines.definition.findings import (
-    Raw,
-)
+from flowrail.machines.definition.findings import Path, Raw
 from flowrail.machines.definition.step import (
     LONGEST_NAME,
     NAMES,
@@ -67,27 +65,25 @@ def _entry(workflow: Workflow) -> Iterator[Raw]:
 
 
 def _targets(workflow: Workflow) -> Iterator[Raw]:
+    """Find transitions that lead nowhere. A name that several transitions use is one finding."""
     guesses = suggestions.Suggestions()
+    unknown: dict[str, list[tuple[Path, str]]] = {}
     for index, step in enumerate(workflow.steps):
         if not step.next:
             yield Raw(
                 "FR112",
                 ("steps", index),
-                f"step `{step.id}` has no way on",
+                f"step `{step.id}` has no transitions",
                 "say where it leads, `next: {ok: STEP}`, or that it ends the run, `next: {ok: null}`",
                 step.id,
             )
         for outcome, target in step.next.items():
-            path = ("steps", index, "next", str(outcome))
+            path: Path = ("steps", index, "next", str(outcome))
             if not isinstance(outcome, Outcome):
                 words = phrases.listed(Outcome)
                 yield Raw("FR113", path, f"`{outcome}` is no outcome", f"use one of {words}", step.id)
             if target is not None and target not in workflow:
-                otherwise = "name one of the steps; an end is written `null`"
-                hint = guesses.did_you_mean(str(target), workflow._step_order, otherwise)  # noqa: SLF001
-                yield Raw(
-                    "FR102", path, f"step `{step.id}` leads to `{target}`, which is no step", hint, step.id
-                )
+                unknown.setdefault(target, []).append((path, step.id))
         if Outcome.DEFAULT in step.next and all(outcome in step.next for outcome in REPORTABLE):
             yield Raw(
                 "FR111",
@@ -96,6 +92,13 @@ def _targets(workflow: Workflow) -> Iterator[Raw]:
                 "take `_default` away, or one of the others",
                 step.id,
             )
+    ids = [step.id for step in workflow.steps]
+    for target, uses in unknown.items():
+        first_path, source = uses[0]
+        others = f", and so do {len(uses) - 1} other transitions" if len(uses) > 1 else ""
+        what = f"step `{source}` leads to `{target}`, which is no step{others}"
+        hint = guesses.did_you_mean(target, ids, "name one of the steps; `null` ends the run")
+        yield Raw("FR102", first_path, what, hint, source)
 
 
 def _shape(workflow: Workflow) -> Iterator[Raw]:
@@ -113,9 +116,10 @@ def _shape(workflow: Workflow) -> Iterator[Raw]:
             "let the last step lead to nothing: `next: {ok: null}`",
         )
     reached = graph.reach([str(workflow.entry_point)], known)
+    is_misspelt = any(target not in workflow for targets in after.values() for target in targets)
     leaving, perhaps = graph.reach(ends, before), graph.reach(ends | unknown, before)
     for index, step in enumerate(workflow.steps):
-        if step.id not in reached:
+        if step.id not in reached and not is_misspelt:
             yield Raw(
                 "FR104",
                 ("steps", index),
@@ -123,7 +127,7 @@ def _shape(workflow: Workflow) -> Iterator[Raw]:
                 "lead to it from another step, or take it out",
                 step.id,
             )
-        elif ends and step.next and step.id not in perhaps:
+        elif step.id in reached and ends and step.next and step.id not in perhaps:
             yield Raw(
                 "FR108",
                 ("steps", index),

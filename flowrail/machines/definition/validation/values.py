@@ -213,7 +213,11 @@ def _expression(
         expression = expressions.parse(source)
     except expressions.RuleError as error:
         yield Raw(
-            "FR119", path, f"the expression of step `{step.id}` {error}", "see the grammar of rules", step.id
+            "FR119",
+            path,
+            f"the expression of step `{step.id}` {error}",
+            "compare names and literals, such as `mode == 'full' and visit > 1`",
+            step.id,
         )
         return
     for name in sorted(expression.names - {"visit", "limit"}):
