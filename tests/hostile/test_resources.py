@@ -148,7 +148,14 @@ def test_a_hostile_store_ends_in_two_seconds_and_150_mb() -> None:
     parts = {"kind": "x", "at": moment, "by": "", "note": {}, "handoff": handoff, "prev": ""}
     forged(0, ({"seq": number, **parts} for number in range(4)))
 
-    for words in (("sessions", "--all"), ("history", session), ("session", "verify"), ("audit", "verify")):
+    for words in (
+        ("sessions", "--all"),
+        ("history", session),
+        ("session", "verify"),
+        ("audit", "verify"),
+        ("session", "adopt", session),
+        ("history", session),
+    ):
         peak, status = measured(*words)
         assert peak < MOST, words
         assert status in {0, 1, 3, 7}
