@@ -48,6 +48,36 @@ def test_sending_passes_through_every_phase() -> None:
     assert told("status", here)["revision"] == 0
 
 
+def test_each_phase_is_one_record_with_one_flush(monkeypatch: pytest.MonkeyPatch) -> None:
+    target("digger")
+    here = session()
+    opened: list[str] = []
+    flushed: list[str] = []
+    paths: dict[int, str] = {}
+    real_open, real_fsync = os.open, os.fsync
+
+    def counted_open(path: str, *arguments: Any, **named: Any) -> int:
+        opened.append(str(path))
+        fd = real_open(path, *arguments, **named)
+        paths[fd] = str(path)
+        return fd
+
+    def counted_fsync(fd: int) -> None:
+        flushed.append(paths[fd])
+        real_fsync(fd)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", counted_open)
+        patch.setattr(os, "fsync", counted_fsync)
+        sent = send("digger", here)
+
+    journal = str(handoffs_folder() / sent["handoff"] / "journal.jsonl")
+    of_the_session = str(sessions_folder() / here / "journal.jsonl")
+    assert flushed.count(journal) == len(phases(sent["handoff"])) == 5
+    assert flushed.count(of_the_session) == 1
+    assert opened.count(journal) == 2, "to create it, and to change it"
+
+
 def test_a_payload_is_written_once_and_for_its_owner_only() -> None:
     target("digger")
     here = session("source", "-s", "synthesis_summary=We dig")
