@@ -88,6 +88,7 @@ HINTS: Mapping[str, str] = {
     "INVALID_FRONTMATTER": "fix the YAML of the frontmatter",
     "NO_HANDOFF": "add a `handoff:` block to let it take over work",
     "NOT_ACCEPTING": 'set `accepts_from: ["*"]` to let it take over work',
+    "DECLINES_HANDOFFS": 'set `accepts_from: ["*"]` if it may take over work',
     "NO_CATEGORIES": "name at least one category, as in `categories: [research]`",
     "NO_DESCRIPTION": "say in `description` what the skill does",
     "SHADOWED": "rename one of the two folders if both are wanted",

@@ -180,7 +180,7 @@ def test_where_none_accepts_it_counts_why() -> None:
     assert data["candidates"] == []
     assert (data["nothing"]["code"], data["nothing"]["codes"]) == (
         "NONE_ACCEPTS",
-        {"NO_HANDOFF": 2, "NOT_ACCEPTING": 1},
+        {"NO_HANDOFF": 2, "DECLINES_HANDOFFS": 1},
     )
 
 

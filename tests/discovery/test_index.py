@@ -175,7 +175,7 @@ def test_without_any_that_accepts_it_says_how_many_there_are(home: Path, project
     assert nothing
     assert (nothing.code, nothing.skills, nothing.accepting) == ("NONE_ACCEPTS", 3, 0)
     assert nothing.message == "3 skills found, none accept handoffs."
-    assert nothing.codes == {"NO_HANDOFF": 2, "NOT_ACCEPTING": 1}
+    assert nothing.codes == {"NO_HANDOFF": 2, "DECLINES_HANDOFFS": 1}
 
 
 def test_without_any_that_fits_it_says_how_many_accept(home: Path, project: Path) -> None:

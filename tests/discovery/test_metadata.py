@@ -216,11 +216,11 @@ def test_text_under_metadata_that_is_no_mapping_is_told() -> None:
         ("categories: [research]\n", "NO_HANDOFF", 0),
         ("handoff: {}\n", "NOT_ACCEPTING", 4),
         ("handoff:\n  handoff_categories: [a]\n", "NOT_ACCEPTING", 4),
-        ("handoff:\n  accepts_handoff: false\n", "NOT_ACCEPTING", 4),
+        ("handoff:\n  accepts_handoff: false\n", "DECLINES_HANDOFFS", 4),
         ("handoff:\n  accepts_handoff: maybe\n", "NOT_ACCEPTING", 4),
         ("handoff:\n  accepts_handoff: [true]\n", "NOT_ACCEPTING", 4),
-        ("handoff:\n  accepts_from: []\n  accepts_handoff: true\n", "NOT_ACCEPTING", 4),
-        ("handoff:\n  accepts_from: none\n", "NOT_ACCEPTING", 4),
+        ("handoff:\n  accepts_from: []\n  accepts_handoff: true\n", "DECLINES_HANDOFFS", 4),
+        ("handoff:\n  accepts_from: none\n", "DECLINES_HANDOFFS", 4),
         ("handoff:\n  accepts_handoff: true\n", "NO_CATEGORIES", 4),
         ("handoff:\n  accepts_handoff: true\n  handoff_categories: []\n", "NO_CATEGORIES", 4),
         ("handoff:\n  accepts_handoff: true\n  handoff_categories: {a: b}\n", "NO_CATEGORIES", 4),
@@ -407,7 +407,7 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
         assert found.description
         assert found.accepts_from
     else:
-        assert found.code in {"NOT_ACCEPTING", "NO_CATEGORIES", "NO_DESCRIPTION"}
+        assert found.code in {"DECLINES_HANDOFFS", "NOT_ACCEPTING", "NO_CATEGORIES", "NO_DESCRIPTION"}
         assert found.reason
 
 

@@ -197,7 +197,7 @@ def test_a_remote_workflow_is_hidden_by_a_local_one_of_its_name(home: Path) -> N
 def test_a_remote_workflow_that_accepts_nothing_is_skipped(home: Path) -> None:
     registry(home, REMOTE.replace('["*"]', "[]"))
 
-    assert [each.code for each in found(home).skipped] == ["NOT_ACCEPTING"]
+    assert [each.code for each in found(home).skipped] == ["DECLINES_HANDOFFS"]
 
 
 def test_an_entry_without_a_path_is_about_the_local_skill_of_its_name(home: Path) -> None:

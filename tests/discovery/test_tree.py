@@ -48,7 +48,7 @@ DEFECTS: dict[str, tuple[str | bytes, str, set[str]]] = {
     "handoff-list": (head("handoff-list", "handoff: [a]"), "NO_HANDOFF", {"HANDOFF_NOT_MAPPING"}),
     "under-metadata": (head("under-metadata", BELOW), "", {"NOT_A_LIST", "VERSION_ASSUMED"}),
     "plain": (head("plain"), "NO_HANDOFF", set()),
-    "refuses": (head("refuses", "handoff: {accepts_handoff: false}"), "NOT_ACCEPTING", set()),
+    "refuses": (head("refuses", "handoff: {accepts_handoff: false}"), "DECLINES_HANDOFFS", set()),
     "no-categories": (head("no-categories", "handoff: {accepts_handoff: true}"), "NO_CATEGORIES", set()),
     "no-description": (f"---\nname: no-description\n{V3}---\n", "NO_DESCRIPTION", set()),
     "category-text": (head("category-text", LOOSE), "", LOOSELY),

@@ -115,7 +115,7 @@ def strictly(reading: Reading, path: str) -> list[Note]:
     """Return where what *path* declares of handoffs is not as the tables have it; the dialect is its own affair."""
     refusal = _refusal(reading)
     if refusal:
-        declines = refusal.code in {"NO_HANDOFF", "NOT_ACCEPTING"}  # a skill may
+        declines = refusal.code in {"NO_HANDOFF", "NOT_ACCEPTING", "DECLINES_HANDOFFS"}  # a skill may
         return [] if declines else [Note(refusal.code, refusal.reason, path, refusal.line)]
     version = reading.declared.schema_version or _VERSION.get(reading.dialect, _NEWEST)
     return [note for note in _notes(reading, path, version) if note.code != "LEGACY_DIALECT"]
@@ -130,7 +130,7 @@ def _refusal(reading: Reading) -> _Refusal | None:
         return _Refusal("NOT_ACCEPTING", reason, reading.line)
     if not said.accepts_from:
         key = reading.origins["accepts_from"]
-        return _Refusal("NOT_ACCEPTING", f"it accepts no handoffs: `{key}` says so", reading.line)
+        return _Refusal("DECLINES_HANDOFFS", f"it accepts no handoffs: `{key}` says so", reading.line)
     if not said.categories:
         return _Refusal("NO_CATEGORIES", "it names no category", reading.line)
     if not (said.description or said.summary):

@@ -32,8 +32,8 @@ from flowrail.handoff.payload.build import META, fact_for
 from flowrail.handoff.payload.document import Payload, get, read, render
 from flowrail.handoff.target import skill_file_digest
 
-_DECLINES_HANDOFFS = "NOT_ACCEPTING"
-"""The code of a skill that declares that it accepts no handoffs."""
+_DECLINES_HANDOFFS = "DECLINES_HANDOFFS"
+"""The code that discovery gives to a skill that declares that it accepts no handoffs."""
 
 
 class GuardAnswer(NamedTuple):

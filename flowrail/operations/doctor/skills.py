@@ -31,7 +31,15 @@ WRONG = MISTAKES | {
 }  # fmt: skip
 #: What keeps a folder from being offered and is as it should be.
 _AS_MEANT = frozenset(
-    {"NO_HANDOFF", "NOT_ACCEPTING", "SHADOWED", "HIDDEN_FOLDER", "SAME_FOLDER", "REGISTRY_STALE"}
+    {
+        "NO_HANDOFF",
+        "NOT_ACCEPTING",
+        "DECLINES_HANDOFFS",
+        "SHADOWED",
+        "HIDDEN_FOLDER",
+        "SAME_FOLDER",
+        "REGISTRY_STALE",
+    }
 )
 #: Told by the open skill specification's own codes.
 _TWICE = frozenset({"NAME_DIFFERS"})
