@@ -116,7 +116,7 @@ def _has_expired(context: HandoffContext, handoff: Handoff) -> bool:
 
 
 def _record_expiry(context: HandoffContext, handoff_id: str) -> Handoff:
-    """Record that nobody received the payload in time, unless somebody did in the meantime."""
+    """Record that nobody received the payload in time, unless a receiver did in the meantime."""
     with context.handoffs.change(handoff_id, wait=context.wait) as change:
         handoff = change.kept.handoff
         if handoff.phase != INVOCATION:
