@@ -42,7 +42,7 @@ def test_a_report_whose_answer_is_lost_exits_3_and_is_answered_again(how: str) -
 
     assert status == 3
     assert err.startswith("flow: the answer could not be written (")
-    assert "[ANSWER_LOST]\n  what was done stands; " in err
+    assert "[ANSWER_LOST]\n  what was done is kept; " in err
     assert len(err.splitlines()) == 2
     again = told(*command)
     assert (again["revision"], again["replayed"]) == (1, True)

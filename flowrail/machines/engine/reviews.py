@@ -230,12 +230,14 @@ def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesEr
     judged = verdict(step, session)
     named = judged.blocking[:MOST_NAMED]
     lines = [f"{each.id} {each.severity} {safe_text.shortened(each.text)}" for each in named]
+    hint: str | Hint = "report `done`"
     if left := len(judged.blocking) - len(named):
         lines.append(f"and {left} more")
+        hint = Hint("report `done`; see all findings: ", Command("finding list", session.id))
     against = f"; against it stand {'; '.join(lines)}" if lines else ""
     return GateDecidesError(
         f"gate `{step.id}` decides from the record and takes nobody's `{outcome}`{against}",
-        hint="report `done`",
+        hint=hint,
         step=step.id,
         outcome=outcome,
         blocking=[each.id for each in judged.blocking],
