@@ -18,7 +18,7 @@ def run_skill_invocation(workflow: Workflow, params: Mapping[str, Any]) -> int:
     The workflow is found by its name.
     """
     step = workflow.steps[params[STEP] - 1]
-    words = ["preview", workflow.name, step.id]
+    words = ["skill", "preview", workflow.name, step.id]
     for name, value in params.items():
         if name in {STEP, TOTAL}:
             continue

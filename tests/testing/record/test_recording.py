@@ -294,14 +294,12 @@ def test_what_cannot_be_read_is_skipped_and_refused_where_it_was_named() -> None
     broken = walk("asking")
     journal = sessions_folder() / broken / "journal.jsonl"
     journal.write_bytes(journal.read_bytes().replace(b"look", b"lock"))
-    (sessions_folder() / "asking-abcde2").mkdir()
 
     assert {each["session"]: each["status"] for each in replays()} == {other: "same", broken: "skipped"}
     assert f"{broken}: " in flow("skill", "replay").out
     assert refused("skill", "replay", broken)[0] == 3
     assert refused("skill", "record", broken)[0] == 3
     assert refused("skill", "replay", "nosuch")[0] == 2
-    assert refused("skill", "replay", "asking-abcde2")[0] == 2
 
 
 def test_a_damaged_copy_of_the_workflow_is_refused() -> None:
@@ -330,7 +328,7 @@ def test_sessions_of_somebody_else_are_left_alone(monkeypatch: pytest.MonkeyPatc
 
     assert replays()[0]["status"] == "skipped"
     assert refused("skill", "replay", session)[0] == 7
-    assert "def test_asking_" in flow("skill", "record", session).out
+    assert refused("skill", "record", session)[0] == 7
 
 
 @pytest.mark.parametrize(
