@@ -165,10 +165,10 @@ WRONG = "Look.\n\n```flow:forbiden\n- Guessing\n```\n"
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
-        (WRONG, "`forbiden` is no block", 3),
-        (f"\n\n{WRONG}", "`forbiden` is no block", 5),
-        ("```flow:forbidden\n```\n", "it is empty", 1),
-        ("```flow:forbidden\n- Guessing\n", "the fence is never closed", 1),
+        (WRONG, "unknown block `forbiden`", 3),
+        (f"\n\n{WRONG}", "unknown block `forbiden`", 5),
+        ("```flow:forbidden\n```\n", "the fence is empty", 1),
+        ("```flow:forbidden\n- Guessing\n", "the fence is not closed", 1),
     ],
 )
 def test_a_fence_that_stays_text_is_found_with_its_line(text: str, message: str, line: int) -> None:
