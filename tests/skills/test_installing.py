@@ -82,10 +82,10 @@ def test_only_the_card_may_be_installed_and_the_steps_come_from_the_package() ->
     assert list(files(project_skills() / SKILL)) == ["SKILL.md"]
 
 
-@pytest.mark.parametrize("verb", ["install", "uninstall"])
+@pytest.mark.parametrize("verb", ["install", "skill uninstall"])
 @pytest.mark.parametrize("words", [[], [SKILL, "--all"]])
 def test_what_is_meant_has_to_be_said_one_way(verb: str, words: list[str]) -> None:
-    assert refused(verb, *words)[0] == 2
+    assert refused(*verb.split(), *words)[0] == 2
 
 
 @pytest.mark.parametrize("name", ["decision-critik", "planner/explore", "..", "/etc", ""])
@@ -287,7 +287,7 @@ def test_a_link_inside_the_project_and_one_in_home_are_followed(
     assert (Path("skills") / SKILL / "SKILL.md").exists()
     assert (dotfiles / "skills" / SKILL / "SKILL.md").exists()
     monkeypatch.chdir(home)
-    assert states("uninstall", SKILL)["SKILL.md"] == "removed"
+    assert states("skill", "uninstall", SKILL)["SKILL.md"] == "removed"
 
 
 def test_a_place_that_is_named_through_a_link_is_where_the_system_goes(tmp_path: Path) -> None:

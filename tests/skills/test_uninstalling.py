@@ -29,7 +29,7 @@ def test_what_was_written_is_taken_away_and_nothing_else(installed: Path) -> Non
     (installed / "SKILL.md").unlink()
 
     with unchanged(project_skills()):
-        foretold = states("uninstall", SKILL, "--dry-run")
+        foretold = states("skill", "uninstall", SKILL, "--dry-run")
     ran = flow("skill", "uninstall", SKILL)
 
     assert foretold["SKILL.md"] == "gone"
@@ -149,7 +149,7 @@ def test_a_file_that_somebody_else_takes_away_meanwhile_is_gone(
     assert not (installed / "SKILL.md").exists()
 
 
-@pytest.mark.parametrize("command", ["install", "uninstall"])
+@pytest.mark.parametrize("command", ["install", "skill uninstall"])
 @pytest.mark.parametrize("said", ["odd", "0" * 64])
 @pytest.mark.parametrize("absolute", [True, False])
 def test_a_list_that_names_files_elsewhere_takes_nothing_away(
@@ -162,6 +162,6 @@ def test_a_list_that_names_files_elsewhere_takes_nothing_away(
     named = str(victim) if absolute else os.path.relpath(victim, installed)
     (installed / MANIFEST).write_text(json.dumps({"format": 1, "version": "1", "files": {named: digest}}))
 
-    flow(command, SKILL)
+    flow(*command.split(), SKILL)
 
     assert victim.read_text() == "theirs"
