@@ -35,7 +35,9 @@ from flowrail.machines.engine.statechart import (
     FAILED,
     STOP,
     WorkflowMachine,
+    accepted_outcomes,
     compile_workflow,
+    is_accepted,
 )
 from flowrail.machines.engine.transitions import asks_user, is_capped
 from flowrail.machines.sessions.session import (
@@ -122,10 +124,10 @@ def advance(
     """
     step = standing(workflow, session)
     session = settled(session, now)
-    open_now(step, session, report.outcome)
+    open_now(workflow, step, session, report.outcome)
     at_limit = _limit_answer(session) is not None
     facts = NOTHING if at_limit else check_facts(step, report.facts)  # they came before the question
-    chosen = _choose(step, session, report, facts, call)
+    chosen = _choose(workflow, step, session, report, facts, call)
     state = Frozen({**session.state, **facts, **chosen.values}) if facts or chosen.values else session.state
     if not (chosen.stop or chosen.granted) and asks_user(workflow, step, session, chosen.outcome):
         return _ask_about_limit(step, session._replace(state=state))
@@ -200,14 +202,14 @@ def standing(workflow: Workflow, session: Session) -> StepDef:
     return step
 
 
-def reportable(step: StepDef, session: Session | None = None) -> list[str]:
+def reportable(workflow: Workflow, step: StepDef, session: Session | None = None) -> list[str]:
     """Return what may be reported of a step; with a *session*, as its limit has left it."""
     if step.decides or (session is not None and _limit_answer(session) is not None):
         return [DONE]
-    return [str(outcome) for outcome in step.ways]
+    return [str(outcome) for outcome in accepted_outcomes(workflow, step)]
 
 
-def open_now(step: StepDef, session: Session, reported: str) -> None:
+def open_now(workflow: Workflow, step: StepDef, session: Session, reported: str) -> None:
     """Refuse what is not open where the session stands: by word, by question, by gate, by join."""
     if reported != DONE and reported not in WORDS:
         raise UnknownOutcomeError(reported)
@@ -219,7 +221,7 @@ def open_now(step: StepDef, session: Session, reported: str) -> None:
         from flowrail.machines.engine.reviews import refuse_claim
 
         raise refuse_claim(step, session, reported)
-    ways = reportable(step, session)
+    ways = reportable(workflow, step, session)
     if reported not in ways:
         raise OutcomeNotOpenError(step=step.id, outcome=reported, ways_on=ways)
     if session.dispatches and _limit_answer(session) is None:
@@ -250,7 +252,9 @@ def _answers(session: Session) -> tuple[GivenAnswer, ...]:
     )
 
 
-def _choose(step: StepDef, session: Session, report: Report, facts: Mapping[str, Any], call: Call) -> _Chosen:
+def _choose(
+    workflow: Workflow, step: StepDef, session: Session, report: Report, facts: Mapping[str, Any], call: Call
+) -> _Chosen:
     answer = _limit_answer(session)
     if answer is not None:
         return _by_limit(answer)
@@ -267,8 +271,9 @@ def _choose(step: StepDef, session: Session, report: Report, facts: Mapping[str,
     else:
         context = in_context(step, session.params, {**session.state, **facts}, session.visit, session.id)
         chosen = _Chosen(*decide(step, context, call))
-    if chosen.outcome not in step.ways:
-        raise OutcomeNotOpenError(step=step.id, outcome=chosen.outcome.value, ways_on=list(step.ways))
+    accepted = accepted_outcomes(workflow, step)
+    if chosen.outcome not in accepted:
+        raise OutcomeNotOpenError(step=step.id, outcome=chosen.outcome.value, ways_on=accepted)
     return chosen
 
 
@@ -340,7 +345,9 @@ def _judge(
     model.params, model.facts, model.visits = session.params, state, dict(session.visits)
     model.granted = _granted(session)
     machine.current_state_value = step.id
-    machine.send(STOP if chosen.stop else EVENTS[chosen.outcome])
+    if not is_accepted(machine, STOP if chosen.stop else EVENTS[chosen.outcome]):
+        accepted = accepted_outcomes(workflow, step)
+        raise OutcomeNotOpenError(step=step.id, outcome=chosen.outcome.value, ways_on=accepted)
     judged = _Judged(machine.current_state_value, model.visits)
     if judged.value not in ENDS:
         spare.append(machine)  # one that has ended takes no more events; from here on it is somebody else's

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from statemachine import State, StateChart
+from statemachine.exceptions import TransitionNotAllowed
 from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
@@ -92,6 +93,22 @@ def compile_workflow(workflow: Workflow) -> type[WorkflowMachine]:
             validate(workflow)
         machine = workflow.derived["machine"] = _build(workflow)
     return machine
+
+
+def is_accepted(machine: WorkflowMachine, event: str) -> bool:
+    """Send *event* to *machine* and return whether it took a transition; a refused event changes nothing."""
+    try:
+        machine.send(event)
+    except TransitionNotAllowed:
+        return False
+    return True
+
+
+def accepted_outcomes(workflow: Workflow, step: StepDef) -> list[Outcome]:
+    """Return the outcomes for which the compiled class has a transition from *step*, in the order of the step."""
+    state = compile_workflow(workflow).states_map[step.id]
+    events = {str(event) for transition in state.transitions for event in transition.events}
+    return [outcome for outcome in map(Outcome, step.ways) if EVENTS[outcome] in events]
 
 
 def state_name(step_id: str) -> str:

@@ -56,7 +56,7 @@ def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
         return
     found: list[tuple[str, ...]] = [(), (Severity.MUST.value,)] if step.id in reviews(workflow) else [()]
     facts = list(_facts(workflow, step))
-    for ended, open_now in _endings(step, session):
+    for ended, open_now in _endings(workflow, step, session):
         for outcome in open_now:
             for given, told, findings in product(answers, facts, found):
                 yield Act(outcome, told, ended, findings, given)
@@ -220,9 +220,11 @@ def _answers(session: Session) -> Iterator[tuple[tuple[str, str], ...]]:
         yield tuple((each.id, label) for each, label in zip(waiting, labels, strict=True))
 
 
-def _endings(step: StepDef, session: Session) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+def _endings(
+    workflow: Workflow, step: StepDef, session: Session
+) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """Yield how the step's agents may come back, each with the outcomes that are open then."""
-    outcomes = reportable(step, session)
+    outcomes = reportable(workflow, step, session)
     dispatches = session.dispatches
     count = len(dispatches)
     if not count:

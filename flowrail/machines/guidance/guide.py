@@ -25,6 +25,7 @@ from flowrail.machines.engine.outcome import (
     title_of,
 )
 from flowrail.machines.engine.reported_values import fact_args
+from flowrail.machines.engine.statechart import accepted_outcomes
 from flowrail.machines.engine.transitions import asks_user, is_capped
 from flowrail.machines.guidance.received_work import handed_over
 from flowrail.machines.sessions.session import GivenAnswer, ParentSession, Session
@@ -261,7 +262,7 @@ def _ways(
         )
         for name, arg in wanted.items()
     )
-    for outcome in _outcomes(step, session, at_limit=at_limit):
+    for outcome in _outcomes(workflow, step, session, at_limit=at_limit):
         for values in product(*(arg.choices or () for arg in named.values())):
             facts = dict(zip(named, values, strict=True))
             decided = None if at_limit else _decided(session, step, facts, wanted, outcome)
@@ -270,10 +271,10 @@ def _ways(
             yield Way(outcome, facts, wants, to, ends, capped, waits, line)
 
 
-def _outcomes(step: StepDef, session: Session, *, at_limit: bool) -> list[str]:
+def _outcomes(workflow: Workflow, step: StepDef, session: Session, *, at_limit: bool) -> list[str]:
     if step.decides or at_limit:
         return [DONE]
-    outcomes = [str(outcome) for outcome in step.ways]
+    outcomes = [str(outcome) for outcome in accepted_outcomes(workflow, step)]
     if not session.dispatches:
         return outcomes
     from flowrail.machines.engine.agents import join_of, open_outcomes

@@ -167,7 +167,7 @@ def report(
         now = world.now()
         if expect is not None and _asked_already(step, session, outcome, facts):
             return answer_of(world, kept, opened, replayed=True)
-        open_now(step, settled(session, now), outcome)
+        open_now(opened.workflow, step, settled(session, now), outcome)
         given = Report(outcome, _facts(step, facts))
         after = advance(opened.workflow, session, given, now=now, call=call)
         guide(opened.workflow, after)  # a text that cannot be told must not move the session

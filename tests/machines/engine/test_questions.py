@@ -310,7 +310,7 @@ def test_facts_come_with_the_report_of_an_answered_step() -> None:
     flow = asking_workflow(yes_no(), reports={"note": Arg(required=True)})
     session = answered(start(flow, now=NOW), "go=Yes")
 
-    open_now(flow.step("plan"), session, "done")
+    open_now(flow, flow.step("plan"), session, "done")
     assert advance(flow, session, Report("done", {"note": "x"}), now=NOW).state == {"note": "x"}
 
 
