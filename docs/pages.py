@@ -207,6 +207,18 @@ TITLES = {
     "hooks": "`flow hook install`",
     "unhook": "`flow hook uninstall`",
     "plugin": "`flow hook plugin`",
+    "abandon": "`flow session abandon`",
+    "fork": "`flow session fork`",
+    "migrate": "`flow session migrate`",
+    "prune": "`flow session prune`",
+    "rewind": "`flow session rewind`",
+    "verify": "`flow session verify`",
+    "coverage": "`flow skill coverage`",
+    "preview": "`flow skill preview`",
+    "record": "`flow skill record`",
+    "replay": "`flow skill replay`",
+    "uninstall": "`flow skill uninstall`",
+    "untrust": "`flow skill untrust`",
     "error": "A refusal of any command",
 }
 

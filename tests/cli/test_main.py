@@ -26,15 +26,18 @@ from flowrail.cli.main import main
         (["zzz"], "`flow --help` lists them"),
     ],
 )
-def test_an_unknown_command_is_refused_with_near_ones(words: list[str], hint: str) -> None:
-    ran = flow(*words)
-    status, error = refused(*words)
+def test_an_unknown_command_is_refused_with_near_ones(
+    words: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, (out, err) = main(words), capsys.readouterr()
+    main([*words, "--json"])
+    error = json.loads(capsys.readouterr().out)["error"]
 
-    assert (ran.status, status, error["code"]) == (2, 2, "UNKNOWN_COMMAND")
+    assert (status, error["code"]) == (2, "UNKNOWN_COMMAND")
     assert error["message"] == f"there is no command `flow {words[0]}`"
     assert hint in error["hint"]
-    assert ran.out == ""
-    assert ran.err.startswith(f"flow: there is no command `flow {words[0]}` [UNKNOWN_COMMAND]\n  ")
+    assert out == ""
+    assert err.startswith(f"flow: there is no command `flow {words[0]}` [UNKNOWN_COMMAND]\n  ")
 
 
 @pytest.mark.parametrize(

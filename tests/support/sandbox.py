@@ -116,7 +116,9 @@ def flow(*words: str, stdin: bytes = b"", terminal: bool = False) -> Ran:
     out, err = Terminal() if terminal else io.StringIO(), io.StringIO()
     with patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin))), redirect_stdout(out), redirect_stderr(err):
         status = main(list(words))
-    return Ran(status, out.getvalue(), err.getvalue())
+    ran = Ran(status, out.getvalue(), err.getvalue())
+    assert "UNKNOWN_COMMAND" not in ran.err + ran.out, (words, "a test runs a command that does not exist")
+    return ran
 
 
 def told(*words: str, stdin: bytes = b"") -> Any:
