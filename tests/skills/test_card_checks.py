@@ -220,7 +220,10 @@ def test_a_warning_is_let_pass_in_the_file_with_its_reason(tmp_path: Path) -> No
     assert [each.split()[0] for each in found(tmp_path / "a", {"workflow.yaml": loose})] == ["FR163"]
     assert found(tmp_path / "b", {"workflow.yaml": passed}) == []
     without = passed.replace("reason: it ends", 'reason: ""')
-    assert found(tmp_path / "c", {"workflow.yaml": without})[0].startswith("FR130 ")
+    assert [each.split()[0] for each in found(tmp_path / "c", {"workflow.yaml": without})] == [
+        "FR163",
+        "FR172",
+    ]
 
 
 def test_python_says_it_in_a_comment(tmp_path: Path) -> None:

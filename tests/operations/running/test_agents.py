@@ -411,7 +411,7 @@ PYTHON = (
 WORKFLOW = Workflow(
     "NAME",
     StepDef(
-        "look", "Look", ["Have it looked at."], Dispatch(AgentRole.EXPLORE, "NAME/one", {"area": "all"}),
+        "look", "Look", ["Have it looked at."], Dispatch(AgentRole.EXPLORE, "NAME/one", context_vars={"area": "all"}),
         next={Outcome.OK: "tell", Outcome.FAIL: None},
     ),
     StepDef(

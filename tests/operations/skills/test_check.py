@@ -165,16 +165,6 @@ def test_a_file_that_is_too_large_is_told_by_its_place_in_the_folder() -> None:
     assert f"{folder}/workflow.yaml: error FR100" in flow("check", "small").out
 
 
-def test_python_of_more_words_than_are_read_is_told_so_and_not_called_none() -> None:
-    folder = put_python("py", before="")
-    (folder / "workflow.py").write_text("a;" * 40_000)
-
-    ((finding,),) = ([each for each in report.findings if each.code == "FR100"] for report in check("py"))
-
-    assert finding.message == "the file has more than 65536 words and signs"
-    assert finding.remedy == "make it smaller"
-
-
 def test_a_folder_of_many_workflows_is_listed_as_often_as_one_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
     real, listed = os.listdir, []
 
