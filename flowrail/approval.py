@@ -26,7 +26,7 @@ LARGEST_FOLDER = 64 * 1024 * 1024
 _NAME = re.compile(r"\w[\w.-]{0,99}(?:/\w[\w.-]{0,99})?\Z")
 
 
-class Snapshot(NamedTuple):
+class FolderContent(NamedTuple):
     """A folder's content and its digest. `files` holds the executable bit and digest of each path."""
 
     folder: str
@@ -44,7 +44,7 @@ class Approval(NamedTuple):
     at: str
 
 
-def snapshot(folder: str, *, keep: bool = True) -> Snapshot:
+def snapshot(folder: str, *, keep: bool = True) -> FolderContent:
     """Return the content and digest of *folder*; `TrustError` if it cannot be approved.
 
     Without *keep* the contents are left out, so that many folders take the memory of one file.
@@ -62,10 +62,10 @@ def snapshot(folder: str, *, keep: bool = True) -> Snapshot:
             contents[path] = data
         files[path] = f"{'x' if executable else '-'}{hashlib.sha256(data).hexdigest()}"
     whole = json.dumps(sorted(files.items()), ensure_ascii=True).encode()
-    return Snapshot(root, hashlib.sha256(whole).hexdigest(), files, contents)
+    return FolderContent(root, hashlib.sha256(whole).hexdigest(), files, contents)
 
 
-def file_called(content: Snapshot, name: str) -> str:
+def file_called(content: FolderContent, name: str) -> str:
     """Return the path of the file *name* in a folder, in any case of letters."""
     alike = sorted(path for path in content.contents if path.lower() == name.lower())
     return name if name in alike or not alike else alike[0]
@@ -101,8 +101,8 @@ def require(
     why: str,
     instead: str | Hint = "",
     root: str = "",
-    now: Snapshot | None = None,
-) -> Snapshot:
+    now: FolderContent | None = None,
+) -> FolderContent:
     """Return the content of *folder* if exactly this content is approved; `TrustError` otherwise.
 
     *why* says what needs approval, *instead* what else the user can do. *now* is the content if it was read
@@ -139,7 +139,7 @@ def approval_of(folder: str, state: str) -> Approval | None:
         return None
 
 
-def approve(content: Snapshot, state: str, *, at: str) -> None:
+def approve(content: FolderContent, state: str, *, at: str) -> None:
     """Approve exactly this content."""
     approval = Approval(content.folder, content.digest, dict(content.files), at)
     storage_files.make_private_dir(os.path.join(state, "trust"))

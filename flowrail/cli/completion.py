@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 Params = Mapping[str, Any]
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]*\Z")
@@ -25,8 +25,8 @@ def complete(kind: str, params: Params, incomplete: str) -> list[str]:
         return []
 
 
-def _here(params: Params) -> Here:
-    return Here(store=params.get("store"), roots=params.get("roots") or ())
+def _here(params: Params) -> Environment:
+    return Environment(store=params.get("store"), roots=params.get("roots") or ())
 
 
 def _skills(params: Params) -> Iterable[str]:

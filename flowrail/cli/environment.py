@@ -12,7 +12,7 @@ from flowrail.cli.lazy_imports import load_engine
 load_engine()
 
 from flowrail.cli import output, streams  # noqa: E402 - the engine comes first, or asyncio comes with it
-from flowrail.operations.environment import Here, limit_functions  # noqa: E402 - the same
+from flowrail.operations.environment import Environment, limit_functions  # noqa: E402 - the same
 from flowrail.operations.running.steps import World  # noqa: E402 - the same
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ def desk(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) ->
     return environment.handoff_context(wait=wait), environment.world(wait=wait)
 
 
-def _environment(store: str | None, roots: Sequence[str]) -> Here:
+def _environment(store: str | None, roots: Sequence[str]) -> Environment:
     streams.keep_apart()
     reset = limit_functions()
     command = click.get_current_context(silent=True)
     if command is not None:
         command.call_on_close(reset)
-    return Here(store=store, roots=roots, tell=lambda line: output.notes([line]))
+    return Environment(store=store, roots=roots, tell=lambda line: output.notes([line]))

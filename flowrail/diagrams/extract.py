@@ -26,7 +26,7 @@ MOST_COMPILED = 400
 """Of more steps the ways on are read from the definition: to take them out of the machine takes a second."""
 
 
-class Way(NamedTuple):
+class DrawnTransition(NamedTuple):
     """Where one outcome of a step leads; no target is an end. ``limit``: it closes after so many visits."""
 
     source: str
@@ -91,7 +91,7 @@ def machine_picture(
     return Picture(name, description, tuple(nodes), tuple(arrows))
 
 
-def ways_of(workflow: Workflow) -> Iterator[Way]:
+def ways_of(workflow: Workflow) -> Iterator[DrawnTransition]:
     """Yield every way on in the order of the definition, from the machine where there can be one."""
     from flowrail.machines.definition.findings import WorkflowError
     from flowrail.machines.engine.statechart import compile_workflow
@@ -105,7 +105,7 @@ def ways_of(workflow: Workflow) -> Iterator[Way]:
     return ways_of_machine(machine)
 
 
-def ways_of_machine(machine: type[Any]) -> Iterator[Way]:
+def ways_of_machine(machine: type[Any]) -> Iterator[DrawnTransition]:
     """Yield the ways on of a compiled workflow.
 
     Several transitions on one event are one way: the first is where it leads. Those behind it are where it
@@ -114,7 +114,7 @@ def ways_of_machine(machine: type[Any]) -> Iterator[Way]:
     from statemachine.contrib.diagram.extract import extract
 
     workflow: Workflow = machine.workflow
-    found: dict[tuple[str, str], Way] = {}
+    found: dict[tuple[str, str], DrawnTransition] = {}
     for each in extract(machine).transitions:
         source = each.source.removeprefix("step_")
         outcome = each.event.replace("_", " ").split()[-1].lower()
@@ -125,13 +125,13 @@ def ways_of_machine(machine: type[Any]) -> Iterator[Way]:
         limited = AT_LIMIT in each.guards
         known = found.get((source, outcome))
         if known is None:
-            found[source, outcome] = Way(source, outcome, target)
+            found[source, outcome] = DrawnTransition(source, outcome, target)
         elif limited:
             found[source, outcome] = known._replace(limit=workflow.step(source).bound)
     yield from found.values()
 
 
-def ways_as_written(workflow: Workflow) -> Iterator[Way]:
+def ways_as_written(workflow: Workflow) -> Iterator[DrawnTransition]:
     """Yield the ways on as the definition has them, those to steps that are not there left out."""
     seen: set[str] = set()
     for step in workflow.steps:
@@ -145,7 +145,7 @@ def ways_as_written(workflow: Workflow) -> Iterator[Way]:
                 outcome is Outcome.ITERATE
                 or (outcome is Outcome.FAIL and leads_back(workflow, step.id, target))
             )
-            yield Way(step.id, str(outcome), target, step.bound if limited else None)
+            yield DrawnTransition(step.id, str(outcome), target, step.bound if limited else None)
 
 
 def end_kind(outcome: str) -> NodeKind:
@@ -158,9 +158,9 @@ def end_id(source: str, kind: NodeKind) -> str:
     return f"{source}:{kind}"
 
 
-def _merged(workflow: Workflow, ways: list[Way]) -> Iterator[Arrow]:
+def _merged(workflow: Workflow, ways: list[DrawnTransition]) -> Iterator[Arrow]:
     """Yield one arrow for each pair of nodes, with all outcomes that lead along it."""
-    joined: dict[tuple[str, str], list[Way]] = {}
+    joined: dict[tuple[str, str], list[DrawnTransition]] = {}
     for way in ways:
         target = way.target if way.target is not None else end_id(way.source, end_kind(way.outcome))
         joined.setdefault((way.source, target), []).append(way)
@@ -172,7 +172,7 @@ def _merged(workflow: Workflow, ways: list[Way]) -> Iterator[Arrow]:
         yield Arrow(source, target, (*named, "any other") if rest else named, limit, every=every)
 
 
-def _is_named(workflow: Workflow, way: Way) -> bool:
+def _is_named(workflow: Workflow, way: DrawnTransition) -> bool:
     step = workflow.step(way.source)
     return Outcome(way.outcome) in step.next
 

@@ -142,7 +142,7 @@ class Span(NamedTuple):
     seconds: float | None
 
 
-class Trace(NamedTuple):
+class HandoffTrace(NamedTuple):
     """The handoffs of one piece of work, and the skills that it came through."""
 
     trace_id: str
@@ -163,7 +163,7 @@ class AuditReport(NamedTuple):
 
     handoffs: tuple[HandoffTimeline, ...]
     sessions: tuple[SessionTimeline, ...]
-    traces: tuple[Trace, ...]
+    traces: tuple[HandoffTrace, ...]
     unreadable: tuple[UnreadableJournal, ...]
     foreign: tuple[str, ...]
 
@@ -322,7 +322,7 @@ def _session_timeline(records: Iterable[Record]) -> SessionTimeline | None:
     )
 
 
-def _traces(handoffs: Iterable[HandoffTimeline]) -> Iterator[Trace]:
+def _traces(handoffs: Iterable[HandoffTimeline]) -> Iterator[HandoffTrace]:
     by_trace: dict[str, list[HandoffTimeline]] = {}
     for handoff in handoffs:
         by_trace.setdefault(handoff.trace_id, []).append(handoff)
@@ -331,7 +331,7 @@ def _traces(handoffs: Iterable[HandoffTimeline]) -> Iterator[Trace]:
             Span(h.span_id, h.parent_span_id, h.handoff, h.source, h.target, h.phase, h.started_at, h.seconds)
             for h in members
         )
-        yield Trace(trace_id, spans, max((h.chain for h in members), key=len))
+        yield HandoffTrace(trace_id, spans, max((h.chain for h in members), key=len))
 
 
 def _is_about(handoff: HandoffTimeline, wanted: str) -> bool:

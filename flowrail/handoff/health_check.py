@@ -66,7 +66,7 @@ def run(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SE
     return _run(words, os.path.dirname(candidate.path), environ, seconds)
 
 
-def _declared_check(snapshot: approval.Snapshot, candidate: Candidate) -> str | None:
+def _declared_check(snapshot: approval.FolderContent, candidate: Candidate) -> str | None:
     """Return the check in the approved SKILL.md. The user's own registry may add one if it declares none."""
     skill_file = approval.file_called(snapshot, os.path.basename(candidate.path))
     frontmatter = read_frontmatter(snapshot.contents.get(skill_file, b""), skill_file)

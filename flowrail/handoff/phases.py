@@ -34,7 +34,7 @@ from flowrail.handoff.payload.document import put, render, text_at
 from flowrail.handoff.store import HandoffChange
 from flowrail.handoff.target import choose_target
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.stored_session import Change as SessionChange
+from flowrail.machines.sessions.stored_session import SessionChange
 from flowrail.storage import files
 from flowrail.storage.records import to_plain
 from flowrail.text import yaml as yaml_text

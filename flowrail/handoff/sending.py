@@ -17,7 +17,7 @@ from flowrail.handoff.phases import append, build_draft, run_phases
 from flowrail.handoff.request import HandoffRequest, new_handoff, retried_handoff
 from flowrail.handoff.store import HandoffChange
 from flowrail.handoff.target import HandoffTarget, choose_target
-from flowrail.machines.sessions.stored_session import Change as SessionChange
+from flowrail.machines.sessions.stored_session import SessionChange
 
 MAX_SHOWN_FACT = 80
 """Longer facts are left out of a suggested command."""

@@ -19,7 +19,7 @@ from flowrail.machines.engine.advance import settled
 from flowrail.machines.sessions.host_binding import HELD
 from flowrail.machines.sessions.session import ACTIVE, CLAIMED, WAITING, Session
 from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.stored_session import Kept
+from flowrail.machines.sessions.stored_session import StoredSession
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled, still_at_work
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner
@@ -168,7 +168,7 @@ def _quoted(text: object) -> str:
     return f"`{in_quotes(shortened(one_line(str(text)), 80))}`"
 
 
-def _read(glance: SessionGlance, environment: HookEnvironment) -> Kept | None:
+def _read(glance: SessionGlance, environment: HookEnvironment) -> StoredSession | None:
     store = _store(glance, environment)
     try:
         return store.read(glance.id) if store and not store.is_foreign(glance.id) else None

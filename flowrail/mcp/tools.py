@@ -38,7 +38,7 @@ from flowrail.handoff.request import HandoffRequest
 from flowrail.handoff.sending import cancel as cancel_handoff
 from flowrail.handoff.sending import retry, send
 from flowrail.machines.engine.question_input import parse_questions
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.handoff_menu import synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.operations.handoffs.source_session import session_to_hand_off
@@ -111,12 +111,12 @@ class Tools:
     @property
     def world(self) -> World:
         """What sessions need."""
-        return Here(store=self._store, roots=self._roots).world(wait=WAIT)
+        return Environment(store=self._store, roots=self._roots).world(wait=WAIT)
 
     @property
     def handoff_context(self) -> HandoffContext:
         """What handoffs need."""
-        return Here(store=self._store, roots=self._roots).handoff_context(wait=WAIT)
+        return Environment(store=self._store, roots=self._roots).handoff_context(wait=WAIT)
 
     def show(self, command: Command) -> str:
         """Return *command* as a call, or as a shell line if no tool does it."""

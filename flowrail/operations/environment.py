@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LONGEST_ACTOR = 200
 
 
-class Here:
+class Environment:
     """What a command or a tool call may know of the world, looked up once and late.
 
     *tell* gets a line for the user, such as that an incomplete record was removed.

@@ -30,7 +30,7 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+){0,5}(?:(?:a|b|rc|\.dev|\.post)[0-9]+)
 class BundledCopy(NamedTuple):
     """A folder that stands in front of a bundled skill: its files, and where they are not as shipped."""
 
-    content: approval.Snapshot
+    content: approval.FolderContent
     changes: tuple[str, ...]
     installed: str | None
     """The version of flowrail that wrote it, where it is still as the list in it says; anybody can write one."""
@@ -53,7 +53,7 @@ class Manifest(NamedTuple):
         return digest in {self.files.get(path), self.before.get(path)}
 
 
-def shipped(name: str) -> approval.Snapshot:
+def shipped(name: str) -> approval.FolderContent:
     """Return the bundled skill of that name as it was shipped."""
     return approval.snapshot(_shipped_in(name))
 
@@ -97,7 +97,7 @@ def _hides_bundled(found: Skill) -> bool:
     return any(source == BUNDLED for source, _ in found.hides)
 
 
-def digests(snapshot: approval.Snapshot) -> dict[str, str]:
+def digests(snapshot: approval.FolderContent) -> dict[str, str]:
     """Return the digest of every file of the skill, hidden ones and the right to execute left out.
 
     No workflow can reach a hidden file: what a file manager or an editor leaves behind changes nothing.

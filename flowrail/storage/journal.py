@@ -100,7 +100,7 @@ class Encoding(NamedTuple, Generic[T]):
     decode: Callable[[dict[str, Any], bytes], T]
     split: Callable[[dict[str, Any], bytes], tuple[dict[str, Any], dict[str, bytes]] | None] = _keep_whole
 
-    def prepare(self, record: T) -> Line:
+    def prepare(self, record: T) -> JournalLine:
         """Return *record* as it will be written; `TooLargeError` if it is too long."""
         data, side_files = self.encode(record), dict[str, bytes]()
         body = _body(data)
@@ -116,10 +116,10 @@ class Encoding(NamedTuple, Generic[T]):
                 hint="put long texts into files and report their paths",
                 bytes=len(text),
             )
-        return Line(text, digest, data, side_files)
+        return JournalLine(text, digest, data, side_files)
 
 
-class Line(NamedTuple):
+class JournalLine(NamedTuple):
     """A record as it is written: its line, its hash, the same as plain data, and its side files by name."""
 
     text: bytes
@@ -189,7 +189,7 @@ class Journal(Generic[T]):
             yield record
             after = record
 
-    def append(self, line: Line, *, reserve: int = 0) -> None:
+    def append(self, line: JournalLine, *, reserve: int = 0) -> None:
         """Add a prepared record with one flush; when this returns, it is on disk.
 
         *reserve* bytes of the largest journal stay free. If the write fails, nothing of it remains.
@@ -206,7 +206,7 @@ class Journal(Generic[T]):
         self._line = line.text
         self._end += len(line.text)
 
-    def check_room(self, line: Line, reserve: int = 0) -> None:
+    def check_room(self, line: JournalLine, reserve: int = 0) -> None:
         """Refuse a record that does not fit into the journal."""
         if self._end + len(line.text) > LARGEST_JOURNAL - reserve:
             raise JournalFullError(

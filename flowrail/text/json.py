@@ -47,7 +47,7 @@ def load(text: str, *, source: str, values: int = limits.JSON_VALUES) -> Any:
             hint="check the quotes, commas and brackets here and just above",
             place=f"{source}:{error.lineno}",
         ) from None
-    except _RefusedError as refused:
+    except _ForbiddenJsonError as refused:
         raise _refused(str(refused), source) from None
     except RecursionError:
         raise _refused(_TOO_DEEP, source) from None
@@ -92,7 +92,7 @@ _TOO_DEEP = f"is nested deeper than {limits.DEPTH} levels"
 _TOO_MANY_DIGITS = f"holds an integer of more than {limits.INTEGER_DIGITS} digits"
 
 
-class _RefusedError(ValueError):
+class _ForbiddenJsonError(ValueError):
     """Something in a document that JSON does not define, or defines ambiguously."""
 
 
@@ -107,7 +107,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]
         name = next(name for name in names if names.count(name) > 1)
-        raise _RefusedError(f"has the key `{in_quotes(shortened(name, 60))}` twice in one object")
+        raise _ForbiddenJsonError(f"has the key `{in_quotes(shortened(name, 60))}` twice in one object")
     return value
 
 
@@ -117,7 +117,7 @@ def _finite(text: str) -> float:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise _RefusedError(f"holds {shortened(text, 40)}, which is not a JSON number")
+    raise _ForbiddenJsonError(f"holds {shortened(text, 40)}, which is not a JSON number")
 
 
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_no_number).decode

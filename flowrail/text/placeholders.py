@@ -51,7 +51,7 @@ class Filling:
         """Return *text* with its placeholders filled."""
         blocks = _blocks(text)[::-1] if "flow:" in text else []
         guarded = bool(blocks)
-        line, at = _Line(), 0
+        line, at = _CurrentLine(), 0
 
         def put(found: re.Match[str]) -> str:
             nonlocal at
@@ -97,7 +97,7 @@ def _quoted(value: str, behind: str) -> str:
     return "\n> ".join(lines) + ends
 
 
-class _Line:
+class _CurrentLine:
     """The current line so far, to know whether a value could complete the mark of a fence."""
 
     def __init__(self) -> None:

@@ -78,7 +78,7 @@ def load(data: bytes | str, *, source: str, plain_text: bool = False) -> Documen
     try:
         root = _Loader(text).get_single_node()
         value = None if root is None else reader.value(root, ())
-    except _RefusedError as refused:
+    except _ForbiddenYamlError as refused:
         raise YamlRefusedError(
             refused.fact, hint=refused.hint, place=f"{source}:{_line(refused.node)}"
         ) from None
@@ -114,14 +114,14 @@ def dump(value: object) -> str:
 # --- reading
 
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")  # line breaks for YAML 1.1, but not for an editor
-_Node = yaml.Node | yaml.Event
+_YamlNode = yaml.Node | yaml.Event
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _RefusedError(Exception):
+class _ForbiddenYamlError(Exception):
     """A node that is valid YAML and not accepted."""
 
-    def __init__(self, node: _Node, fact: str, hint: str) -> None:
+    def __init__(self, node: _YamlNode, fact: str, hint: str) -> None:
         super().__init__(fact)
         self.node = node
         self.fact = fact
@@ -137,15 +137,15 @@ class _StrictComposer(Composer):
         event = self.peek_event()  # type: ignore[attr-defined] # of the parser
         if event.anchor:
             kind = "alias" if isinstance(event, yaml.AliasEvent) else "anchor"
-            raise _RefusedError(event, f"the {kind} `{_short(event.anchor)}` is not allowed", _QUOTE)
+            raise _ForbiddenYamlError(event, f"the {kind} `{_short(event.anchor)}` is not allowed", _QUOTE)
         if event.tag:
-            raise _RefusedError(event, f"the tag `{_short(event.tag)}` is not allowed", _QUOTE)
+            raise _ForbiddenYamlError(event, f"the tag `{_short(event.tag)}` is not allowed", _QUOTE)
         self.values += 1
         if self.values > limits.VALUES:
-            raise _RefusedError(event, f"more than {limits.VALUES} values", "split the document")
+            raise _ForbiddenYamlError(event, f"more than {limits.VALUES} values", "split the document")
         self.depth += 1
         if self.depth > limits.DEPTH + isinstance(event, yaml.ScalarEvent):
-            raise _RefusedError(event, f"more than {limits.DEPTH} nested levels", "nest less deeply")
+            raise _ForbiddenYamlError(event, f"more than {limits.DEPTH} nested levels", "nest less deeply")
         node = super().compose_node(parent, index)  # type: ignore[arg-type]
         self.depth -= 1
         return node
@@ -184,25 +184,25 @@ class _Reader:
         try:
             return _plain_scalar(text)
         except ValueError as error:
-            raise _RefusedError(node, f"`{_short(text)}` {error}", "quote it") from None
+            raise _ForbiddenYamlError(node, f"`{_short(text)}` {error}", "quote it") from None
 
     def _mapping(self, mapping: yaml.MappingNode, path: Path) -> dict[str, object]:
         value: dict[str, object] = {}
         for key, item in mapping.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise _RefusedError(key, "a list or mapping cannot be a key", "use text as the key")
+                raise _ForbiddenYamlError(key, "a list or mapping cannot be a key", "use text as the key")
             name = cast("str", key.value)
             if name == "<<" and not key.style:
-                raise _RefusedError(key, "the merge key `<<` is not allowed", _QUOTE)
+                raise _ForbiddenYamlError(key, "the merge key `<<` is not allowed", _QUOTE)
             if name in value:
                 fact = f"duplicate key `{_short(name)}` (first in line {self.lines[*path, name]})"
-                raise _RefusedError(key, fact, "remove one of the two")
+                raise _ForbiddenYamlError(key, fact, "remove one of the two")
             self.lines[*path, name] = _line(key)
             value[name] = self.value(item, (*path, name))
         return value
 
 
-def _line(node: _Node) -> int:
+def _line(node: _YamlNode) -> int:
     return node.start_mark.line + 1 if node.start_mark else 1
 
 

@@ -21,7 +21,7 @@ from support.sandbox import (
 from support.skills import ACCEPTING, head, put, repository
 
 from flowrail.discovery import session_menu_cache as menu_cache
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 BUILDER = (
     'handoff: {accepts_from: ["*"], schema_version: "3.0"}',
@@ -381,7 +381,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def set_to(minutes: float) -> None:
         moment = (SOON + timedelta(minutes=minutes)).isoformat(timespec="milliseconds")
-        monkeypatch.setattr(Here, "now", property(lambda _: moment))
+        monkeypatch.setattr(Environment, "now", property(lambda _: moment))
 
     set_to(0)
     return set_to
@@ -476,7 +476,7 @@ def test_what_the_session_has_shown_counts_for_relevance(clock: Any) -> None:
 def test_a_session_that_was_taken_up_elsewhere_discovers_again(session: str, clock: Any, at: str) -> None:
     told("discover", "--session", session)
     moment = (SOON + timedelta(minutes=1)).isoformat() if at == "later" else at
-    with Here().store.change(session) as change:
+    with Environment().store.change(session) as change:
         change.commit(change.kept.session, kind="rewind", at=moment, by="me", note={"from": 0, "to": 0})
     clock(2)
 

@@ -27,7 +27,7 @@ from support.sandbox import (
 from support.skills import put
 
 from flowrail.approval import approve, snapshot
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 
 def canary() -> Path:
@@ -327,7 +327,7 @@ def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> Non
 
 def allowed(name: str) -> None:
     """Allow a folder of the project as it was possible before every name was looked at."""
-    approve(snapshot(str(project_skills() / name)), Here().state, at="2026-01-01T00:00:00Z")
+    approve(snapshot(str(project_skills() / name)), Environment().state, at="2026-01-01T00:00:00Z")
 
 
 def test_what_was_allowed_is_taken_back_also_where_its_skill_is_gone_or_hidden() -> None:

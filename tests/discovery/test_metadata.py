@@ -13,7 +13,7 @@ from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.declaration import (
     LONGEST_TEXT,
     MOST_NAMES,
-    Declared,
+    DeclaredMetadata,
     Reading,
     SkillFile,
     declared_fields,
@@ -336,9 +336,9 @@ def test_a_name_unlike_the_folder_is_told_and_the_folder_counts() -> None:
 
 
 def test_the_registry_adds_what_the_frontmatter_does_not_say() -> None:
-    own = Reading(Declared(name="x", categories=("a",)), {"categories": "categories"}, "v3", 4)
+    own = Reading(DeclaredMetadata(name="x", categories=("a",)), {"categories": "categories"}, "v3", 4)
     entry = Reading(
-        Declared(categories=("b",), tags=("t",)), {"categories": "registry", "tags": "registry"}, "v3"
+        DeclaredMetadata(categories=("b",), tags=("t",)), {"categories": "registry", "tags": "registry"}, "v3"
     )
 
     merged = merge(own, entry)
@@ -414,7 +414,7 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
 def test_every_field_that_is_listed_is_one_that_can_be_declared() -> None:
     listed = [each.name for each in declared_fields()] + [name for name, _ in declared_meta()]
 
-    assert set(listed) <= set(Declared._fields)
+    assert set(listed) <= set(DeclaredMetadata._fields)
     assert len(set(listed)) == len(listed)
 
 

@@ -26,7 +26,7 @@ from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Move, Report, Session
-from flowrail.machines.sessions.stored_session import Kept
+from flowrail.machines.sessions.stored_session import StoredSession
 from flowrail.text import table as text_table
 from flowrail.text.safe_text import visible
 
@@ -226,8 +226,8 @@ def test_data_is_plain() -> None:
     assert as_data.example_text(True) == "true"
 
 
-def kept(session: Session) -> Kept:
-    return Kept(session, 3, "0123456789abcdef" * 4, "/nowhere")
+def kept(session: Session) -> StoredSession:
+    return StoredSession(session, 3, "0123456789abcdef" * 4, "/nowhere")
 
 
 def test_a_session_of_a_list_says_how_to_go_on() -> None:

@@ -398,9 +398,9 @@ def test_the_source_of_a_payload_from_elsewhere_is_marked_as_its_claim(hashed: b
 
 
 def told_now() -> str:
-    from flowrail.operations.environment import Here
+    from flowrail.operations.environment import Environment
 
-    return Here().now
+    return Environment().now
 
 
 def test_an_old_payload_is_received_by_a_skill_that_reads_it() -> None:

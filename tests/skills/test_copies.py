@@ -17,7 +17,7 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.skills import catalog
 from flowrail.skills.bundled_copies import MANIFEST, as_bundled
 
@@ -166,7 +166,7 @@ def test_a_changed_copy_asks_for_leave_though_another_copy_lies_nearer(host: str
 def test_of_a_copy_that_holds_more_nothing_is_read_to_tell_that_it_is_none(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = catalog.find(installed.name, Here().roots)
+    found = catalog.find(installed.name, Environment().roots)
     assert as_bundled(found) is True
     (installed / ".hidden").write_text("left by an editor")
     assert as_bundled(found) is True

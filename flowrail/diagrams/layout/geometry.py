@@ -24,7 +24,7 @@ class Label(NamedTuple):
     text: str
 
 
-class Line(NamedTuple):
+class RoutedLine(NamedTuple):
     """The line of an arrow: its SVG path and its label."""
 
     path: str
@@ -45,5 +45,5 @@ class Layout(NamedTuple):
     width: float
     height: float
     nodes: tuple[PlacedNode, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[RoutedLine, ...]
     bands: tuple[Band, ...]

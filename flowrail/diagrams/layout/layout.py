@@ -19,8 +19,8 @@ from flowrail.diagrams.layout.geometry import (
     Band,
     Label,
     Layout,
-    Line,
     PlacedNode,
+    RoutedLine,
 )
 from flowrail.diagrams.layout.lanes import lanes, ports
 from flowrail.diagrams.layout.layers import (
@@ -84,7 +84,7 @@ class _Drawing:
         outer = max(
             (self.x[at] + vertex.right for at, vertex in enumerate(self.layers.vertices)), default=0.0
         )
-        lines: dict[int, Line] = {}
+        lines: dict[int, RoutedLine] = {}
         touch = self._ports()
         for number, chain in self.layers.chains.items():
             lines[number] = self._forward_line(number, chain, touch[number, True], touch[number, False])
@@ -178,7 +178,7 @@ class _Drawing:
 
     # --- lines
 
-    def _forward_line(self, number: int, chain: Sequence[int], start: float, end: float) -> Line:
+    def _forward_line(self, number: int, chain: Sequence[int], start: float, end: float) -> RoutedLine:
         points: list[Point] = []
         for at in chain:
             row = self.layers.vertices[at].row
@@ -190,7 +190,7 @@ class _Drawing:
         points[-1] = (end, self._y(chain[-1]) - box_two.height / 2)
         text, wide = self.layers.labels[number]
         label = Label(*_r(self.x[chain[1]], self._y(chain[1])), wide, text) if text else None
-        return Line(curve(points), label)
+        return RoutedLine(curve(points), label)
 
     def _ports(self) -> dict[tuple[int, bool], float]:
         """Return where every line touches the bottom of its first box and the top of its last."""
@@ -206,14 +206,14 @@ class _Drawing:
             found |= {(number, leaves): self.x[at] + x for (_, number), x in zip(lines, xs, strict=True)}
         return found
 
-    def _loop(self, number: int) -> Line:
+    def _loop(self, number: int) -> RoutedLine:
         at = self.ends[number][0]
         leaves, enters = self._side(at, number, leaves=True), self._side(at, number, leaves=False)
         right, back = self._right(at, leaves), self._right(at, enters)
         out = max(right, back) + LOOP
         text, wide = self.layers.labels[number]
         label = Label(*_r(out + wide / 2 + 5, (leaves + enters) / 2), wide, text) if text else None
-        return Line(rounded([(right, leaves), (out, leaves), (out, enters), (back, enters)]), label)
+        return RoutedLine(rounded([(right, leaves), (out, leaves), (out, enters), (back, enters)]), label)
 
     def _side(self, at: int, number: int, *, leaves: bool) -> float:
         """Return the height at which a line touches the right side of a node."""
@@ -222,7 +222,7 @@ class _Drawing:
         room = min(22.0, self.layers.boxes[at].height / (len(sides) + 0.5))
         return round(self._y(at) + (place - (len(sides) - 1) / 2) * room, 1)
 
-    def _backward_line(self, number: int, lane: float) -> Line:
+    def _backward_line(self, number: int, lane: float) -> RoutedLine:
         one, two = self.ends[number]
         leaves = self._side(one, number, leaves=True)
         right = self._right(one, leaves)
@@ -240,7 +240,7 @@ class _Drawing:
             aside = self.x[one] + self.layers.vertices[one].right - 4
             track = self.bottom[row] + TRACK * (self._leaving(row).index(number) + 0.8)
             points += [(aside, leaves), (aside, track), (lane, track)]
-        return Line(rounded([*points, *self._arrival(number, two, lane)]), label)
+        return RoutedLine(rounded([*points, *self._arrival(number, two, lane)]), label)
 
     def _arrival(self, number: int, at: int, lane: float) -> list[Point]:
         box = self.layers.boxes[at]

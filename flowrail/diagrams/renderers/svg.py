@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flowrail.diagrams.layout.boxes import NOTE_ROW, STACK, TITLE_ROW
-from flowrail.diagrams.layout.geometry import Layout, Line, PlacedNode
+from flowrail.diagrams.layout.geometry import Layout, PlacedNode, RoutedLine
 from flowrail.diagrams.layout.layout import layout
 from flowrail.diagrams.layout.shapes import shape
 from flowrail.diagrams.model import ENDS, MEANING, Arrow, Node, NodeKind, Picture
@@ -88,7 +88,7 @@ def described(picture: Picture) -> str:
     return text
 
 
-def _path(picture: Picture, arrow: Arrow, line: Line, name: str) -> str:
+def _path(picture: Picture, arrow: Arrow, line: RoutedLine, name: str) -> str:
     classes = _line_class(picture, arrow)
     tip = next((tip for tip in reversed(TIPS) if tip in classes.split()), "plain")
     return (
@@ -97,7 +97,7 @@ def _path(picture: Picture, arrow: Arrow, line: Line, name: str) -> str:
     )
 
 
-def _label(picture: Picture, arrow: Arrow, line: Line) -> str:
+def _label(picture: Picture, arrow: Arrow, line: RoutedLine) -> str:
     x, y, wide, text = line.label or (0.0, 0.0, 0.0, "")
     full = picture.label(arrow)
     more = f"<title>{xml_text(full)}</title>" if full != text else ""

@@ -17,7 +17,7 @@ from flowrail.discovery.scan.frontmatter import Frontmatter, read_block
 from flowrail.text.safe_text import in_quotes
 
 
-class Declared(NamedTuple):
+class DeclaredMetadata(NamedTuple):
     """What was said, and None for what was not; nothing is filled in here."""
 
     name: str | None = None
@@ -50,7 +50,7 @@ class Reading(NamedTuple):
     ``line`` is where that begins.
     """
 
-    declared: Declared = Declared()
+    declared: DeclaredMetadata = DeclaredMetadata()
     origins: Mapping[str, str] = {}
     dialect: str = ""
     line: int = 0
@@ -163,7 +163,7 @@ class _DeclarationReader:
             self._meta(top, *blocks, below)
             self._strangers(blocks)
         dialect = "+".join(sorted(dialects))
-        return Reading(Declared(**self._found), self._origins, dialect, line, tuple(self._notes))
+        return Reading(DeclaredMetadata(**self._found), self._origins, dialect, line, tuple(self._notes))
 
     def _blocks(self, *tops: _Place) -> Iterator[_Place]:
         for top in tops:

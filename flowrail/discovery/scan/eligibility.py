@@ -13,7 +13,7 @@ from typing import NamedTuple
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.compatibility import VERSIONS, normal_version
 from flowrail.discovery.diagnostics import Note
-from flowrail.discovery.scan.declaration import Declared, Reading
+from flowrail.discovery.scan.declaration import DeclaredMetadata, Reading
 from flowrail.discovery.scan.scan import ScannedSkill
 from flowrail.text.safe_text import in_quotes
 
@@ -56,7 +56,7 @@ def _skipped(found: ScannedSkill, code: str, reason: str, line: int, notes: tupl
 def merge(reading: Reading, entry: Reading) -> Reading:
     """Return what *reading* declares, and what *entry*, of the registry, adds to it."""
     own, added = reading.declared, entry.declared
-    declared = Declared._make(a if a is not None else b for a, b in zip(own, added, strict=True))
+    declared = DeclaredMetadata._make(a if a is not None else b for a, b in zip(own, added, strict=True))
     origins = {**entry.origins, **reading.origins}
     return reading._replace(declared=declared, origins=origins, dialect=reading.dialect or entry.dialect)
 

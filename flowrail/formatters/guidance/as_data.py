@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces
-from flowrail.machines.guidance.guide import Guidance, Way
+from flowrail.machines.guidance.guide import Guidance, OfferedTransition
 from flowrail.machines.sessions.store import ForeignSessionError
-from flowrail.machines.sessions.stored_session import Kept
+from flowrail.machines.sessions.stored_session import StoredSession
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import shortened
 
@@ -87,7 +87,7 @@ def _join(guidance: Guidance) -> dict[str, Any] | None:
     }
 
 
-def _way(way: Way) -> dict[str, Any]:
+def _way(way: OfferedTransition) -> dict[str, Any]:
     return {
         "outcome": way.outcome,
         "facts": way.facts,
@@ -132,7 +132,7 @@ def example_text(value: Any) -> str:
 
 
 def session_item(
-    kept: Kept, *, store: str | None = None, lost: bool = False, keep: Keep = str
+    kept: StoredSession, *, store: str | None = None, lost: bool = False, keep: Keep = str
 ) -> dict[str, Any]:
     """Return one session of a list."""
     session = kept.session

@@ -16,7 +16,7 @@ from flowrail.formatters.guidance.content import (
     shown,
     variables,
 )
-from flowrail.machines.guidance.guide import Guidance, Way, wants_of
+from flowrail.machines.guidance.guide import Guidance, OfferedTransition, wants_of
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import one_line, shortened, visible
 
@@ -159,7 +159,7 @@ def _next(guidance: Guidance, show: Show) -> str:
     return "\n".join(lines)
 
 
-def _way(way: Way) -> str:
+def _way(way: OfferedTransition) -> str:
     facts = "".join(f" {name}={one_line(str(value))}" for name, value in way.facts.items())
     to = f"to {way.to}" if way.to else ("ends the run" if way.ends else "decided when reported")
     waits = f" (waits for {', '.join(way.waits_for)})" if way.waits_for else ""

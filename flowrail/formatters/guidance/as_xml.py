@@ -23,8 +23,8 @@ from flowrail.formatters.guidance.content import (
 )
 from flowrail.machines.guidance.guide import (
     Guidance,
+    OfferedTransition,
     Want,
-    Way,
     wants_of,
 )
 from flowrail.machines.sessions.session import CLAIMED
@@ -211,7 +211,7 @@ def _want(want: Want) -> str:
     return f"<want{head}>append {append}{about}</want>"
 
 
-def _case(way: Way, show: Show) -> str:
+def _case(way: OfferedTransition, show: Show) -> str:
     facts = " ".join(f"{name}={value}" for name, value in way.facts.items())
     head = attributes(
         outcome=way.outcome,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowrail.handoff.audit import AuditReport, HandoffTimeline, SessionTimeline, Trace
+from flowrail.handoff.audit import AuditReport, HandoffTimeline, HandoffTrace, SessionTimeline
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import shortened
 from flowrail.text.table import table
@@ -104,7 +104,7 @@ def _session(session: SessionTimeline) -> str:
     return "\n".join([head, *_indented(table(columns, rows))])
 
 
-def _trace(trace: Trace) -> str:
+def _trace(trace: HandoffTrace) -> str:
     lines = [f"trace {shortened(trace.trace_id)}: {shortened(' → '.join(trace.skills))}"]
     depths: dict[str, int] = {}
     for span in trace.spans:

@@ -13,9 +13,9 @@ from flowrail.formatters.reports.audit import duration
 from flowrail.handoff.audit import (
     AuditReport,
     HandoffTimeline,
+    HandoffTrace,
     SessionTimeline,
     Span,
-    Trace,
     UnreadableJournal,
 )
 from flowrail.handoff.handoff import CheckResult
@@ -174,7 +174,7 @@ def _session(session: SessionTimeline) -> str:
     return _article(session.session, title, _facts(facts), _table(_SESSION_COLUMNS, rows))
 
 
-def _trace(trace: Trace) -> str:
+def _trace(trace: HandoffTrace) -> str:
     """Return the spans of a trace, each with a bar that shows when it happened."""
     starts = [_timestamp(span.started_at) for span in trace.spans]
     first = min(starts)

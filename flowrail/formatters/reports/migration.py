@@ -6,12 +6,12 @@ from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
 from flowrail.machines.definition.diff import IDENTICAL
-from flowrail.machines.engine.migration import Plan
+from flowrail.machines.engine.migration import MigrationPlan
 from flowrail.text.safe_text import one_line
 from flowrail.text.table import table
 
 
-def plan_text(plan: Plan) -> str:
+def plan_text(plan: MigrationPlan) -> str:
     """Return a plan as text: where the session stands, and what became of each step."""
     where = f"at `{plan.at}`" if plan.at else "ended"
     if plan.at and plan.to != plan.at:
@@ -33,11 +33,11 @@ def plan_text(plan: Plan) -> str:
     return "\n".join([*lines, *(f"parameters: {one_line(problem)}" for problem in plan.problems)])
 
 
-def plan_data(plan: Plan) -> dict[str, Any]:
+def plan_data(plan: MigrationPlan) -> dict[str, Any]:
     """Return a plan as plain data."""
     return {**plain(plan._asdict()), "steps": [plain(step._asdict()) for step in plan.steps]}
 
 
-def done_text(plan: Plan, *, changed: bool) -> str:
+def done_text(plan: MigrationPlan, *, changed: bool) -> str:
     """Return what was done."""
     return f"{plan.session} migrated" if changed else f"{plan.session} is up to date"

@@ -57,7 +57,7 @@ class Shape(NamedTuple):
     """Whether Python may give a function instead."""
 
 
-class Declared(NamedTuple):
+class DeclaredKey(NamedTuple):
     """A field of a definition class with its key."""
 
     field: str
@@ -68,17 +68,17 @@ class Declared(NamedTuple):
     """The default of the field; `MISSING` if the key must be given."""
 
 
-_known: dict[type[Any], Mapping[str, Declared]] = {}
+_known: dict[type[Any], Mapping[str, DeclaredKey]] = {}
 
 
-def keys_of(part: type[Any]) -> Mapping[str, Declared]:
+def keys_of(part: type[Any]) -> Mapping[str, DeclaredKey]:
     """Return the keys that the fields of *part* declare, by the name in a file."""
     if part not in _known:
         _known[part] = _keys_of(part)
     return _known[part]
 
 
-def _keys_of(part: type[Any]) -> Mapping[str, Declared]:
+def _keys_of(part: type[Any]) -> Mapping[str, DeclaredKey]:
     defaults: dict[str, Any] = {}
     if is_dataclass(part):
         for field in fields(part):
@@ -86,13 +86,13 @@ def _keys_of(part: type[Any]) -> Mapping[str, Declared]:
             defaults[field.name] = field.default if factory is MISSING else factory()
     else:
         defaults = dict(part.defaults)  # a workflow, which is no dataclass
-    declared: dict[str, Declared] = {}
+    declared: dict[str, DeclaredKey] = {}
     for field_name, hint in get_type_hints(part, include_extras=True).items():
         key = next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Key)), None)
         if key is not None:
             name = key.name or field_name
             default = defaults.get(field_name, MISSING)
-            declared[name] = Declared(field_name, name, key, _shape(hint), default)
+            declared[name] = DeclaredKey(field_name, name, key, _shape(hint), default)
     return declared
 
 
@@ -135,7 +135,7 @@ def _is_code(member: Any) -> bool:
     return get_origin(member) is collections.abc.Callable
 
 
-def is_default(declared: Declared, value: object) -> bool:
+def is_default(declared: DeclaredKey, value: object) -> bool:
     """Return whether *value* is the default of a key, so that it need not be written."""
     if declared.default is MISSING or declared.default is Parameter.empty or value is Parameter.empty:
         return value is declared.default

@@ -79,20 +79,20 @@ class Question:
         object.__setattr__(self, "options", tuple(self.options))
 
 
-class Problem(NamedTuple):
+class QuestionProblem(NamedTuple):
     """What is wrong, and where: such as ``(0, "options", 1, "label")``, counted from 0."""
 
     path: Path
     message: str
 
 
-def problems_in(questions: Sequence[Question]) -> list[Problem]:
+def problems_in(questions: Sequence[Question]) -> list[QuestionProblem]:
     """Return everything that keeps *questions* from being asked together."""
-    found = [] if questions else [Problem((), "there is no question")]
+    found = [] if questions else [QuestionProblem((), "there is no question")]
     if len(questions) > MOST_QUESTIONS:
-        found.append(Problem((), f"there are {len(questions)} questions; at most {MOST_QUESTIONS}"))
+        found.append(QuestionProblem((), f"there are {len(questions)} questions; at most {MOST_QUESTIONS}"))
     for index, question in enumerate(questions):
-        found += [Problem((index, *path), message) for path, message in _problems(question)]
+        found += [QuestionProblem((index, *path), message) for path, message in _problems(question)]
     found += _twice(((index, "id"), question.id, "the id") for index, question in enumerate(questions))
     found += _twice(((index, "text"), question.text, "the text") for index, question in enumerate(questions))
     return found
@@ -148,11 +148,11 @@ def _text(path: Path, text: str, longest: int) -> Iterator[tuple[Path, str]]:
         yield path, f"holds U+{ord(control.group()):04X}, a character that cannot be shown"
 
 
-def _twice(values: Iterable[tuple[Path, str, str]]) -> Iterator[Problem]:
+def _twice(values: Iterable[tuple[Path, str, str]]) -> Iterator[QuestionProblem]:
     seen: set[str] = set()
     for path, value, what in values:
         if value and value in seen:
-            yield Problem(path, f"is {what} of one before it, too")
+            yield QuestionProblem(path, f"is {what} of one before it, too")
         seen.add(value)
 
 

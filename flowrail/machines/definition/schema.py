@@ -6,7 +6,7 @@ import inspect
 from dataclasses import MISSING
 from typing import Any
 
-from flowrail.machines.definition.keys import Declared, Shape, keys_of
+from flowrail.machines.definition.keys import DeclaredKey, Shape, keys_of
 from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.workflow import Workflow
 
@@ -44,7 +44,7 @@ def _object(part: type[Any], parts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _property(declared: Declared, parts: dict[str, Any]) -> dict[str, Any]:
+def _property(declared: DeclaredKey, parts: dict[str, Any]) -> dict[str, Any]:
     default = declared.default
     has_default = default not in (MISSING, inspect.Parameter.empty, None, "", (), {})
     return {
@@ -55,7 +55,7 @@ def _property(declared: Declared, parts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _file(declared: Declared) -> dict[str, Any]:
+def _file(declared: DeclaredKey) -> dict[str, Any]:
     if declared.key.file == declared.name:
         return {"type": "string", "description": declared.key.doc}
     return {

@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.frozen import freeze
-from flowrail.machines.definition.keys import Declared, Shape, is_default, keys_of
+from flowrail.machines.definition.keys import DeclaredKey, Shape, is_default, keys_of
 from flowrail.machines.definition.step import StepContext, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.markup import Markup
@@ -37,7 +37,7 @@ class CodeNotStoredError(FlowError):
     code = "CODE_NOT_KEPT"
 
 
-class Problem(NamedTuple):
+class DocumentProblem(NamedTuple):
     """A value of the wrong shape: where it is, what is wrong, and what to write instead."""
 
     path: Path
@@ -165,7 +165,7 @@ class Reader:
         self.place = place
         self.is_stored = is_stored
         self.has_code = has_code
-        self.problems: list[Problem] = []
+        self.problems: list[DocumentProblem] = []
         self.positions: dict[Path, list[int]] = {}
         """For each list of which items were left out, the positions of the others in the data."""
 
@@ -255,7 +255,7 @@ class Reader:
         return freeze(values)
 
     def _other_key(
-        self, name: Any, value: Any, kind: type[Any], keys: Mapping[str, Declared], path: Path
+        self, name: Any, value: Any, kind: type[Any], keys: Mapping[str, DeclaredKey], path: Path
     ) -> None:
         if self.is_stored and kind is StepDef and name == _CODE:
             return
@@ -265,17 +265,17 @@ class Reader:
                 self._wrong(path, "is no text", "name a file, such as steps/look.md")
             return
         known = (*(known for known, each in keys.items() if each.key.in_file), *sorted(files - keys.keys()))
-        self._note(Problem(path, "is no key here", known=known))
+        self._note(DocumentProblem(path, "is no key here", known=known))
 
     def _misfit(self, shape: Shape, path: Path) -> Any:
         what, remedy = _MISFIT[shape.kind]
         return self._wrong(path, what, remedy)
 
     def _wrong(self, path: Path, what: str, remedy: str) -> Any:
-        self._note(Problem(path, what, remedy))
+        self._note(DocumentProblem(path, what, remedy))
         return MISSING
 
-    def _note(self, problem: Problem) -> None:
+    def _note(self, problem: DocumentProblem) -> None:
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(problem)
 

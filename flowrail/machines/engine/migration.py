@@ -46,7 +46,7 @@ class BadMapError(UsageError):
     code = "BAD_MAP"
 
 
-class Plan(NamedTuple):
+class MigrationPlan(NamedTuple):
     """What migrating a session would do, and what has to be said before it can be done.
 
     ``verdict`` is the word for it all; ``at`` and ``to`` are where the session stands, before and after.
@@ -82,7 +82,7 @@ def plan(
     *,
     given: Mapping[str, str] | None = None,
     params: Mapping[str, Any] | None = None,
-) -> Plan:
+) -> MigrationPlan:
     """Return what it means for *session* that its workflow was *old*, `None` where lost, and is *new*."""
     given = dict(given or {})
     known = {*session.visits, *([session.step] if session.step else []), *(step.id for step in _steps(old))}
@@ -103,7 +103,7 @@ def plan(
         *([ACCEPT] if asked or (change == CHANGED and at not in given) else []),
         *([PARAMS] if problems else []),
     ]
-    return Plan(
+    return MigrationPlan(
         session=session.id,
         skill=session.skill,
         revision=session.revision,
@@ -121,7 +121,7 @@ def plan(
     )
 
 
-def migrated(decided: Plan, session: Session, workflow: Workflow, now: str) -> Session:
+def migrated(decided: MigrationPlan, session: Session, workflow: Workflow, now: str) -> Session:
     """Return *session* as it goes on under *workflow*, every step in it under its name of today."""
     session = renamed(session, decided.renamed, workflow)
     step = decided.to if session.is_open else session.step
@@ -173,7 +173,7 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
     )
 
 
-def note_of(decided: Plan, before: Session, after: Session) -> dict[str, Any]:
+def note_of(decided: MigrationPlan, before: Session, after: Session) -> dict[str, Any]:
     """Return what the record of a migration says."""
     return {
         "verdict": decided.verdict,

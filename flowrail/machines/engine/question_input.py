@@ -118,7 +118,7 @@ def _shown(name: str) -> str:
 # --- XML
 
 
-class _Node:
+class _Element:
     """One element: its attributes, what is in it, and the line that it starts in."""
 
     __slots__ = ("attributes", "children", "line", "name", "pieces")
@@ -127,7 +127,7 @@ class _Node:
         self.name = name
         self.attributes = attributes
         self.line = line
-        self.children: list[_Node] = []
+        self.children: list[_Element] = []
         self.pieces: list[str] = []
 
     @property
@@ -142,7 +142,7 @@ class _Tree:
     def __init__(self, source: str, first_line: int) -> None:
         self.source = source
         self.first_line = first_line
-        self.top = _Node("", {}, 1)
+        self.top = _Element("", {}, 1)
         self.open = [self.top]
         self.parser = parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
@@ -154,7 +154,7 @@ class _Tree:
         parser.ProcessingInstructionHandler = lambda *_: self._refuse("a processing instruction")
         parser.CommentHandler = lambda _: self._refuse("a comment")
 
-    def read(self, text: str) -> _Node:
+    def read(self, text: str) -> _Element:
         """Return the root element of *text*."""
         try:
             self.parser.Parse(text.encode("utf-8", "surrogatepass"), True)
@@ -164,7 +164,7 @@ class _Tree:
         return self.top.children[0]
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        node = _Node(name, attributes, self._line)
+        node = _Element(name, attributes, self._line)
         self.open[-1].children.append(node)
         self.open.append(node)
 
@@ -179,7 +179,7 @@ class _Tree:
         raise _only(self.source, f"{self.source}:{self._line}", f"{what} is not taken here")
 
 
-def _read_block(root: _Node, source: str) -> tuple[Question, ...]:
+def _read_block(root: _Element, source: str) -> tuple[Question, ...]:
     if root.name != "needs_user_input":
         raise _only(source, f"{source}:{root.line}", f"{_shown(root.name)} stands for needs_user_input")
     found = _Found(source)
@@ -188,7 +188,7 @@ def _read_block(root: _Node, source: str) -> tuple[Question, ...]:
     return found.finish([_question(node, (index,), found) for index, node in enumerate(nodes)])
 
 
-def _question(node: _Node, path: Path, found: _Found) -> Question:
+def _question(node: _Element, path: Path, found: _Found) -> Question:
     found.lines[path] = node.line
     children = _within(
         node, ("text", "option"), ("id", "header", "multi", "default", "deadline"), found, path
@@ -219,15 +219,15 @@ def _question(node: _Node, path: Path, found: _Found) -> Question:
     )
 
 
-def _option(node: _Node, path: Path, found: _Found) -> Option:
+def _option(node: _Element, path: Path, found: _Found) -> Option:
     found.lines[path] = node.line
     _within(node, (), ("label",), found, path)
     return Option(node.attributes.get("label", ""), node.text)
 
 
 def _within(
-    node: _Node, names: Sequence[str], attributes: Sequence[str], found: _Found, path: Path
-) -> list[_Node]:
+    node: _Element, names: Sequence[str], attributes: Sequence[str], found: _Found, path: Path
+) -> list[_Element]:
     """Return the children that *node* may have; anything else in it is wrong."""
     for name in node.attributes:
         if name not in attributes:

@@ -6,7 +6,7 @@ called `send`, `class` or `model`: step `survey` is the state ``step_survey`` wi
 ``end_failed``. Guards stand on two kinds of edges only, and are tried in a fixed order, the last
 one open to everything: where a step's target may not apply (`when`), and where a step has a limit.
 
-The class is public. Used by itself it keeps its own `Progress`::
+The class is public. Used by itself it keeps its own `MachineState`::
 
     machine = compile_workflow(workflow)()
     machine.send("report_ok")
@@ -41,7 +41,7 @@ STOP = "report_stop"
 Guard = Callable[..., bool]
 
 
-class Progress:
+class MachineState:
     """Where a run stands, and what guards read: the model of a compiled machine."""
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
@@ -56,7 +56,7 @@ class Progress:
         return in_context(step, self.params, self.facts, self.visits.get(step.id, 0))
 
 
-class WorkflowMachine(StateChart[Progress]):
+class WorkflowMachine(StateChart[MachineState]):
     """What every compiled workflow is: one state at a time, and no event without a transition."""
 
     allow_event_without_transition = False
@@ -65,10 +65,10 @@ class WorkflowMachine(StateChart[Progress]):
     validate_final_reachability = False  # the engine's own check is quadratic; ours is linear
     workflow: ClassVar[Workflow]
 
-    def __init__(self, model: Progress | None = None, **options: Any) -> None:
+    def __init__(self, model: MachineState | None = None, **options: Any) -> None:
         if model is None:
             given = {name: arg.default for name, arg in self.workflow.params.items() if arg.has_default}
-            model = Progress(given)
+            model = MachineState(given)
         super().__init__(model, state_field="step", **options)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -199,21 +199,21 @@ def _allow(workflow: Workflow, landing: graph.Landing, first: Guard | None) -> G
         return first
     conditional: StepDef = step
 
-    def allowed(model: Progress) -> bool:
+    def allowed(model: MachineState) -> bool:
         return (first is None or first(model)) and applies(conditional, model.context(conditional))
 
     return allowed
 
 
 def _below(step: StepDef, limit: int) -> Guard:
-    def below_limit(model: Progress) -> bool:
+    def below_limit(model: MachineState) -> bool:
         return model.visits.get(step.id, 0) < limit + model.granted.get(step.id, 0)
 
     return below_limit
 
 
 def _reached(step: StepDef, limit: int) -> Guard:
-    def limit_reached(model: Progress) -> bool:
+    def limit_reached(model: MachineState) -> bool:
         return model.visits.get(step.id, 0) >= limit + model.granted.get(step.id, 0)
 
     return limit_reached

@@ -13,8 +13,8 @@ from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.walks import (
     STOP,
+    TransitionKey,
     Walk,
-    Way,
     possible,
     ways_of,
 )
@@ -26,10 +26,10 @@ class Coverage(NamedTuple):
     """How often each way on of a workflow was taken; the ways in the order of the definition."""
 
     workflow: str
-    counts: Mapping[Way, int]
+    counts: Mapping[TransitionKey, int]
 
     @property
-    def missing(self) -> tuple[Way, ...]:
+    def missing(self) -> tuple[TransitionKey, ...]:
         """The ways that were never taken."""
         return tuple(way for way, count in self.counts.items() if not count)
 
@@ -66,7 +66,7 @@ def of_walks(workflow: Workflow, walks: Iterable[Walk]) -> Coverage:
 
 def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> SessionCoverage:
     """Return what sessions tell of *workflow*, each given as its records in order; none where unreadable."""
-    taken: list[Way] = []
+    taken: list[TransitionKey] = []
     statuses: Counter[str] = Counter()
     stops: Counter[str] = Counter()
     spans: dict[str, list[float]] = {}
@@ -134,7 +134,7 @@ def _life_data(life: SessionCoverage) -> dict[str, Any]:
     }
 
 
-def target(workflow: Workflow, way: Way) -> str | None:
+def target(workflow: Workflow, way: TransitionKey) -> str | None:
     """Return where a way leads by its definition; `None` for the end."""
     step = workflow.get(way[0])
     try:
@@ -143,7 +143,7 @@ def target(workflow: Workflow, way: Way) -> str | None:
         return None
 
 
-def _counted(workflow: Workflow, taken: Iterable[Way]) -> Coverage:
+def _counted(workflow: Workflow, taken: Iterable[TransitionKey]) -> Coverage:
     counts = Counter(taken)
     return Coverage(workflow.name, {way: counts[way] for way in dict.fromkeys(possible(workflow))})
 
@@ -152,9 +152,9 @@ def _moves(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
     yield from ((before, after) for before, after in pairwise(records) if after.kind == "move")
 
 
-def _taken(workflow: Workflow, records: Sequence[Record]) -> list[Way]:
+def _taken(workflow: Workflow, records: Sequence[Record]) -> list[TransitionKey]:
     """Return the ways that a session took, its steps under the names that they were given since."""
-    taken: list[Way] = []
+    taken: list[TransitionKey] = []
     since: dict[str, str] = {}
     for after, before in pairwise(reversed(records)):
         if after.kind == "move":
@@ -167,7 +167,7 @@ def _taken(workflow: Workflow, records: Sequence[Record]) -> list[Way]:
     return taken
 
 
-def _ways(workflow: Workflow, before: Session, after: Session) -> tuple[Way, ...]:
+def _ways(workflow: Workflow, before: Session, after: Session) -> tuple[TransitionKey, ...]:
     try:
         return ways_of(before, after, workflow)
     except KeyError:  # a step passed over then is gone now

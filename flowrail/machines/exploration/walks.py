@@ -41,7 +41,7 @@ MOST_TURNS = 10_000
 """Acts of all walks together."""
 LONGEST_WALK = 400
 
-Way = tuple[str, str]
+TransitionKey = tuple[str, str]
 """A step, and the outcome by which it was left: `stop` where the user ended it at its limit."""
 Atom = tuple[Any, ...]
 STOP = "stop"
@@ -58,7 +58,7 @@ class Walk(NamedTuple):
     name: str
     params: Mapping[str, Any]
     acts: tuple[Act, ...]
-    ways: tuple[Way, ...] = ()
+    ways: tuple[TransitionKey, ...] = ()
     error: str | None = None
     loose: bool = False
 
@@ -70,17 +70,17 @@ class Plan(NamedTuple):
     """
 
     walks: tuple[Walk, ...]
-    ways: tuple[Way, ...]
-    missing: tuple[Way, ...]
+    ways: tuple[TransitionKey, ...]
+    missing: tuple[TransitionKey, ...]
     unentered: tuple[str, ...] = ()
     is_part: bool = False
 
 
-class _Node(NamedTuple):
+class _SearchNode(NamedTuple):
     session: Session | None
     before: int | None
     act: Act | None
-    ways: tuple[Way, ...]
+    ways: tuple[TransitionKey, ...]
     atoms: tuple[Atom, ...]
     """In an order that is the same in every process: walks are named after them."""
     error: str | None = None
@@ -89,7 +89,7 @@ class _Node(NamedTuple):
 
 class _Tail(NamedTuple):
     acts: tuple[Act, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[TransitionKey, ...]
 
 
 def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
@@ -115,7 +115,7 @@ def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     )
 
 
-def possible(workflow: Workflow) -> Iterator[Way]:
+def possible(workflow: Workflow) -> Iterator[TransitionKey]:
     """Yield every way on that is declared and may come of its step."""
     for step in workflow.steps:
         if graph.passing_over(step) is not None and step.when is not None:
@@ -123,7 +123,7 @@ def possible(workflow: Workflow) -> Iterator[Way]:
     yield from ((edge.source, str(edge.outcome)) for edge in graph.possible_edges(workflow))
 
 
-def ways_of(before: Session, after: Session, workflow: Workflow) -> tuple[Way, ...]:
+def ways_of(before: Session, after: Session, workflow: Workflow) -> tuple[TransitionKey, ...]:
     """Return the ways that one report took, those past steps that do not apply included."""
     move = after.last
     if after.revision == before.revision or move is None:
@@ -137,7 +137,7 @@ class _Search:
     def __init__(self, workflow: Workflow, call: Call) -> None:
         self.workflow = workflow
         self.call = call
-        self.nodes: list[_Node] = []
+        self.nodes: list[_SearchNode] = []
         self.first: dict[Atom, int] = {}
         self.tails: dict[bytes, _Tail | None] = {}
         self.effort = Effort(workflow)
@@ -172,8 +172,8 @@ class _Search:
         visit = int(atom[-1])
         return visit < ROUNDS or visit >= bound > 0
 
-    def path(self, number: int) -> list[_Node]:
-        found: list[_Node] = []
+    def path(self, number: int) -> list[_SearchNode]:
+        found: list[_SearchNode] = []
         at: int | None = number
         while at is not None:
             found.append(self.nodes[at])
@@ -200,7 +200,7 @@ class _Search:
         mark = _mark(session)
         if mark not in self.tails:
             out = way_out(self.workflow, session, None, self.call, self.effort)
-            ways: list[Way] = []
+            ways: list[TransitionKey] = []
             before = session
             for _, after in out or ():
                 ways += ways_of(before, after, self.workflow)
@@ -212,7 +212,7 @@ class _Search:
         """Return the walk that has *outcome* wherever it can; once that is long, to the nearest end."""
         session = self.nodes[0].session if self.nodes else None
         taken: list[Act] = []
-        ways: list[Way] = []
+        ways: list[TransitionKey] = []
         met = False
         patience = max(_most(each.bound) for each in self.workflow.steps)
         while session is not None and session.is_open and len(taken) < LONGEST_WALK:
@@ -255,15 +255,15 @@ class _Search:
                     return act, after
         return first or (Act("ok"), None)
 
-    def _begin(self, params: Mapping[str, Any]) -> _Node:
+    def _begin(self, params: Mapping[str, Any]) -> _SearchNode:
         session = start(self.workflow, params)
         self.effort.begin(session)
-        return _Node(session, None, None, (), tuple(self._atoms(session, ())), given=params)
+        return _SearchNode(session, None, None, (), tuple(self._atoms(session, ())), given=params)
 
-    def _next(self, here: int, session: Session, act: Act) -> _Node:
+    def _next(self, here: int, session: Session, act: Act) -> _SearchNode:
         after = self._performed(session, act)
         if not isinstance(after, Session):
-            return _Node(None, here, act, (), (("error", str(session.step), after),), after)
+            return _SearchNode(None, here, act, (), (("error", str(session.step), after),), after)
         ways = ways_of(session, after, self.workflow)
         before = self.nodes[here].ways
         atoms = [*self._atoms(after, ways, session)]
@@ -276,7 +276,7 @@ class _Search:
         atoms += [("answer", session.step, *given, visit) for given in act.answers]
         atoms += [("found", session.step, *act.findings, visit)] if act.findings else []
         atoms += [("ended", session.step, tuple(sorted(set(act.ended))), act.report)] if act.ended else []
-        return _Node(after, here, act, ways or before, tuple(atoms))
+        return _SearchNode(after, here, act, ways or before, tuple(atoms))
 
     def _performed(self, session: Session, act: Act) -> Session | str:
         try:
@@ -288,7 +288,7 @@ class _Search:
         return after
 
     def _atoms(
-        self, session: Session, ways: tuple[Way, ...], before: Session | None = None
+        self, session: Session, ways: tuple[TransitionKey, ...], before: Session | None = None
     ) -> Iterator[Atom]:
         """Yield what *session* shows, but for the visits that it has in common with the one *before*."""
         yield from (("way", way) for way in ways)
@@ -303,7 +303,7 @@ class _Search:
             if name in values:
                 yield "value", session.step, name, repr(values[name])
 
-    def _put(self, node: _Node, waiting: deque[int]) -> None:
+    def _put(self, node: _SearchNode, waiting: deque[int]) -> None:
         new = [atom for atom in node.atoms if atom not in self.first]
         if not new:
             return

@@ -52,7 +52,7 @@ class Want(NamedTuple):
     description: str
 
 
-class Way(NamedTuple):
+class OfferedTransition(NamedTuple):
     """One way on. ``to`` without ``ends`` is `None` where it is decided when reported."""
 
     outcome: str
@@ -89,7 +89,7 @@ class Guidance(NamedTuple):
     head: str
     step: StepView | None
     actions: tuple[str, ...]
-    next: tuple[Way, ...]
+    next: tuple[OfferedTransition, ...]
     started_at: str
     params: Mapping[str, Any]
     replayed: bool = False
@@ -248,7 +248,7 @@ def _farewell(session: Session) -> tuple[str, ...]:
 
 def _ways(
     workflow: Workflow, session: Session, step: StepDef, store: str | None, waits: tuple[str, ...]
-) -> Iterator[Way]:
+) -> Iterator[OfferedTransition]:
     at_limit = session.limit_question is not None
     declared = {} if at_limit else fact_args(step)
     named, wanted = _parted(declared)
@@ -268,7 +268,7 @@ def _ways(
             decided = None if at_limit else _decided(session, step, facts, wanted, outcome)
             to, ends, capped = _where(workflow, session, step, decided, facts, wanted)
             line = step_command(session, outcome, facts, store)
-            yield Way(outcome, facts, wants, to, ends, capped, waits, line)
+            yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits, line)
 
 
 def _outcomes(workflow: Workflow, step: StepDef, session: Session, *, at_limit: bool) -> list[str]:
@@ -374,6 +374,6 @@ class _UndecidedError(Exception):
     """Where a way leads depends on something that is still to be reported."""
 
 
-def wants_of(ways: Sequence[Way]) -> tuple[Want, ...]:
+def wants_of(ways: Sequence[OfferedTransition]) -> tuple[Want, ...]:
     """Return the wants of all ways, each once."""
     return tuple({want.name: want for way in ways for want in way.wants}.values())

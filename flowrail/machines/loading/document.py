@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from flowrail.machines.definition.findings import Finding, Locate, Path, Raw, first, in_order
-from flowrail.machines.definition.serialization import Problem, Reader
+from flowrail.machines.definition.serialization import DocumentProblem, Reader
 from flowrail.machines.definition.step import NAMES, WORKFLOW_NAME
 from flowrail.machines.definition.validation import raw_findings
 from flowrail.machines.definition.workflow import Workflow
@@ -58,7 +58,7 @@ def read(
     reader = Reader(place=origin or place, has_code=has_code)
     workflow: Workflow = reader.part({**data, "name": name}, Workflow, ())
     if "name" not in data:
-        reader.problems.append(Problem(("name",), "is missing", "add it"))
+        reader.problems.append(DocumentProblem(("name",), "is missing", "add it"))
     problems = sorted(reader.problems, key=lambda problem: len(problem.path))
     found = [*findings, *first([(_finding(problem, place) for problem in problems)])]
     found += _misnamed(data.get("name"), name, place)
@@ -113,7 +113,7 @@ def _follows(raw: Raw, path: Path, misshapen: set[Path], positions: Mapping[Path
     return any(path[: len(wrong)] == wrong or wrong[: len(path)] == path for wrong in misshapen)
 
 
-def _finding(problem: Problem, place: Locate) -> Finding:
+def _finding(problem: DocumentProblem, place: Locate) -> Finding:
     path = problem.path
     name = in_quotes(".".join(str(part) for part in path)) or "the file"
     remedy = problem.remedy

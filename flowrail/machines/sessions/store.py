@@ -20,7 +20,7 @@ from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.record import Record, encoding
 from flowrail.machines.sessions.session import ENDED, Session
-from flowrail.machines.sessions.stored_session import Change, Kept
+from flowrail.machines.sessions.stored_session import SessionChange, StoredSession
 from flowrail.storage import snapshot
 from flowrail.storage.file_store import FileStore, Kind
 from flowrail.storage.ownership import Owner
@@ -73,13 +73,13 @@ class Store:
         by: str,
         note: Mapping[str, Any] | None = None,
         kind: str = "start",
-    ) -> Kept:
+    ) -> StoredSession:
         """Store a new session and return it; its id must be new."""
         data = definition_snapshot.to_bytes(definition)
         digest = definition_snapshot.digest_of(data)
         record = Record(0, kind, at, by, session, note or {}, "", definition=digest)
         first = self._files.create(session.id, record, {DEFINITION: data})
-        return Kept(session, 0, first, self.folder(session.id))
+        return StoredSession(session, 0, first, self.folder(session.id))
 
     def new_id(self, skill: str) -> str:
         """Return an unused id for a session of *skill*."""
@@ -93,17 +93,17 @@ class Store:
         """Return the ids of all sessions, in order."""
         return self._files.ids()
 
-    def read(self, session_id: str) -> Kept:
+    def read(self, session_id: str) -> StoredSession:
         """Return a session as it is now, without waiting for a lock."""
         record, torn = self._files.newest(session_id)
-        return Kept(record.session, record.seq, record.hash, self.folder(session_id), torn)
+        return StoredSession(record.session, record.seq, record.hash, self.folder(session_id), torn)
 
     @contextmanager
-    def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[Change]:
+    def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[SessionChange]:
         """Hold a session's lock, and give it as it is under that lock."""
         with self._files.change(session_id, wait=wait) as held:
             side_files = self._files.side_files(session_id)
-            yield Change(held, self.folder(session_id), side_files, tell=self._tell, named=self.named)
+            yield SessionChange(held, self.folder(session_id), side_files, tell=self._tell, named=self.named)
 
     def first(self, session_id: str) -> Record:
         """Return a session's first record."""

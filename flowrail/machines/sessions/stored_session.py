@@ -16,7 +16,7 @@ from flowrail.storage.file_store import Held, SideFiles
 from flowrail.storage.journal import JournalFullError
 
 
-class Kept(NamedTuple):
+class StoredSession(NamedTuple):
     """A session as it is stored. ``torn`` counts the bytes of an interrupted write at the end of its journal."""
 
     session: Session
@@ -31,7 +31,7 @@ class Kept(NamedTuple):
         return self.hash[:16]
 
 
-class Change:
+class SessionChange:
     """A session held under its lock, to which records can be added."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Change:
         named: str | None,
     ) -> None:
         record = held.newest
-        self.kept = Kept(record.session, record.seq, record.hash, folder, held.torn)
+        self.kept = StoredSession(record.session, record.seq, record.hash, folder, held.torn)
         self._held = held
         self._definition = record.definition
         self._side_files = side_files
@@ -66,7 +66,7 @@ class Change:
         note: Mapping[str, Any] | None = None,
         last: bool = False,
         definition: Mapping[str, Any] | None = None,
-    ) -> Kept:
+    ) -> StoredSession:
         """Add one record; when this returns, it has happened. The *last* one has room in a full journal.
 
         *definition* replaces what the session keeps of its workflow. It is written after the record: if the
@@ -81,7 +81,7 @@ class Change:
         except JournalFullError as error:
             raise self._full(session, error) from None
         self._definition = digest
-        self.kept = Kept(session, record.seq, written, before.folder)
+        self.kept = StoredSession(session, record.seq, written, before.folder)
         if before.torn:
             self._tell(f"removed {before.torn} bytes of an incomplete record left by an interrupted write")
         if data:

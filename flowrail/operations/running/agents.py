@@ -35,7 +35,7 @@ from flowrail.machines.sessions.session import (
     ParentSession,
     Session,
 )
-from flowrail.machines.sessions.stored_session import Change, Kept
+from flowrail.machines.sessions.stored_session import SessionChange, StoredSession
 from flowrail.operations.running.child_sessions import finished, reconciled
 from flowrail.operations.running.open_workflow import Opened, open_beside, open_session
 from flowrail.operations.running.steps import (
@@ -109,7 +109,7 @@ def _taken(
     holder: str,
     now: str,
     token: str | None,
-) -> tuple[Dispatched, tuple[Kept, Opened] | None]:
+) -> tuple[Dispatched, tuple[StoredSession, Opened] | None]:
     """Return *dispatch* as it is held from *now* on, and the session that was begun for it, if one was."""
     until = questions.later(now, dispatch.lease)
     if token is not None:
@@ -238,7 +238,7 @@ def cancel(world: World, session_id: str, dispatch_id: str) -> Ended:
     return _ended(world, after, off)
 
 
-def _at_work(world: World, change: Change) -> tuple[Opened, Session, StepDef]:
+def _at_work(world: World, change: SessionChange) -> tuple[Opened, Session, StepDef]:
     session = settled(change.kept.session, world.now())
     definition = world.store.definition(session.id)
     opened = open_session(session, definition, world.roots, world.state)
@@ -257,7 +257,7 @@ def _review_at(workflow: Workflow, session: Session, step: StepDef) -> str | Non
 
 def _begin_child(
     world: World, above: Opened, parent: Session, dispatch: Dispatched, now: str, review: str | None
-) -> tuple[Kept, Opened]:
+) -> tuple[StoredSession, Opened]:
     address = str(dispatch.workflow)
     depth = (parent.parent.depth if parent.parent else 0) + 1
     if depth > MOST_GENERATIONS:

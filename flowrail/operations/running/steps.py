@@ -28,7 +28,7 @@ from flowrail.machines.engine.reported_values import fact_args, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import ABANDONED, Report, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.machines.sessions.stored_session import Change, Kept
+from flowrail.machines.sessions.stored_session import SessionChange, StoredSession
 from flowrail.operations.running.open_workflow import Opened, open_session, open_skill
 from flowrail.skills.catalog import find
 from flowrail.storage.locking import LockTimeoutError
@@ -189,12 +189,12 @@ def _among_others(world: World, session: Session) -> Session:
 
 def _commit(
     world: World,
-    change: Change,
+    change: SessionChange,
     before: Session,
     after: Session,
     now: str,
     definition: Mapping[str, Any] | None,
-) -> Kept:
+) -> StoredSession:
     """Keep *after*; the end of a child's run is its dispatch's end, both under the parent's lock.
 
     No session waits for another: a parent that somebody holds reads the end from the child's journal.
@@ -230,7 +230,7 @@ def _commit(
     return kept
 
 
-def abandon(world: World, session_id: str, reason: str = "") -> Kept:
+def abandon(world: World, session_id: str, reason: str = "") -> StoredSession:
     """End a session that will not be finished; what was done stays on record."""
     with world.store.change(session_id, wait=world.wait) as change:
         session = change.kept.session
@@ -242,7 +242,7 @@ def abandon(world: World, session_id: str, reason: str = "") -> Kept:
         )
 
 
-def the_open_session(world: World) -> Kept:
+def the_open_session(world: World) -> StoredSession:
     """Return the one open session of the store; refuse where there is none, or several."""
     from flowrail.operations.sessions.session_list import (
         summaries,
@@ -257,9 +257,9 @@ def the_open_session(world: World) -> Kept:
     return kept
 
 
-def _the_open_one(world: World, address: str) -> Kept | None:
+def _the_open_one(world: World, address: str) -> StoredSession | None:
     stem = address.replace("/", "-") + "-"
-    candidates: list[Kept] = []
+    candidates: list[StoredSession] = []
     for session_id in world.store.ids():
         if session_id.startswith(stem) and len(session_id) == len(stem) + 6:
             try:
@@ -303,7 +303,7 @@ def _one_of(world: World, session: Session, address: str, *outcome: str) -> None
         )
 
 
-def _only(world: World, candidates: Sequence[Kept], address: str) -> Kept | None:
+def _only(world: World, candidates: Sequence[StoredSession], address: str) -> StoredSession | None:
     if len(candidates) > 1:
         candidates = sorted(candidates, key=lambda each: each.session.moved_at, reverse=True)
         lines = [Command("resume", each.session.id, store=world.shown_store) for each in candidates]
@@ -325,7 +325,7 @@ def name_one(world: World, commands: Sequence[Command]) -> Hint:
     return Hint("name one: ", *named)
 
 
-def _look(world: World, kept: Kept) -> Answer:
+def _look(world: World, kept: StoredSession) -> Answer:
     definition = world.store.definition(kept.session.id)
     opened = open_session(kept.session, definition, world.roots, world.state)
     answer = answer_of(world, kept, opened, resumed=kept.session.is_open)
@@ -348,7 +348,7 @@ def _told_of_its_loss(world: World, session: Session, answer: Answer) -> Answer:
 
 def _replayed(
     world: World,
-    kept: Kept,
+    kept: StoredSession,
     opened: Opened,
     outcome: str,
     facts: Mapping[str, Any] | None,
@@ -409,7 +409,7 @@ def _conflict(world: World, session: Session, expect: int) -> RevisionConflictEr
 
 def answer_of(
     world: World,
-    kept: Kept,
+    kept: StoredSession,
     opened: Opened,
     notes: tuple[str, ...] = (),
     *,

@@ -15,7 +15,7 @@ from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import UnknownSessionError
-from flowrail.machines.sessions.stored_session import Kept
+from flowrail.machines.sessions.stored_session import StoredSession
 from flowrail.operations.running.steps import World
 from flowrail.text.safe_text import shortened
 
@@ -27,7 +27,7 @@ NO_INSTRUCTIONS = "FR115"
 class Adopted(NamedTuple):
     """A session and what it is: who began it when, how much is on record, what it runs."""
 
-    kept: Kept
+    kept: StoredSession
     begun_by: str
     begun_at: str
     records: int

@@ -16,7 +16,7 @@ from flowrail.machines.engine.migration import (
     ACCEPT,
     MAP,
     PARAMS,
-    Plan,
+    MigrationPlan,
     migrated,
     note_of,
     plan,
@@ -25,7 +25,7 @@ from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.stored_session import Kept
+from flowrail.machines.sessions.stored_session import StoredSession
 from flowrail.operations.running.open_workflow import (
     Opened,
     as_it_is,
@@ -49,7 +49,7 @@ class Outlook(NamedTuple):
     ``mends`` says that what it keeps of its workflow can be read.
     """
 
-    plan: Plan
+    plan: MigrationPlan
     opened: Opened
     new: bool
     mends: bool
@@ -58,7 +58,7 @@ class Outlook(NamedTuple):
 class Done(NamedTuple):
     """A migration that was done, or had nothing to do, and what to tell of the session afterwards."""
 
-    plan: Plan
+    plan: MigrationPlan
     answer: Answer
     changed: bool
 
@@ -109,7 +109,7 @@ def migrate(
     return Done(decided, answer_of(world, kept, seen.opened), changed=True)
 
 
-def _on_record(world: World, kept: Kept) -> Done | None:
+def _on_record(world: World, kept: StoredSession) -> Done | None:
     """Finish a migration that is the newest record and whose definition was never kept: its writer died."""
     session_id = kept.session.id
     newest = next(world.store.newest_first(session_id))
@@ -176,7 +176,7 @@ def _workflow(kept: Mapping[str, Any] | None) -> Workflow | None:
         return None
 
 
-def _needs(world: World, decided: Plan, missing: Sequence[str], workflow: Workflow) -> FlowError:
+def _needs(world: World, decided: MigrationPlan, missing: Sequence[str], workflow: Workflow) -> FlowError:
     ids = [step.id for step in workflow.steps]
     facts: list[str] = []
     options: dict[str, Any] = {}

@@ -16,7 +16,7 @@ from flowrail.errors import ConflictError, FlowError
 from flowrail.machines.sessions import attachments
 from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.machines.sessions.stored_session import Kept
+from flowrail.machines.sessions.stored_session import StoredSession
 from flowrail.operations.running.child_sessions import Givers, is_lost
 from flowrail.operations.running.steps import World
 from flowrail.storage import files
@@ -110,7 +110,7 @@ def _old(
             yield Item(session_id, status, days, _needed(store, kept, needs))
 
 
-def _needed(store: Store, kept: Kept, needs: Needs) -> str:
+def _needed(store: Store, kept: StoredSession, needs: Needs) -> str:
     """Return why an old session has to stay, if it has."""
     if why := needs(kept.session.id):
         return why

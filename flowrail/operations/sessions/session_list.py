@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from flowrail.errors import FlowError, alone
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
-from flowrail.machines.sessions.stored_session import Kept
+from flowrail.machines.sessions.stored_session import StoredSession
 
 if TYPE_CHECKING:
     from flowrail.operations.running.child_sessions import Givers
@@ -18,7 +18,7 @@ class Summary(NamedTuple):
     """One session of a list; ``problem`` says why there is nothing more to tell."""
 
     id: str
-    kept: Kept | None
+    kept: StoredSession | None
     problem: FlowError | None = None
     lost: bool = False
     """Whether it is an agent's whose work was given to another, called off or left behind."""

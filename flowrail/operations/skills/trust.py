@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from flowrail.approval import Approval, Snapshot, file_called, is_name, revoke
+from flowrail.approval import Approval, FolderContent, file_called, is_name, revoke
 from flowrail.discovery.locations import Root
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.frontmatter import read_frontmatter
@@ -44,7 +44,7 @@ def withdraw(name: str, roots: Iterable[Root], state: str) -> tuple[str, bool]:
     return find_folder(name, known_roots).folder, False
 
 
-def describe(now: Snapshot, approved: Approval | None) -> Iterator[str]:
+def describe(now: FolderContent, approved: Approval | None) -> Iterator[str]:
     """Yield lines about a folder: its files, what changed since it was *approved*, and what would run."""
     yield f"folder {now.folder}"
     yield f"digest {now.digest}"
@@ -78,7 +78,7 @@ def _without_workflow(name: str, roots: Iterable[Root]) -> Skill | None:
     return None
 
 
-def _runs(now: Snapshot) -> Iterator[str]:
+def _runs(now: FolderContent) -> Iterator[str]:
     if "workflow.yaml" not in now.contents and "workflow.py" in now.contents:
         yield "runs workflow.py each time a step is shown or reported"
     front = read_frontmatter(now.contents.get(file_called(now, SKILL_FILE), b""), SKILL_FILE)

@@ -71,7 +71,7 @@ class WorkflowResult(NamedTuple):
         return sum(len(walk.commands) for walk in self.played)
 
 
-class Progress(Protocol):
+class WalkProgress(Protocol):
     """Is called after each walk."""
 
     def __call__(self, address: str, done: int, total: int) -> None:
@@ -91,7 +91,7 @@ def run_walks(
     call: Call = call_plainly,
     only: str | None = None,
     make_stage: MakeStage | None = None,
-    progress: Progress | None = None,
+    progress: WalkProgress | None = None,
 ) -> Iterator[WorkflowResult]:
     """Yield the result of each workflow of *files*; *only* names one walk.
 
@@ -151,7 +151,7 @@ def plan_walks(
 
 
 def _workflow_result(
-    stage: Stage, player: Player, address: str, call: Call, only: str | None, progress: Progress | None
+    stage: Stage, player: Player, address: str, call: Call, only: str | None, progress: WalkProgress | None
 ) -> WorkflowResult:
     began = time.monotonic()
     planned, result = plan_walks(stage.workflow, address, call)

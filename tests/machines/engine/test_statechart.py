@@ -27,7 +27,7 @@ from flowrail.machines.engine.errors import StepGoneError
 from flowrail.machines.engine.statechart import (
     COMPLETED,
     FAILED,
-    Progress,
+    MachineState,
     WorkflowMachine,
     compile_workflow,
     event_name,
@@ -116,7 +116,10 @@ def test_a_machine_by_itself_has_the_defaults_of_the_parameters() -> None:
         params={"mode": Arg(choices=("quick", "full"), default="full"), "topic": Arg()},
     )
 
-    machine, quick = compile_workflow(definition)(), compile_workflow(definition)(Progress({"mode": "quick"}))
+    machine, quick = (
+        compile_workflow(definition)(),
+        compile_workflow(definition)(MachineState({"mode": "quick"})),
+    )
     machine.send("report_ok")
     quick.send("report_ok")
 
@@ -211,7 +214,7 @@ def test_a_step_may_be_called_anything(name: str) -> None:
 
 def test_every_attribute_of_a_machine_may_name_a_step() -> None:
     names = sorted(
-        name for name in {*dir(compile_workflow(linear("a"))()), *vars(Progress())} if name[0] != "_"
+        name for name in {*dir(compile_workflow(linear("a"))()), *vars(MachineState())} if name[0] != "_"
     )
 
     definition = linear(*names)

@@ -21,7 +21,7 @@ from flowrail.machines.engine.outcome import HandlerError
 from flowrail.machines.engine.reported_values import fact_args, read_values
 from flowrail.machines.guidance.guide import (
     Guidance,
-    Way,
+    OfferedTransition,
     guide,
     wants_of,
 )
@@ -31,13 +31,13 @@ from flowrail.text.safe_text import visible
 STEPS = 6
 
 
-def ways(definition: Workflow, session: Session | None = None) -> dict[tuple[str, ...], Way]:
+def ways(definition: Workflow, session: Session | None = None) -> dict[tuple[str, ...], OfferedTransition]:
     """Return the ways on by what they report."""
     told = guide(definition, session or start(definition))
     return {(way.outcome, *map(str, way.facts.values())): way for way in told.next}
 
 
-def wanted(way: Way) -> st.SearchStrategy[dict[str, Any]]:
+def wanted(way: OfferedTransition) -> st.SearchStrategy[dict[str, Any]]:
     """Return values for what a way still wants."""
     must = {want.name: FACTS[want.name][1] for want in way.wants if want.required}
     may = {want.name: FACTS[want.name][1] for want in way.wants if not want.required}
@@ -220,7 +220,7 @@ def test_where_a_way_leads_is_open_as_long_as_a_wanted_fact_may_change_it() -> N
 
 
 def test_a_condition_that_is_a_function_is_open_where_anything_is_wanted() -> None:
-    def told_by(**parts: Any) -> Way:
+    def told_by(**parts: Any) -> OfferedTransition:
         return ways(
             workflow(step("a", next={"ok": "b"}, **parts), step("b", when=lambda _: True, next={"ok": None}))
         )["ok",]
@@ -249,7 +249,7 @@ def test_what_a_handler_takes_is_asked_for() -> None:
 
 
 def test_rules_over_wanted_facts_are_open_and_earlier_ones_that_hold_are_not() -> None:
-    def told_by(*rules: tuple[str, str | None]) -> Way:
+    def told_by(*rules: tuple[str, str | None]) -> OfferedTransition:
         again = {"ok": None, "iterate": "only"}
         return ways(workflow(step(next=again, reports={"count": Arg(type="integer")}, rules=rules)))["done",]
 

@@ -17,7 +17,7 @@ from flowrail.errors import FlowError, StorageError
 from flowrail.machines.sessions import limits
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.machines.sessions.stored_session import Kept
+from flowrail.machines.sessions.stored_session import StoredSession
 from flowrail.storage import files
 from flowrail.storage import journal as storage_journal
 from flowrail.storage.files import NotPrivateError, WriteFailedError
@@ -39,11 +39,11 @@ def store(tmp_path: Path) -> Store:
     return Store(str(tmp_path / "here" / ".flow"), Owner(str(tmp_path / "state")))
 
 
-def create(store: Store, session_id: str = ID) -> Kept:
+def create(store: Store, session_id: str = ID) -> StoredSession:
     return store.create(session(session_id), {"name": "skill"}, at="then", by="me")
 
 
-def move(store: Store, revision: int, **values: Any) -> Kept:
+def move(store: Store, revision: int, **values: Any) -> StoredSession:
     with store.change(ID) as change:
         moved = session(revision=revision, **values)
         return change.commit(moved, kind="move", at="later", by="me")

@@ -12,7 +12,7 @@ from support.sandbox import put_skill
 
 from flowrail.errors import StorageError
 from flowrail.machines.engine.agents import DispatchGoneError
-from flowrail.machines.sessions.stored_session import Change
+from flowrail.machines.sessions.stored_session import SessionChange
 from flowrail.operations.running import agents, steps
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled
 
@@ -26,14 +26,14 @@ def team() -> Team:
 def test_a_crash_between_the_two_records_of_an_end_loses_nothing(team: Team) -> None:
     child = team.child(1)
     team.report("ok", child)
-    real = Change.commit
+    real = SessionChange.commit
 
-    def dies(change: Change, session: object, *, kind: str, **more: object) -> object:
+    def dies(change: SessionChange, session: object, *, kind: str, **more: object) -> object:
         if kind == "finish":
             raise KeyboardInterrupt
         return real(change, session, kind=kind, **more)  # type: ignore[arg-type]
 
-    with patch.object(Change, "commit", dies), pytest.raises(KeyboardInterrupt):
+    with patch.object(SessionChange, "commit", dies), pytest.raises(KeyboardInterrupt):
         team.report("ok", child, found="it")
 
     assert "finish" not in team.kinds()
@@ -58,9 +58,9 @@ def test_an_end_while_somebody_holds_the_session_above_waits_for_nobody(team: Te
 def test_an_end_that_comes_while_the_work_is_taken_away_does_not_count(team: Team) -> None:
     child = team.child(1)
     team.report("ok", child)
-    real = Change.commit
+    real = SessionChange.commit
 
-    def taken_away(change: Change, session: object, *, kind: str, **more: object) -> object:
+    def taken_away(change: SessionChange, session: object, *, kind: str, **more: object) -> object:
         if kind == "move" and change.kept.session.id == child:
             held.__exit__(None, None, None)
             agents.cancel(team.world, team.id, "d0-1")
@@ -69,7 +69,7 @@ def test_an_end_that_comes_while_the_work_is_taken_away_does_not_count(team: Tea
     held = team.world.store.change(team.id)
     held.__enter__()
     with (
-        patch.object(Change, "commit", taken_away),
+        patch.object(SessionChange, "commit", taken_away),
         pytest.raises(DispatchGoneError, match="it is cancelled"),
     ):
         team.report("ok", child, found="late")
@@ -80,14 +80,14 @@ def test_an_end_that_comes_while_the_work_is_taken_away_does_not_count(team: Tea
 def test_the_disk_may_refuse_the_record_above_and_the_end_still_counts(team: Team) -> None:
     child = team.child(1)
     team.report("ok", child)
-    real = Change.commit
+    real = SessionChange.commit
 
-    def full(change: Change, session: object, *, kind: str, **more: object) -> object:
+    def full(change: SessionChange, session: object, *, kind: str, **more: object) -> object:
         if kind == "finish":
             raise StorageError("the disk is full", hint="make room")
         return real(change, session, kind=kind, **more)  # type: ignore[arg-type]
 
-    with patch.object(Change, "commit", full):
+    with patch.object(SessionChange, "commit", full):
         assert team.report("ok", child, found="it").status == "completed"
 
     assert team.statuses()[0] == "ok"

@@ -15,7 +15,7 @@ from flowrail.handoff.payload.convert import convert
 from flowrail.handoff.payload.document import DEFAULT_FORM, read, read_file, render
 from flowrail.handoff.payload.validate import ValidationRules, validate
 from flowrail.handoff.payload.versions import PUBLISHED
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 
 @click.command("convert", epilog=options.examples("flow handoff convert handoff-payload.yaml --to 3.0"))
@@ -42,7 +42,7 @@ def command(
     is wrong is refused unless forced.
     """
     payload = read_file(os.path.abspath(file))
-    rules = ValidationRules(datetime.fromisoformat(Here().now))
+    rules = ValidationRules(datetime.fromisoformat(Environment().now))
     accepted = {EXPIRED, INTEGRITY} if force else {EXPIRED}
     problems = [p for p in errors(validate(payload, rules).problems) if p.kind not in accepted]
     if problems:

@@ -6,7 +6,7 @@ import click
 
 from flowrail.cli import options, pictures
 from flowrail.cli.lazy_imports import load_engine
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 load_engine()
 
@@ -36,7 +36,7 @@ def command(handoff_id: str | None, form: str, into: str | None, store: str | No
     """
     picture = lifecycle_picture()
     if handoff_id is not None:
-        here = Here(store=store)
+        here = Environment(store=store)
         handoffs = Handoffs(here.store_path, Owner(here.state))
         picture = handoff_picture(
             handoff_id,

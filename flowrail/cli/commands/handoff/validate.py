@@ -13,7 +13,7 @@ from flowrail.handoff.errors import INTEGRITY, PayloadProblem, errors
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import read_file
 from flowrail.handoff.payload.validate import ValidationRules, validate
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 
 @click.command("validate", epilog=options.examples("flow handoff validate handoff-payload.yaml"))
@@ -34,7 +34,7 @@ def command(
     error; warnings do not count.
     """
     payload = read_file(os.path.abspath(file))
-    rules = ValidationRules(datetime.fromisoformat(Here().now), sending, strict_v2, allow_expired)
+    rules = ValidationRules(datetime.fromisoformat(Environment().now), sending, strict_v2, allow_expired)
     validated = validate(payload, rules)
     problems = list(validated.problems)
     if digest and digest.removeprefix("sha256:") != payload.digest:

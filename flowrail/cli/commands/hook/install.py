@@ -13,7 +13,7 @@ from flowrail.formatters.reports.hooks import (
     installed,
 )
 from flowrail.hosts.settings import OTHER, PERMISSIONS, add_hooks, settings_file
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 
 @click.command(
@@ -34,7 +34,7 @@ def command(host: str, to: str, permissions: bool, dry_run: bool, as_json: bool)
     if host == OTHER:
         output.data({"hooks": [], "instructions": ELSEWHERE}) if as_json else output.text(ELSEWHERE)
         return
-    here = Here()
+    here = Environment()
     file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
     wanted = permissions and host == "claude-code"
     done = add_hooks(file, permissions=wanted, dry_run=dry_run)

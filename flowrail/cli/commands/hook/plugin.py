@@ -7,7 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.discovery.locations import named
 from flowrail.errors import UsageError
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.plugin import build
 from flowrail.text.safe_text import one_line
 
@@ -23,7 +23,7 @@ def command(folder: str, as_json: bool) -> None:
     """
     if not folder.strip():
         raise UsageError("DIR is empty", hint="name a new folder, such as ./flowrail-plugin")
-    here = Here()
+    here = Environment()
     built = build(named(folder, here.cwd, here.home))
     if as_json:
         output.data(built._asdict())

@@ -13,7 +13,7 @@ from flowrail.formatters.reports.hooks import (
     uninstalled,
 )
 from flowrail.hosts.settings import OTHER, remove_hooks, settings_file
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 
 @click.command("uninstall", epilog=options.examples("flow hook uninstall"))
@@ -29,7 +29,7 @@ def command(host: str, to: str, dry_run: bool, as_json: bool) -> None:
     if host == OTHER:
         output.data({"hooks": [], "instructions": NONE_ELSEWHERE}) if as_json else output.text(NONE_ELSEWHERE)
         return
-    here = Here()
+    here = Environment()
     file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
     done = remove_hooks(file, dry_run=dry_run)
     if as_json:

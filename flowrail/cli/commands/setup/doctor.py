@@ -8,7 +8,7 @@ from flowrail.cli import options, output
 from flowrail.formatters.reports.doctor import render
 from flowrail.operations.doctor import diagnose
 from flowrail.operations.doctor.section import DoctorContext
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 
 @click.command("doctor", epilog=options.examples("flow doctor"))
@@ -21,7 +21,7 @@ def command(as_json: bool, roots: tuple[str, ...], store: str | None) -> int:
     Locations and files of skills, collisions, dialects, workflows, hosts and their hooks, sessions,
     approvals, versions. Nothing runs and nothing is written. Exits 1 if there is an error.
     """
-    here = Here(store=store, roots=roots)
+    here = Environment(store=store, roots=roots)
     context = DoctorContext(
         here.cwd, here.home, here.environ, here.state, here.store_path, roots, here.ask_git
     )

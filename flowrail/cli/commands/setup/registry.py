@@ -9,7 +9,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.discovery.index import Discovery, discover
 from flowrail.formatters.reports import registry as page
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 
 @click.group("registry")
@@ -27,7 +27,7 @@ def show(as_json: bool) -> None:
     """Show what stands in it, and where each field was read"""
     from flowrail.discovery.registry.listing import registered
 
-    found = _discover(Here())
+    found = _discover(Environment())
     workflows = registered(found)
     if as_json:
         output.data(page.data(found.registry, workflows))
@@ -46,7 +46,7 @@ def sync(dry_run: bool, as_json: bool) -> None:
     """
     from flowrail.discovery.registry import sync as registry_sync_module
 
-    here = Here()
+    here = Environment()
     found = _discover(here)
     planned = registry_sync_module.plan(
         found.registry.path, found, home=here.home, now=datetime.fromisoformat(here.now)
@@ -71,7 +71,7 @@ def check(strict: bool, as_json: bool) -> int:
     from flowrail.discovery.registry import check as registry_check_module
     from flowrail.discovery.registry.listing import severity
 
-    found = _discover(Here())
+    found = _discover(Environment())
     notes = registry_check_module.check(found)
     if as_json:
         output.data(page.check_data(found.registry, notes))
@@ -80,5 +80,5 @@ def check(strict: bool, as_json: bool) -> int:
     return int(any(strict or severity(note) == "error" for note in notes))
 
 
-def _discover(here: Here) -> Discovery:
+def _discover(here: Environment) -> Discovery:
     return discover(here.cwd, here.home, here.environ, ask_git=here.ask_git)

@@ -9,7 +9,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.lazy_imports import load_engine
 from flowrail.formatters.blocks.fences import fence_problems
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.operations.skills.check import CheckReport, WorkflowChange
 from flowrail.text.safe_text import one_line
@@ -37,7 +37,7 @@ def command(
     reason, by `ignore` in the workflow.
     """
     load_engine()  # conditions are tried out by it; first, or asyncio comes with it
-    here = Here(roots=roots)
+    here = Environment(roots=roots)
     reports = check.check(targets, here.roots, here.cwd, problems=fence_problems)
     changes = _changes(targets, here, against) if against is not None else None
     if as_json:
@@ -48,7 +48,7 @@ def command(
     return 1 if any(severity == "error" or strict for severity in severities) else 0
 
 
-def _changes(targets: Sequence[str], here: Here, revision: str) -> list[WorkflowChange]:
+def _changes(targets: Sequence[str], here: Environment, revision: str) -> list[WorkflowChange]:
     from flowrail.discovery.git import Revision  # subprocess is slow to import and rarely needed
 
     past = Revision(revision, here.environ)

@@ -12,7 +12,7 @@ from flowrail.cli import options, output, pictures
 from flowrail.cli.lazy_imports import load_engine
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, UsageError
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 
 if TYPE_CHECKING:
     from flowrail.operations.skills.embedded_diagrams import Page
@@ -80,7 +80,7 @@ def command(
                 f"{given[0]} is about a picture of its own, and --inject about the blocks of pages",
                 hint="leave one of them out; a block's name says what it holds",
             )
-        at = Here(store=store, roots=roots)
+        at = Environment(store=store, roots=roots)
         return _inject(skill, pages, at, roots=roots, check=check, as_json=form == "json")
     if check:
         raise UsageError("--check is about --inject", hint=Command("diagram", inject="PATH", check=True))
@@ -92,7 +92,7 @@ def command(
     from flowrail.diagrams.session_trace import with_trace
     from flowrail.operations.skills import draw
 
-    here = Here(store=store, roots=roots)
+    here = Environment(store=store, roots=roots)
     if session_id is not None:
         first = draw.of_session(session_id, skill, here.store)
     else:
@@ -114,7 +114,13 @@ def command(
 
 
 def _inject(
-    skill: str | None, paths: Sequence[str], here: Here, *, roots: Sequence[str], check: bool, as_json: bool
+    skill: str | None,
+    paths: Sequence[str],
+    here: Environment,
+    *,
+    roots: Sequence[str],
+    check: bool,
+    as_json: bool,
 ) -> int:
     load_engine()
     from flowrail.operations.skills import embedded_diagrams
@@ -142,7 +148,7 @@ def _inject(
     return 0
 
 
-def _pages(skill: str | None, paths: Sequence[str], here: Here) -> Iterator[Page]:
+def _pages(skill: str | None, paths: Sequence[str], here: Environment) -> Iterator[Page]:
     """Yield each page with its blocks made anew; what is none in a folder, or lies elsewhere, is passed over."""
     from flowrail.operations.skills import embedded_diagrams
     from flowrail.storage.files import MissingFileError, NotRegularFileError

@@ -14,7 +14,7 @@ from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.ranking.menu import Menu, MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query, Synthesis
 from flowrail.formatters.reports import menu as as_menu
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.skills.bundled import bundled
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def command(
     a skill that is not offered is told with the reason by --all or --why. With --session they are
     kept in its available-workflows.yaml for 30 minutes, or until something changes.
     """
-    here = Here(store=store, roots=roots)
+    here = Environment(store=store, roots=roots)
     history, chain = _past(here, session_id)
     query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
     asked = MenuRequest(query, _synthesis(here, session_id, problem_type))
@@ -97,7 +97,7 @@ def command(
         output.text("\n\n".join(filter(None, [told, as_menu.bundled(beside, everything=everything)])))
 
 
-def _past(here: Here, session_id: str | None) -> tuple[Collection[str], Sequence[str]]:
+def _past(here: Environment, session_id: str | None) -> tuple[Collection[str], Sequence[str]]:
     """Return the skills that work arrived at before, and those that the session's work came through."""
     if session_id is None and not os.path.isdir(os.path.join(here.store_path, "handoffs")):
         return (), ()
@@ -109,7 +109,7 @@ def _past(here: Here, session_id: str | None) -> tuple[Collection[str], Sequence
     return acknowledged_targets(Handoffs(store.path, store.owner)), chain
 
 
-def _discover(here: Here, roots: tuple[str, ...], *, recursive: bool) -> tuple[Discovery, Discovery]:
+def _discover(here: Environment, roots: tuple[str, ...], *, recursive: bool) -> tuple[Discovery, Discovery]:
     """Return what is installed, and the bundled skills behind it."""
     found = discover(
         here.cwd, here.home, here.environ, extra=roots, recursive=recursive, ask_git=here.ask_git
@@ -117,7 +117,7 @@ def _discover(here: Here, roots: tuple[str, ...], *, recursive: bool) -> tuple[D
     return found, bundled(found)
 
 
-def _synthesis(here: Here, session_id: str | None, problem_type: str | None) -> Synthesis | None:
+def _synthesis(here: Environment, session_id: str | None, problem_type: str | None) -> Synthesis | None:
     if session_id is None:
         return Synthesis(problem_type.lower()) if problem_type else None
     from flowrail.operations.handoffs.handoff_menu import synthesis  # reads sessions, which brings cattrs
@@ -125,7 +125,9 @@ def _synthesis(here: Here, session_id: str | None, problem_type: str | None) -> 
     return synthesis(here.store.read(session_id).session, problem_type)
 
 
-def _kept(here: Here, session_id: str, found: Discovery, menu: Menu, *, rescan: bool) -> SessionMenu | None:
+def _kept(
+    here: Environment, session_id: str, found: Discovery, menu: Menu, *, rescan: bool
+) -> SessionMenu | None:
     """Return the session's cache, or None where it cannot be written, which costs time only."""
     from flowrail.operations.handoffs.handoff_menu import menu_cache
     from flowrail.storage.files import WriteFailedError

@@ -9,7 +9,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.errors import UsageError
 from flowrail.hosts import locations
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.skills import install
 from flowrail.skills.install import (
     LEFT,
@@ -52,7 +52,7 @@ def command(
     """
     if bool(names) == every:
         raise UsageError("say which skills to install", hint="name them, or give --all")
-    here = Here()
+    here = Environment()
     root = locations.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
     wanted = install.bundled() if every else names
     placed = install.install(wanted, root, card=card, force=force, dry_run=dry_run)

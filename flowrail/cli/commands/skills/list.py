@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.skills import summary
 from flowrail.text.phrases import count
 from flowrail.text.table import table
@@ -19,7 +19,7 @@ def command(as_json: bool, roots: tuple[str, ...]) -> None:
 
     The nearest of each name; nothing of them is run.
     """
-    items = summary.items(Here(roots=roots).roots)
+    items = summary.items(Environment(roots=roots).roots)
     if as_json:
         output.data({"skills": items})
     else:

@@ -12,7 +12,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.discovery.locations import named as place_named
 from flowrail.hosts import locations
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.skills import scaffold
 from flowrail.text.safe_text import one_line
 
@@ -28,7 +28,7 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
     A small procedure that is in order from the start, with a test that walks it. Change it
     step by step; `flow check NAME` names every mistake.
     """
-    here = Here()
+    here = Environment()
     given = place_named(folder, here.cwd, here.home) if folder else ""
     made = scaffold.make(name, given or locations.in_project(here.cwd, here.home, say="--dir"), python=python)
     if as_json:
@@ -59,7 +59,7 @@ def _python() -> str:
     return "python3" if os.path.dirname(first) == os.path.dirname(sys.executable) else sys.executable
 
 
-def _where(made: scaffold.NewSkill, here: Here) -> str:
+def _where(made: scaffold.NewSkill, here: Environment) -> str:
     """Return what has to be said of the place of a skill that nobody finds without being told it."""
     root = os.path.dirname(made.folder)
     if any(os.path.realpath(each.path) == os.path.realpath(root) for each in here.roots):

@@ -10,7 +10,7 @@ from flowrail.cli.facts import named_values
 from flowrail.command import Command
 from flowrail.errors import UsageError
 from flowrail.machines.definition.gates import QRState
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.preview import preview
 
 
@@ -65,7 +65,7 @@ def command(
     """
     if (step is None) == (number is None):
         raise UsageError("say which step: STEP, or --step N", hint=Command("skill preview", skill, "1"))
-    here = Here(roots=roots)
+    here = Environment(roots=roots)
     qr = QRState(qr_iteration or visit, qr_fail, qr_status)
     told = preview(
         skill,

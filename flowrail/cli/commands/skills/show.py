@@ -6,7 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.formatters.reports.workflow import render
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.skills import summary
 
 
@@ -19,7 +19,7 @@ def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
 
     Read as text: nothing of the skill is run.
     """
-    item = summary.show(skill, Here(roots=roots).roots)
+    item = summary.show(skill, Environment(roots=roots).roots)
     if as_json:
         output.data(item)
     else:

@@ -11,7 +11,7 @@ from flowrail import approval
 from flowrail.cli import options, output
 from flowrail.command import Hint
 from flowrail.errors import TrustError
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.trust import describe, find_folder
 from flowrail.skills.catalog import named_root
 from flowrail.text.safe_text import one_line
@@ -29,7 +29,7 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
     Exactly this content is approved; any change needs a new approval. In CI, where nobody
     can answer, --digest names the content that a person has looked at.
     """
-    here = Here(roots=roots)
+    here = Environment(roots=roots)
     found = find_folder(skill, here.roots)
     now = approval.snapshot(found.folder)
     lines = describe(now, approval.approval_of(found.folder, here.state))

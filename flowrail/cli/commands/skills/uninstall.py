@@ -9,7 +9,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.errors import UsageError
 from flowrail.hosts import locations
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.skills import install
 from flowrail.skills.install import LEFT, REMOVED
 from flowrail.text.safe_text import one_line
@@ -29,7 +29,7 @@ def command(names: tuple[str, ...], every: bool, to: str, host: str, dry_run: bo
     """
     if bool(names) == every:
         raise UsageError("say which skills to take away", hint="name them, or give --all")
-    here = Here()
+    here = Environment()
     root = locations.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
     wanted = install.installed(root) if every else names
     placed = install.uninstall(wanted, root, dry_run=dry_run)

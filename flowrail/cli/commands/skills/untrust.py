@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.trust import withdraw
 from flowrail.text.safe_text import one_line
 
@@ -19,7 +19,7 @@ def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
 
     The skill's code runs no more until a person allows it again.
     """
-    here = Here(roots=roots)
+    here = Environment(roots=roots)
     folder, was = withdraw(skill, here.roots, here.state)
     if as_json:
         output.data({"skill": skill, "folder": folder, "allowed": False, "changed": was})

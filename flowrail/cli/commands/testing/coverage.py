@@ -8,7 +8,7 @@ from flowrail.cli import options, output, pictures
 from flowrail.cli.environment import world
 from flowrail.cli.lazy_imports import load_engine
 from flowrail.machines.exploration import coverage
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.operations.running.time_limit import call_limited
 from flowrail.operations.skills.coverage import drawn, histories
 
@@ -66,7 +66,7 @@ def command(
     if lived:
         from flowrail.skills.summary import definition_of
 
-        here = Here(store=store, roots=roots)
+        here = Environment(store=store, roots=roots)
         workflow, findings = definition_of(skill, here.roots)
         if any(finding.code == "FR190" for finding in findings):
             output.notes(["parts of the workflow are computed when it runs; they are left out"])

@@ -6,7 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.formatters.guidance.as_data import plain
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.testing.record.python_test import source
 from flowrail.testing.record.script import script
 
@@ -22,7 +22,7 @@ def command(session_id: str, as_json: bool, store: str | None) -> None:
     where each one leads: flow skill record ID > test_x.py. The test contains the facts of the session.
     Rewound reports are left out; a fork begins with the reports of its source.
     """
-    recorded = script(Here(store=store).store, session_id)
+    recorded = script(Environment(store=store).store, session_id)
     if as_json:
         turns = [plain(turn._asdict()) for turn in recorded.turns]
         output.data({**plain(recorded._asdict()), "turns": turns, "test": source(recorded)})

@@ -9,7 +9,7 @@ import click
 from flowrail.cli import options, output, streams
 from flowrail.cli.environment import world
 from flowrail.errors import UsageError
-from flowrail.operations.environment import Here
+from flowrail.operations.environment import Environment
 from flowrail.operations.running.time_limit import call_limited
 from flowrail.operations.skills import check
 from flowrail.testing.walks import report
@@ -47,7 +47,7 @@ def command(
     are approved. Exits 1 if a walk fails. For JUnit XML, run `pytest --flow --junitxml FILE`.
     """
     here = world(store=None, roots=roots)
-    about = Here(roots=roots)
+    about = Environment(roots=roots)
     files = check.files(targets, about.roots, about.cwd)
     results = list(
         run_walks(
