@@ -62,7 +62,6 @@ NOT_EDITED_YET = (
     "docs/key_meanings.py",
     "docs/pages.py",
     "docs/reference/",
-    "docs/tutorial/",
     "examples/",
     "flowrail/",
     "noxfile.py",
