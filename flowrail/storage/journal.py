@@ -251,7 +251,7 @@ class Journal(Generic[T]):
         except DamagedError as error:
             raise type(error)(self.path, number, error.what) from None
         except RecordError as error:
-            raise DamagedError(self.path, number, f"the record is of another form: {error}") from None
+            raise DamagedError(self.path, number, f"the record has another form: {error}") from None
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             what = f"the record cannot be read ({type(error).__name__}: {error})"
             raise DamagedError(self.path, number, what) from None
