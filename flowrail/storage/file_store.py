@@ -176,6 +176,7 @@ class FileStore(Generic[T]):
         self.path = path
         self.folders = os.path.join(path, f"{kind.noun}s")
         self.owner = owner
+        self._owned: set[str] = set()  # one check for each command
         self._kind = kind
         self._checked = False
 
@@ -345,9 +346,11 @@ class FileStore(Generic[T]):
                     list if os.path.lexists(folder) else self.ids
                 )  # an interrupted start is no misspelling
                 raise self._kind.unknown(key, known) from None
-            first = "" if foreign else opened.first_hash()
-            if first and not self.owner.owns(folder, first):
-                raise self._kind.foreign(key)
+            if not foreign and key not in self._owned:
+                first = opened.first_hash()
+                if first and not self.owner.owns(folder, first):
+                    raise self._kind.foreign(key)
+                self._owned.add(key)
             yield opened, folder
 
     def _load(self, opened: Journal[T], folder: str, key: str) -> tuple[T, bool]:
