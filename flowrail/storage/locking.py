@@ -12,6 +12,7 @@ from flowrail.errors import ConflictError
 from flowrail.storage.files import AnyPath, failure
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
+_WIDTH = 20
 
 
 class LockTimeoutError(ConflictError):
@@ -34,8 +35,7 @@ def locked(path: AnyPath, *, wait: float, what: str) -> Iterator[int]:
     try:
         _acquire(fd, wait, what)
         with suppress(OSError):  # a full disk loses the process id, not the lock
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, str(os.getpid()).encode(), 0)
+            os.pwrite(fd, f"{os.getpid():<{_WIDTH}}".encode(), 0)  # truncating would wait for the disk
         yield fd
     finally:
         os.close(fd)
@@ -59,7 +59,7 @@ def _acquire(fd: int, wait: float, what: str) -> None:
 
 
 def _timeout(fd: int, what: str) -> LockTimeoutError:
-    written = os.pread(fd, 20, 0)
+    written = os.pread(fd, _WIDTH, 0).strip()
     pid = int(written) if written.isdigit() else None
     return LockTimeoutError(
         f"{what} is held by {f'process {pid}' if pid else 'another process'}",
