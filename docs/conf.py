@@ -11,7 +11,6 @@ from sphinx.util import logging
 from flowrail.diagrams import extract, handoff
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import mermaid, svg
-from flowrail.handoff.lifecycle.machine import HandoffMachine
 from flowrail.skills.summary import definition_of, items
 
 project = "flowrail"
@@ -23,7 +22,7 @@ extensions = ["myst_parser"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_fence_as_directive = []
-exclude_patterns = ["_build", "pages.py"]
+exclude_patterns = ["_build", "pages.py", "words.py"]
 nitpicky = True
 suppress_warnings = ["myst.header"]  # (a reference page begins where its command does)
 highlight_language = "text"
@@ -34,7 +33,7 @@ html_copy_source = False
 
 
 def setup(app: Sphinx) -> None:
-    """Draw the diagrams that pages hold as text for where Mermaid is read; one that nobody knows is told."""
+    """Replace the Mermaid diagrams of the pages with SVG."""
     app.connect("doctree-read", _draw)
 
 
@@ -46,7 +45,7 @@ def _draw(app: Sphinx, doctree: nodes.document) -> None:
             continue
         picture = _pictures().get(block.astext().strip())
         if picture is None:
-            logging.getLogger(__name__).warning("a diagram that is no workflow's of today", location=block)
+            logging.getLogger(__name__).warning("this diagram does not match any workflow", location=block)
             continue
         drawn = svg.render(picture, name=f"flow-{number}", scheme="page")
         fitting = drawn.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
@@ -55,19 +54,11 @@ def _draw(app: Sphinx, doctree: nodes.document) -> None:
 
 @cache
 def _pictures() -> Mapping[str, Picture]:
-    """Return what is drawn on pages by its text: the bundled workflows, the lifecycle of a handoff."""
+    """Return the pictures that pages may contain, each by its Mermaid text."""
     drawn = [
         extract.picture(definition_of(address, ())[0])
         for item in items(())
         for address in (item["name"], *item["workflows"])
     ]
-    drawn.append(
-        extract.machine_picture(
-            HandoffMachine,
-            handoff.NAME,
-            handoff.DESCRIPTION,
-            failing=handoff.FAILING,
-            words=handoff.words,
-        )
-    )
-    return {mermaid.render(each): each for each in drawn}
+    drawn.append(handoff.lifecycle_picture())
+    return {mermaid.render(picture): picture for picture in drawn}

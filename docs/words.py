@@ -54,7 +54,6 @@ NOT_EDITED_YET = (
     "docs/adr/0015",
     "docs/adr/0025",
     "docs/adr/0026",
-    "docs/conf.py",
     "docs/explanation/compared-on",
     "docs/explanation/the-engines",
     "docs/explanation/what-the-store",
