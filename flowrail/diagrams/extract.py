@@ -1,29 +1,24 @@
-"""Workflow to picture, through the machine that judges it.
+"""The picture of a workflow or of another state machine: nodes and arrows, without a layout.
 
-Nodes come from the definition; ways on from the compiled class, by python-statemachine's own extraction. Of
-that, the order of states and transitions and the names of guards are sound. Its titles are not used, nor its
-drawing: what it writes breaks on quotes, hyphens, reserved words and pipes. A workflow with mistakes has no
-machine, so its ways on are read from the definition; where both can be had they agree.
+A workflow is drawn from its definition, so that one with findings can be drawn too. Its limits come from the
+function that also gives the compiled machine its guards. The picture of another statechart class uses
+python-statemachine's extraction: the order of states and transitions and the names of guards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
 from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.graph import leads_back
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.transitions import is_limited
 from flowrail.text.phrases import times
 from flowrail.text.safe_text import shortened
 
 START = ":start"
-AT_LIMIT = "limit_reached"
-STOP = "stop"
-MOST_COMPILED = 400
-"""Of more steps the ways on are read from the definition: to take them out of the machine takes a second."""
 
 
 class DrawnTransition(NamedTuple):
@@ -92,60 +87,16 @@ def machine_picture(
 
 
 def ways_of(workflow: Workflow) -> Iterator[DrawnTransition]:
-    """Yield every way on in the order of the definition, from the machine where there can be one."""
-    from flowrail.machines.definition.findings import WorkflowError
-    from flowrail.machines.engine.statechart import compile_workflow
-
-    if len(workflow.steps) > MOST_COMPILED:
-        return ways_as_written(workflow)
-    try:
-        machine = compile_workflow(workflow)
-    except WorkflowError:
-        return ways_as_written(workflow)
-    return ways_of_machine(machine)
-
-
-def ways_of_machine(machine: type[Any]) -> Iterator[DrawnTransition]:
-    """Yield the ways on of a compiled workflow.
-
-    Several transitions on one event are one way: the first is where it leads. Those behind it are where it
-    comes out when that step does not apply, which the step's own ways on show, and what its limit does.
-    """
-    from statemachine.contrib.diagram.extract import extract
-
-    workflow: Workflow = machine.workflow
-    found: dict[tuple[str, str], DrawnTransition] = {}
-    for each in extract(machine).transitions:
-        source = each.source.removeprefix("step_")
-        outcome = each.event.replace("_", " ").split()[-1].lower()
-        (to,) = each.targets
-        target = to.removeprefix("step_") if to.startswith("step_") else None
-        if outcome == STOP:
-            outcome, target = str(Outcome.FAIL), found[source, str(Outcome.FAIL)].target
-        limited = AT_LIMIT in each.guards
-        known = found.get((source, outcome))
-        if known is None:
-            found[source, outcome] = DrawnTransition(source, outcome, target)
-        elif limited:
-            found[source, outcome] = known._replace(limit=workflow.step(source).bound)
-    yield from found.values()
-
-
-def ways_as_written(workflow: Workflow) -> Iterator[DrawnTransition]:
-    """Yield the ways on as the definition has them, those to steps that are not there left out."""
+    """Yield every transition in the order of the definition, without those to steps that do not exist."""
     seen: set[str] = set()
     for step in workflow.steps:
         if step.id in seen:
             continue
         seen.add(step.id)
         for outcome, target in step.ways.items():
-            if target is not None and target not in workflow:
-                continue
-            limited = step.bound is not None and (
-                outcome is Outcome.ITERATE
-                or (outcome is Outcome.FAIL and leads_back(workflow, step.id, target))
-            )
-            yield DrawnTransition(step.id, str(outcome), target, step.bound if limited else None)
+            if target is None or target in workflow:
+                limit = step.bound if is_limited(workflow, step, outcome) else None
+                yield DrawnTransition(step.id, str(outcome), target, limit)
 
 
 def end_kind(outcome: str) -> NodeKind:

@@ -10,10 +10,9 @@ from support.counting import calls_of
 from support.sandbox import Ran, flow, put_skill
 
 from flowrail import StepDef, Workflow
-from flowrail.diagrams.extract import MOST_COMPILED, picture, ways_as_written, ways_of, ways_of_machine
+from flowrail.diagrams.extract import picture
 from flowrail.diagrams.layout.layers import PictureTooLargeError
 from flowrail.diagrams.renderers import png, svg
-from flowrail.machines.engine.statechart import compile_workflow
 from flowrail.operations.skills import embedded_diagrams
 from flowrail.operations.skills.embedded_diagrams import NAMES
 
@@ -37,14 +36,6 @@ def test_a_long_row_of_steps_is_laid_out_in_proportion_to_it() -> None:
     )
 
     assert many < 2.2 * few
-
-
-def test_the_ways_of_a_large_workflow_are_read_and_not_taken_out_of_a_machine() -> None:
-    large = chain(MOST_COMPILED + 1, fail="s0")
-
-    assert calls_of(partial(ways_of, large), "compile_workflow") == 0
-    assert calls_of(partial(ways_of, chain(MOST_COMPILED)), "compile_workflow") == 1
-    assert sorted(ways_as_written(large)) == sorted(ways_of_machine(compile_workflow(large)))
 
 
 @pytest.mark.parametrize(

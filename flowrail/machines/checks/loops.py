@@ -13,6 +13,7 @@ from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.findings import Path, Raw
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.transitions import is_limited, landings
 from flowrail.text import phrases
 
 LARGEST_TOLD = 6_000
@@ -65,7 +66,9 @@ def _rounds(workflow: Workflow) -> Iterator[Raw]:
     after, _, _ = graph.adjacency(ways)
     ids = [step.id for step in workflow.steps]
     circling = {member for group in graph.components(ids, after) for member in group}
-    loose, _, _ = graph.adjacency(each for each in ways if not _is_bound(workflow, each))
+    loose, _, _ = graph.adjacency(
+        way for way in ways if not is_limited(workflow, workflow.step(way.source), way.outcome)
+    )
     place = {step.id: index for index, step in reversed(list(enumerate(workflow.steps)))}
     for members in graph.components(ids, loose):
         first = min(members, key=lambda each: place[each])
@@ -92,18 +95,9 @@ def _rounds(workflow: Workflow) -> Iterator[Raw]:
                 yield Raw("FR164", path, what, "take it out, or lead back to the step", step.id, "warning")
 
 
-def _is_bound(workflow: Workflow, way: graph.Edge) -> bool:
-    """Return whether a way may be taken so often only: at its step's limit it leads on, or asks the user."""
-    if workflow.step(way.source).bound is None:
-        return False
-    back = way.outcome is Outcome.FAIL and graph.leads_back(workflow, way.source, way.target)
-    return back or way.outcome is Outcome.ITERATE
-
-
 def _idle(workflow: Workflow, index: int, step: StepDef) -> Iterator[Raw]:
     """Judge a limit that no way of its step meets, though the step is in a loop."""
-    ways = [graph.Edge(step.id, outcome, target) for outcome, target in step.ways.items()]
-    if not any(_is_bound(workflow, each) for each in ways):
+    if not any(is_limited(workflow, step, outcome) for outcome in step.ways):
         what = (
             f"step `{step.id}` has a limit that ends nothing: it goes back neither by `iterate` nor by `fail`"
         )
@@ -140,7 +134,7 @@ def _chains(workflow: Workflow) -> Iterator[Raw]:
     known: dict[str | None, int] = {}
     for _, _, target in graph.edges(workflow):
         if target not in known:
-            known[target] = len(graph.landings(workflow, target))
+            known[target] = sum(1 for _ in landings(workflow, target))
     count = sum(known[target] for _, _, target in graph.edges(workflow))
     if count > MOST_LANDINGS:
         longest = max(known, key=lambda target: known[target])

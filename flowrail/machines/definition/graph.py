@@ -1,12 +1,11 @@
-"""Walks over a workflow: its edges, what reaches what, where a way on comes out.
+"""Walks over a workflow: its edges, what reaches what, and which loops it has.
 
 Everything here takes time in proportion to the size of the workflow.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.machines.definition.step import Outcome, StepDef
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
 
 Adjacency = Mapping[str, list[str]]
-_OF_THE_STEP = re.compile(r"\b(?:visit|limit)\b")
-"""What a condition may ask that is another thing for each step."""
 
 
 class Edge(NamedTuple):
@@ -25,13 +22,6 @@ class Edge(NamedTuple):
     source: str
     outcome: Outcome
     target: str | None
-
-
-class Landing(NamedTuple):
-    """Where a way on comes out, and the steps passed over because they do not apply."""
-
-    step: str | None
-    passed: tuple[str, ...] = ()
 
 
 def edges(workflow: Workflow) -> Iterator[Edge]:
@@ -170,32 +160,6 @@ def passing_over(step: StepDef) -> Outcome | None:
     return Outcome.OK if Outcome.OK in step.ways else None
 
 
-def landings(workflow: Workflow, target: str | None) -> list[Landing]:
-    """Return every place where a way on to *target* can come out, in the order in which it is tried.
-
-    The last is the one that takes everything; it is missing where the chain of steps that may
-    not apply runs in a circle or into one without a way past. A step whose condition is that of
-    one before it in the chain is no such place: where it applied, the run would be there already.
-    """
-    found: list[Landing] = []
-    passed: list[str] = []
-    failed: set[str] = set()
-    while True:
-        step = workflow.get(target)
-        when = step.when if step is not None else None
-        if not isinstance(when, str) or when not in failed:
-            found.append(Landing(target, tuple(passed)))
-        if step is None or when is None:
-            return found
-        over = passing_over(step)
-        if over is None or step.id in passed:
-            return found
-        if isinstance(when, str) and not _OF_THE_STEP.search(when):
-            failed.add(when)
-        passed.append(step.id)
-        target = step.way(over)
-
-
 def settles(workflow: Workflow, step_id: str, known: dict[str, bool]) -> bool:
     """Return whether passing over steps from *step_id* on comes to one that always applies, or to the end.
 
@@ -215,17 +179,3 @@ def settles(workflow: Workflow, step_id: str, known: dict[str, bool]) -> bool:
         answer = step is None or step.when is None or known[step.id]
     known.update(dict.fromkeys(chain, answer))
     return known.get(step_id, answer)
-
-
-def resolve(workflow: Workflow, target: str | None, applies: Callable[[StepDef], bool]) -> Landing:
-    """Return where a way on to *target* comes out, given which steps apply."""
-    passed: list[str] = []
-    step = workflow.get(target)
-    while step is not None and step.when is not None and not applies(step):
-        over = passing_over(step)
-        if over is None or step.id in passed:
-            raise ValueError(f"no way past step {step.id!r}, which does not apply")
-        passed.append(step.id)
-        target = step.way(over)
-        step = workflow.get(target)
-    return Landing(target, tuple(passed))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from flowrail.machines.definition.fingerprint import graph_print, step_print
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.graph import landings, reviews
+from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.errors import (
@@ -39,11 +39,15 @@ from flowrail.machines.engine.statechart import (
     compile_workflow,
     is_accepted,
 )
-from flowrail.machines.engine.transitions import asks_user, is_capped
+from flowrail.machines.engine.transitions import (
+    asks_user,
+    effective_outcome,
+    taken_transition,
+    with_extra_round,
+)
 from flowrail.machines.sessions.session import (
     ACTIVE,
     GivenAnswer,
-    Grant,
     Move,
     ParentSession,
     Report,
@@ -71,6 +75,7 @@ class _Chosen(NamedTuple):
     values: Mapping[str, Any] = Frozen()
     stop: bool = False
     granted: bool = False
+    must_only: bool = False
 
 
 def start(
@@ -132,22 +137,21 @@ def advance(
     if not (chosen.stop or chosen.granted) and asks_user(workflow, step, session, chosen.outcome):
         return _ask_about_limit(step, session._replace(state=state))
     if chosen.granted:
-        session = _grant_round(step, session)
-    capped = is_capped(step, session, chosen.outcome)
-    taken = Outcome.OK if capped else chosen.outcome
+        session = with_extra_round(step, session, must_only=chosen.must_only)
     if session.dispatches and not at_limit:
-        _check_joined(step, session, taken)
+        _check_joined(step, session, effective_outcome(step, session, chosen.outcome))
     judged = _judge(workflow, step, session, chosen, state)
     ended = ENDS.get(judged.value)
     to = None if ended else judged.value
+    taken = None if chosen.stop else taken_transition(workflow, step, session, chosen.outcome, to)
     move = Move(
         step=step.id,
         reported=str(report.outcome),
         outcome="stop" if chosen.stop else chosen.outcome.value,
         to=to,
         facts=facts,
-        skipped=() if chosen.stop else _passed(workflow, step.way(taken), to),
-        capped=capped,
+        skipped=taken.skipped if taken is not None else (),
+        capped=taken is not None and taken.capped,
         at=now,
         answers=_answers(session),
     )
@@ -297,7 +301,7 @@ def _by_limit(answer: str) -> _Chosen:
         return _Chosen(Outcome.FAIL, stop=True)
     if answer == questions.ACCEPT:
         return _Chosen(Outcome.OK)
-    return _Chosen(Outcome.FAIL, granted=True)
+    return _Chosen(Outcome.FAIL, granted=True, must_only=answer == questions.MUST_ONLY)
 
 
 def _ask_about_limit(step: StepDef, session: Session) -> Session:
@@ -313,23 +317,6 @@ def _ask_about_limit(step: StepDef, session: Session) -> Session:
     )
     answered = [each for each in session.questions if not each.is_open]
     return questions.with_questions(session, [*answered, question])
-
-
-def _grant_round(step: StepDef, session: Session) -> Session:
-    """Return *session* with the round that the user's answer allows.
-
-    Other steps may have led here beyond the limit already; the round is one more than those.
-    """
-    from flowrail.machines.engine import questions
-
-    before = session.granted(step.id)
-    must_only = _limit_answer(session) == questions.MUST_ONLY
-    grant = Grant(
-        rounds=max(before.rounds, session.visit - (step.bound or 0)) + 1,
-        another=before.another + (not must_only),
-        must_only=must_only or before.must_only,
-    )
-    return session._replace(grants=Frozen({**session.grants, step.id: grant}))
 
 
 def _judge(
@@ -356,9 +343,3 @@ def _judge(
 
 def _granted(session: Session) -> Mapping[str, int]:
     return {step: grant.rounds for step, grant in session.grants.items()}
-
-
-def _passed(workflow: Workflow, target: str | None, landed: str | None) -> tuple[str, ...]:
-    if target == landed:
-        return ()
-    return next(landing.passed for landing in landings(workflow, target) if landing.step == landed)

@@ -23,10 +23,10 @@ from statemachine.exceptions import TransitionNotAllowed
 from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
-from flowrail.machines.definition import graph
 from flowrail.machines.definition.step import REPORTABLE, Outcome, StepContext, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import applies, in_context
+from flowrail.machines.engine.transitions import Transition, is_limit_reached, transitions
 
 COMPLETED = ":completed"
 FAILED = ":failed"
@@ -161,59 +161,35 @@ def _build(workflow: Workflow) -> type[WorkflowMachine]:
 
 def _transitions(workflow: Workflow, step: StepDef) -> Iterator[tuple[str, str, Guard | None]]:
     """Yield the transitions of *step* as (event, target value, guard), in the order of trying."""
-    for outcome, target in step.ways.items():
-        below = at_limit = None
-        if step.bound is not None and _is_limited(workflow, step, outcome, target):
-            below, at_limit = _below(step, step.bound), _reached(step, step.bound)
-        for landing in _arrivals(workflow, outcome, target, below):
-            yield EVENTS[outcome], *landing
-        if at_limit is not None and outcome is Outcome.ITERATE:
-            for landing in _arrivals(workflow, Outcome.OK, step.way(Outcome.OK), at_limit):
-                yield EVENTS[outcome], *landing
-        if at_limit is not None and outcome is Outcome.FAIL:
-            yield STOP, FAILED, at_limit
+    for outcome in step.ways:
+        for transition in transitions(workflow, step, outcome):
+            event = STOP if transition.asks_user else EVENTS[outcome]
+            target = transition.to or (FAILED if transition.fails else COMPLETED)
+            yield event, target, _guard(workflow, step, transition)
 
 
-def _is_limited(workflow: Workflow, step: StepDef, outcome: Outcome, target: str | None) -> bool:
-    if outcome is Outcome.ITERATE:
-        return True
-    return outcome is Outcome.FAIL and graph.leads_back(workflow, step.id, target)
+def _guard(workflow: Workflow, step: StepDef, transition: Transition) -> Guard | None:
+    """Return the guard of one transition: the limit allows it, and its target applies.
 
-
-def _arrivals(
-    workflow: Workflow, outcome: Outcome, target: str | None, first: Guard | None
-) -> Iterator[tuple[str, Guard | None]]:
-    for landing in graph.landings(workflow, target):
-        guard = _allow(workflow, landing, first)
-        ended = end_value(outcome) if not landing.passed else COMPLETED
-        yield landing.step if landing.step is not None else ended, guard
-
-
-def _allow(workflow: Workflow, landing: graph.Landing, first: Guard | None) -> Guard | None:
-    """Return the guard of one landing: the limit allows it, and the step is one that applies.
-
-    Those tried before it in order did not apply, so that needs no asking again.
+    The steps tried before it did not apply, so their conditions are not asked again.
     """
-    step = workflow.get(landing.step)
-    if step is None or step.when is None:
-        return first
-    conditional: StepDef = step
+    limit = None if transition.at_limit is None else _limit_guard(step, at_limit=transition.at_limit)
+    target = workflow.get(transition.to)
+    if target is None or target.when is None:
+        return limit
+    conditional: StepDef = target
 
     def allowed(model: MachineState) -> bool:
-        return (first is None or first(model)) and applies(conditional, model.context(conditional))
+        return (limit is None or limit(model)) and applies(conditional, model.context(conditional))
 
     return allowed
 
 
-def _below(step: StepDef, limit: int) -> Guard:
-    def below_limit(model: MachineState) -> bool:
-        return model.visits.get(step.id, 0) < limit + model.granted.get(step.id, 0)
-
-    return below_limit
-
-
-def _reached(step: StepDef, limit: int) -> Guard:
+def _limit_guard(step: StepDef, *, at_limit: bool) -> Guard:
     def limit_reached(model: MachineState) -> bool:
-        return model.visits.get(step.id, 0) >= limit + model.granted.get(step.id, 0)
+        return is_limit_reached(step, model.visits.get(step.id, 0), model.granted.get(step.id, 0))
 
-    return limit_reached
+    def below_limit(model: MachineState) -> bool:
+        return not limit_reached(model)
+
+    return limit_reached if at_limit else below_limit

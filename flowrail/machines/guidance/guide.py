@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from flowrail.command import Command, value_text
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.graph import resolve, reviews
+from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
@@ -26,7 +26,7 @@ from flowrail.machines.engine.outcome import (
 )
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.engine.statechart import accepted_outcomes
-from flowrail.machines.engine.transitions import asks_user, is_capped
+from flowrail.machines.engine.transitions import effective_outcome, find_transition
 from flowrail.machines.guidance.received_work import handed_over
 from flowrail.machines.sessions.session import GivenAnswer, ParentSession, Session
 from flowrail.text.placeholders import fill
@@ -266,7 +266,7 @@ def _ways(
         for values in product(*(arg.choices or () for arg in named.values())):
             facts = dict(zip(named, values, strict=True))
             decided = None if at_limit else _decided(session, step, facts, wanted, outcome)
-            to, ends, capped = _where(workflow, session, step, decided, facts, wanted)
+            to, ends, capped = _destination(workflow, session, step, decided, facts, wanted)
             line = step_command(session, outcome, facts, store)
             yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits, line)
 
@@ -305,7 +305,7 @@ def _sayable(arg: Arg) -> bool:
         return False
 
 
-def _where(
+def _destination(
     workflow: Workflow,
     session: Session,
     step: StepDef,
@@ -313,11 +313,9 @@ def _where(
     facts: Mapping[str, Any],
     wanted: Mapping[str, Arg],
 ) -> tuple[str | None, bool, bool]:
-    """Return where a report leads, whether it ends the run, and whether the limit turns it."""
-    if outcome is None or asks_user(workflow, step, session, outcome):
+    """Return where a report leads, whether it ends the run, and whether the limit changes it."""
+    if outcome is None:
         return None, False, False
-    capped = is_capped(step, session, outcome)
-    target = step.way(Outcome.OK if capped else outcome)
 
     def judge(other: StepDef) -> bool:
         source = other.when
@@ -326,10 +324,12 @@ def _where(
         return applies(other, _context(session, other, facts))
 
     try:
-        landed = resolve(workflow, target, judge).step
-    except (_UndecidedError, HandlerError):  # what cannot be judged is refused when it is reported
-        return None, False, capped
-    return landed, landed is None, capped
+        transition = find_transition(workflow, step, session, outcome, judge)
+    except (_UndecidedError, HandlerError):  # the engine decides when the outcome is reported
+        return None, False, effective_outcome(step, session, outcome) is not outcome
+    if transition.asks_user:
+        return None, False, False
+    return transition.to, transition.to is None, transition.capped
 
 
 def _decided(

@@ -1,31 +1,25 @@
-"""Walks over a workflow: edges, what reaches what, and where a way on comes out."""
+"""Walks over a workflow: its edges, what reaches what, and which loops it has."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.workflows import linear, loop, step, unchecked, workflow, workflows
+from support.workflows import loop, step, unchecked, workflow, workflows
 
-from flowrail.machines.definition.expressions import parse
 from flowrail.machines.definition.graph import (
     Edge,
-    Landing,
     adjacency,
     chosen_outcomes,
     components,
     edges,
-    landings,
     leads_back,
     passing_over,
     possible_edges,
     reach,
-    resolve,
     settles,
 )
-from flowrail.machines.definition.step import Outcome, StepDef
+from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 
 GRAPHS = st.dictionaries(
@@ -134,24 +128,6 @@ def chain() -> Workflow:
     )
 
 
-def test_landings_are_tried_in_order_and_the_last_takes_everything() -> None:
-    assert landings(chain(), "b") == [Landing("b"), Landing("c", ("b",)), Landing("d", ("b", "c"))]
-    assert landings(chain(), None) == [Landing(None)]
-    assert landings(linear("a"), "a") == [Landing("a")]
-
-
-@pytest.mark.parametrize(
-    ("applying", "landing"),
-    [("bc", Landing("b")), ("c", Landing("c", ("b",))), ("", Landing("d", ("b", "c")))],
-)
-def test_a_way_comes_out_at_the_first_step_that_applies(applying: str, landing: Landing) -> None:
-    def applies(step_def: StepDef) -> bool:
-        return step_def.id in applying
-
-    assert resolve(chain(), "b", applies) == landing
-    assert resolve(chain(), None, applies) == Landing(None)
-
-
 def circle() -> Workflow:
     return unchecked(
         step("a", next={"ok": "b"}),
@@ -175,49 +151,12 @@ def test_where_no_step_may_apply_nothing_settles() -> None:
     }
     assert {each: settles(circle(), each, {}) for each in "af"} == {"a": True, "f": True}
     assert {each: settles(chain(), each, {}) for each in "abcd"} == dict.fromkeys("abcd", True)
-    for target in "bd":
-        with pytest.raises(ValueError, match="no way past step"):
-            resolve(circle(), target, lambda _: False)
-    assert landings(circle(), "b")[-1].step == "b"
-    assert landings(circle(), "d") == [Landing("d")]
 
 
 def test_a_step_that_goes_to_itself_leads_back() -> None:
     assert leads_back(loop(), "look", "look")
     assert not leads_back(loop(), "look", "last")
     assert not leads_back(loop(), "last", None)
-
-
-CONDITIONS = st.lists(
-    st.sampled_from([None, "a == 1", "b == 1", "visit > 1", "limit > 1", "a == 1 or b == 1"]), max_size=6
-)
-
-
-@given(CONDITIONS, st.integers(0, 1), st.integers(0, 1), st.sets(st.integers(0, 6)))
-def test_a_run_comes_out_at_one_of_the_landings_whatever_holds(
-    conditions: list[str | None], a: int, b: int, again: set[int]
-) -> None:
-    ids = [f"s{number}" for number in range(len(conditions) + 1)]
-    steps = [
-        step(name, when=when, next={"ok": after})
-        for name, when, after in zip(ids, conditions, ids[1:], strict=False)
-    ]
-    made = unchecked(*steps, step(ids[-1], next={"ok": None}))
-
-    def applies(each: StepDef) -> bool:
-        values = {"a": a, "b": b, "visit": 2 if ids.index(each.id) in again else 1, "limit": 1}
-        return parse(str(each.when)).holds(values)
-
-    assert resolve(made, ids[0], applies) in landings(made, ids[0])
-
-
-def test_steps_with_one_condition_after_the_other_are_one_landing() -> None:
-    ids = [f"s{number}" for number in range(50)]
-    steps = [step(name, when="a == 1", next={"ok": after}) for name, after in pairwise(ids)]
-    made = unchecked(*steps, step(ids[-1], next={"ok": None}))
-
-    assert [each.step for each in landings(made, "s0")] == ["s0", "s49"]
-    assert landings(made, "s0")[-1].passed == tuple(ids[:-1])
 
 
 @given(
