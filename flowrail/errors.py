@@ -90,7 +90,7 @@ class TrustError(FlowError):
     exit_status = 7
 
 
-def alone(refusal: _Refusal) -> _Refusal:
+def without_traceback(refusal: _Refusal) -> _Refusal:
     """Return *refusal* without its traceback, which would keep the document in memory."""
     refusal.__context__ = refusal.__cause__ = None
     return refusal.with_traceback(None)

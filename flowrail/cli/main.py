@@ -126,10 +126,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    if "_FLOW_COMPLETE" in os.environ:
-        from flowrail.cli import bash
-
-        bash.register()
     try:
         result = group().main(args=words, prog_name="flow", standalone_mode=False)
         return result if isinstance(result, int) else 0

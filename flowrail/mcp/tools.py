@@ -50,8 +50,8 @@ from flowrail.operations.running import (
 from flowrail.operations.running import (
     questions as running_questions,
 )
+from flowrail.operations.running.session_list import summaries
 from flowrail.operations.running.steps import Answer, World
-from flowrail.operations.sessions.session_list import summaries
 from flowrail.skills import summary
 from flowrail.text.safe_text import json_visible, visible
 from flowrail.text.table import table

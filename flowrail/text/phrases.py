@@ -60,8 +60,13 @@ def times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def duration(seconds: float) -> str:
-    """Return a duration in its two largest units, such as `1 h 5 min`; below ten seconds with one decimal."""
+def duration(seconds: float | None) -> str:
+    """Return a duration in its two largest units, such as `1 h 5 min`; below ten seconds with one decimal.
+
+    An unknown duration is empty.
+    """
+    if seconds is None:
+        return ""
     if seconds < _SHORT:
         return f"{seconds:.1f} s"
     left = round(seconds)

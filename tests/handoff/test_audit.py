@@ -12,7 +12,6 @@ from support.handing import handoffs_folder, ours, receive, send, session, targe
 from support.sandbox import flow, refused, sessions_folder, told
 
 from flowrail.cli.environment import desk
-from flowrail.formatters.reports.audit import duration
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.handoffs.verify import verify
 from flowrail.operations.sessions.verify import verify_all
@@ -99,14 +98,6 @@ def test_the_audit_can_be_limited_to_one_id() -> None:
     assert [each["session"] for each in alone["sessions"]] == [sessions[1]]
     assert [each["handoff"] for each in alone["handoffs"]] == [each["handoff"] for each in sent]
     assert refused("audit", "handoff-zzzzzz")[1]["code"] == "UNKNOWN_HANDOFF"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [(None, ""), (0.004, "4 ms"), (1.25, "1.2 s"), (61, "1 min 1 s"), (7265, "2 h 1 min")],
-)
-def test_durations_are_shown_with_the_precision_that_matters(seconds: float | None, shown: str) -> None:
-    assert duration(seconds) == shown
 
 
 def test_the_audit_shows_failures() -> None:

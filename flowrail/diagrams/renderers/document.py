@@ -119,5 +119,5 @@ def _path_rows(trace: Trace) -> Iterator[list[str]]:
             entry.step or "",
             f"{entry.outcome}{' (at the limit)' if entry.capped else ''}" if moved else entry.kind,
             (entry.to or entry.status) if entry.path else "",
-            duration(entry.seconds) if entry.seconds is not None else "",
+            duration(entry.seconds),
         ]

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, HandoffTrace, SessionTimeline
-from flowrail.text.phrases import count
+from flowrail.text.phrases import count, duration
 from flowrail.text.safe_text import shortened
 from flowrail.text.table import table
 
-_MINUTE = 60
 _MAX_DEPTH = 16
 
 
@@ -34,19 +33,6 @@ def render_verification(result: Mapping[str, Any]) -> str:
     ]
     verdict = count(len(findings), "finding") if findings else "unchanged since they were written"
     return "\n".join([*findings, f"{verified}: {verdict}"])
-
-
-def duration(seconds: float | None) -> str:
-    """Return a duration with the precision that matters."""
-    if seconds is None:
-        return ""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < _MINUTE:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), _MINUTE)
-    hours, minutes = divmod(minutes, _MINUTE)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
 def _handoff(handoff: HandoffTimeline) -> str:

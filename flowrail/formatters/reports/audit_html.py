@@ -9,7 +9,6 @@ from importlib.resources import files
 from string import Template
 from types import MappingProxyType
 
-from flowrail.formatters.reports.audit import duration
 from flowrail.handoff.audit import (
     AuditReport,
     HandoffTimeline,
@@ -19,7 +18,7 @@ from flowrail.handoff.audit import (
     UnreadableJournal,
 )
 from flowrail.handoff.handoff import CheckResult
-from flowrail.text.phrases import count
+from flowrail.text.phrases import count, duration
 from flowrail.text.safe_text import visible
 
 _GOOD = frozenset({"acknowledgment", "completed"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from flowrail.command import Command
 from flowrail.machines.definition.gates import Severity
@@ -12,9 +13,11 @@ from flowrail.machines.engine import agents, reviews
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.agents import WorkResult
 from flowrail.machines.engine.outcome import in_context, name_of
-from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
 from flowrail.machines.sessions.session import CLAIMED, AnswerOption, AskedQuestion, Dispatched, Session
+
+if TYPE_CHECKING:
+    from flowrail.machines.guidance.guide import Guidance
 
 FIX, REVERIFY = "fix", "re-verify"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowrail.command import Command, Hint
+from flowrail.operations.running.session_list import summaries
 from flowrail.operations.running.steps import (
     NoOpenSessionError,
     SeveralOpenError,
@@ -12,7 +13,6 @@ from flowrail.operations.running.steps import (
     name_one,
     the_open_session,
 )
-from flowrail.operations.sessions.session_list import summaries
 
 
 def session_to_hand_off(world: World, send_command: Callable[[str], Command]) -> str:

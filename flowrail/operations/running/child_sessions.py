@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.command import Command
-from flowrail.errors import FlowError, alone
+from flowrail.errors import FlowError, without_traceback
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.engine import agents
 from flowrail.machines.engine import questions as engine_questions
@@ -56,7 +56,7 @@ class Givers:
         except UnknownSessionError:
             return {}
         except FlowError as error:
-            return alone(error)
+            return without_traceback(error)
         every = reversed(parent.dispatches) if parent.is_open else ()
         return {each.id: _Work(each.child, each.status, each.holder) for each in every}
 

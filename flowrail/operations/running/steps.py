@@ -244,9 +244,9 @@ def abandon(world: World, session_id: str, reason: str = "") -> StoredSession:
 
 def the_open_session(world: World) -> StoredSession:
     """Return the one open session of the store; refuse where there is none, or several."""
-    from flowrail.operations.sessions.session_list import (
-        summaries,
-    )  # a report that names its session lists none
+    from flowrail.operations.running.session_list import (
+        summaries,  # a report that names its session lists none
+    )
 
     standing_open = [each.kept for each in summaries(world.store) if each.kept]
     kept = _only(world, [each for each in standing_open if not each.session.parent], "")

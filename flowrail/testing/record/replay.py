@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
-from flowrail.errors import FlowError, TrustError, alone
+from flowrail.errors import FlowError, TrustError, without_traceback
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions, reviews
 from flowrail.machines.engine.advance import advance, start
@@ -187,7 +187,7 @@ def _result(
         try:
             opened[recorded.skill] = open_skill(recorded.skill, world.roots, world.state).workflow
         except FlowError as error:
-            opened[recorded.skill] = alone(error)
+            opened[recorded.skill] = without_traceback(error)
     workflow = opened[recorded.skill]
     result = ReplayResult(recorded.session, recorded.skill, len(recorded.turns))
     if isinstance(workflow, TrustError):

@@ -16,13 +16,13 @@ from flowrail.cli.environment import world
 from flowrail.errors import FlowError, UsageError
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.operations.running import steps
+from flowrail.operations.running.session_list import summaries
 from flowrail.operations.running.steps import (
     NoOpenSessionError,
     RevisionConflictError,
     SeveralOpenError,
     World,
 )
-from flowrail.operations.sessions.session_list import summaries
 from flowrail.storage import journal
 from flowrail.storage.ownership import Owner
 

@@ -28,10 +28,10 @@ from flowrail.cli.environment import world
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.running import steps as running_steps
+from flowrail.operations.running.session_list import summaries
 from flowrail.operations.running.steps import Answer, RevisionConflictError, World
 from flowrail.operations.sessions import prune as session_prune
 from flowrail.operations.sessions import timeline
-from flowrail.operations.sessions.session_list import summaries
 from flowrail.operations.sessions.verify import verify
 from flowrail.storage import snapshot
 from flowrail.storage.ownership import Owner

@@ -7,7 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.environment import world
 from flowrail.formatters.guidance.as_data import broken_item, session_item
-from flowrail.operations.sessions.session_list import summaries
+from flowrail.operations.running.session_list import summaries
 from flowrail.text.table import table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from flowrail.errors import FlowError, alone
+from flowrail.errors import FlowError, without_traceback
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import StoredSession
@@ -34,7 +34,7 @@ def summaries(store: Store, *, every: bool = False) -> list[Summary]:
         except UnknownSessionError:
             continue  # its start was interrupted: it never began
         except FlowError as error:
-            found.append(Summary(session_id, None, alone(error)))
+            found.append(Summary(session_id, None, without_traceback(error)))
             continue
         if every or kept.session.is_open:
             lost = is_lost(kept.session)
