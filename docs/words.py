@@ -45,7 +45,6 @@ EXCEPTIONS = {
 """Files and folders that are not checked, each with its reason."""
 
 NOT_EDITED_YET = (
-    "CONTRIBUTING.md",
     "benchmarks/",
     "docs/adr/0004",
     "docs/adr/0005",
