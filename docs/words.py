@@ -56,7 +56,6 @@ NOT_EDITED_YET = (
     "docs/explanation/compared-on",
     "docs/explanation/the-engines",
     "docs/explanation/what-the-store",
-    "docs/how-to/",
     "docs/key_meanings.py",
     "docs/pages.py",
     "docs/reference/",
