@@ -86,18 +86,6 @@ def test_the_first_command_works_as_written_and_so_do_all_others(skill: str) -> 
         assert ran.status == 0, (line, ran.err)
 
 
-@pytest.mark.parametrize("skill", BUNDLED)
-def test_the_command_that_shows_the_step_again_does(skill: str) -> None:
-    first = commands(skill)[0]
-    begun = flow(*shlex.split(first)[1:], "--json")
-
-    again = flow("step", skill, "--json")
-
-    assert f"`flow step {skill}`" in card(skill)
-    assert again.data["session"] == begun.data["session"]
-    assert again.data["resumed"] is True
-
-
 def test_only_those_that_take_over_work_or_hand_it_over_say_so() -> None:
     found = scan([Root(str(SKILLS), Scope.GLOBAL, "home")])
     read = {each.skill: each.file.reading for each in found.found}
@@ -108,11 +96,6 @@ def test_only_those_that_take_over_work_or_hand_it_over_say_so() -> None:
         assert set(reading.declared.categories or ()) == ACCEPTING.get(skill, set()), skill
         assert bool(reading.declared.provides_to) == (skill == GIVING), skill
         assert bool(reading.dialect) == (skill == GIVING or skill in ACCEPTING), skill
-
-
-@pytest.mark.parametrize("skill", BUNDLED)
-def test_a_card_says_how_to_take_over_work_where_its_skill_does(skill: str) -> None:
-    assert (TAKING_OVER in commands(skill)) == (skill in ACCEPTING)
 
 
 @pytest.mark.parametrize("skill", BUNDLED)

@@ -7,13 +7,13 @@ from support.pictures import FEW, ODD
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import machine_picture, picture, ways_of
-from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
+from flowrail.diagrams.model import Arrow, NodeKind, Picture
 from flowrail.handoff.handoff import PHASES
 from flowrail.handoff.lifecycle.machine import HandoffMachine
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.questions import Option, Question
-from flowrail.machines.definition.step import Outcome, Rule, StepDef
+from flowrail.machines.definition.step import Outcome, Rule
 from flowrail.machines.definition.workflow import Workflow
 
 
@@ -83,15 +83,6 @@ def test_every_kind_of_step_is_told_apart() -> None:
     }
 
 
-def test_outcomes_that_lead_to_the_same_place_share_an_arrow() -> None:
-    drawn = picture(
-        workflow(step("one", next={"ok": "two", "fail": "two"}), step("two", next={"_default": None}))
-    )
-
-    assert [arrow.label for arrow in drawn.arrows] == ["", "ok / fail", "any other", "any other"]
-    assert drawn.arrows[2].every == ("ok", "skip", "iterate")
-
-
 def test_a_loop_has_its_limit_on_the_arrow_and_else_on_the_step() -> None:
     drawn = picture(loop(3))
     labels = {(arrow.target, arrow.label) for arrow in drawn.arrows}
@@ -99,27 +90,6 @@ def test_a_loop_has_its_limit_on_the_arrow_and_else_on_the_step() -> None:
 
     assert ("look", "fail / iterate (at most 3 times)") in labels
     assert once.nodes[1].notes == ("at most twice",)
-
-
-def test_steps_without_a_way_to_them_and_ways_to_nowhere_do_no_harm() -> None:
-    broken = Workflow(
-        "w",
-        StepDef("one", next={"ok": "nowhere", "fail": None}),
-        StepDef("one"),
-        StepDef("two"),
-        validate=False,
-    )
-
-    drawn = picture(broken)
-
-    assert [node.id for node in drawn.nodes] == [":start", "one", "one:failed", "two"]
-    assert [arrow.target for arrow in drawn.arrows] == ["one", "one:failed"]
-
-
-def test_functions_are_drawn_by_the_id_of_their_step() -> None:
-    made = Workflow("w", StepDef("first", lambda _: "x", ["Do."], lambda _: Outcome.OK, next={"ok": None}))
-
-    assert picture(made).nodes[1] == Node("first", NodeKind.DECIDE, "first", 1)
 
 
 def test_phases_are_runs_of_steps() -> None:

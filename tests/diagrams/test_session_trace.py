@@ -80,16 +80,6 @@ def test_a_step_that_was_left_by_going_back_was_entered_and_is_done() -> None:
     }
 
 
-def test_a_session_that_began_in_the_midst_brings_its_visits() -> None:
-    made = workflow(step("first", next={"ok": "second"}), step("second", next={"ok": "last"}), step("last"))
-    second = records(made, "ok")[1]._replace(seq=0, kind="fork")
-    trace = with_trace(picture(made), [second]).trace
-    assert trace is not None
-
-    assert trace.visits == {"first": 1, "second": 1}
-    assert trace.entries[0].visits == {"first": 1, "second": 1}
-
-
 def test_steps_that_were_passed_over_lie_on_the_way() -> None:
     made = workflow(
         step("first", next={"ok": "maybe"}),
@@ -132,7 +122,3 @@ def test_what_is_counted_needs_no_session() -> None:
     assert '-.->|"ok · never"|' in mermaid.render(
         counted._replace(arrows=tuple(arrow._replace(taken=0) for arrow in counted.arrows))
     )
-
-
-def test_without_records_nothing_is_shown() -> None:
-    assert with_trace(picture(loop()), []) == picture(loop())

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.blocks import BRANCH, FLAT, GATE, LOOK, SAMPLES, TEXT_SAMPLES
+from support.blocks import GATE, SAMPLES, TEXT_SAMPLES
 
 from flowrail.formatters.blocks import (
     dispatch,
@@ -26,12 +26,6 @@ from flowrail.formatters.blocks import (
 from flowrail.machines.definition.delegation import AgentRole
 from flowrail.machines.definition.gates import POLICIES, GateConfig, QRState
 from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand
-from flowrail.machines.engine.questions import (
-    ACCEPT,
-    ANOTHER,
-    MUST_ONLY,
-    STOP,
-)
 from flowrail.machines.guidance.question_relay import Option, Question, as_xml
 from flowrail.text.markup import Markup
 from flowrail.text.safe_text import one_line, visible
@@ -249,10 +243,6 @@ def test_a_block_that_was_cut_or_joined_is_a_plain_string_again() -> None:
         assert not isinstance(changed, Markup)
 
 
-def test_asking_a_block_for_its_text_keeps_it_a_block() -> None:
-    assert isinstance(str(instructions.format_forbidden(["x"])), Markup)
-
-
 # --- golden
 
 
@@ -276,12 +266,6 @@ def test_a_text_form_looks_as_in_its_golden_file(name: str) -> None:
     _golden(name, "txt", TEXT_SAMPLES[name]())
 
 
-def test_every_golden_file_belongs_to_a_sample() -> None:
-    files = {file.name for file in GOLDEN.iterdir()}
-
-    assert files == {f"{name}.xml" for name in SAMPLES} | {f"{name}.txt" for name in TEXT_SAMPLES}
-
-
 def test_every_formatter_of_the_design_exists_once_and_has_a_sample() -> None:
     found = [name for room in ROOMS for name, value in vars(room).items() if _is_own(room, name, value)]
 
@@ -292,80 +276,6 @@ def test_every_formatter_of_the_design_exists_once_and_has_a_sample() -> None:
 
 def _is_own(room: Any, name: str, value: Any) -> bool:
     return name.startswith("format_") and value.__module__ == room.__name__
-
-
-# --- what the seeds show
-
-
-def test_blocks_compose_in_actions_as_the_seed_shows() -> None:
-    actions = [
-        instructions.format_state_banner("checkpoint_name", iteration=2, mode="re-verify"),
-        "",
-        "TASK: Fix identified issues",
-        "",
-        instructions.format_forbidden(
-            [
-                "Do not modify unrelated files",
-                "Do not change API contracts",
-            ]
-        ),
-        "",
-        instructions.format_expected_output(
-            [
-                "All QR issues resolved",
-                "Tests passing",
-            ]
-        ),
-    ]
-
-    found = tree(block_step.format_current_action(actions)).find("current_action")
-
-    assert found is not None
-    assert [child.tag for child in found] == ["state_banner", "forbidden", "expected_output"]
-    assert found[0].attrib == {"checkpoint": "checkpoint_name", "iteration": "2", "mode": "re-verify"}
-    assert [item.text for item in found[2]] == ["All QR issues resolved", "Tests passing"]
-
-
-def test_a_sub_agent_is_dispatched_as_the_seed_shows() -> None:
-    actions = [
-        "Parallel exploration across dimensions:",
-        "",
-        dispatch.format_subagent_dispatch(
-            agent=AgentRole.EXPLORE.value,
-            script_path="/path/to/explore.py",
-            step=1,
-            total_steps=2,
-            context_vars={"dimension": "naming"},
-            free_form=False,  # Script mode - agent follows exact steps
-        ),
-    ]
-
-    found = tree(block_step.format_current_action(actions)).find(".//subagent_dispatch")
-
-    assert found is not None
-    assert found.attrib == {"agent": "explore", "mode": "script"}
-    assert found.findtext("invoke") == "python3 /path/to/explore.py --step 1 --total-steps 2"
-    assert found.findtext("context/var") == "naming"
-
-
-def test_the_banner_of_a_review_reads_as_the_seed_shows() -> None:
-    banner = review.format_qr_banner(qr=QRState(iteration=1), qr_name="Plan Review")
-    assert banner == "PLAN REVIEW: Review the work for issues."
-
-    banner = review.format_qr_banner(
-        qr=QRState(iteration=2, failed=True, status="fail"),
-        qr_name="Plan Review",
-        fresh_review=True,
-    )
-    assert banner == "PLAN REVIEW (Iteration 2, fresh review): Previous review found issues."
-
-
-def test_a_banner_tells_a_round_that_is_not_fresh_and_one_that_passed() -> None:
-    again = review.format_qr_banner(QRState(3), "Plan Review")
-    passed = review.format_qr_banner(QRState(2, status="pass"), "Plan Review")
-
-    assert again == "PLAN REVIEW (Iteration 3): Previous review found issues."
-    assert passed == "PLAN REVIEW (Iteration 2): The review passed."
 
 
 # --- what a block refuses, and what it leaves out
@@ -383,45 +293,6 @@ def test_an_agent_without_anything_to_run_must_be_free_form() -> None:
 def test_a_target_without_a_value_for_the_template_is_an_error() -> None:
     with pytest.raises(ValueError, match="no value for `where`"):
         dispatch.format_template_dispatch("explore", "Look in $where.", [{"what": "x"}])
-
-
-def test_there_is_one_command_for_each_agent_or_none_at_all() -> None:
-    with pytest.raises(ValueError, match="1 commands for 2 agents"):
-        dispatch.format_roster_dispatch("explore", "", {"a": "", "b": ""}, commands=["x"])
-
-
-@pytest.mark.parametrize(
-    ("join", "until"),
-    [
-        ("all", "Go on when all of them have returned."),
-        ("any", "Go on when one of them has returned a result."),
-        ("at least 2", "Go on when at least 2 of them have returned a result."),
-    ],
-)
-def test_many_agents_are_waited_for_as_their_join_says(join: str, until: str) -> None:
-    assert until in dispatch.format_parallel_dispatch([LOOK] * 3, join)
-
-
-def test_nothing_follows_the_last_step() -> None:
-    made = block_step.format_step_output("plan.py", 6, 6, "Say so", ["Done."])
-
-    assert [child.tag for child in tree(made)[0]] == ["step_header", "current_action"]
-    assert block_step.format_invoke_after(None) == ""
-    assert block_step.format_next_block(None) == ""
-
-
-def test_the_command_is_said_twice_word_for_word() -> None:
-    made = block_step.format_step_output("plan.py", 1, 6, "Read", [], FLAT)
-    both = block_step.format_step_output("plan.py", 1, 6, "Read", [], BRANCH)
-
-    assert made.count(FLAT.command) == 2
-    assert both.count(BRANCH.if_pass) == both.count(BRANCH.if_fail) == 2
-
-
-def test_a_text_without_a_brief_says_nothing_in_its_place() -> None:
-    told = plain_text.format_text_output(1, 1, "Look", ["Look."])
-
-    assert told == "Step 1 of 1: Look\n=================\n\nLook.\n\nThis is the last step."
 
 
 # --- gates
@@ -456,55 +327,3 @@ def test_a_failed_gate_names_the_severities_that_block_in_its_round(iteration: i
 
     assert actions[1].startswith(f"Findings that block in round {iteration}: {severities}.")
     assert ("does not block" in actions[1]) == (iteration > 2)
-
-
-def test_the_limit_and_the_policy_are_the_gate_s_own() -> None:
-    strict = POLICIES["1-2 / 3 / 4+"]
-
-    asked = gate(QRState(3, status="fail"), limit=3)
-    told = review.format_gate_actions(QRState(4, status="fail"), GATE, policy=strict)
-
-    assert asked.find("current_action/limit_question") is not None
-    assert "round 4: MUST." in told[1]
-
-
-@pytest.mark.parametrize(("iteration", "first"), [(5, ANOTHER), (6, ANOTHER), (7, MUST_ONLY)])
-def test_another_round_is_offered_twice_at_most(iteration: int, first: str) -> None:
-    question = gate(QRState(iteration, status="fail")).find("current_action/limit_question")
-
-    assert question is not None
-    labels = [option.get("label") for option in question.iterfind("option")]
-    assert labels[0] == first
-    assert labels[-2:] == [ACCEPT, STOP]
-
-
-def test_a_gate_that_ends_the_procedure_has_no_command_when_it_passes() -> None:
-    last = GateConfig("Plan Review", 1, self_fix=True)
-
-    passed = gate(QRState(2, status="pass"), last)
-    asked = gate(QRState(5, status="fail"), last)
-
-    assert passed.find("invoke_after") is None
-    assert "Plan Review: passed." in "".join(passed.itertext())
-    assert (asked.findtext("invoke_after") or "").endswith("--qr-iteration 6 --qr-fail")
-    assert "run nothing" in "".join(asked.itertext())
-
-
-def test_a_gate_says_who_mends() -> None:
-    oneself = review.format_gate_actions(
-        QRState(1, status="fail"), GateConfig("Plan Review", 1, self_fix=True, fix_target=AgentRole.DEVELOPER)
-    )
-    another = review.format_gate_actions(QRState(1, status="fail"), GateConfig("Plan Review", 1))
-
-    assert "In step 1 you mend them." in oneself
-    assert another[2].startswith("In step 1 they are mended by an agent of the kind developer.")
-
-
-def test_what_a_reviewer_returns_says_what_comes_next_and_leaves_the_findings_in_the_file() -> None:
-    failed = tree(review.format_qr_file_output(passed=False, report_path="r.md", gate_command="g"))[0]
-    passed = tree(review.format_qr_file_output(passed=True))[0]
-
-    assert failed.attrib == {"status": "fail", "report": "r.md"}
-    assert "run the gate now: g" in (failed.findtext("orchestrator_action") or "")
-    assert passed.attrib == {"status": "pass"}
-    assert "Stop here and run the gate step now." in (passed.findtext("orchestrator_action") or "")

@@ -14,8 +14,6 @@ from support.fences import FENCES
 from flowrail.formatters.blocks import instructions
 from flowrail.formatters.blocks.dispatch import (
     format_conditional_dispatch,
-    format_model_selection,
-    format_orchestrator_constraint,
 )
 from flowrail.formatters.blocks.fences import (
     KNOWN_FENCES,
@@ -25,7 +23,6 @@ from flowrail.formatters.blocks.fences import (
     with_blocks,
 )
 from flowrail.formatters.blocks.step import format_current_action
-from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
 from flowrail.text.markup import Markup
 from flowrail.text.placeholders import fill
 
@@ -53,57 +50,7 @@ def problems(text: str) -> list[str]:
 # --- what becomes of a fence
 
 
-SEVERAL = ("- a < b", "- b")
 BANNER = ("checkpoint: Plan", "iteration: 2", "mode: re-verify")
-
-MADE = {
-    "forbidden": (SEVERAL, instructions.format_forbidden(["a < b", "b"])),
-    "expected_output": (SEVERAL, instructions.format_expected_output(["a < b", "b"])),
-    "incorrect_behavior": (
-        (*SEVERAL, "consequence: nobody knows"),
-        instructions.format_incorrect_behavior(["a < b", "b"], "nobody knows"),
-    ),
-    "detection_questions": (
-        ("category: naming", *SEVERAL),
-        instructions.format_detection_questions(["a < b", "b"], "naming"),
-    ),
-    "verification_checklist": (
-        ("name: plan", *SEVERAL),
-        instructions.format_verification_checklist(["a < b", "b"], "plan"),
-    ),
-    "state_banner": (
-        (*BANNER, "- Again."),
-        instructions.format_state_banner("Plan", 2, "re-verify", ["Again."]),
-    ),
-    "qr_banner": (
-        ("name: Plan Review", "iteration: 2"),
-        "PLAN REVIEW (Iteration 2, fresh review): Previous review found issues.",
-    ),
-    "routing": (
-        ("- high: go on", "low or medium: look: again"),
-        instructions.format_routing({"high": "go on", "low or medium": "look: again"}),
-    ),
-    "model_selection": (
-        ("model: haiku", "reason: it is quick"),
-        format_model_selection("haiku", "it is quick"),
-    ),
-    "resource": (("- severity",), instructions.format_resource("severity", "The text of severity.")),
-    "orchestrator_constraint": ((), format_orchestrator_constraint()),
-    "open_question_guidance": ((), instructions.format_open_question_guidance()),
-    "factored_verification_rationale": ((), instructions.format_factored_verification_rationale()),
-    "question_format": ((), SUB_AGENT_QUESTION_FORMAT),
-    "question_relay": ((), QUESTION_RELAY_HANDLER),
-}
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_a_known_fence_becomes_its_block(name: str) -> None:
-    lines, block = MADE[name]
-    text = f"Before.\n\n{fence(name, *lines)}\n\nAfter."
-
-    assert with_blocks(text, resources) == ["Before.\n", block, "\nAfter."]
-    assert blocks_in(text) == [block]
-    assert problems(text) == []
 
 
 @pytest.mark.parametrize("name", FENCES)
@@ -137,41 +84,6 @@ def test_values_are_put_into_blocks_within_blocks_and_open_none() -> None:
     assert fence_names(text) == ("conditional_dispatch",)
 
 
-def test_blocks_hold_blocks_only_so_deep() -> None:
-    text = fence("forbidden", "- a")
-    for number in range(4, 10):
-        text = fence("current_action", *text.splitlines(), mark="`" * number)
-
-    (told,) = blocks_in(text)
-
-    assert "```flow:forbidden" in told
-    assert problems(text) == ["5 current_action: its blocks are nested too deep"]
-
-
-def test_a_resource_that_is_not_there_leaves_its_fence_as_text() -> None:
-    text = fence("resource", "- nosuch")
-
-    assert with_blocks(text, dict[str, str]().__getitem__) == [text]
-
-
-def test_text_without_fences_stays_as_it_is() -> None:
-    text = "# Look\n\nRead `flow:forbidden` and <b>.\n"
-
-    assert with_blocks(text, resources) == [text]
-    assert with_blocks("", resources) == [""]
-
-
-def test_what_is_made_of_a_text_goes_into_a_step_s_actions() -> None:
-    text = f"If a < b:\n\n{fence('forbidden', '- a < b')}"
-
-    told = format_current_action(with_blocks(text, resources))
-
-    assert told == (
-        "<current_action>\nIf a &lt; b:\n\n"
-        "<forbidden>\n<action>a &lt; b</action>\n</forbidden>\n</current_action>"
-    )
-
-
 def test_a_resource_is_quoted_for_each_name() -> None:
     text = fence("resource", "severity", "", "- temporal")
 
@@ -179,12 +91,6 @@ def test_a_resource_is_quoted_for_each_name() -> None:
     assert blocks_in(text) == [
         instructions.format_resource(name, f"The text of {name}.") for name in ("severity", "temporal")
     ]
-
-
-def test_a_line_indented_further_goes_on_with_the_item_before() -> None:
-    text = fence("forbidden", "  - one", "    and more", "", "  - two")
-
-    assert blocks_in(text) == [instructions.format_forbidden(["one\nand more", "two"])]
 
 
 @pytest.mark.parametrize(
@@ -198,12 +104,6 @@ def test_a_line_indented_further_goes_on_with_the_item_before() -> None:
 )
 def test_a_fence_is_written_as_markdown_has_it(text: str) -> None:
     assert blocks_in(text) == [instructions.format_forbidden(["a"])]
-
-
-def test_inside_a_fence_of_ours_shorter_marks_are_text() -> None:
-    text = "````flow:expected_output\n- ```json\n  {}\n  ```\n````"
-
-    assert blocks_in(text) == [instructions.format_expected_output(["```json\n{}\n```"])]
 
 
 # --- what stays text
@@ -297,13 +197,6 @@ def test_a_fence_that_cannot_be_a_block_is_text_and_a_problem(text: str, problem
     assert problems(text) == [problem]
 
 
-def test_a_problem_within_a_block_is_named_with_its_own_line() -> None:
-    text = "\n".join(["One", fence("step", "title: x", "", "Look.", fence("nope"), mark="````")])
-
-    assert problems(text) == ["6 nope: unknown block `nope`"]
-    assert "```flow:nope" in with_blocks(text, resources)[1]
-
-
 def test_what_a_value_decides_is_not_judged_before_it_is_known() -> None:
     text = fence("gate_result", "status: $status", "message: x")
     agents = fence("gate_actions", "name: x", "work_step: 1", "iteration: $visit", "policy: $policy")
@@ -342,16 +235,6 @@ def test_values_are_put_in_after_the_fences_were_found() -> None:
     ]
 
 
-def test_a_value_that_is_no_number_leaves_the_banner_text() -> None:
-    text = fence("qr_banner", "name: Plan", "iteration: $visit")
-
-    assert problems(text) == []
-    assert with_blocks(text, resources, fill=lambda each: each.replace("$visit", "3"))[0] == (
-        "PLAN (Iteration 3, fresh review): Previous review found issues."
-    )
-    assert with_blocks(text, resources) == [text]
-
-
 FILLED = """\
 Before $a.
 ```flow:forbidden
@@ -381,39 +264,6 @@ def test_no_value_opens_or_closes_a_block_or_adds_to_it(parts: list[str]) -> Non
     assert [action.text for action in made[0]][1:] == ["last"]
     assert len(made[1].findall("then/routing/case")) == 1
     assert "After." in told[-1]
-
-
-QUOTED = """\
-`$a` is told, and
-`$a$b` and
-$b$a` too:
-```flow:forbidden
-`$a`
-  `$b$a`
-- last
-```
-~$b~
-After."""
-
-
-@settings(max_examples=300)
-@given(
-    *[st.lists(st.sampled_from(["`", "``", "~~", "```", "\n", "flow:", "forbidden", "- x", " "]), max_size=7)]
-    * 2
-)
-def test_no_value_makes_a_block_together_with_the_marks_around_it(one: list[str], two: list[str]) -> None:
-    told = with_blocks(fill(QUOTED, {"a": "".join(one), "b": "".join(two)}), resources)
-
-    made = [ET.fromstring(each) for each in told if isinstance(each, Markup)]  # noqa: S314 - our own output
-    assert [each.tag for each in made] == ["forbidden"]
-    assert made[0][-1].text == "last"
-    assert "After." in told[-1]
-
-
-def test_a_value_between_marks_stays_as_it_is() -> None:
-    assert fill("`$a` and ``$a``\n~~$b~~", {"a": "x", "b": "flow: y"}) == "`x` and ``x``\n~~flow: y~~"
-    assert fill("on `$a`, `$b`", {"a": "`flow:x`", "b": "```"}) == "on ``flow:x``, `````"
-    assert fill("`$a`$b`", {"a": "", "b": "x\n"}) == "``x\n`"
 
 
 LINES = st.sampled_from(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import json
 import shlex
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -27,7 +25,6 @@ from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Move, Report, Session
 from flowrail.machines.sessions.stored_session import StoredSession
-from flowrail.text import table as text_table
 from flowrail.text.safe_text import visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
@@ -177,15 +174,6 @@ def test_nothing_foreign_reaches_a_terminal_unescaped(texts: list[str]) -> None:
         assert visible(shown) == shown
 
 
-def test_a_command_is_escaped_in_xml_and_as_it_is_elsewhere() -> None:
-    fact = Arg(choices=("a&b", "<c>"), required=True)
-    told = guide(workflow(step(reports={"x": fact})), start(workflow(step(reports={"x": fact}))))
-
-    assert html.unescape(as_xml.render(told)).count(str(told.next[0].command)) == 1
-    assert "-s 'x=a&b'" in as_text.render(told)
-    assert "-s 'x=a&b'" in as_data.render(told)["next"][0]["command"]
-
-
 # --- data
 
 
@@ -217,15 +205,6 @@ def test_the_keys_of_the_contract_are_all_there() -> None:
     assert (ended["step"], ended["next"]) == (None, [])
 
 
-def test_data_is_plain() -> None:
-    told = as_data.plain({"a": ("b", [{"c": ("d",)}])})
-
-    assert told == {"a": ["b", [{"c": ["d"]}]]}
-    assert as_data.example_text(("a", 1)) == '["a", 1]'
-    assert as_data.example_text("as it is") == "as it is"
-    assert as_data.example_text(True) == "true"
-
-
 def kept(session: Session) -> StoredSession:
     return StoredSession(session, 3, "0123456789abcdef" * 4, "/nowhere")
 
@@ -243,18 +222,6 @@ def test_a_session_of_a_list_says_how_to_go_on() -> None:
     )
     assert open_one["head"] == "0123456789abcdef"
     assert ended["command"] is None
-
-
-def test_a_session_that_cannot_be_read_says_why() -> None:
-    broken = as_data.broken_item("a-skill-abc234", FlowError("no luck", hint="try again"))
-
-    assert broken == {
-        "session": "a-skill-abc234",
-        "foreign": False,
-        "error": "no luck",
-        "code": "FAILED",
-    }
-    assert as_data.broken_item("x", None)["error"] == "unknown"
 
 
 # --- history
@@ -284,48 +251,8 @@ def told_history() -> list[Record]:
     ]
 
 
-def test_a_history_tells_what_was_reported_where_it_led_and_how_long_it_took() -> None:
-    items = list(history.items(told_history()))
-
-    assert [each["kind"] for each in items] == ["start", "move", "note", "move"]
-    assert [each["seconds"] for each in items] == [None, 1.5, None, 5.5]
-    assert (items[1]["step"], items[1]["reported"], items[1]["outcome"], items[1]["to"]) == (
-        "look",
-        "done",
-        "iterate",
-        "look",
-    )
-    assert (items[1]["facts"], items[1]["capped"]) == ({"confidence": "low"}, True)
-    assert (items[3]["skipped"], items[3]["to"], items[3]["status"]) == (["write"], None, "completed")
-
-
 def test_a_history_looks_as_in_its_golden_file() -> None:
     assert as_in_golden_file("history.txt", "\n".join(history.lines(told_history())))
-
-
-def test_a_very_long_history_is_not_held_as_a_whole() -> None:
-    session = begun()
-    long = session._replace(last=Move("look", "ok", "ok", "look", {"note": "x" * 2_900}, at=NOON))
-    read: list[int] = []
-
-    def records() -> Iterator[Record]:
-        for number in range(2_000):
-            read.append(number)
-            yield record(number, long)
-
-    shown = history.lines(records())
-    next(shown)
-    held = len(read)
-
-    assert held < 1_500
-    assert len(list(shown)) == len(read) == 2_000
-
-
-def test_a_time_that_cannot_be_read_takes_no_time() -> None:
-    records = told_history()
-    records[1] = records[1]._replace(at="yesterday")
-
-    assert [each["seconds"] for each in history.items(records)] == [None, None, None, None]
 
 
 # --- a workflow as a table
@@ -379,35 +306,9 @@ def test_a_workflow_looks_as_in_its_golden_file() -> None:
     assert as_in_golden_file("workflow.txt", table.render(shown()))
 
 
-def test_a_handler_that_decides_is_named_as_one() -> None:
-    steps = [{**shown()["steps"][0], "rules": []}]
-
-    drawn = table.render(shown(steps=steps, params=[], workflows=[], findings=[]))
-
-    assert "decided by its handler" in drawn
-    assert "Parameters" not in drawn
-
-
 @given(ANY)
 def test_names_and_places_of_a_workflow_are_visible(any_text: str) -> None:
     finding = {"place": any_text, "severity": "error", "code": "FR102", "message": any_text}
     drawn = table.render(shown(name=any_text, description=any_text, workflows=[any_text], findings=[finding]))
 
     assert visible(drawn) == drawn
-
-
-def test_a_table_is_as_wide_as_its_cells() -> None:
-    assert text_table.table(["a", "bb"], [["ccc", "d\ne"], ["f", ""]]) == "a    bb\nccc  d e\nf"
-
-
-def test_one_long_cell_neither_fills_the_other_rows_nor_goes_on_without_end() -> None:
-    first, *rest = text_table.table(["a", "b"], [["x" * 50_000, "y"], ["z", "y"]]).splitlines()[1:]
-
-    assert first == f"{'x' * 3_999}…  y"
-    assert rest == [f"z{' ' * text_table.WIDEST_COLUMN} y"]
-
-
-def test_golden_files_are_all_used() -> None:
-    folder = Path(__file__).parents[1] / "golden" / "guidance"
-
-    assert {each.name for each in folder.iterdir()} == {f"{name}.{form}" for name in TOLD for form in FORMS}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import given
@@ -17,12 +16,8 @@ from flowrail.discovery.locations import Locations, Root, Scope
 from flowrail.discovery.ranking.explain import explain
 from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query, Synthesis
-from flowrail.discovery.session_menu_cache import SessionMenu
 from flowrail.formatters.reports import doctor, menu, skill_explanation
-from flowrail.formatters.reports.notes import notes
-from flowrail.text.safe_text import shortened, visible
-
-NOW = datetime(2026, 2, 7, 18, 30, tzinfo=UTC)
+from flowrail.text.safe_text import visible
 
 
 def found(*candidates: Candidate, **more: Any) -> Discovery:
@@ -70,19 +65,6 @@ def test_what_counts_against_a_skill_is_a_reason_too() -> None:
     assert "duration unknown" in page
 
 
-def test_where_nothing_counts_that_is_said() -> None:
-    assert "why: no points" in text(found(candidate(schema_version="2.0")))
-
-
-def test_long_texts_are_cut_and_many_values_counted() -> None:
-    wide = candidate(description="x" * 9_000, categories=tuple(f"c{each}" for each in range(30)))
-
-    page = text(found(wide))
-
-    assert f"   {'x' * 239}…\n" in page
-    assert page.endswith("c10, c11 and 18 more")
-
-
 def test_the_many_that_do_not_fit_are_counted() -> None:
     several = [candidate(f"s{each:02}") for each in range(15)]
 
@@ -90,21 +72,6 @@ def test_the_many_that_do_not_fit_are_counted() -> None:
 
     assert page.count("its categories are research") == 10
     assert page.endswith("  and 5 more; --all lists them all")
-
-
-def test_a_cache_says_whether_it_was_used() -> None:
-    used = SessionMenu("/s/available-workflows.yaml", NOW, True, "", {"b": 2, "a-skill": 7})
-    anew = SessionMenu("/s/available-workflows.yaml", NOW, False, "it is older than 30 minutes")
-
-    assert text(found(candidate()), kept=used).endswith(
-        "Cached for this session at 2026-02-07 18:30:00 UTC (/s/available-workflows.yaml); "
-        "`--rescan` searches again. Relevance to its work, 0 to 10: a-skill 7, b 2."
-    )
-    assert text(found(candidate()), kept=anew).endswith(
-        "New search, because it is older than 30 minutes; cached for this session in /s/available-workflows.yaml."
-    )
-    data = menu.data(offer(found(candidate()), MenuRequest()), found(candidate()), kept=used)
-    assert json.loads(json.dumps(data))["cache"]["timestamp"] == "2026-02-07T18:30:00+00:00"
 
 
 foreign = st.text(st.sampled_from("ab 1.\n\r\t\x1b\x07\x9b\u202e\u2028\u200b\ufeff\ud800é…`"), max_size=9)
@@ -167,35 +134,6 @@ def test_the_data_are_plain_and_say_what_the_page_says(
     assert (data["nothing"] is None) is bool(candidates)
 
 
-# --- lines ----------------------------------------------------------------------------------------
-
-
-@given(foreign, st.integers(2, 30))
-def test_a_line_is_one_visible_line_of_bounded_length(text: str, longest: int) -> None:
-    shown = shortened(text, longest)
-
-    assert is_harmless(shown)
-    assert "\n" not in shown
-    assert len(shown) <= longest
-
-
-def test_a_text_that_is_cut_ends_in_a_mark() -> None:
-    assert shortened("ab cd", 5) == "ab cd"
-    assert shortened("ab cde", 5) == "ab c…"
-    assert shortened(" " * 1_000 + "x", 5) == "…"
-
-
-def test_notes_stand_once_and_the_first_of_them_only() -> None:
-    several = [Note("SHADOWED", f"reason {each}", "/f", each) for each in range(25)]
-
-    page = notes([several[0], *several])
-
-    assert page.startswith("To know\n  SHADOWED: reason 0 (/f)\n    rename one of the two")
-    assert page.count("reason") == 20
-    assert page.endswith("  and 5 more; --json has them all")
-    assert notes([]) == ""
-
-
 # --- the examination ------------------------------------------------------------------------------
 
 
@@ -231,7 +169,3 @@ def test_errors_come_first_and_the_same_remedy_stands_once() -> None:
         "  warning SOFT: mend it\n    it is so (/a:1)\n\n"
         "2 errors, 1 warning."
     )
-
-
-def test_where_nothing_is_found_that_is_the_last_word() -> None:
-    assert doctor.render(examined()) == "installation\n  x 1\n\nskills\n\nnothing is wrong."

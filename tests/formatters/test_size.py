@@ -9,7 +9,7 @@ from support.loops import NOW, answered, fan, found, report, review_loop
 from support.workflows import step, workflow
 
 from flowrail.command import Command
-from flowrail.formatters.guidance import as_data, as_text, as_xml
+from flowrail.formatters.guidance import as_text, as_xml
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine.advance import start
 from flowrail.machines.guidance.guide import Guidance, guide
@@ -44,17 +44,6 @@ def test_what_surrounds_a_step_with_two_ways_on_is_small() -> None:
     assert surrounding(two_ways()) <= MOST
 
 
-def test_so_it_is_with_a_store_that_has_to_be_named() -> None:
-    flow = workflow(
-        step("investigate", actions=[TEXT], limit=5, next={"ok": "formulate", "iterate": "investigate"}),
-        step("formulate"),
-        name="problem-analysis",
-    )
-    session = start(flow, session_id="problem-analysis-k3x9q2", now=NOW)
-
-    assert surrounding(guide(flow, session, store=STORE, place=STORE)) <= MOST
-
-
 def test_so_it_is_where_facts_are_spelled_out() -> None:
     confidence = Arg(choices=("low", "high"), required=True)
     told = two_ways(
@@ -86,23 +75,6 @@ def test_an_agent_of_another_reads_how_to_ask_once() -> None:
 
     assert first > 2 * MOST
     assert later <= MOST
-
-
-RENDERERS = pytest.mark.parametrize(
-    "render",
-    [as_xml.render, as_text.render, lambda told: str(as_data.render(told))],
-    ids=["xml", "text", "json"],
-)
-
-
-@RENDERERS
-def test_the_same_guidance_is_the_same_bytes(render: Any) -> None:
-    flow = fan()
-    session = start(flow, session_id="dull-abc234", now=NOW)
-
-    shown = {render(guide(flow, session, head="x", place=STORE)) for _ in range(3)}
-
-    assert len(shown) == 1
 
 
 @pytest.mark.parametrize("render", [as_xml.render, as_text.render], ids=["xml", "text"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -18,12 +17,11 @@ from support.workflows import (
     linear,
     loop,
     step,
-    unchecked,
     workflow,
     workflows,
 )
 
-from flowrail.errors import ConflictError, FlowError, UsageError
+from flowrail.errors import ConflictError
 from flowrail.machines.definition.frozen import Frozen, freeze_deep
 from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg
@@ -36,11 +34,8 @@ from flowrail.machines.engine.errors import (
     UnknownOutcomeError,
     ValuesError,
 )
-from flowrail.machines.engine.outcome import HandlerError, function_name
+from flowrail.machines.engine.outcome import HandlerError
 from flowrail.machines.engine.statechart import (
-    COMPLETED,
-    FAILED,
-    WorkflowMachine,
     compile_workflow,
     event_name,
     position,
@@ -162,29 +157,6 @@ def test_an_outcome_that_a_step_does_not_name_takes_the_default_way() -> None:
     assert run(definition, "ok").status == "completed"
 
 
-def test_the_default_way_is_never_reported_itself() -> None:
-    definition = workflow(step(next={"_default": None}))
-
-    with pytest.raises(UnknownOutcomeError) as caught:
-        run(definition, "_default")
-
-    assert (caught.value.code, caught.value.exit_status) == ("UNKNOWN_OUTCOME", 2)
-
-
-def test_facts_and_visits_are_kept_and_shown_by_the_move() -> None:
-    definition = workflow(
-        step("look", next={"ok": None, "iterate": "look"}, reports={"areas": Arg(type="list")})
-    )
-
-    session = advance(definition, start(definition), Report("iterate", {"areas": ["a", "b"]}), now="noon")
-
-    assert session.state == {"areas": ("a", "b")}
-    assert session.visits == {"look": 2}
-    assert session.last is not None
-    assert (session.last.step, session.last.to, session.last.facts) == ("look", "look", session.state)
-    assert (session.last.at, session.moved_at, session.started_at) == ("noon", "noon", "")
-
-
 def test_a_session_holds_nothing_that_can_be_changed() -> None:
     definition = workflow(
         step("look", next={"ok": None, "iterate": "look"}, reports={"areas": Arg(type="list")}),
@@ -199,53 +171,6 @@ def test_a_session_holds_nothing_that_can_be_changed() -> None:
     for mapping in (session.params, session.state, session.visits):
         assert isinstance(mapping, Frozen)
     assert session.params["topics"] == ("a",)
-
-
-def test_a_start_says_who_and_when() -> None:
-    session = start(linear("a", name="skill"), session_id="skill-abcdef", source="project", now="noon")
-
-    assert (session.id, session.skill, session.source) == ("skill-abcdef", "skill", "project")
-    assert (session.started_at, session.moved_at, session.revision, session.last) == ("noon", "noon", 0, None)
-    assert start(linear("a", name="skill")).id == "skill"
-
-
-def test_runs_of_one_workflow_in_two_threads_do_not_meet() -> None:
-    definition = loop(limit=None)
-    barrier = threading.Barrier(2)
-    seen: list[list[int]] = []
-
-    def walk(count: int) -> None:
-        session, visits = start(definition), []
-        barrier.wait(5)
-        for _ in range(count):
-            session = advance(definition, session, Report("iterate"))
-            visits.append(session.visit)
-        seen.append(visits)
-
-    threads = [threading.Thread(target=walk, args=(count,)) for count in (60, 90)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert sorted(map(len, seen)) == [60, 90]
-    assert all(visits == list(range(2, len(visits) + 2)) for visits in seen)
-
-
-def test_nothing_is_read_of_an_engine_that_another_thread_may_have_by_then() -> None:
-    class Taken(list[WorkflowMachine]):
-        """Whoever takes a machine out does so as soon as it is there."""
-
-        def append(self, machine: WorkflowMachine) -> None:
-            machine.model.visits = {"look": 99}
-            machine.current_state_value = "last"
-
-    definition = loop(limit=None)
-    definition.derived["spare machines"] = Taken()
-
-    session = advance(definition, start(definition), Report("iterate"))
-
-    assert (session.step, session.visit) == ("look", 2)
 
 
 def test_one_engine_serves_sessions_in_turn_and_remembers_none() -> None:
@@ -269,14 +194,6 @@ def test_iterate_at_the_limit_takes_the_way_of_ok_and_says_so() -> None:
     assert session.step == "last"
     assert session.last is not None
     assert (session.last.outcome, session.last.capped) == ("iterate", True)
-
-
-def test_below_the_limit_nothing_is_capped() -> None:
-    session = run(loop(limit=2), "iterate")
-
-    assert (session.step, session.visit) == ("look", 2)
-    assert session.last is not None
-    assert not session.last.capped
 
 
 def waits(session: Session) -> bool:
@@ -303,30 +220,6 @@ def test_nothing_can_be_reported_while_the_user_is_asked() -> None:
             advance(definition, asked, Report(outcome))
 
 
-def test_fail_that_leads_back_by_other_steps_asks_as_well() -> None:
-    definition = workflow(
-        step("build", next={"ok": "review"}),
-        step("review", next={"ok": None, "fail": "mend"}, limit=1),
-        step("mend", next={"ok": "build"}),
-    )
-
-    assert waits(run(definition, "ok", "fail"))
-
-
-def test_fail_that_leads_away_is_not_limited() -> None:
-    definition = workflow(step("a", next={"ok": None, "fail": "b"}, limit=1), step("b"))
-
-    assert run(definition, "fail").step == "b"
-
-
-def test_a_rule_that_leads_back_at_the_limit_asks_as_well() -> None:
-    definition = workflow(
-        step("a", next={"ok": None, "fail": "a"}, limit=1, rules=[("fail", "visit > 0"), ("ok", None)])
-    )
-
-    assert waits(run(definition, "done"))
-
-
 # --- steps that do not apply
 
 
@@ -349,14 +242,6 @@ def test_steps_that_do_not_apply_are_passed_over_by_skip_or_else_by_ok() -> None
     assert session.visits == {"plan": 1, "write": 1}
 
 
-def test_steps_that_apply_are_not_passed_over() -> None:
-    session = run(mode_branching(), "ok", mode="full")
-
-    assert session.step == "design"
-    assert session.last is not None
-    assert session.last.skipped == ()
-
-
 def test_passing_over_the_last_step_completes_the_run_even_after_fail() -> None:
     definition = workflow(
         step("a", next={"ok": "b", "fail": "b"}), step("b", when="visit > 5", next={"ok": None})
@@ -367,19 +252,6 @@ def test_passing_over_the_last_step_completes_the_run_even_after_fail() -> None:
     assert (session.step, session.status) == (None, "completed")
     assert session.last is not None
     assert session.last.skipped == ("b",)
-
-
-def test_a_condition_sees_the_facts_that_come_with_the_report() -> None:
-    definition = workflow(
-        step("a", next={"ok": "b"}, reports={"deep": Arg(type="boolean")}),
-        step("b", when="deep", next={"ok": "c"}),
-        step("c"),
-    )
-
-    answers = (True, False)
-    landed = [advance(definition, start(definition), Report("ok", {"deep": each})).step for each in answers]
-
-    assert landed == ["b", "c"]
 
 
 # --- handlers and rules
@@ -408,13 +280,6 @@ def test_a_step_that_decides_takes_done_and_nothing_else() -> None:
 
     assert caught.value.details == {"step": "only", "outcome": "ok", "open": ["done"]}
     assert str(caught.value.hint) == "report `done`"
-
-
-def test_done_is_not_open_where_the_agent_names_the_outcome() -> None:
-    with pytest.raises(OutcomeNotOpenError) as caught:
-        run(loop(), "done")
-
-    assert str(caught.value.hint) == "report one of `ok`, `fail`, `skip`, `iterate`"
 
 
 def test_a_handler_may_not_decide_an_outcome_that_leads_nowhere() -> None:
@@ -449,14 +314,6 @@ def test_a_handler_that_raises_leaves_the_session_and_the_next_report_works() ->
     assert advance(definition, session, Report("done")).status == "completed"
 
 
-def test_a_handler_that_wants_to_leave_the_process_is_refused_like_one_that_raises() -> None:
-    def leave(_: StepContext) -> Outcome:
-        raise SystemExit(3)
-
-    with pytest.raises(HandlerError, match="raised SystemExit: 3"):
-        run(workflow(step(handler=leave)), "done")
-
-
 def test_a_guard_that_raises_leaves_the_session_and_the_engine_in_order() -> None:
     broken = [True]
 
@@ -475,30 +332,6 @@ def test_a_guard_that_raises_leaves_the_session_and_the_engine_in_order() -> Non
 
     assert repr(session) == before
     assert advance(definition, session, Report("ok")).step == "b"
-
-
-def test_a_refusal_of_ours_goes_through_a_handler_as_it_is() -> None:
-    def refuse(_: StepContext) -> Outcome:
-        raise UsageError("not like this", hint="another way")
-
-    with pytest.raises(UsageError, match="not like this"):
-        run(workflow(step(handler=refuse)), "done")
-
-
-def test_whoever_runs_a_command_may_call_the_handler_differently() -> None:
-    calls: list[str] = []
-
-    def handler(_: StepContext) -> Outcome:
-        return Outcome.OK
-
-    def call(function: Any, context: StepContext, arguments: Any) -> Any:
-        calls.append(function_name(function))
-        return function(context, **arguments)
-
-    definition = workflow(step(handler=handler))
-    advance(definition, start(definition), Report("done"), call=call)
-
-    assert calls == [f"`{handler.__qualname__}`"]
 
 
 def test_a_handler_may_run_another_session_of_the_same_workflow() -> None:
@@ -565,14 +398,3 @@ def test_facts_that_do_not_fit_move_nothing(facts: dict[str, Any], problem: str)
 
     assert problem in caught.value.message
     assert caught.value.exit_status == 2
-
-
-def test_a_workflow_without_checks_is_checked_before_it_runs() -> None:
-    with pytest.raises(FlowError) as caught:
-        start(unchecked(step(next={"ok": "nowhere"})))
-
-    assert caught.value.code == "INVALID_WORKFLOW"
-
-
-def test_ends_have_values_that_no_step_can_have() -> None:
-    assert (COMPLETED[0], FAILED[0]) == (":", ":")

@@ -22,7 +22,6 @@ from flowrail import (
     register_workflow,
     start,
 )
-from flowrail.machines.definition.values import Arg as ParamArg
 from flowrail.machines.loading import packages
 
 MAX_ITERATIONS = 5
@@ -42,13 +41,6 @@ def step_investigate(ctx: StepContext) -> tuple[Outcome, dict]:  # type: ignore[
         return Outcome.OK, {"confidence": "capped"}
     else:
         return Outcome.ITERATE, {"iteration": iteration + 1}
-
-
-def step_planning(ctx: StepContext) -> tuple[Outcome, dict]:  # type: ignore[type-arg]
-    mode = ctx.workflow_params.get("mode", "full")
-    if mode == "quick":
-        return Outcome.SKIP, {}
-    return Outcome.OK, {}
 
 
 def walk(workflow: Workflow, *outcomes: str, **params: Any) -> list[str | None]:
@@ -112,10 +104,6 @@ def test_the_confidence_loop_iterates_until_it_is_capped() -> None:
     assert steps == ["investigate"] * 5 + ["formulate"]
 
 
-def test_the_confidence_loop_is_left_as_soon_as_confidence_is_high() -> None:
-    assert walk(confidence_loop(), "done", confidence="high") == ["investigate", "formulate"]
-
-
 def test_confidence_may_be_reported_while_the_loop_runs() -> None:
     workflow = Workflow(
         "problem-analysis",
@@ -135,64 +123,6 @@ def test_confidence_may_be_reported_while_the_loop_runs() -> None:
     session = advance(workflow, session, Report("done", {"confidence": "high"}))
 
     assert (session.step, session.state) == ("formulate", {"confidence": "high", "iteration": 2})
-
-
-def test_the_short_form_of_the_confidence_loop_needs_the_parameter() -> None:
-    def step_investigate(ctx):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        if ctx.workflow_params["confidence"] == "high":
-            return Outcome.OK, {}
-        return Outcome.ITERATE, {"iteration": ctx.step_state.get("iteration", 1) + 1}
-
-    workflow = Workflow(
-        "short",
-        StepDef(id="investigate", title="Look", actions=["Look."], handler=step_investigate,
-                next={Outcome.OK: "formulate", Outcome.ITERATE: "investigate"}),
-        StepDef(id="formulate", title="Formulate", actions=["Write."], next={Outcome.OK: None}),
-        params={"confidence": Arg(default="low")},
-    )  # fmt: skip
-
-    assert walk(workflow, "done") == ["investigate", "investigate"]
-    assert walk(workflow, "done", confidence="high") == ["investigate", "formulate"]
-
-
-def mode_branching() -> Workflow:
-    return Workflow(
-        "deepthink",
-        StepDef(id="planning", title="Planning", actions=["Plan."], handler=step_planning,
-                next={
-                    Outcome.OK: "subagent_design",      # full mode
-                    Outcome.SKIP: "initial_synthesis",  # quick mode
-                }),
-        StepDef(id="subagent_design", title="Design", actions=["Design."],
-                next={Outcome.OK: "initial_synthesis"}),
-        StepDef(id="initial_synthesis", title="Synthesis", actions=["Write."], next={Outcome.OK: None}),
-        params={"mode": Arg(choices=("quick", "full"), default="full")},
-    )  # fmt: skip
-
-
-def test_mode_branching_skips_in_quick_mode() -> None:
-    assert walk(mode_branching(), "done", "ok", mode="full") == [
-        "planning",
-        "subagent_design",
-        "initial_synthesis",
-    ]
-    assert walk(mode_branching(), "done", "ok", mode="quick") == ["planning", "initial_synthesis", None]
-
-
-def test_a_handler_may_return_the_outcome_alone() -> None:
-    def step_planning(ctx):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return Outcome.SKIP if ctx.workflow_params["mode"] == "quick" else Outcome.OK
-
-    workflow = Workflow(
-        "short",
-        StepDef(id="planning", title="Plan", actions=["Plan."], handler=step_planning,
-                next={Outcome.OK: "subagent_design", Outcome.SKIP: "synthesis"}),
-        StepDef(id="subagent_design", title="Design", actions=["Design."], next={Outcome.OK: "synthesis"}),
-        StepDef(id="synthesis", title="Synthesis", actions=["Write."], next={Outcome.OK: None}),
-        params={"mode": Arg(default="quick")},
-    )  # fmt: skip
-
-    assert walk(workflow, "done") == ["planning", "synthesis"]
 
 
 def test_the_gate_with_a_dispatch_is_checked_as_written() -> None:
@@ -250,28 +180,6 @@ def test_an_annotated_argument_is_passed_by_name_after_checking() -> None:
     assert calls == ["full", "full", "quick", "quick", "quick"]
 
 
-def test_an_optional_argument_without_a_value_is_passed_as_none() -> None:
-    calls: list[object] = []
-
-    def handler(ctx: StepContext, topic: Annotated[str | None, Arg()] = None) -> Outcome:
-        calls.append(topic)
-        return Outcome.OK
-
-    walk(
-        Workflow("args", StepDef("a", title="A", actions=["Do."], handler=handler, next={"ok": None})), "done"
-    )
-
-    assert calls == [None]
-
-
-def test_an_argument_that_nothing_supplies_is_told_when_the_workflow_is_made() -> None:
-    def handler(ctx: StepContext, topic: str) -> Outcome:
-        return Outcome.OK
-
-    with pytest.raises(flowrail.WorkflowError, match="FR105"):
-        Workflow("args", StepDef("a", title="A", actions=["Do."], handler=handler, next={"ok": None}))
-
-
 def test_a_registered_workflow_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "_registered", {})
     WORKFLOW = Workflow(  # noqa: N806 - as written there
@@ -283,11 +191,6 @@ def test_a_registered_workflow_is_returned(monkeypatch: pytest.MonkeyPatch) -> N
     )  # fmt: skip
 
     assert register_workflow(WORKFLOW) is WORKFLOW
-
-
-def test_the_arg_of_the_seed_is_ours() -> None:
-    assert Arg is ParamArg
-    assert (Arg().description, Arg().required, Arg().has_default) == ("", False, False)
 
 
 def test_public_names_are_found_and_others_are_not() -> None:

@@ -125,14 +125,6 @@ def test_a_skill_that_cannot_be_read_is_told_with_its_line(build: Build, tmp_pat
     assert "FR100" in told
 
 
-def test_a_skill_that_is_not_there_is_told_with_its_line(build: Build) -> None:
-    _, told = build("Pages\n=====\n\n.. flow-steps:: relase\n")
-
-    assert "index.rst:4" in told
-    assert "there is no skill `relase`" in told
-    assert "did you mean `release`?" in told
-
-
 def test_what_hides_in_a_text_stands_in_no_table(build: Build, tmp_path: Path) -> None:
     hiding = "A\\u202E\\x07\\U000E0100\\u3164Z"
     skill = SKILL.replace("required: true", f'description: "{hiding}"').replace("Second", f'"{hiding}"')

@@ -1,7 +1,5 @@
 """A lock is held by one process at a time and ends with it."""
 
-import errno
-import fcntl
 import os
 import subprocess
 import sys
@@ -75,19 +73,6 @@ def test_a_lock_ends_with_its_block_however_that_ends(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize(
-    "note", [b"", b"\x1b[31m", b"12 and more", b"0" * 100_000], ids=lambda note: repr(note[:9])
-)
-def test_anything_but_a_process_id_in_a_lock_is_not_shown(tmp_path: Path, note: bytes) -> None:
-    with locked(tmp_path / "lock", wait=0, what="the session"):
-        (tmp_path / "lock").write_bytes(note)
-
-        with pytest.raises(LockTimeoutError) as caught, locked(tmp_path / "lock", wait=0, what="the session"):
-            pytest.fail("it was held")
-
-    assert caught.value.message == "the session is held by another process"
-
-
 def test_counting_processes_do_not_lose_a_count(tmp_path: Path) -> None:
     (tmp_path / "count").write_text("0")
     code = """
@@ -118,16 +103,3 @@ def test_a_lock_is_not_taken_through_a_link(tmp_path: Path) -> None:
         pytest.fail("it was a link")
 
     assert (tmp_path / "target").read_bytes() == b"content"
-
-
-def test_a_file_system_without_locks_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def flock(_fd: int, _operation: int) -> None:
-        raise OSError(errno.ENOLCK, "no locks")
-
-    monkeypatch.setattr(fcntl, "flock", flock)
-
-    with (
-        pytest.raises(WriteFailedError, match=r"the lock could not be taken \(ENOLCK\)"),
-        locked(tmp_path / "lock", wait=0, what="the session"),
-    ):
-        pytest.fail("there are no locks")

@@ -51,12 +51,6 @@ def test_anything_else_in_its_place_is_no_mark(owner: Owner, session: Path, cont
     assert not owner.owns(str(session), FIRST)
 
 
-def test_a_session_without_a_mark_is_foreign(owner: Owner, session: Path) -> None:
-    (session / "owner").unlink()
-
-    assert not owner.owns(str(session), FIRST)
-
-
 @pytest.mark.parametrize(
     ("environ", "expected"),
     [
@@ -99,14 +93,6 @@ def test_a_file_that_is_not_a_key_is_refused_and_kept(tmp_path: Path, content: b
 
     assert caught.value.hint
     assert (tmp_path / "key").read_bytes() == content
-
-
-def test_a_linked_key_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").write_text("00" * KEY_BYTES)
-    (tmp_path / "key").symlink_to(tmp_path / "elsewhere")
-
-    with pytest.raises(DocumentError):
-        user_key(str(tmp_path))
 
 
 def test_a_key_that_cannot_be_stored_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.sessions.session import Move, Session
 from flowrail.storage.records import RecordError, from_plain, to_plain
 
@@ -149,12 +148,6 @@ def test_a_message_names_the_first_ten_wrong_places() -> None:
 def test_data_that_is_not_a_mapping_of_fields_is_refused(data: object) -> None:
     with pytest.raises(RecordError):
         from_plain(data, Session)
-
-
-def test_frozen_values_become_plain_ones() -> None:
-    session = Session("a", "a", "b", params=Frozen(deep=Frozen(list=(1, 2))))
-
-    assert json.loads(json.dumps(to_plain(session)))["params"] == {"deep": {"list": [1, 2]}}
 
 
 def test_missing_keys_take_their_defaults() -> None:

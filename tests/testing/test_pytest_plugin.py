@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from support.sandbox import ASKING, SMALL, allow, clean_environment, put_python, put_skill
 
-ASKED = ASKING.replace("name: NAME", "name: NAME\nignore: []")
 WARNED = SMALL.replace("[Do the second thing.]", '["Do what step `frist` says."]')
 OWN = """\
 def test_a_run_in_memory(flow_run):
@@ -59,19 +58,6 @@ def own_tests() -> None:
     folder = Path.cwd() / "tests"
     folder.mkdir()
     (folder / "test_own.py").write_text(OWN)
-
-
-def test_the_plugin_loads_nothing_of_ours_until_it_is_asked() -> None:
-    code = "import sys; import pytest; before = set(sys.modules); import flowrail.testing.pytest_plugin; "
-    done = subprocess.run(
-        [sys.executable, "-c", code + "print(*sorted(set(sys.modules) - before))"],
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert done.stdout.split() == ["flowrail", "flowrail.testing", "flowrail.testing.pytest_plugin"]
 
 
 def test_without_being_asked_nothing_is_collected_and_fixtures_step_workflows() -> None:
@@ -141,17 +127,6 @@ def test_what_is_wrong_is_told_without_our_own_stack() -> None:
     assert "at step first: " in out
     assert "flow test py --walk " in out
     assert "flowrail/testing" not in out
-
-
-def test_what_hides_in_a_name_or_a_text_shows_itself() -> None:
-    put_skill("hiding", SMALL.replace("ok: second", r'ok: "se\e[31m\u202ecund"'))
-
-    _, told = run_pytest("--flow", "-q")
-    _, refused = run_pytest("-q", "-o", "flow_skills=no\u202ene")
-
-    assert "step `first` leads to `se⟨U+001B⟩[31m⟨U+202E⟩cund`" in told
-    assert "there is no skill `no⟨U+202E⟩ne`" in refused
-    assert "\u202e" not in told + refused
 
 
 def test_strictly_warnings_and_ways_that_no_walk_takes_fail() -> None:

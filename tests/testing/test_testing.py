@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from support.workflows import linear, step, workflow
 
-import flowrail.testing
 from flowrail.errors import FlowError
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.gates import GateConfig
@@ -19,16 +18,6 @@ from flowrail.testing import Run, generate_inputs, run_skill_invocation
 
 def bundled(address: str) -> Workflow:
     return skill_folder.read(workflow_file(address, find(address, ()))).definition
-
-
-@pytest.mark.parametrize("name", flowrail.testing.__all__)
-def test_every_name_is_there(name: str) -> None:
-    assert getattr(flowrail.testing, name)
-
-
-def test_a_name_that_is_not_there_is_refused_as_usual() -> None:
-    with pytest.raises(AttributeError, match="nosuch"):
-        _ = flowrail.testing.nosuch  # type: ignore[attr-defined]
 
 
 def test_a_run_is_stepped_in_memory() -> None:

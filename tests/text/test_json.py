@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.documents import PLAIN_DATA
 from support.forged import folder_of, sealed
-from support.sandbox import flow, home_skills, put_skill, refused, told
-from support.workflows import step, workflow
+from support.sandbox import put_skill, refused, told
 
-from flowrail import advance, start
-from flowrail.errors import FlowError
-from flowrail.machines.definition.step import Outcome, StepContext
-from flowrail.machines.sessions.session import Report
 from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text.json import JsonError, JsonRefusedError
@@ -91,12 +85,6 @@ def test_a_value_without_problem_survives_json(value: Any) -> None:
         assert strict_json.parse(json.dumps(value, allow_nan=False)) == value
 
 
-@pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": 1e999}', "[-1e999]"])
-def test_a_record_with_an_infinite_number_is_not_read(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a JSON number"):
-        strict_json.parse(text)
-
-
 # --- in sessions
 
 LISTS = """\
@@ -106,63 +94,6 @@ steps:
   - {id: a, title: A, actions: [x], reports: {n: {type: number}, l: {type: list}}, next: {ok: b, fail: a}}
   - {id: b, title: B, actions: [x], next: {ok: null}}
 """
-DEEP = "[" * 500 + "]" * 500
-NO_NUMBERS = ["[1e999]", "[NaN]", "[-Infinity]", "[[[1e400]]]", DEEP, f"[{'9' * 60}]"]
-
-
-@pytest.mark.parametrize("said", NO_NUMBERS)
-def test_no_value_that_json_has_not_gets_into_a_session(said: str) -> None:
-    put_skill("lists", LISTS)
-    session = told("start", "lists")["session"]
-    Path("facts.json").write_text(f'{{"l": {said}}}')
-
-    given_one_by_one = refused("step", "lists", "ok", "-s", f"l={said}")
-    given_by_file = refused("step", "lists", "ok", "--facts", "facts.json")
-    at_the_start = refused("start", "lists", "-p", f"p={said}")
-
-    assert {status for status, _ in (given_one_by_one, given_by_file, at_the_start)} == {2}
-    assert given_one_by_one[1]["code"] == at_the_start[1]["code"] == "BAD_VALUES"
-    assert told("status", session)["revision"] == 0
-
-
-@pytest.mark.parametrize("said", NO_NUMBERS)
-def test_a_handoff_is_retried_with_such_a_value_as_a_text(said: str) -> None:
-    put_skill("lists", LISTS)
-    session = told("start", "lists")["session"]
-    sent = refused("handoff", "send", "planner", "--session", session)[1]
-    handoff = sent["details"]["handoff"]
-
-    for value in (said, "plain"):
-        again = refused("handoff", "retry", handoff, "-s", f"focus_areas={value}")[1]
-        assert again["code"] == "INVALID_PAYLOAD", again
-        assert "problem_type" in again["message"]
-
-
-def test_a_handler_keeps_nothing_that_json_has_not() -> None:
-    deep: list[Any] = []
-    for _ in range(400):
-        deep = [deep]
-    for value in (math.inf, math.nan, deep, 10**60):
-
-        def decide(_: StepContext, value: Any = value) -> tuple[Outcome, dict[str, Any]]:
-            return Outcome.OK, {"kept": value}
-
-        made = workflow(step("a", handler=decide, next={"ok": None}))
-        with pytest.raises(FlowError, match="returned values"):
-            advance(made, start(made), Report("done"))
-
-
-def test_a_default_that_is_no_number_is_found_and_never_kept() -> None:
-    text = """from flowrail import Arg, Outcome, StepDef, Workflow
-WORKFLOW = Workflow("py", StepDef("a", "A", ["x"], next={Outcome.OK: None}), params={"p": Arg(default=EVIL)})
-"""
-    home = home_skills()
-    for evil in ("float('inf')", "[1e999]"):
-        put_skill("py", text.replace("EVIL", evil), file="workflow.py", where=home)
-
-        assert flow("start", "py").status in {1, 2}
-        assert told("sessions")["sessions"] == []
-    assert flow("check", "py").status == 1
 
 
 def test_a_record_with_infinity_is_damaged() -> None:

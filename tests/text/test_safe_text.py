@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.text.markup import attributes, xml_attribute, xml_text
+from flowrail.text.markup import xml_attribute, xml_text
 from flowrail.text.safe_text import (
     LONGEST_LINE,
     MOST_LINES,
@@ -82,11 +82,6 @@ def test_one_line_is_one_line(text: str) -> None:
     assert "\t" not in line
 
 
-@given(st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"])))
-def test_plain_text_stays_as_it_is(text: str) -> None:
-    assert visible(text) == text
-
-
 def test_every_control_and_format_character_is_made_visible() -> None:
     for code in range(sys.maxunicode + 1):
         char = chr(code)
@@ -112,29 +107,6 @@ def test_every_blank_character_is_made_visible() -> None:
         char = chr(code)
         if telling.search(unicodedata.name(char, "")) and char not in DRAWN:
             assert visible(char) == f"⟨U+{code:04X}⟩"
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a\r\nb", "a\nb"),
-        ("a\rb", "a⟨U+000D⟩b"),
-        ("a\tb\n", "a\tb\n"),
-        ("\x1b[31mred", "⟨U+001B⟩[31mred"),
-        ("user\u202etxt.exe", "user⟨U+202E⟩txt.exe"),
-        ("zero\u200bwidth", "zero⟨U+200B⟩width"),
-        ("tag\U000e0041", "tag⟨U+E0041⟩"),
-        ("\ud800", "⟨U+D800⟩"),
-        ("größer ⚠️ 日本", "größer ⚠️ 日本"),
-    ],
-)
-def test_what_hides_or_reorders_is_written_as_its_code_point(text: str, shown: str) -> None:
-    assert visible(text) == shown
-
-
-def test_attributes_are_left_out_where_there_is_none() -> None:
-    assert attributes(a=None, b=True, c=0, class_='"<&\n') == ' b="true" c="0" class="&quot;&lt;&amp;&#10;"'
-    assert attributes() == ""
 
 
 @given(st.text(st.characters(codec="utf-8")).filter(lambda text: not text.startswith("\ufeff")))

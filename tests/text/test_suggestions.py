@@ -1,6 +1,5 @@
 """A wrong name gets a suggestion."""
 
-from flowrail.text.phrases import MOST_LISTED, listed
 from flowrail.text.suggestions import Suggestions, did_you_mean, near
 
 
@@ -24,8 +23,3 @@ def test_a_document_with_many_wrong_names_gets_a_few_suggestions() -> None:
 
     assert hints[0] == "did you mean `step`?"
     assert hints[-1] == "none"
-
-
-def test_a_long_list_of_names_is_cut() -> None:
-    assert listed(range(MOST_LISTED + 3)).endswith(f"`{MOST_LISTED - 1}` and 3 more")
-    assert "more" not in listed(range(MOST_LISTED))

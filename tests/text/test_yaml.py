@@ -60,31 +60,12 @@ def test_a_document_is_plain_data_with_lines() -> None:
     assert document.place(["steps", 1, "text"]) == "workflow.yaml:9"
 
 
-def test_an_absent_value_has_the_line_of_its_nearest_ancestor() -> None:
-    document = load(WORKFLOW, source="workflow.yaml")
-
-    assert document.place(["steps", 0, "next", "iterate", 7]) == "workflow.yaml:5"
-    assert document.place(["nothing"]) == "workflow.yaml:2"
-    assert document._replace(places={}).line(["nothing"]) == 1
-
-
-@pytest.mark.parametrize(
-    "text", ["", "\n", "# only this\n", "---\n", "---\n...\n", "\ufeff", "~", b"", b"\xef\xbb\xbf"]
-)
-def test_an_empty_document_is_none(text: str | bytes) -> None:
-    assert value(text) is None
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 def test_every_usual_line_ending_is_read(end: str) -> None:
     document = load(WORKFLOW.replace("\n", end).encode(), source="a.yaml")
 
     assert document.line(["steps", 1, "text"]) == 9
     assert document.value == value(WORKFLOW)
-
-
-def test_a_byte_order_mark_is_dropped() -> None:
-    assert value(b"\xef\xbb\xbfa: 1") == value("\ufeffa: 1") == {"a": 1}
 
 
 CORE = [
@@ -118,21 +99,6 @@ def test_a_plain_scalar_has_its_meaning_in_yaml_1_2(text: str, meant: object) ->
 def test_quotes_and_plain_text_keep_a_scalar_as_written(text: str) -> None:
     assert value(f"['{text}', \"{text}\"]") == [text, text]
     assert value(f"a: {text}", plain_text=True) == {"a": text}
-
-
-def test_plain_text_is_none_only_for_an_absent_value() -> None:
-    assert value("a:\nb: ''\nc: ~\nd: [null, 1.10]", plain_text=True) == {
-        "a": None,
-        "b": "",
-        "c": "~",
-        "d": ["null", "1.10"],
-    }
-
-
-def test_keys_are_text() -> None:
-    found = value('1: a\ntrue: b\n2024-01-01: c\n~: d\n"": e\n? g\n: h')
-
-    assert found == {"1": "a", "true": "b", "2024-01-01": "c", "~": "d", "": "e", "g": "h"}
 
 
 # --- errors
@@ -195,13 +161,6 @@ def test_bytes_must_be_utf_8(data: bytes, place: str, fact: str) -> None:
         load(data, source="a.yaml")
 
     assert str(caught.value).startswith(place)
-
-
-def test_messages_quote_little_of_the_document() -> None:
-    error = error_of('"\\e[31m' + "k" * 5000 + '": 1\n"\\e[31m' + "k" * 5000 + '": 1')
-
-    assert error.message.isprintable()
-    assert len(error.message) < 200
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from support.pictures import FEW, ODD, TEXTS
 from support.workflows import linear, loop, step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import markdown, restructured_text
 from flowrail.diagrams.renderers.document import WorkflowPicture
-from flowrail.diagrams.renderers.markdown_tables import outcomes_table, paragraph, params_table
+from flowrail.diagrams.renderers.markdown_tables import outcomes_table, params_table
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.text.phrases import duration
 from flowrail.text.safe_text import shortened
 
 
@@ -71,36 +69,6 @@ def test_markdown_keeps_its_tables_and_fences(made: Workflow) -> None:
     assert all(line.endswith(" |") for line in text.split("\n") if line.startswith("| "))
 
 
-BEGINNINGS = (
-    "~~~ mermaid",
-    "# Next",
-    "- one",
-    "+ one",
-    "1. one",
-    "12) one",
-    "---",
-    "___",
-    "~~~",
-    "* one",
-    "> said",
-)
-
-
-@given(st.sampled_from(BEGINNINGS) | TEXTS | st.text("#~-+_=1.)> &;x\t", min_size=1))
-def test_a_text_is_one_paragraph_of_markdown(text: str) -> None:
-    reader = pytest.importorskip("markdown_it", reason="no Markdown here: pip install 'flowrail[docs]'")
-
-    read = reader.MarkdownIt("gfm-like", {"linkify": False}).parse(paragraph(text))
-
-    assert {each.type for each in read} <= {"paragraph_open", "inline", "paragraph_close"}
-
-
-def test_a_document_goes_on_after_a_description_that_would_begin_something() -> None:
-    text = markdown.render([drawn(workflow(step("one"), description="~~~ R&D &lt;b&gt; &#60;"))])
-
-    assert "\n\n\\~~~ R&D \\&lt;b\\&gt; \\&#60;\n\n```mermaid\n" in text
-
-
 @FEW
 @given(ODD)
 def test_docutils_itself_reads_every_document_without_a_word(made: Workflow) -> None:
@@ -133,12 +101,3 @@ def test_docutils_shows_just_the_text(text: str) -> None:
     line = shortened(text, 1_000)
     assert " ".join(shown.split()) == " ".join(f"x {line}".split())
     assert " ".join(alone.split()) == " ".join(line.split())
-
-
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(None, ""), (0.04, "0.0 s"), (9.94, "9.9 s"), (10, "10 s"), (59.6, "1 min"), (61, "1 min 1 s"), (3_600, "1 h"),
-     (3_719, "1 h 1 min"), (90_000, "1 d 1 h"), (172_800, "2 d")],
-)  # fmt: skip
-def test_times_are_told_in_two_units_at_most(seconds: float | None, told: str) -> None:
-    assert duration(seconds) == told

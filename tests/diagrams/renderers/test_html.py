@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from support.chromium import Tab
 from support.pictures import FEW, ODD, sprawling
-from support.records import at, records
-from support.workflows import linear, loop, step, unchecked, workflow
+from support.records import records
+from support.workflows import linear, loop, step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.document import WorkflowPicture
@@ -25,8 +25,7 @@ from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.definition.step import Variant
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.sessions.session import Report
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = '"><script>document.hacked = 1</script><img src=x onerror="document.hacked=2">'
@@ -172,14 +171,6 @@ def test_a_click_opens_the_step(page: Page) -> None:
     assert not page.tab.complaints()
 
 
-def test_the_page_opens_at_the_step_that_its_address_names(page: Page) -> None:
-    page.open(drawn(loop(3)))
-    page.tab.run("location.hash = '#dull:last'")
-    page.tab.frame()
-
-    assert page.opened() == ["last"]
-
-
 def test_keys_walk_search_zoom_and_clear(page: Page) -> None:
     page.open(drawn(linear("one", "two", "three")))
 
@@ -220,52 +211,6 @@ def test_the_whole_can_be_used_with_the_tab_key(page: Page) -> None:
     assert page.opened() == ["two"]
 
 
-def test_a_mouse_drags_and_zooms(page: Page) -> None:
-    page.open(drawn(sprawling(60)))
-
-    page.tab.drag((300, 600), (300, 300))
-    assert page.tab.run("document.getElementById('stage').scrollTop") == 300
-    before = page.scale()
-    page.tab.call(
-        "Input.dispatchMouseEvent", type="mouseWheel", x=300, y=400, deltaX=0, deltaY=-200, modifiers=2
-    )
-    page.tab.frame()
-    assert page.scale() > before
-    assert not page.opened()
-
-
-def test_a_phone_is_served_too(page: Page) -> None:
-    page.tab.show(390, 844, phone=True)
-    page.open(session())
-
-    wide = page.tab.run("document.documentElement.scrollWidth")
-    assert wide <= 390
-    small = page.tab.run(
-        "[...document.querySelectorAll('button, input, select, summary')].filter(each => each.offsetParent"
-        " && !each.matches('[type=range]') && each.getBoundingClientRect().height < 36).length"
-    )
-    assert small == 0
-    x, y = page.place("look")
-    page.tab.touch("touchStart", (x, y))
-    page.tab.touch("touchEnd")
-    page.tab.frame()
-    assert page.opened() == ["look"]
-    before = page.scale()
-    page.tab.touch("touchStart", (150, 300), (200, 300))
-    page.tab.touch("touchMove", (110, 300), (240, 300))
-    page.tab.touch("touchEnd")
-    assert page.scale() > before
-    assert not page.tab.complaints()
-
-
-def test_on_a_phone_the_name_of_the_workflow_that_is_shown_can_be_read(page: Page) -> None:
-    page.tab.show(390, 844, phone=True)
-    page.open(session(), drawn(linear("a", "b", name="dull/what-an-agent-of-it-runs")))
-
-    assert page.tab.run("document.getElementById('pick').getBoundingClientRect().width") > 300
-    assert page.tab.run("document.documentElement.scrollWidth") <= 390
-
-
 def test_a_session_is_scrubbed_through(page: Page) -> None:
     page.open(session())
 
@@ -288,49 +233,6 @@ def test_a_session_is_scrubbed_through(page: Page) -> None:
     assert page.tab.run("document.querySelectorAll('.lines .taken').length") == 3
     assert "here" in page.classes("last")
     assert not page.tab.complaints()
-
-
-def test_what_the_page_counts_is_what_is_written_in_it_also_after_going_back(page: Page) -> None:
-    made = linear("one", "two", "three")
-    taken = records(made, "ok", "ok")
-    forked = [taken[1]._replace(seq=0, kind="fork"), taken[2]._replace(seq=1)]
-    back = Record(3, "rewind", at(600), "me", taken[0].session._replace(revision=3), {"from": 2}, "", "")
-    told = "[...document.querySelectorAll('.tag.state')].map(each => each.textContent)"
-
-    for journal in ([*taken, back], forked):
-        page.open(WorkflowPicture(made, with_trace(picture(made), journal)))
-        shown = page.tab.run(told)
-        written = re.findall(r'"tag state [a-z]+">([^<]*)<', page.file.read_text(encoding="utf-8"))
-        assert shown == written
-        assert sum("entered" in each for each in shown) == 3
-
-
-@pytest.mark.parametrize("name", ["__proto__", "constructor", "toString"])
-def test_a_step_may_be_called_as_what_every_object_has(name: str, page: Page) -> None:
-    made = unchecked(step(name, next={"ok": "valueOf"}), step("valueOf"))
-    journal = [
-        each._replace(session=_renamed(each.session, "a", name))
-        for each in records(linear("a", "valueOf"), "ok")
-    ]
-    back = Record(2, "rewind", at(600), "me", journal[0].session._replace(revision=2), {"from": 1}, "", "")
-
-    page.open(WorkflowPicture(made, with_trace(picture(made), [*journal, back])))
-
-    page.tab.run("document.getElementById('back').click()")
-    assert "here" in page.classes("valueOf")
-    page.tab.run("document.getElementById('on').click()")
-    assert "here" in page.classes(name)
-    told = "[...document.querySelectorAll('.tag.state')].map(each => each.textContent)"
-    assert page.tab.run(told) == ["here now, entered twice", "done, entered once"]
-    assert page.tab.run("document.querySelectorAll('.lines .taken').length") == 2
-    assert not page.tab.complaints()
-
-
-def _renamed(session: Session, old: str, new: str) -> Session:
-    """Return *session* as that of a workflow whose step *old* is called *new*, be it no name for a step."""
-    last = session.last._replace(step=new) if session.last else None
-    visits = {new if each == old else each: number for each, number in session.visits.items()}
-    return session._replace(step=new if session.step == old else session.step, visits=visits, last=last)
 
 
 def test_workflows_that_agents_run_are_a_click_away(page: Page) -> None:
@@ -399,15 +301,6 @@ def test_without_a_script_the_steps_can_still_be_read(page: Page) -> None:
     assert len(found) == 4
 
 
-@pytest.mark.parametrize(("dark", "ground"), [(False, "rgb(255, 255, 255)"), (True, "rgb(18, 22, 29)")])
-def test_it_is_light_or_dark_with_its_reader(page: Page, *, dark: bool, ground: str) -> None:
-    page.tab.show(1000, 700, dark=dark)
-    page.open(drawn(loop(3)))
-
-    assert page.tab.run("getComputedStyle(document.body).backgroundColor") == ground
-    assert page.tab.run("getComputedStyle(document.querySelector('.ground')).fill") == ground
-
-
 def test_hostile_texts_are_texts(page: Page) -> None:
     made = workflow(
         step(
@@ -425,22 +318,4 @@ def test_hostile_texts_are_texts(page: Page) -> None:
 
     assert page.tab.run("document.hacked === undefined")
     assert page.opened() == ["one"]
-    assert not page.tab.complaints()
-
-
-def test_two_hundred_steps_are_searched_and_opened(page: Page) -> None:
-    page.open(drawn(sprawling(200)))
-
-    page.tab.run(
-        "(() => {const at = document.getElementById('search'); at.value = 'part 137';"
-        "at.dispatchEvent(new Event('input'))})()"
-    )
-    page.tab.run("document.getElementById('search').focus()")
-    page.tab.press("Enter", number=13)
-    page.tab.run("new Promise(done => setTimeout(done, 700))")
-
-    assert page.opened() == ["s137"]
-    x, y = page.place("s137")
-    assert 0 < x < 800
-    assert 0 < y < 800
     assert not page.tab.complaints()

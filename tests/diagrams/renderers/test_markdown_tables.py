@@ -56,10 +56,6 @@ def test_steps_are_numbered_and_ways_on_name_the_numbers() -> None:
     ]
 
 
-def test_a_column_for_phases_stands_there_only_where_there_are_some() -> None:
-    assert steps_table(workflow(step("one"))).startswith("| # | Step | Transitions |\n")
-
-
 def test_what_is_wrong_in_a_workflow_is_shown_and_not_hidden() -> None:
     drawn = steps_table(
         Workflow("broken", step("one", next={"ok": "nowhere"}, when=lambda _: True), validate=False)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.chromium import Tab
 from support.pictures import FEW, ODD, TEXTS, sprawling
-from support.workflows import loop, step, workflow
+from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.mermaid import quoted, quoted_address, render
@@ -143,37 +143,6 @@ def test_mermaid_itself_draws_every_picture(mermaid: Tab, made: Workflow) -> Non
     drawn = picture(made)
 
     assert len(drawn_by(mermaid, render(drawn))) == len(drawn.nodes)
-
-
-@pytest.mark.long
-@settings(max_examples=1_000, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(made=ODD)
-def test_mermaid_itself_draws_a_thousand_pictures(mermaid: Tab, made: Workflow) -> None:
-    drawn = picture(made)
-
-    assert len(drawn_by(mermaid, render(drawn))) == len(drawn.nodes)
-
-
-def test_mermaid_shows_the_titles_as_they_are(mermaid: Tab) -> None:
-    titles = ["1. one", "- two", 'say "three"', "a|b <c> & #35;", "fa:fa-user", "`four`", "x_y_z $$a$$"]
-    steps = [
-        step(f"s{at}", title=title, next={"ok": f"s{at + 1}" if at + 1 < len(titles) else None})
-        for at, title in enumerate(titles)
-    ]
-
-    seen = drawn_by(mermaid, render(picture(workflow(*steps))))
-
-    assert seen[1:-1] == [f"{at} · {title}" for at, title in enumerate(titles, start=1)]
-
-
-def test_mermaid_draws_loops_and_two_hundred_steps(mermaid: Tab) -> None:
-    assert len(drawn_by(mermaid, render(picture(loop(3))))) == 5
-    assert len(drawn_by(mermaid, render(picture(sprawling(200))))) > 200
-
-
-def test_a_text_that_is_none_is_refused_by_the_real_parser(mermaid: Tab) -> None:
-    with pytest.raises(AssertionError):
-        drawn_by(mermaid, 'flowchart TD\n    s1["a"b"]')
 
 
 @given(st.text(max_size=30))

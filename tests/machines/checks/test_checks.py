@@ -176,16 +176,6 @@ def test_a_mistake_is_found_and_nothing_else(code: str, make: Callable[[], Workf
     assert found[0].place
 
 
-@pytest.mark.parametrize(("code", "make"), CASES)
-def test_a_workflow_with_a_mistake_is_not_made(code: str, make: Callable[[], Workflow]) -> None:
-    broken = make()
-
-    with pytest.raises(WorkflowError) as caught:
-        Workflow(broken.name, *broken.steps, entry_point=broken.entry_point, params=broken.params)
-
-    assert [each.code for each in caught.value.findings] == [code]
-
-
 def test_every_structural_code_has_a_workflow_that_yields_it() -> None:
     structural = {code for code in CODES if "FR101" <= code <= "FR124"}
 
@@ -233,11 +223,6 @@ def test_a_finding_is_one_line_with_place_severity_code_and_remedy() -> None:
     assert finding.line == "workflow.yaml:3: error FR102: no such step; name another"
 
 
-def test_one_mistake_is_told_in_the_singular() -> None:
-    with pytest.raises(WorkflowError, match="has 1 mistake\n"):
-        workflow(step(title=""))
-
-
 def test_a_place_is_the_authors_line_and_a_path_inside_the_step() -> None:
     broken = step("a", next={"ok": None, "fail": "c"})
     here = unchecked(broken)
@@ -248,31 +233,6 @@ def test_a_place_is_the_authors_line_and_a_path_inside_the_step() -> None:
     assert finding.place == f"{broken.origin} (a.next.fail)"
     assert "workflows.py:" in finding.place
     assert unnamed.place.endswith("(name)")
-
-
-def test_a_place_is_where_the_reader_of_the_document_says() -> None:
-    broken = unchecked(step("a", next={"okay": None, "ok": None}), step("d"))
-
-    places = [each.place for each in check_workflow(broken, locate=lambda path: "/".join(map(str, path)))]
-
-    assert places == ["steps/0/next/okay", "steps/1"]
-
-
-def test_near_names_are_offered() -> None:
-    remedies = {
-        each.code: each.remedy
-        for make in (
-            _of(step("formulate", next={"ok": "formulat"})),
-            _of(step("formulate"), entry_point="formulte"),
-            _of(step("a", variants=[("mod == 'x'", ("$mdoe",))]), params=MODE),
-        )
-        for each in check_workflow(make())
-    }
-
-    assert remedies["FR102"] == "did you mean `formulate`?"
-    assert remedies["FR101"] == "did you mean `formulate`?"
-    assert remedies["FR120"] == "did you mean `mode`?"
-    assert remedies["FR121"] == "did you mean `mode`?"
 
 
 def test_a_step_with_a_handler_may_tell_nothing_but_is_warned_about() -> None:
@@ -347,13 +307,6 @@ def test_a_workflow_that_was_made_has_no_errors(definition: Workflow) -> None:
 )
 def test_what_is_in_order_has_no_findings(make: Callable[[], Workflow]) -> None:
     assert check_workflow(make()) == []
-
-
-def test_annotations_that_cannot_be_read_are_no_mistake() -> None:
-    def handler(ctx: Missing) -> Nowhere:  # type: ignore[name-defined]  # noqa: F821
-        return Outcome.OK
-
-    assert check_workflow(workflow(step("a", handler=handler))) == []
 
 
 def test_a_handlers_own_parameters_are_checked_like_declared_ones() -> None:

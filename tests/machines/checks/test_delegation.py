@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.loops import AREAS, asking_workflow, fan, review_loop, yes_no
+from support.loops import AREAS, asking_workflow, fan, yes_no
 from support.workflows import step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.delegation import MOST_DISPATCHES, AgentRole, Dispatch
-from flowrail.machines.definition.findings import CODES, Finding, WorkflowError
-from flowrail.machines.definition.gates import POLICIES, GateConfig
+from flowrail.machines.definition.delegation import MOST_DISPATCHES, Dispatch
+from flowrail.machines.definition.findings import CODES, Finding
+from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.questions import LATEST_DEADLINE, Option, Question
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import Arg
@@ -186,61 +186,13 @@ def test_a_mistake_is_found_and_nothing_else(code: str, make: Make) -> None:
     assert found[0].remedy
 
 
-@pytest.mark.parametrize(("code", "make"), CASES)
-def test_a_workflow_with_a_mistake_is_not_made(code: str, make: Make) -> None:
-    broken = make()
-
-    with pytest.raises(WorkflowError) as caught:
-        Workflow(broken.name, *broken.steps, params=broken.params, then=broken.then)
-
-    assert [each.code for each in caught.value.findings] == [code]
-
-
 def test_every_code_about_agents_has_a_workflow_that_yields_it() -> None:
     assert {code for code in BROKEN if code >= "FR140"} | OF_THE_FOLDER | {"FR145"} == {
         code for code in CODES if "FR140" <= code <= "FR155"
     }
 
 
-def test_an_agent_that_is_told_nothing_by_its_step_is_found_with_the_step() -> None:
-    found = mistakes(unchecked(step("a", actions=(), dispatch=Dispatch("explore"))))
-
-    assert [each.code for each in found] == ["FR115", "FR144"]
-
-
-def test_near_names_are_offered() -> None:
-    remedies = {
-        each.code: each.remedy
-        for make in (
-            works(agent="developr"),
-            works(over="areaz"),
-            works(over="areas", context_vars={"area": "$aeras"}),
-            gates(GateConfig("G", review="reviw")),
-            gates(GateConfig("G", review="review", limit=5, policy="1-2 / 3-4")),
-        )
-        for each in mistakes(make())
-    }
-
-    assert remedies == {
-        "FR140": "did you mean `areas`?",
-        "FR141": "did you mean `areas`?",
-        "FR148": "did you mean `review`?",
-        "FR150": "did you mean `1-2 / 3-4 / 5+`, `1-2 / 3 / 4+`?",
-    }
-
-
 # --- what is no mistake
-
-
-@pytest.mark.parametrize("role", AgentRole)
-def test_every_role_can_be_given_work(role: AgentRole) -> None:
-    assert mistakes(works(agent=role.value)()) == []
-    assert mistakes(workflow(step("a", handler=Dispatch(role)))) == []
-
-
-@pytest.mark.parametrize("policy", [None, *POLICIES])
-def test_every_policy_can_be_gone_by(policy: str | None) -> None:
-    assert mistakes(review_loop(policy=policy)) == []
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.workflows import linear, loop, step, unchecked, workflow
+from support.workflows import loop, step, unchecked, workflow
 
-from flowrail.machines.checks import data_flow
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.questions import Option, Question
-from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.testing import Run
@@ -92,12 +90,6 @@ def test_a_fact_that_only_comes_later_is_found_where_it_is_read() -> None:
     assert advice(made) == [("FR126", "a"), ("FR126", "b")]
 
 
-def test_a_step_may_read_what_it_reports_itself() -> None:
-    made = workflow(step("a", reports={"sure": Arg()}, rules=[("ok", "sure == 'x'"), ("ok", None)]))
-
-    assert advice(made) == []
-
-
 def test_what_is_told_on_the_way_round_knows_what_was_reported_before() -> None:
     again = [("visit > 1", "Not $note again.")]
     made = workflow(step("a", reports=NOTE, limit=3, variants=again, next={"ok": None, "iterate": "a"}))
@@ -107,15 +99,6 @@ def test_what_is_told_on_the_way_round_knows_what_was_reported_before() -> None:
 
     assert advice(made) == []
     assert advice(first) == [("FR126", "a")] or advice(first) == [("FR161", "a")]
-
-
-def test_another_step_on_the_way_round_reports_it_too() -> None:
-    made = workflow(
-        step("a", variants=[("visit >= 2", "Mend $note.")], next={"ok": "b"}),
-        step("b", limit=3, reports=NOTE, next={"ok": None, "fail": "a"}),
-    )
-
-    assert advice(made) == []
 
 
 def test_steps_under_one_condition_see_what_steps_under_it_reported() -> None:
@@ -132,58 +115,9 @@ def test_steps_under_one_condition_see_what_steps_under_it_reported() -> None:
     assert advice(made("mode != 'quick'")) == [("FR161", "c")]
 
 
-def test_what_is_known_under_very_many_conditions_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"p{n}" for n in range(5)]
-    made = workflow(
-        step("a", next={"ok": "b0"}),
-        *(
-            step(
-                f"b{n}",
-                when=f"{name} == 'x'",
-                reports={f"f{n}": Arg(required=True)},
-                next={"ok": f"b{n + 1}"},
-            )
-            for n, name in enumerate(names)
-        ),
-        step("b5", actions=["x"], next={"ok": "c"}),
-        step("c", variants=[(f"{name} == 'x'", f"Now $f{n} and $f0.") for n, name in enumerate(names)]),
-        params={name: Arg(default="y") for name in names},
-    )
-    whole = [each.place for each in check_workflow(made, advice=True)]
-
-    monkeypatch.setattr(data_flow, "MOST_KEPT", 1)
-
-    assert [each.place for each in check_workflow(made, advice=True)] == whole
-    assert len(whole) == 4, "$f0 under every condition but its own"
-
-
-def test_a_condition_over_facts_promises_nothing() -> None:
-    made = workflow(
-        step("a", reports={"sure": Arg(required=True)}, next={"ok": "b"}),
-        step("b", when="sure == 'x'", reports=NOTE, next={"ok": "c"}),
-        step("c", when="sure == 'x'", actions=["About $note."], next={"ok": None}),
-    )
-
-    assert advice(made) == [("FR161", "c")]
-
-
-def test_a_parameter_that_may_be_left_out_leaves_a_gap() -> None:
-    assert advice(workflow(step("a", actions=["About $topic."]), params={"topic": Arg()})) == [("FR161", "a")]
-    assert advice(workflow(step("a", actions=["About $topic."]), params={"topic": Arg(default="")})) == []
-
-
 def test_a_limit_that_is_told_has_to_be_there() -> None:
     assert advice(workflow(step("a", title="Round $visit of $limit"))) == [("FR161", "a")]
     assert advice(loop(3, title="Round $visit of $limit")) == []
-
-
-def test_a_workflow_with_a_handler_is_not_judged_by_its_facts() -> None:
-    made = workflow(
-        step("a", handler=lambda _: (Outcome.OK, {"note": "x"}), next={"ok": "b"}),
-        step("b", actions=["$note"]),
-    )
-
-    assert advice(made) == []
 
 
 def test_a_way_that_is_never_decided_on_is_found() -> None:
@@ -221,12 +155,6 @@ def test_a_loop_needs_a_limit_on_the_step_that_leads_back(limited: str | None) -
     while run.status == "active" and run.session.revision < 20:
         run.report("ok").report("fail")
     assert (run.status == "waiting") is (limited == "b")
-
-
-def test_rounds_that_never_come_are_found() -> None:
-    made = workflow(step("a", limit=2, variants=[("visit > 1", "Again."), ("visit == 1", "Once.")]))
-
-    assert advice(made) == [("FR164", "a"), ("FR164", "a")]
 
 
 @pytest.mark.parametrize(
@@ -298,7 +226,3 @@ def test_variants_are_read_too_and_a_step_that_decides_takes_done() -> None:
     )
 
     assert advice(made) == [("FR166", "a"), ("FR167", "a")]
-
-
-def test_a_line_of_ten_thousand_steps_is_checked_in_no_time() -> None:
-    assert advice(linear(*(f"s{number}" for number in range(3_000)))) == []

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from flowrail.formatters.blocks.plain_text import format_step, format_text_output
+from flowrail.formatters.blocks.plain_text import format_text_output
 from flowrail.formatters.blocks.review import format_gate_step
 from flowrail.formatters.blocks.step import format_step_output, next_command
 from flowrail.machines.definition.delegation import AgentRole
@@ -16,7 +16,6 @@ from flowrail.machines.definition.script_steps import (
     BranchCommand,
     BranchRouting,
     FlatCommand,
-    GuidanceResult,
     LinearRouting,
     Routing,
     Step,
@@ -162,14 +161,6 @@ def test_the_text_skill_prints_both_of_its_steps(capsys: pytest.CaptureFixture[s
     assert told.endswith("Design fix\nDocument approach\n\nThis is the last step.\n")
 
 
-def test_a_step_of_a_table_is_put_together_as_the_seed_shows() -> None:
-    title, instructions, next_cmd = "Dispatch", "Send them out.", None
-
-    told = format_step(instructions, next_cmd or "", title=f"WORKFLOW - {title}")
-
-    assert told.startswith("WORKFLOW - Dispatch\n===================\n\nSend them out.\n\n")
-
-
 @pytest.mark.parametrize(
     ("routing", "following"),
     [
@@ -182,19 +173,3 @@ def test_a_routing_stands_for_commands(
     routing: Routing, following: FlatCommand | BranchCommand | None
 ) -> None:
     assert next_command(routing, script="plan.py", step=2) == following
-
-
-def test_a_routing_is_one_of_three_kinds_and_nothing_between() -> None:
-    for routing in (LinearRouting(), BranchRouting(2, 1), TerminalRouting()):
-        assert isinstance(routing, Routing)
-
-
-def test_steps_and_results_do_not_change_and_can_be_told_apart() -> None:
-    step = Step("Look", ["a"])
-
-    assert step == Step("Look", ("a",)) == Step("Look", "a")
-    assert hash(step) == hash(Step("Look", "a"))
-    assert step.routing == LinearRouting()
-    assert GuidanceResult("Look", "a") == GuidanceResult("Look", ["a"], None)
-    with pytest.raises(AttributeError):
-        step.title = "x"  # type: ignore[misc]

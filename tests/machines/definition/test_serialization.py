@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.workflows import MODE, facts_of, linear, loop, step, workflow, workflows
+from support.workflows import MODE, facts_of, linear, step, workflow, workflows
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.delegation import Dispatch
-from flowrail.machines.definition.fingerprint import LENGTH, graph_print, step_print
+from flowrail.machines.definition.fingerprint import graph_print, step_print
 from flowrail.machines.definition.serialization import (
-    LARGEST_CACHED,
     from_plain,
     has_functions,
     to_plain,
@@ -25,7 +24,6 @@ from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.statechart import compile_workflow
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report
 from flowrail.text.markup import Markup
@@ -96,19 +94,6 @@ def test_what_is_told_is_kept_too() -> None:
     assert again.origin == again.steps[0].origin == "definition.json"
 
 
-def test_what_is_empty_is_left_out() -> None:
-    assert to_plain(linear("a"))["steps"] == [
-        {"id": "a", "title": "A", "actions": ["Do a."], "next": {"ok": None}}
-    ]
-
-
-def test_a_kept_workflow_is_not_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = to_plain(loop())
-    monkeypatch.setattr("flowrail.machines.definition.validation.validate", None)
-
-    assert compile_workflow(from_plain(data))().current_state_value == "look"
-
-
 @pytest.mark.parametrize(
     ("parts", "functions"),
     [
@@ -122,31 +107,6 @@ def test_a_kept_workflow_is_not_checked_again(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_functions_are_noticed(parts: dict[str, Any], *, functions: bool) -> None:
     assert has_functions(workflow(step(**parts))) is functions
-
-
-def test_functions_leave_no_trace_in_plain_data() -> None:
-    definition = workflow(
-        step(
-            "a",
-            title=lambda _: "x",
-            actions=lambda _: "x",
-            variants=[(lambda _: True, ("x",))],
-            next={"ok": "b"},
-        ),
-        step("b", when=lambda _: True),
-    )
-
-    plain = json.dumps(to_plain(definition))
-
-    assert "function" not in plain
-    assert kept(definition).steps[0].title == "a"
-
-
-def test_work_for_an_agent_prints_the_same_when_it_was_kept() -> None:
-    definition = workflow(step(handler=Dispatch("explore", "a/b", context_vars={"x": 1})))
-
-    assert graph_print(kept(definition)) == graph_print(definition)
-    assert step_print(kept(definition), "only") == step_print(definition, "only")
 
 
 # --- prints
@@ -191,29 +151,6 @@ def test_other_texts_are_the_same_machine(parts: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "parts",
-    [
-        {"next": {"ok": "b", "iterate": "b"}},
-        {"next": {"ok": "b", "iterate": "a", "fail": None}},
-        {"limit": 4},
-        {"limit": None},
-        {"reports": {"size": Arg("How big", min=1, max=4, example=2)}},
-        {"reports": {"size": Arg("How big", min=1, max=3, example=2, required=True)}},
-        {"reports": {}},
-        {"rules": [("iterate", "visit > 1"), ("ok", None)]},
-        {"rules": ()},
-        {"rules": (), "handler": lambda _: Outcome.OK},
-        {"rules": (), "handler": Dispatch("explore", "a/b")},
-    ],
-    ids=lambda changes: ",".join(f"{name} {type(value).__name__}" for name, value in changes.items()),
-)
-def test_another_structure_is_another_machine(parts: dict[str, Any]) -> None:
-    assert graph_print(base(**parts)) != graph_print(base())
-    assert step_print(base(**parts), "a") != step_print(base(), "a")
-    assert step_print(base(**parts), "b") == step_print(base(), "b")
-
-
-@pytest.mark.parametrize(
     "make",
     [
         pytest.param(lambda: linear("b", "a"), id="the order"),
@@ -251,16 +188,6 @@ def test_texts_of_a_parameter_do_not_count_and_its_values_do() -> None:
     assert len(set(prints)) == 3
 
 
-def test_a_print_is_short_and_the_end_has_none() -> None:
-    definition = linear("a")
-
-    assert len(graph_print(definition)) == len(step_print(definition, "a")) == LENGTH == 16
-    assert step_print(definition, None) == ""
-    assert start(definition).graph == graph_print(definition)
-    ended = advance(definition, start(definition), Report("ok"))
-    assert (ended.graph, ended.here) == (graph_print(definition), "")
-
-
 def test_a_part_of_another_type_is_named() -> None:
     kept = to_plain(workflow())
 
@@ -296,26 +223,3 @@ def _told(markup: str) -> dict[str, Any]:
         **to_plain(workflow()),
         "steps": [{"id": "a", "actions": [{"markup": markup}], "next": {"ok": None}}],
     }
-
-
-# --- made once
-
-
-def test_equal_data_give_the_same_workflow_and_others_another() -> None:
-    data = to_plain(linear("a", "b", "c"))
-
-    made = from_plain(json.loads(json.dumps(data)))
-
-    assert from_plain(data) is made
-    assert from_plain({**data, "description": "another"}) is not made
-    data["steps"][0]["title"] = "Changed"
-    assert from_plain(data).steps[0].title == "Changed"
-    assert made.steps[0].title != "Changed"
-    with pytest.raises(TypeError, match="not plain data"):
-        from_plain({**data, "description": {1}})
-
-
-def test_what_is_very_large_is_not_kept_beside_what_is_made_of_it() -> None:
-    data = {**to_plain(linear("a", "b", "c")), "description": "x" * LARGEST_CACHED}
-
-    assert from_plain(data) is not from_plain(data)

@@ -22,9 +22,7 @@ from flowrail.machines.engine.agents import (
     DispatchGoneError,
     JoinPendingError,
     TooManyDispatchesError,
-    UnknownDispatchError,
 )
-from flowrail.machines.engine.joins import Join
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import CANCELLED, CLAIMED, FINISHED, PENDING, Dispatched, Session
 
@@ -45,10 +43,6 @@ def items(flow: Workflow, **params: Any) -> list[Any]:
 )
 def test_entering_a_step_records_one_piece_of_work_an_item(over: Any, expected: list[Any]) -> None:
     assert items(fan(over=over)) == expected
-
-
-def test_without_a_list_it_is_one_piece_of_work() -> None:
-    assert items(fan(dispatch=Dispatch("explore", prompt=("Look.",)))) == [None]
 
 
 def test_a_list_that_was_reported_is_gone_over() -> None:
@@ -82,16 +76,6 @@ def test_a_fact_that_has_no_value_yet_hands_out_nothing_and_waits_for_nothing() 
 
     assert session.dispatches == ()
     assert report(flow, session, "ok").step == "tell"
-
-
-def test_a_value_that_is_no_list_is_one_item() -> None:
-    flow = workflow(
-        step("look", dispatch=Dispatch("explore", None, "found", prompt=("$item",))),
-        params={"found": Arg(type="list")},
-    )
-    given_to = agents.entering(flow.step("look"), {"found": "x"}, 0)
-
-    assert [each.item for each in given_to] == ["x"]
 
 
 def test_more_than_can_be_handed_out_is_refused_and_nothing_moves() -> None:
@@ -136,20 +120,6 @@ def test_entering_again_records_new_pieces_of_work_and_the_old_ones_are_gone() -
     with pytest.raises(DispatchGoneError) as caught:
         agents.one(again, "d0-2")
     assert caught.value.exit_status == 4
-
-
-@pytest.mark.parametrize("name", ["d0-9", "d1-1", "x", "", "d0-1x", "D0-1"])
-def test_a_piece_of_work_that_never_was_is_a_mistake(name: str) -> None:
-    with pytest.raises(UnknownDispatchError):
-        agents.one(start(fan()), name)
-
-
-def test_leaving_a_step_leaves_its_work_behind() -> None:
-    flow = fan(join="any")
-
-    after = report(flow, ended(start(flow), None, "ok"), "ok")
-
-    assert after.dispatches == ()
 
 
 # --- when enough is back
@@ -208,11 +178,6 @@ def test_what_is_no_join_is_refused(wrong: str) -> None:
         needed_by(wrong, 3)
 
 
-def test_a_join_without_work_is_met() -> None:
-    assert agents.join_of(fan().step("look"), ()) == Join(0, 0, (), 0)
-    assert agents.join_of(fan().step("last"), ()) == Join(0, 0, (), 0)
-
-
 def test_a_step_that_decides_by_itself_cannot_pass_over_agents_that_failed() -> None:
     flow = fan(rules=[("ok", "mood == 'good'"), ("fail", None)], reports={"mood": Arg(default="")})
     session = ended(start(flow), "ok", "fail", "ok")
@@ -223,21 +188,6 @@ def test_a_step_that_decides_by_itself_cannot_pass_over_agents_that_failed() -> 
     with pytest.raises(JoinPendingError, match="must succeed, 1 of 3 did not"):
         advance(flow, session, Report("done", {"mood": "good"}))
     assert advance(flow, session, Report("done", {"mood": "bad"})).status == "failed"
-
-
-def test_the_last_round_of_a_loop_cannot_pass_over_agents_that_failed_either() -> None:
-    flow = fan(next={"ok": "last", "iterate": "look"}, limit=1)
-    session = ended(start(flow), "ok", "fail", "ok")
-
-    with pytest.raises(JoinPendingError):
-        report(flow, session, "iterate")
-
-
-def test_how_far_it_is_stands_in_the_refusal() -> None:
-    flow = fan(join="at least 2")
-
-    with pytest.raises(JoinPendingError, match="2 must succeed, 1 of 2 have"):
-        report(flow, ended(start(flow), "ok"), "ok")
 
 
 # --- who may have it
@@ -331,11 +281,6 @@ def test_a_result_is_cut_where_it_is_long_and_says_where_the_rest_is(result: dic
         assert cut == result
     shortened = [name for name in result if cut[name] != result[name]]
     assert all(str(cut[name]).endswith("bytes: see there)") for name in shortened)
-
-
-def test_every_agent_has_an_even_share_of_what_results_may_take() -> None:
-    assert agents.share(0) == agents.share(1) == agents.RESULTS
-    assert agents.share(MOST_DISPATCHES) * MOST_DISPATCHES == agents.RESULTS
 
 
 def test_a_list_that_a_later_step_could_never_hand_out_is_refused_at_the_start() -> None:

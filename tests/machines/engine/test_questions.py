@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import (
     advance,
-    open_now,
     settled,
     start,
 )
@@ -121,15 +119,6 @@ def test_once_answered_done_is_the_one_way_on() -> None:
     assert report(flow, session, "done").step == "last"
 
 
-def test_a_step_entered_again_asks_again() -> None:
-    flow = asking_workflow()
-
-    again = report(flow, answered(start(flow, now=NOW), "go=No"), "done")
-
-    assert (again.step, again.visit, again.status) == ("plan", 2, "waiting")
-    assert again.questions[0].is_open
-
-
 def test_texts_labels_and_the_default_are_filled() -> None:
     asks = Question(
         "go",
@@ -181,54 +170,12 @@ def test_own_words_are_never_agreement_where_something_else_could_be_meant() -> 
     )
 
 
-@given(st.lists(st.lists(OUTCOMES, min_size=2, max_size=2), min_size=1, max_size=3))
-def test_of_several_answers_the_first_that_is_not_ok_decides(answers: list[list[str | None]]) -> None:
-    asked = [questions.answer_question(question(*outcomes), ["A"], at=NOW, by="me") for outcomes in answers]
-
-    expected = next((first for first, _ in answers if first not in {None, "ok"}), "ok")
-    assert questions.decided_by_answers(asked) == expected
-
-
-def test_a_question_of_an_agent_decides_nothing() -> None:
-    asked = questions.answer_question(question("fail", "fail", source=BY_AGENT), ["A"], at=NOW, by="me")
-
-    assert questions.decided_by_answers([asked]) == "ok"
-    assert questions.decided_by_answers([]) == "ok"
-
-
-@pytest.mark.parametrize(
-    ("word", "kept"),
-    [("a", "A"), ("A", "A"), ("other:x", "other:x"), ("other:  x y ", "other:x y")],
-)
-def test_an_answer_is_kept_as_its_label(word: str, kept: str) -> None:
-    assert questions.answer_question(question(), [word], at=NOW, by="me").answer == (kept,)
-
-
-def test_the_same_answer_twice_is_one() -> None:
-    assert questions.answer_question(question(multi=True), ["A", "a", "B"], at=NOW, by="me").answer == (
-        "A",
-        "B",
-    )
-
-
 @pytest.mark.parametrize("word", ["C", "", "ok", "other:", "other: ", "other:" + "x" * 4001])
 def test_what_is_no_answer_is_refused(word: str) -> None:
     with pytest.raises(BadAnswerError) as caught:
         questions.answer_question(question(), [word], at=NOW, by="me")
 
     assert caught.value.exit_status == 2
-
-
-def test_near_labels_are_offered() -> None:
-    with pytest.raises(BadAnswerError) as caught:
-        questions.answer_question(start(asking_workflow(), now=NOW).questions[0], ["Yess"], at=NOW, by="me")
-
-    assert str(caught.value.hint) == "did you mean `Yes`?"
-
-
-def test_an_unanswered_question_stands_for_nothing() -> None:
-    assert question().outcome is None
-    assert question().is_open
 
 
 # --- a default, and its deadline
@@ -255,12 +202,6 @@ def test_a_default_stands_once_its_time_has_come_and_not_before() -> None:
     ]
 
 
-def test_a_session_that_has_ended_is_not_begun_again_by_a_deadline() -> None:
-    session = start(asking_workflow(LATE), now=NOW)._replace(status="abandoned")
-
-    assert settled(session, MUCH_LATER).status == "abandoned"
-
-
 def test_a_report_after_the_deadline_takes_the_default() -> None:
     flow = asking_workflow(LATE)
     session = start(flow, now=NOW)
@@ -270,24 +211,6 @@ def test_a_report_after_the_deadline_takes_the_default() -> None:
     after = advance(flow, session, Report("done"), now=MUCH_LATER)
 
     assert (after.step, after.last.outcome if after.last else "") == ("plan", "fail")
-
-
-def test_an_answer_before_the_deadline_stays() -> None:
-    session = answered(start(asking_workflow(LATE), now=NOW), "go=Yes")
-
-    assert settled(session, MUCH_LATER) == session
-
-
-@pytest.mark.parametrize("parts", [{"default": "No"}, {"default": None, "deadline": None}])
-def test_without_a_deadline_nothing_is_answered_by_itself(parts: dict[str, Any]) -> None:
-    session = start(asking_workflow(replace(LATE, **{"deadline": None, **parts})), now=NOW)
-
-    assert settled(session, "9999") == session
-
-
-def test_where_there_is_no_clock_there_is_no_moment() -> None:
-    assert questions.later("", 5) == ""
-    assert questions.later(NOW, 0.5) == "2026-11-18T12:00:00.500Z"
 
 
 # --- beside the outcome
@@ -304,14 +227,6 @@ def test_a_step_without_questions_that_is_asked_by_an_agent_keeps_its_ways_on() 
     assert [way.outcome for way in guide(flow, done).next] == ["ok", "skip"]
     assert report(flow, done, "ok").step == "last"
     assert report(flow, done, "ok").questions == ()
-
-
-def test_facts_come_with_the_report_of_an_answered_step() -> None:
-    flow = asking_workflow(yes_no(), reports={"note": Arg(required=True)})
-    session = answered(start(flow, now=NOW), "go=Yes")
-
-    open_now(flow, flow.step("plan"), session, "done")
-    assert advance(flow, session, Report("done", {"note": "x"}), now=NOW).state == {"note": "x"}
 
 
 def answers_of(session_answers: Sequence[AskedQuestion]) -> list[tuple[str, ...] | None]:

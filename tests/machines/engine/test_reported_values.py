@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import pickle
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,7 +14,7 @@ from flowrail.cli.facts import named_values
 from flowrail.errors import UsageError
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant
-from flowrail.machines.definition.frozen import Frozen, freeze, freeze_deep
+from flowrail.machines.definition.frozen import Frozen, freeze
 from flowrail.machines.definition.serialization import to_plain
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import (
@@ -27,15 +24,12 @@ from flowrail.machines.definition.values import (
 )
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.engine.reported_values import (
-    check_facts,
     check_params,
     fact_args,
-    how_to_give,
     read_values,
 )
-from flowrail.text.phrases import in_words, listed
+from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import fill, placeholders
-from flowrail.text.suggestions import did_you_mean, near
 
 # --- kinds
 
@@ -174,24 +168,6 @@ def test_a_declaration_comes_back_from_plain_data(arg: Arg) -> None:
         assert again.problem(value) == arg.problem(value)
 
 
-def test_plain_data_says_what_was_said() -> None:
-    arg = Arg("About", default="a", choices=("a", "b"), required=True, example="b", min_length=0)
-
-    assert to_plain(arg) == {
-        "type": "string",
-        "default": "a",
-        "choices": ["a", "b"],
-        "required": True,
-        "description": "About",
-        "example": "b",
-        "min_length": 0,
-    }
-    assert to_plain(Arg()) == {"type": "string"}
-    assert to_plain(Arg(example=(("a",), ["b"])))["example"] == [["a"], ["b"]]
-    assert arg_from(arg) is arg
-    assert arg_from({"choices": ["a"], "of_tomorrow": 1}) == Arg(choices=("a",))
-
-
 # --- domains
 
 
@@ -210,19 +186,6 @@ def test_plain_data_says_what_was_said() -> None:
 )
 def test_values_worth_trying_are_a_domain(arg: Arg, domain: Any) -> None:
     assert arg.domain == domain
-
-
-def test_domains_are_what_the_seed_says() -> None:
-    assert list(BoundedInt(1, 5)) == [1, 2, 3, 4, 5]
-    assert list(ChoiceSet(("full", "quick"))) == ["full", "quick"]
-    assert list(Constant(42)) == [42]
-    assert [len(BoundedInt(1, 5)), len(BoundedInt(5, 1)), len(ChoiceSet(("a",))), len(Constant(0))] == [
-        5,
-        0,
-        1,
-        1,
-    ]
-    assert len({BoundedInt(1, 5), BoundedInt(1, 5), ChoiceSet(("a",)), Constant(42)}) == 3
 
 
 # --- parameters and facts
@@ -256,23 +219,6 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
     assert str(error.hint) == "see its parameters: flow show dull"
 
 
-def test_facts_that_nobody_declared_are_refused_where_there_are_none() -> None:
-    with pytest.raises(ValuesError) as caught:
-        check_facts(step(), {"a": 1})
-    assert str(caught.value.hint) == "leave the facts out; this step takes none"
-    assert check_facts(step(), {}) == {}
-
-
-def test_the_hint_says_what_a_step_takes() -> None:
-    reports = {"mode": Arg(choices=("a", "b"), required=True), "size": Arg(min=1)}
-
-    with pytest.raises(ValuesError) as caught:
-        check_facts(step(reports=reports), {})
-
-    assert str(caught.value.hint) == "report `mode=a|b`, `size=INTEGER` (optional)"
-    assert how_to_give("x", None) == "`x`"
-
-
 def test_the_facts_of_a_step_with_a_handler_are_what_it_takes_too() -> None:
     from typing import Annotated
 
@@ -285,16 +231,6 @@ def test_the_facts_of_a_step_with_a_handler_are_what_it_takes_too() -> None:
     assert list(fact_args(definition.step("only"))) == ["size", "topic"]
     assert definition.params["size"].kind == "integer"
     assert definition.params["size"].default == 1
-
-
-def test_texts_are_read_as_declared() -> None:
-    declared = {"size": Arg(type="integer"), "text": Arg()}
-
-    assert read_values({"size": "3", "text": "a=b", "other": ""}, declared, "-s") == {
-        "size": 3,
-        "text": "a=b",
-        "other": "",
-    }
 
 
 @pytest.mark.parametrize(
@@ -312,51 +248,6 @@ def test_assignments_that_cannot_be_read_are_refused(texts: list[str], message: 
 
     assert caught.value.message == message
     assert caught.value.exit_status == 2
-
-
-# --- mappings that cannot change
-
-
-def test_a_frozen_mapping_refuses_every_change() -> None:
-    frozen = Frozen({"a": 1})
-
-    changes: list[Callable[[], Any]] = [
-        lambda: frozen.update(b=2),
-        lambda: frozen.pop("a"),
-        frozen.popitem,
-        frozen.clear,
-        lambda: frozen.setdefault("b", 2),
-        lambda: frozen.__setitem__("a", 2),
-        lambda: frozen.__delitem__("a"),
-        lambda: frozen.__ior__({"b": 2}),
-    ]
-    for change in changes:
-        with pytest.raises(TypeError, match="read-only"):
-            change()
-    assert frozen == {"a": 1}
-
-
-def test_a_frozen_mapping_is_a_dict_to_everyone_else() -> None:
-    frozen = Frozen({"a": Frozen({"b": 1})})
-
-    assert json.dumps(frozen) == '{"a": {"b": 1}}'
-    assert hash(frozen) == hash(Frozen({"a": Frozen({"b": 1})}))
-    assert copy.copy(frozen) is frozen
-    assert copy.deepcopy(frozen) is frozen
-    assert pickle.loads(pickle.dumps(frozen)) == frozen  # noqa: S301 - our own
-    assert type(pickle.loads(pickle.dumps(frozen))) is Frozen  # noqa: S301
-    assert frozen | {"c": 1} == {"a": {"b": 1}, "c": 1}
-    with pytest.raises(TypeError):
-        hash(Frozen({"a": []}))
-
-
-def test_freezing_goes_all_the_way_down_and_only_once() -> None:
-    frozen = freeze_deep({"a": [{"b": [1]}]})
-
-    assert frozen == {"a": ({"b": (1,)},)}
-    assert isinstance(frozen["a"][0], Frozen)
-    assert freeze(frozen) is frozen
-    assert freeze(None) == {}
 
 
 # --- words
@@ -384,15 +275,3 @@ def test_placeholders_are_lower_case_words_after_a_dollar() -> None:
 )
 def test_a_value_reads_as_in_a_sentence(value: Any, words: str) -> None:
     assert in_words(value) == words
-
-
-def test_near_names_are_few_and_best_first() -> None:
-    known = ["investigate", "formulate", "gate", "iterate", "go", "good", "goods", "goody"]
-
-    assert near("iterat", known)[0] == "iterate"
-    assert len(near("go", known)) == 3
-    assert near("", known) == []
-    assert near("zzz", known) == []
-    assert near("form", known) == ["formulate"]
-    assert did_you_mean("zzz", known, "look around") == "look around"
-    assert listed(["a", Outcome.OK]) == "`a`, `ok`"

@@ -14,15 +14,13 @@ from flowrail.machines.definition.gates import POLICIES, GateConfig
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.reviews import (
-    MOST,
     BadFindingError,
     GateDecidesError,
     ReviewPendingError,
     RoundClosedError,
-    UnknownFindingError,
 )
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import RecordedFinding, Session
+from flowrail.machines.sessions.session import Session
 
 ALL, MOST_OF_ALL, LEAST = {"MUST", "SHOULD", "COULD"}, {"MUST", "SHOULD"}, {"MUST"}
 SETTLED = {
@@ -64,16 +62,6 @@ def test_a_gate_decides_by_the_severity_table(policy: str | None, round_: int, s
     assert [way.to for way in guide(flow, session).next] == [after.step]
 
 
-def test_the_presets_are_those_that_were_settled() -> None:
-    assert set(POLICIES) == set(SETTLED) - {None}
-
-
-def test_a_gate_has_one_way_on() -> None:
-    told = guide(review_loop(), at_gate(1))
-
-    assert [way.outcome for way in told.next] == ["done"]
-
-
 @pytest.mark.parametrize(("outcome", "severities"), [*product(REPORTED, [(), ("MUST",)])])
 def test_a_claim_of_any_outcome_is_refused_with_what_is_on_record(
     outcome: str, severities: tuple[str, ...]
@@ -90,30 +78,6 @@ def test_a_claim_of_any_outcome_is_refused_with_what_is_on_record(
 
 
 # --- a round is its own
-
-
-def test_earlier_rounds_are_history() -> None:
-    session = at_gate(3)
-
-    assert len(session.findings) == 2
-    assert report(review_loop(limit=9), session, "done").step == "last"
-
-
-def test_a_finding_after_the_review_still_belongs_to_the_round() -> None:
-    flow = review_loop()
-
-    session = found(flow, at_gate(1), "SHOULD")
-
-    assert report(flow, session, "done").step == "work"
-
-
-def test_a_finding_recorded_at_the_work_is_of_no_round_yet() -> None:
-    flow = review_loop()
-    sent_back = report(flow, at_gate(1, "MUST"), "done")
-
-    session = report(flow, found(flow, sent_back, "MUST"), "ok", "ok")
-
-    assert report(flow, session, "done").step == "last"
 
 
 def test_a_gate_without_an_ended_review_is_refused() -> None:
@@ -183,14 +147,6 @@ def test_a_finding_knows_its_review_its_round_and_its_version() -> None:
     assert (two.version, two) == (2, again)
 
 
-def test_a_finding_outside_of_any_review_has_none() -> None:
-    flow = workflow(step())
-
-    _, one = reviews.record(flow, start(flow, now=NOW), severity="MUST", text="x")
-
-    assert (one.review, one.round) == (None, 0)
-
-
 @pytest.mark.parametrize(
     ("severity", "text"), [("BAD", "x"), ("", "x"), ("MUST", ""), ("MUST", " \n"), ("MUST", "x" * 4001)]
 )
@@ -199,14 +155,6 @@ def test_a_finding_that_says_nothing_is_refused(severity: str, text: str) -> Non
 
     with pytest.raises(BadFindingError):
         reviews.record(flow, start(flow, now=NOW), severity=severity, text=text)
-
-
-def test_there_is_an_end_to_findings() -> None:
-    flow = review_loop()
-    many = [RecordedFinding(f"F{number}", "COULD", "x") for number in range(1, MOST + 1)]
-
-    with pytest.raises(BadFindingError, match=f"{MOST} findings"):
-        found(flow, start(flow, now=NOW)._replace(findings=tuple(many)), "COULD")
 
 
 # --- resolving
@@ -249,17 +197,6 @@ def test_between_review_and_gate_nobody_takes_a_finding_away() -> None:
         reviews.resolve(flow, session, "F1")
 
 
-@pytest.mark.parametrize("where", [{"place": "x" * 401}, {"item": "x" * 401}])
-def test_places_and_items_are_bounded(where: dict[str, str]) -> None:
-    flow = review_loop()
-
-    with pytest.raises(reviews.BadFindingError, match="401 characters"):
-        reviews.record(flow, start(flow), severity="MUST", text="wrong", **where)
-    session, _ = reviews.record(flow, start(flow), severity="MUST", text="wrong")
-    with pytest.raises(reviews.BadFindingError, match="the note has"):
-        reviews.resolve(flow, session, "F1", note="x" * 4_001)
-
-
 def test_at_the_gate_nobody_takes_a_finding_away() -> None:
     flow = review_loop()
     session = at_gate(2, "MUST")
@@ -281,15 +218,6 @@ def test_whoever_mends_says_so_and_the_next_round_is_fresh_all_the_same() -> Non
     assert guide(flow, session).findings == ()
     session = report(flow, session, "ok")
     assert report(flow, found(flow, session, "MUST"), "ok", "done").step == "work"
-
-
-def test_a_finding_that_is_not_there_is_refused_with_near_ids() -> None:
-    flow = review_loop()
-
-    with pytest.raises(UnknownFindingError) as caught:
-        reviews.resolve(flow, at_gate(1, "MUST"), "f1")
-
-    assert caught.value.details["findings"] == ["F1"]
 
 
 # --- a loop against a plain model

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, sessions_folder, told
 
-from flowrail import Outcome, Report, StepDef, Workflow, advance, start
 from flowrail.machines.exploration import walks
-from flowrail.machines.exploration.coverage import of_sessions
-from flowrail.machines.sessions.record import Record
 
 GATED = """\
 name: NAME
@@ -140,15 +137,6 @@ def test_sessions_that_cannot_be_read_are_counted_and_others_are_not() -> None:
     assert session
 
 
-def test_without_sessions_nothing_was_taken() -> None:
-    put_skill("asking", ASKING)
-
-    ran = flow("skill", "coverage", "asking", "--sessions")
-
-    assert ran.out.startswith("asking: 0 of 4 transitions taken by 0 sessions\n")
-    assert "never taken: look ok, look iterate, tell ok, tell fail" in ran.out
-
-
 def test_the_picture_has_a_count_on_every_way_and_shows_what_was_never_taken() -> None:
     put_skill("gated", GATED)
     walk("gated", ("ok",), ("ok",), ("done",), ("skip",), ("ok",))
@@ -161,15 +149,6 @@ def test_the_picture_has_a_count_on_every_way_and_shows_what_was_never_taken() -
     assert '"2 · Check (1 stop here)"' in out
 
 
-def test_so_much_is_enough_or_it_is_not() -> None:
-    put_skill("asking", ASKING)
-    walk("asking", HIGH)
-
-    assert flow("skill", "coverage", "asking", "--sessions", "--at-least", "25").status == 0
-    assert flow("skill", "coverage", "asking", "--sessions", "--at-least", "26").status == 1
-    assert flow("skill", "coverage", "asking", "--at-least", "100").status == 0
-
-
 def test_python_runs_for_walks_only_where_allowed_and_never_for_sessions(tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
@@ -179,42 +158,6 @@ def test_python_runs_for_walks_only_where_allowed_and_never_for_sessions(tmp_pat
     assert not canary.exists()
     allow("py")
     assert counts(told("skill", "coverage", "py"))["first ok"] > 0
-
-
-def test_what_is_computed_is_said_to_be_left_out() -> None:
-    folder = put_python("py")
-    text = (folder / "workflow.py").read_text().replace('["Do it."]', "open('x').read()")
-    (folder / "workflow.py").write_text(text)
-
-    assert "computed" in flow("skill", "coverage", "py", "--sessions").err
-
-
-def test_clocks_that_say_nothing_count_for_no_time() -> None:
-
-    workflow = Workflow("one", StepDef("a", "A", ["Do."], next={Outcome.OK: None}))
-    first = start(workflow)
-    records = [
-        Record(0, "start", "", "", first, {}, "", ""),
-        Record(1, "move", "", "", advance(workflow, first, Report("ok")), {}, "", ""),
-    ]
-
-    life = of_sessions(workflow, [records])
-
-    assert life.dwell == {}
-    assert life.coverage.taken == 1
-
-
-@pytest.mark.parametrize(
-    ("form", "begins"), [("svg", "<svg"), ("dot", "digraph"), ("text", "asking: "), ("json", "{\n")]
-)
-def test_every_form_goes_to_a_file(form: str, begins: str, tmp_path: Path) -> None:
-    put_skill("asking", ASKING)
-    file = tmp_path / "picture"
-
-    ran = flow("skill", "coverage", "asking", "--format", form, "-o", str(file))
-
-    assert (ran.status, ran.out) == (0, "")
-    assert file.read_text().startswith(begins)
 
 
 def test_coverage_of_a_workflow_that_is_walked_in_part_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.counting import calls_of
-from support.workflows import linear, loop, step, workflow
+from support.workflows import linear, step, workflow
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.delegation import Dispatch
@@ -23,7 +19,7 @@ from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
-from flowrail.machines.exploration import budget, walks
+from flowrail.machines.exploration import walks
 from flowrail.machines.exploration.actions import (
     Act,
     acts,
@@ -87,14 +83,6 @@ def test_every_way_and_every_pair_is_taken_shortest_first() -> None:
     }
     lengths = [len(walk.acts) for walk in found.walks]
     assert lengths == sorted(lengths)
-
-
-def test_a_loop_is_gone_round_until_its_limit() -> None:
-    found = plan(loop(4))
-
-    rounds = {session.visits["look"] for walk in found.walks for session in follow(loop(4), walk)}
-    assert rounds == {1, 2, 3, 4, 5, 6}  # the user may grant two beyond it
-    assert "always-iterate" in {walk.name for walk in found.walks}
 
 
 def test_a_loop_without_a_limit_is_gone_round_a_few_times_and_left() -> None:
@@ -164,18 +152,6 @@ def test_values_are_tried_around_what_they_are_compared_with() -> None:
     assert plan(made).missing == ()
 
 
-def test_many_values_are_tried_one_at_a_time() -> None:
-    names = [f"v{number}" for number in range(8)]
-    rules = [*(("skip", f"{name} == 'b'") for name in names), ("ok", None)]
-    reports = {name: Arg(choices=("a", "b", "c"), required=True) for name in names}
-    made = workflow(step("only", rules=rules, reports=reports, next={"ok": None, "skip": None}))
-
-    tried = list(acts(made, start(made)))
-
-    assert len(tried) == 1 + 8 * 2
-    assert plan(made).missing == ()
-
-
 def test_parameters_are_left_out_first_and_given_where_they_decide() -> None:
     params = {
         "mode": Arg(choices=("quick", "full"), default="full"),
@@ -192,13 +168,6 @@ def test_parameters_are_left_out_first_and_given_where_they_decide() -> None:
         {"mode": "quick", "must": "x"},
     ]
     assert plan(made).missing == ()
-
-
-def test_functions_of_an_author_see_every_parameter() -> None:
-    params = {"mode": Arg(choices=("quick", "full"), default="full")}
-    made = workflow(step("a", title=lambda context: str(context.workflow_params)), params=params)
-
-    assert {"mode": "quick"} in list(starts(made))
 
 
 def test_a_handler_is_asked_with_the_values_that_it_takes() -> None:
@@ -237,19 +206,6 @@ def test_a_walk_without_an_end_is_told_so() -> None:
     assert to_end(made, start(made)) is None
 
 
-def test_a_round_that_is_granted_is_had_though_others_led_here_beyond_the_limit() -> None:
-    made = workflow(
-        step("look", next={"ok": "build", "fail": "look"}, limit=1),
-        step("build", next={"ok": None, "fail": "look"}),
-    )
-
-    session = follow(made, Walk("", {}, (Act("ok"), Act("fail"), Act("fail"))))[-1]
-    granted = perform(made, session, Act("done", answers=(("limit", "Another round"),)))
-
-    assert (session.status, session.visit) == ("waiting", 2)
-    assert (granted.status, granted.step, granted.visit) == ("active", "look", 3)
-
-
 def test_steps_that_are_passed_over_count_as_ways() -> None:
     made = workflow(
         step("a", next={"ok": "b"}),
@@ -262,34 +218,6 @@ def test_steps_that_are_passed_over_count_as_ways() -> None:
 
     assert any(walk.ways == (("a", "ok"), ("b", "skip"), ("c", "ok")) for walk in found.walks)
     assert found.missing == ()
-
-
-def test_names_of_walks_are_unique() -> None:
-    names = [walk.name for walk in plan(REVIEWED).walks]
-
-    assert len(set(names)) == len(names)
-
-
-def test_walks_and_their_names_are_the_same_in_every_process() -> None:
-    code = (
-        "from flowrail import Outcome, StepDef, Workflow\n"
-        "from flowrail.testing import plan\n"
-        "steps = [StepDef(a, a, [a], next={Outcome.OK: b, Outcome.FAIL: None}) for a, b in WAYS]\n"
-        "print(plan(Workflow('line', *steps)).walks)"
-    ).replace("WAYS", "[('a', 'b'), ('b', 'c'), ('c', 'd'), ('d', None)]")
-
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2", "3")
-    }
-
-    assert len(said) == 1
 
 
 @pytest.mark.parametrize("status", ["completed", "failed"])
@@ -337,15 +265,6 @@ def test_sessions_at_random_stand_where_they_can(data: st.DataObject) -> None:
             assert after.revision in {session.revision, session.revision + 1}
 
 
-def test_the_way_to_an_end_is_looked_for_once_where_sessions_stand_alike() -> None:
-    count = 20
-    made = workflow(*(step(f"s{n}", next={"_default": f"s{n + 1}"}) for n in range(count)), step(f"s{count}"))
-
-    looked = calls_of(lambda: plan(made), "way_out")
-
-    assert looked <= count + 1
-
-
 def tangle(count: int) -> Workflow:
     """Return a workflow of which each step may go on, go round, or go back to the first."""
     ways = ({"ok": f"s{n + 1}", "iterate": f"s{n}", "fail": "s0"} for n in range(count - 1))
@@ -373,18 +292,6 @@ def test_of_a_large_workflow_so_much_is_walked_and_the_plan_says_so(
         assert not follow(made, walk)[-1].is_open
 
 
-def test_the_walks_of_a_large_workflow_are_so_many_acts_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = plan(tangle(12))
-    monkeypatch.setattr(walks, "MOST_TURNS", 300)
-
-    found = plan(tangle(12))
-
-    always = [walk for walk in found.walks if walk.name.startswith("always")]
-    assert (whole.is_part, found.is_part) == (False, True)
-    assert 200 < sum(len(walk.acts) for walk in found.walks if walk not in always) <= 300
-    assert sum(len(walk.acts) for walk in whole.walks) > 1_000
-
-
 def test_a_very_long_walk_that_always_iterates_still_reaches_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walks, "LONGEST_WALK", 20)
     made = tangle(12)
@@ -394,29 +301,3 @@ def test_a_very_long_walk_that_always_iterates_still_reaches_an_end(monkeypatch:
     assert len(always.acts) > walks.LONGEST_WALK
     assert not always.loose
     assert not follow(made, always)[-1].is_open
-
-
-@pytest.mark.parametrize(
-    "made", [tangle(40), workflow(params={f"p{n}": Arg(choices=("a", "b")) for n in range(60)})]
-)
-def test_what_is_tried_follows_from_the_bound_and_not_from_the_size(
-    made: Workflow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(budget, "MOST", 500)
-
-    assert calls_of(lambda: plan(made), "_judge") < 3 * 500 + 100
-
-
-def test_a_session_that_holds_much_and_a_machine_that_ends_take_more_effort() -> None:
-    made = tangle(30)
-    spent = budget.Effort(made)
-    first = start(made)
-
-    spent.move(first)
-    few = budget.MOST - spent.left
-    spent.move(first._replace(state=dict.fromkeys(map(str, range(5_000)))))
-    many = budget.MOST - spent.left - few
-    spent.move(first._replace(status="completed"))
-    ended = budget.MOST - spent.left - few - many
-
-    assert (few, many, ended) == (1, 11, 18)

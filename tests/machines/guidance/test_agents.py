@@ -15,13 +15,10 @@ from support.loops import (
     report,
     review_loop,
 )
-from support.workflows import step, workflow
 
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import start
@@ -138,19 +135,6 @@ def test_a_last_answer_is_three_lines() -> None:
     ]
 
 
-def test_long_facts_are_named_with_where_they_stand() -> None:
-    parent = ParentSession("lead-abc234", "d3-1")
-    session = Session(
-        "dull-abc234", "dull", None, parent=parent, state=Frozen({"long": "x" * 9_000, "short": "y"})
-    )
-
-    line = result_lines(handed_back(session, STORE), str)[1]
-
-    assert len(line) < 300
-    assert '"short": "y"' in line
-    assert "flow status dull-abc234 --json --store '/a b/.flow'" in line
-
-
 # --- review loops
 
 
@@ -180,37 +164,6 @@ def test_a_loop_is_told_from_every_place_in_it() -> None:
     assert loop(flow, report(flow, passed, "done")) is None
 
 
-def test_steps_of_a_loop_are_named_as_they_read_then() -> None:
-    flow = workflow(
-        step("work", title="Work on $topic (try $visit)", next={"ok": "gate"}),
-        step(
-            "gate",
-            title="Is $topic done",
-            gate=GateConfig("", review="work", limit=1),
-            next={"ok": None, "fail": "work"},
-        ),
-        params={"topic": Arg(default="it")},
-    )
-    at_gate = report(flow, found(flow, start(flow, now=NOW), "MUST"), "ok")
-
-    view = loop(flow, at_gate)
-    (question,) = report(flow, at_gate, "done").questions
-
-    assert view is not None
-    assert (view.name, view.mended_in) == ("Is it done", "Work on it (try 2)")
-    assert question.text.startswith("Is it done: 1 round, and it did not pass its review.")
-
-
-def test_granted_rounds_count() -> None:
-    flow = review_loop(limit=1)
-    asked = report(flow, found(flow, report(flow, start(flow, now=NOW), "ok"), "MUST"), "ok", "done")
-    session = report(flow, answered(asked, "limit=must-only"), "done", "ok")
-
-    view = loop(flow, report(flow, found(flow, session, "COULD"), "ok"))
-
-    assert view == LoopView("gate", "Quality", 2, 2, "passed", ("MUST",), (), "Work")
-
-
 def test_findings_stand_where_they_are_needed_and_nowhere_else() -> None:
     flow = review_loop()
     at_review = found(flow, report(flow, start(flow, now=NOW), "ok"), "MUST")
@@ -221,20 +174,6 @@ def test_findings_stand_where_they_are_needed_and_nowhere_else() -> None:
     shown = [len(told(flow, each).findings) for each in (at_review, at_gate, sent_back, again)]
 
     assert shown == [1, 1, 1, 0]
-
-
-def test_a_gate_that_sends_back_to_its_review_tells_of_the_loop_there() -> None:
-    flow = workflow(
-        step("review", next={"ok": "gate"}),
-        step("gate", gate=GateConfig("Quality", review="review"), next={"ok": None, "fail": "review"}),
-    )
-    session = report(flow, found(flow, start(flow, now=NOW), "MUST"), "ok", "done")
-
-    view = loop(flow, session)
-
-    assert view is not None
-    assert (view.mode, view.round) == ("re-verify", 2)
-    assert told(flow, session).findings == ()
 
 
 def test_a_session_that_waits_goes_on_from_its_plain_form() -> None:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.workflows import FACTS, MODE, REPORTED, linear, loop, step, workflow, workflows
+from support.workflows import FACTS, MODE, linear, step, workflow, workflows
 
 from flowrail.cli.facts import named_values
-from flowrail.errors import ConflictError, FlowError
-from flowrail.machines.definition.step import Outcome, StepContext
+from flowrail.errors import FlowError
+from flowrail.machines.definition.step import StepContext
 from flowrail.machines.definition.values import Arg, arg_from
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.outcome import HandlerError
 from flowrail.machines.engine.reported_values import fact_args, read_values
 from flowrail.machines.guidance.guide import (
     Guidance,
@@ -72,29 +70,6 @@ def test_every_way_offered_is_open_and_leads_where_it_says(
         if not reached:
             break
         session = data.draw(st.sampled_from(reached))
-
-
-@given(workflows(), MODE, st.data())
-@settings(max_examples=100)
-def test_every_outcome_that_is_not_offered_is_refused(
-    definition: Workflow, params: dict[str, Any], data: st.DataObject
-) -> None:
-    session = start(definition, params)
-    for _ in range(STEPS):
-        offered = {way.outcome for way in guide(definition, session).next}
-        here = definition.get(session.step)
-        facts = {name: data.draw(FACTS[name][1]) for name in here.reports} if here else {}
-        reached: list[Session] = []
-        for outcome in (*REPORTED, "done"):
-            if outcome in offered:
-                reached.append(advance(definition, session, Report(outcome, facts)))
-            else:
-                with pytest.raises(ConflictError):
-                    advance(definition, session, Report(outcome, facts))
-        moved = [each for each in reached if each.status != "waiting"]
-        if not moved:
-            break
-        session = data.draw(st.sampled_from(moved))
 
 
 CHOICES = st.one_of(
@@ -175,19 +150,6 @@ def test_a_required_fact_with_choices_gives_one_way_per_value() -> None:
     )
 
 
-def test_more_combinations_than_can_be_read_are_asked_for() -> None:
-    five = Arg(choices=("a", "b", "c", "d", "e"), required=True)
-    three = Arg(choices=(1, 2, 3), required=True)
-    definition = workflow(
-        step(reports={"five": five, "three": three, "two": Arg(choices=("x", "y"), required=True)})
-    )
-
-    told = guide(definition, start(definition)).next
-
-    assert len(told) == 10
-    assert {want.name for way in told for want in way.wants} == {"three"}
-
-
 def test_other_facts_are_wanted_with_their_kind_and_an_example() -> None:
     reports = {
         "topic": Arg(description="What it is about", required=True, example="slow login"),
@@ -219,54 +181,6 @@ def test_where_a_way_leads_is_open_as_long_as_a_wanted_fact_may_change_it() -> N
     assert told["skip",].to == "c"
 
 
-def test_a_condition_that_is_a_function_is_open_where_anything_is_wanted() -> None:
-    def told_by(**parts: Any) -> OfferedTransition:
-        return ways(
-            workflow(step("a", next={"ok": "b"}, **parts), step("b", when=lambda _: True, next={"ok": None}))
-        )["ok",]
-
-    assert told_by().to == "b"
-    assert told_by(reports={"x": Arg()}).to is None
-
-
-def test_what_a_handler_decides_is_open() -> None:
-    told = ways(workflow(step(handler=lambda _: Outcome.OK)))
-
-    assert list(told) == [("done",)]
-    assert (told["done",].to, told["done",].ends) == (None, False)
-
-
-def test_what_a_handler_takes_is_asked_for() -> None:
-    from typing import Annotated
-
-    def handler(ctx: StepContext, mode: Annotated[str, Arg(choices=("quick", "full"))] = "full") -> Outcome:
-        return Outcome.OK
-
-    globals()["Annotated"] = Annotated
-    told = guide(workflow(step(handler=handler)), start(workflow(step(handler=handler))))
-
-    assert [want.name for want in told.next[0].wants] == ["mode"]
-
-
-def test_rules_over_wanted_facts_are_open_and_earlier_ones_that_hold_are_not() -> None:
-    def told_by(*rules: tuple[str, str | None]) -> OfferedTransition:
-        again = {"ok": None, "iterate": "only"}
-        return ways(workflow(step(next=again, reports={"count": Arg(type="integer")}, rules=rules)))["done",]
-
-    assert (told_by(("ok", "count > 1"), ("iterate", None)).to, told_by(("ok", None)).ends) == (None, True)
-    assert told_by(("iterate", "visit == 1"), ("ok", "count > 1"), ("ok", None)).to == "only"
-
-
-def test_the_limit_shows_in_the_ways_on() -> None:
-    definition = loop(limit=1)
-
-    told = ways(definition)
-
-    assert (told["fail",].to, told["fail",].ends) == (None, False)
-    assert (told["iterate",].to, told["iterate",].capped) == ("last", True)
-    assert (told["skip",].to, told["skip",].ends) == (None, True)
-
-
 def test_where_the_user_would_be_asked_nothing_is_promised() -> None:
     verdict = Arg(choices=("good", "bad"), required=True)
     definition = workflow(
@@ -291,36 +205,6 @@ def test_where_the_user_would_be_asked_nothing_is_promised() -> None:
     ] == [("done", None, False, True)]
 
 
-def test_what_cannot_be_judged_yet_is_told_as_open_and_refused_when_reported() -> None:
-    definition = workflow(
-        step("a", next={"ok": "b", "skip": "c"}, rules=[("skip", "topic > 3"), ("ok", None)]),
-        step("b", when="topic > 3", next={"ok": "c"}),
-        step("c", next={"ok": "d"}),
-        step("d", when="topic > 3"),
-        params={"topic": Arg(default="x")},
-    )
-    session = start(definition)
-
-    told = guide(definition, session)
-
-    assert (told.next[0].to, told.next[0].ends) == (None, False)
-    with pytest.raises(HandlerError, match="cannot tell whether 'x' > 3"):
-        advance(definition, session, Report("done"))
-
-
-def test_a_way_to_a_condition_that_cannot_be_judged_is_open() -> None:
-    definition = workflow(
-        step("a", next={"ok": "b", "skip": None}),
-        step("b", when="topic > 3", next={"ok": None}),
-        params={"topic": Arg(default="x")},
-    )
-
-    assert {key[0]: (way.to, way.ends) for key, way in ways(definition).items()} == {
-        "ok": (None, False),
-        "skip": (None, True),
-    }
-
-
 def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
     definition = workflow(step(next={"ok": None, "fail": None}))
 
@@ -336,17 +220,6 @@ def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
         "The procedure dull has ended as failed after 1 step. Tell the user what failed.",
     )
     assert all(each.next == () and each.step is None for each in told.values())
-
-
-def test_an_abandoned_session_is_told_as_such_with_no_way_on() -> None:
-    definition = linear("a", "b")
-    session = Session(id="dull-x", skill="dull", step="a", status="abandoned")
-
-    told = guide(definition, session)
-
-    assert (told.next, told.status) == ((), "abandoned")
-    gone = Session(id="dull-x", skill="dull", step=None, status="abandoned")
-    assert guide(definition, gone).actions == ("Session dull-x is abandoned.",)
 
 
 # --- the step as it reads
@@ -378,26 +251,6 @@ def test_a_step_reads_with_its_values() -> None:
     assert later.actions[0] == "About $mode."
 
 
-def test_the_first_variant_that_holds_is_told_instead() -> None:
-    definition = workflow(
-        step(
-            "look",
-            next={"ok": None, "iterate": "look"},
-            variants=[
-                ("visit > 2", "Again and again, $visit."),
-                (lambda ctx: ctx.visit > 1, ["Again", "and so on"]),
-            ],
-        )
-    )
-    session = start(definition)
-    told = [guide(definition, session).actions]
-    for _ in range(2):
-        session = advance(definition, session, Report("iterate"))
-        told.append(guide(definition, session).actions)
-
-    assert told == [("Do look.",), ("Again", "and so on"), ("Again and again, 3.",)]
-
-
 def test_title_and_actions_may_be_functions_of_the_context() -> None:
     def actions(ctx: StepContext) -> Any:
         return ["one", 2] if ctx.step_state.get("two") else "all in one"
@@ -421,12 +274,6 @@ def test_title_and_actions_may_be_functions_of_the_context() -> None:
     assert (second.step.title, second.actions) == ("Visit 2 of only", ("one", "2"))
 
 
-def test_what_is_told_is_text_whatever_the_author_wrote() -> None:
-    definition = workflow(step(actions=["one", 2]))
-
-    assert guide(definition, start(definition)).actions == ("one", "2")
-
-
 def test_a_text_function_that_raises_is_told_in_one_line_with_its_place() -> None:
     def title(_: StepContext) -> str:
         raise KeyError("mode")
@@ -438,17 +285,6 @@ def test_a_text_function_that_raises_is_told_in_one_line_with_its_place() -> Non
 
     assert caught.value.code == "HANDLER_FAILED"
     assert "raised KeyError: 'mode'" in caught.value.message
-
-
-def test_printing_a_step_changes_nothing() -> None:
-    definition = loop()
-    session = start(definition)
-    before = repr(session)
-
-    first, second = guide(definition, session), guide(definition, session)
-
-    assert first == second
-    assert repr(session) == before
 
 
 def test_a_resumed_session_says_how_to_begin_another() -> None:
@@ -476,20 +312,6 @@ def test_the_command_that_begins_another_has_what_it_cannot_do_without() -> None
 
     line = shlex.split(str(told.start_command))
     assert line == ["flow", "start", "dull", "-p", "task=it's late", "-p", 'areas=["a b"]']
-
-
-def test_an_example_is_told_as_declared_or_made_up_to_fit() -> None:
-    def example(arg: Arg) -> Any:
-        definition = workflow(step(reports={"x": arg}))
-        return guide(definition, start(definition)).next[0].wants[0].example
-
-    told: Mapping[str, Any] = {
-        "declared": example(Arg(example="so")),
-        "default": example(Arg(default=7)),
-        "made up": example(Arg(type="boolean")),
-    }
-
-    assert told == {"declared": "so", "default": 7, "made up": True}
 
 
 def test_work_that_was_handed_over_is_told_in_lines_of_ours_and_not_without_end() -> None:

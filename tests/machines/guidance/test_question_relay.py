@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 from flowrail.machines.definition.questions import problems_in
 from flowrail.machines.guidance.question_relay import (
-    QUESTION_RELAY_HANDLER,
     SUB_AGENT_QUESTION_FORMAT,
     Option,
     Question,
@@ -23,7 +21,6 @@ from flowrail.machines.guidance.question_relay import (
     as_xml,
     parse_questions,
 )
-from flowrail.text.markup import Markup
 from flowrail.text.safe_text import visible
 
 YES, NO = Option("Yes", "Go on"), Option("No", "Stop here")
@@ -111,13 +108,6 @@ def test_a_block_gives_back_the_questions_that_it_was_made_of(
     assert visible(block) == block
 
 
-def test_no_hidden_character_is_left_in_a_block() -> None:
-    hidden = [chr(each) for each in range(0x20, 0x110000) if visible(chr(each)) != chr(each)]
-    question = Question("a", "A", "".join(hidden), (Option("x"), Option("y")))
-
-    assert visible(as_xml((question,))) == as_xml((question,))
-
-
 @settings(max_examples=60)
 @given(ASKED, st.booleans())
 def test_json_gives_back_the_questions_that_it_was_made_of(
@@ -152,22 +142,7 @@ def test_every_character_comes_back_from_a_block_or_is_no_xml() -> None:
         assert found == text
 
 
-def test_what_xml_cannot_hold_is_shown_instead() -> None:
-    block = as_xml([question(text="a\x00b\ud800c\rd")])
-
-    found = ET.fromstring(block).findtext("question/text")  # noqa: S314 - our own output
-    assert found == "a⟨U+0000⟩b⟨U+D800⟩c\rd"
-
-
 # --- what agents are told
-
-
-@pytest.mark.parametrize("text", [SUB_AGENT_QUESTION_FORMAT, QUESTION_RELAY_HANDLER])
-def test_what_agents_are_told_is_a_block_without_placeholders(text: str) -> None:
-    assert isinstance(text, Markup)
-    assert ET.fromstring(text) is not None  # noqa: S314 - our own text
-    assert visible(text) == text
-    assert "$" not in text
 
 
 def test_the_format_shows_a_block_that_would_be_taken() -> None:
@@ -179,17 +154,6 @@ def test_the_format_shows_a_block_that_would_be_taken() -> None:
 
     assert asked.id == "cache"
     assert [option.label for option in asked.options] == ["In memory", "Redis"]
-
-
-def test_the_texts_are_appended_to_actions_as_the_seed_shows() -> None:
-    actions: list[str] = []
-    step_info = {"supports_questions": True}
-
-    if step_info.get("supports_questions"):
-        actions.append(QUESTION_RELAY_HANDLER)
-    actions.append(SUB_AGENT_QUESTION_FORMAT)
-
-    assert len(actions) == 2
 
 
 def test_the_host_s_tool_is_given_its_own_names() -> None:
@@ -209,15 +173,6 @@ def test_the_host_s_tool_is_given_its_own_names() -> None:
 
 
 # --- one question and its bounds
-
-
-def test_white_space_around_is_no_part_of_a_question() -> None:
-    assert question(header=" Approve ", text="\r\nGo on?\n", options=[Option(" Yes", "Go on\n"), NO]) == GO
-    assert hash(GO) == hash(question())
-
-
-def test_a_question_that_can_be_asked_has_no_problems() -> None:
-    assert wrong(GO, question(id="b", text="b", default="No", deadline=60)) == []
 
 
 @pytest.mark.parametrize(
@@ -255,13 +210,6 @@ def test_what_cannot_be_asked_is_named(parts: dict[str, Any], found: str) -> Non
     assert message.startswith(found)
 
 
-@pytest.mark.parametrize(
-    ("count", "found"), [(0, [" there is no question"]), (4, [" there are 4 questions; at most 3"])]
-)
-def test_one_to_three_questions_are_asked_at_once(count: int, found: Sequence[str]) -> None:
-    assert wrong(*(question(id=f"q{number}", text=f"{number}?") for number in range(count))) == found
-
-
 def test_questions_asked_together_differ_in_id_and_text() -> None:
     assert wrong(GO, GO) == [
         "1.id is the id of one before it, too",
@@ -282,12 +230,6 @@ def test_a_block_carries_the_command_that_records_its_answers() -> None:
 
     assert ET.fromstring(block).get("answer") == "flow answer plan-4k2m9a 'go=<OPTION>'"  # noqa: S314
     assert parse_questions(block, source="x") == (GO,)
-
-
-def test_text_may_stand_in_a_cdata_section() -> None:
-    (asked,) = parse_questions(BLOCK.replace("Go on?", "<![CDATA[a < b && c?]]>"), source="x")
-
-    assert asked.text == "a < b && c?"
 
 
 def test_everything_wrong_with_a_block_is_named_at_once_with_its_line() -> None:
@@ -319,19 +261,6 @@ stray
         "ask.xml:4: question 1, id is no id: a lower-case letter, then up to 31 of a-z, 0-9 and _",
         "ask.xml:4: question 1, header has 17 characters; at most 12",
         "ask.xml:8: question 1, option 2, label is missing",
-    ]
-
-
-def test_what_is_missing_altogether_is_named_by_the_line_of_its_question() -> None:
-    assert refused("<needs_user_input>\n<question/>\n</needs_user_input>")[2:] == [
-        "ask.xml:2: question 1, text is missing",
-        "ask.xml:2: question 1, options are 0; 2 or 3 are to choose from",
-    ]
-
-
-def test_an_outcome_is_nothing_that_a_sub_agent_may_put_in() -> None:
-    assert refused(BLOCK.replace('label="Yes"', 'label="Yes" outcome="ok"')) == [
-        "ask.xml:4: question 1, option 1, attribute `outcome` is not known"
     ]
 
 
@@ -432,13 +361,6 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
 
 
 # --- JSON, read
-
-
-def test_json_is_read_with_its_dull_parts_left_out() -> None:
-    text = """{"questions": [{"id": "go", "header": "Approve", "text": "Go on?", "options": [
-        {"label": "Yes", "description": "Go on"}, {"label": "No", "description": "Stop here"}]}]}"""
-
-    assert parse_questions(text, source="ask.json") == (GO,)
 
 
 @pytest.mark.parametrize(

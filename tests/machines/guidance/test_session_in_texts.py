@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from support.workflows import step, unchecked, workflow
+from support.workflows import step, workflow
 
-from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.questions import Option, Question
-from flowrail.machines.definition.step import StepContext
 from flowrail.machines.engine import agents
 from flowrail.machines.engine.advance import entered, start
 from flowrail.machines.guidance.guide import guide
 
 RUN = "dull-k3x9q2"
-
-
-def codes(*steps: object, **parts: object) -> list[str]:
-    return [finding.code for finding in check_workflow(unchecked(*steps, **parts))]  # type: ignore[arg-type]
 
 
 def test_title_and_text_name_the_run() -> None:
@@ -46,24 +40,9 @@ def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
     assert question.text == f"Is {RUN}.md right?"
 
 
-def test_a_function_of_the_context_gets_it_too() -> None:
-    def actions(context: StepContext) -> list[str]:
-        return [f"Write {context.session}."]
-
-    flow = workflow(step(actions=actions))
-
-    assert guide(flow, start(flow, session_id=RUN)).actions == (f"Write {RUN}.",)
-
-
 def test_a_preview_has_no_run_and_says_so() -> None:
     flow = workflow(step(actions=["Write `$session-notes.md`."]))
 
     told = guide(flow, start(flow, session_id=RUN)._replace(id=""))
 
     assert told.actions == ("Write `SESSION-notes.md`.",)
-
-
-def test_nobody_declares_it_and_nothing_decides_by_it() -> None:
-    assert codes(step(actions=["See $session."])) == []
-    assert "FR107" in codes(step(), params={"session": {"type": "string", "default": ""}})
-    assert "FR120" in codes(step(rules=[{"if": "session == 'x'", "outcome": "ok"}, {"outcome": "ok"}]))

@@ -250,78 +250,6 @@ steps:
     assert finding.remedy == "did you mean `formulat`?"
 
 
-def test_two_mistakes_on_one_line_are_both_told() -> None:
-    text = one("next: {ok: null, skip: b}") + "  - {id: b, title: B, next: {}}\n"
-
-    assert found(text) == [("FR125", "4"), ("FR112", "4")]
-
-
-@pytest.mark.parametrize(
-    ("text", "message", "remedy"),
-    [
-        (one("next: {ok: null}, nxt: {}"), "`steps.0.nxt` is no key here", "did you mean `next`?"),
-        (
-            one("next: {ok: null}, zzz: {}"),
-            "`steps.0.zzz` is no key here",
-            "the keys here are id, title, actions",
-        ),
-        (one("next: {ok: null}", "nam: x\n"), "`nam` is no key here", "did you mean `name`?"),
-        (
-            one("rules: [{iff: x, outcome: ok}], next: {ok: null}"),
-            "`steps.0.rules.0.iff`",
-            "did you mean `if`?",
-        ),
-        (
-            one("reports: {x: {typ: list}}, next: {ok: null}"),
-            "`steps.0.reports.x.typ`",
-            "did you mean `type`?",
-        ),
-        (one("limit: '5', next: {ok: null}"), "`steps.0.limit` is no whole number", "write a whole number"),
-        (
-            one("title: 1, next: {ok: null}").replace("title: Look, ", ""),
-            "`steps.0.title` is no text",
-            "quote it",
-        ),
-        (
-            one("reports: {x: {type: int}}, next: {ok: null}"),
-            "`x` is of type `int`",
-            "use one of `string`, `integer`, `number`, `boolean`, `list`",
-        ),
-        (
-            one("reports: {x: {min: a}}, next: {ok: null}"),
-            "`steps.0.reports.x.min` is no number",
-            "such as 10 or 0.5",
-        ),
-        (
-            one("reports: {x: {choices: [a, [b]]}}, next: {ok: null}"),
-            "`steps.0.reports.x.choices.1` is neither a text nor a number, true or false",
-            "write one of them",
-        ),
-        (
-            one("reports: {x: {default: [a, {b: c}]}}, next: {ok: null}"),
-            "`steps.0.reports.x.default.1` is neither a text nor a number, true or false",
-            "write one of them",
-        ),
-        (
-            one("dispatch: {agent: explore, over: 5}, next: {ok: null}"),
-            "`steps.0.dispatch.over` is neither a list nor the name of a fact",
-            "write `[a, b]`",
-        ),
-    ],
-)
-def test_a_mistake_is_told_in_words_with_a_remedy(text: str, message: str, remedy: str) -> None:
-    finding = parsed(text).findings[0]
-
-    assert message in finding.message
-    assert remedy in finding.remedy
-
-
-def test_places_are_those_of_the_steps_as_written_even_where_one_is_left_out() -> None:
-    text = "name: dull\nsteps:\n  - 5\n  - {id: look, title: Look, next: {ok: null, fail: nowhere}}\n"
-
-    assert found(text) == [("FR130", "3"), ("FR102", "4")]
-
-
 @given(PLAIN_DATA)
 @settings(max_examples=150)
 def test_whatever_a_file_holds_is_read_or_told(data: object) -> None:
@@ -377,15 +305,3 @@ def test_the_schema_knows_every_key_and_refuses_others() -> None:
     assert set(here["properties"]["next"]["properties"]) == {"ok", "fail", "skip", "iterate", "_default"}
     assert schema["$defs"]["Rule"]["properties"]["outcome"]["enum"] == ["ok", "fail", "skip", "iterate"]
     assert "if" in schema["$defs"]["Rule"]["properties"]
-
-
-def test_the_schema_says_of_every_key_what_it_is() -> None:
-    schema = json_schema()
-    parts = [schema, *(part for part in schema["$defs"].values() if "properties" in part)]
-
-    assert not [
-        (part.get("title"), key)
-        for part in parts
-        for key, value in part["properties"].items()
-        if not value.get("description") and "$ref" not in value
-    ]

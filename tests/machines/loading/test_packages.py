@@ -6,13 +6,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import pytest
 from support.workflows import linear
 
 from flowrail import UsageError, discover_workflows, skill
-from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import packages
 from flowrail.machines.loading.packages import (
@@ -22,7 +20,6 @@ from flowrail.machines.loading.packages import (
     registered,
 )
 from flowrail.machines.loading.run_python import NotLoadedError, run_python
-from flowrail.machines.loading.skill_decorator import linear_workflow
 
 HEAD = "from flowrail import Outcome, StepDef, Workflow\n"
 ONE = "StepDef('a', title='A', actions=['Do.'], next={'ok': None})"
@@ -73,11 +70,6 @@ def test_a_file_that_leaves_no_workflow_is_told_in_one_line(text: str, message: 
     assert message in caught.value.message
     assert "\n" not in caught.value.message
     assert (caught.value.code, caught.value.exit_status) == ("NOT_LOADED", 1)
-
-
-def test_a_refusal_of_ours_comes_through_as_it_is() -> None:
-    with pytest.raises(WorkflowError):
-        running(f"{HEAD}WORKFLOW = Workflow('a-skill', StepDef('a'))")
 
 
 # --- a package
@@ -167,13 +159,6 @@ def test_a_module_that_holds_another_workflow_than_it_said_is_told(package: Path
         found["renamed"]
 
 
-def test_mistakes_of_a_workflow_are_told_as_such(package: Path) -> None:
-    put(package, "wrong.py", f"{HEAD}WORKFLOW = Workflow('wrong', StepDef('a', next={{'ok': 'b'}}))")
-
-    with pytest.raises(WorkflowError):
-        discover_workflows("the_skills")["wrong"]
-
-
 def test_the_second_of_one_name_is_skipped_with_the_place_of_the_first(package: Path) -> None:
     first = put(package, "one.py", f"{HEAD}WORKFLOW = Workflow('same', {ONE})")
     second = put(package, "two.py", f"{HEAD}WORKFLOW = Workflow('same', {ONE})")
@@ -220,12 +205,6 @@ def test_registered_workflows_are_found_with_the_discovered_ones(package: Path) 
 # --- old scripts
 
 
-STEPS: dict[int, dict[str, Any]] = {
-    1: {"title": "First", "actions": ["Do this."]},
-    2: {"title": "Second", "actions": ["Do that."]},
-}
-
-
 def test_an_old_script_becomes_a_linear_workflow() -> None:
     with pytest.warns(DeprecationWarning, match="write a Workflow instead"):
 
@@ -241,14 +220,6 @@ def test_an_old_script_becomes_a_linear_workflow() -> None:
     assert main() == 5
 
 
-def test_an_old_script_that_counts_wrong_is_told() -> None:
-    with (
-        pytest.warns(DeprecationWarning, match="@skill"),
-        pytest.raises(ValueError, match="says 5 steps, STEPS has 2"),
-    ):
-        skill(name="my-skill", total_steps=5)(lambda: None)
-
-
 def test_a_table_is_taken_in_the_order_of_its_numbers() -> None:
     with pytest.warns(DeprecationWarning, match="@skill"):
         decorate = skill(
@@ -259,10 +230,3 @@ def test_a_table_is_taken_in_the_order_of_its_numbers() -> None:
 
     assert [(each.id, each.title) for each in workflow.steps] == [("step3", "7"), ("step10", "Step 10")]
     assert workflow.description == "D"
-
-
-def test_a_table_without_texts_has_mistakes_like_any_workflow() -> None:
-    with pytest.raises(WorkflowError, match="FR115"):
-        linear_workflow("my-skill", {1: {"title": "First"}})
-    with pytest.raises(WorkflowError, match="FR114"):
-        linear_workflow("my-skill", {})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.workflows import linear
 
-from flowrail.errors import DocumentError, FlowError, UsageError
+from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.loading.resources import (
     LARGEST,
     FolderResources,
@@ -65,19 +65,6 @@ def test_what_is_not_there_is_refused_with_what_is(resources: FolderResources, n
     assert len(caught.value.message) < 150
 
 
-def test_near_names_are_offered(resources: FolderResources) -> None:
-    with pytest.raises(UnknownResourceError) as caught:
-        resources.get_convention("severty")
-    with pytest.raises(UnknownResourceError) as other:
-        resources.get_resource("zzz")
-    with pytest.raises(UnknownResourceError) as step:
-        resources.get_step("other", "c")
-
-    assert str(caught.value.hint) == "did you mean `severity`?"
-    assert str(other.value.hint) == "there are: plan-format"
-    assert str(step.value.hint) == "name one of its steps"
-
-
 @pytest.mark.parametrize(
     "path", ["../secret.md", "/etc/passwd", "src/../../secret.md", "", ".", "link.md", "x\0y"]
 )
@@ -86,12 +73,6 @@ def test_files_outside_the_project_are_refused(resources: FolderResources, tmp_p
 
     with pytest.raises(UsageError):
         resources.read_file(path)
-
-
-def test_a_link_within_the_project_is_looked_through(resources: FolderResources, tmp_path: Path) -> None:
-    (tmp_path / "work/link.py").symlink_to(tmp_path / "work/src/main.py")
-
-    assert resources.read_file("link.py") == "code"
 
 
 def test_a_convention_that_is_a_link_is_not_read(resources: FolderResources, tmp_path: Path) -> None:
@@ -108,13 +89,3 @@ def test_files_are_bounded_and_text(resources: FolderResources, tmp_path: Path) 
     for path in ("large", "bytes", "src", "none"):
         with pytest.raises(DocumentError):
             resources.read_file(path)
-
-
-def test_without_a_way_to_look_up_workflows_none_is_in_reach(tmp_path: Path) -> None:
-    bare = FolderResources(project=str(tmp_path))
-
-    with pytest.raises(FlowError, match="no workflow `other` is in reach"):
-        bare.get_workflow("other")
-    with pytest.raises(UnknownResourceError) as caught:
-        bare.get_resource("x")
-    assert str(caught.value.hint) == "there are: none"

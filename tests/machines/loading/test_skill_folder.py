@@ -117,14 +117,6 @@ def test_what_is_loaded_is_a_workflow_that_runs(tmp_path: Path) -> None:
     assert workflow.origin == "workflow.yaml:1"
 
 
-def test_actions_that_are_no_list_are_not_told_as_a_missing_file_too(tmp_path: Path) -> None:
-    text = "name: small\nsteps:\n  - {id: look, title: Look, actions: Look., next: {ok: null}}\n"
-
-    found = loaded(folder(tmp_path, {"workflow.yaml": text})).findings
-
-    assert [each.code for each in found if each.code != "FR107"] == ["FR130"]
-
-
 def test_a_workflow_with_mistakes_is_refused_with_all_of_them(tmp_path: Path) -> None:
     broken = YAML.replace("ok: last", "ok: lst").replace("ok: null", "okay: null")
 
@@ -136,17 +128,6 @@ def test_a_workflow_with_mistakes_is_refused_with_all_of_them(tmp_path: Path) ->
         ("FR113", "workflow.yaml:4"),
         ("FR104", "workflow.yaml:4"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("data", "place"),
-    [(b"a: b: c", "workflow.yaml:1"), (b"\xff", "workflow.yaml:1"), (b"a: 1\nb: &x 1", "workflow.yaml:2")],
-)
-def test_a_file_that_is_no_yaml_is_told(tmp_path: Path, data: bytes, place: str) -> None:
-    got = loaded(folder(tmp_path, {"workflow.yaml": data}))
-
-    assert [(each.code, each.severity, each.place) for each in got.findings] == [("FR100", "error", place)]
-    assert got.files == {"workflow.yaml": digest(data)}
 
 
 def test_a_snapshot_is_read_without_looking_at_the_disk_again(tmp_path: Path) -> None:
@@ -208,24 +189,11 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert found == [[("FR125", "look")], [("FR125", "look"), ("FR125", "last")]]
 
 
-def test_a_link_to_the_folder_itself_is_fine(tmp_path: Path) -> None:
-    made = folder(tmp_path)
-    (tmp_path / "link").symlink_to(made)
-
-    assert read(WorkflowFile("a-skill", str(tmp_path / "link"), "workflow.yaml", "steps")).findings == ()
-
-
 def test_texts_are_bounded(tmp_path: Path) -> None:
     (finding,) = loaded(folder(tmp_path, {"steps/look.md": "x" * (LARGEST_TEXT + 1)})).findings
 
     assert finding.code == "FR125"
     assert str(LARGEST_TEXT) in finding.message
-
-
-def test_a_text_that_is_no_text_is_told(tmp_path: Path) -> None:
-    (finding,) = loaded(folder(tmp_path, {"steps/look.md": b"\xff"})).findings
-
-    assert (finding.code, finding.step) == ("FR125", "look")
 
 
 def test_a_missing_entry_file_is_the_callers_mistake(tmp_path: Path) -> None:
@@ -264,12 +232,6 @@ def test_the_bytes_that_were_looked_at_are_run_and_not_those_on_the_disk(tmp_pat
         run(entry(made))
 
 
-def test_running_yaml_is_reading_it(tmp_path: Path) -> None:
-    made = folder(tmp_path)
-
-    assert run(entry(made)).files == read(entry(made)).files
-
-
 def test_a_resource_that_a_step_quotes_is_read_with_it(tmp_path: Path) -> None:
     quoting = "Look.\n\n```flow:resource\nformat\nnowhere\n../../other\n```\n"
     made = folder(tmp_path, {"steps/look.md": quoting, "resources/format.md": "The format.\n"})
@@ -282,17 +244,3 @@ def test_a_resource_that_a_step_quotes_is_read_with_it(tmp_path: Path) -> None:
         ("FR127", "steps/look.md:5"),
         ("FR127", "steps/look.md:6"),
     ]
-
-
-def test_no_more_of_a_folder_is_read_to_tell_whether_it_changed_than_anybody_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths = [f"f{number}.bin" for number in range(9)]
-    for path in paths:
-        (tmp_path / path).write_bytes(b"0" * 1_000)
-    monkeypatch.setattr("flowrail.machines.loading.skill_folder.MOST_READ", 3_000)
-
-    now = digests(str(tmp_path), dict.fromkeys(paths, ""))
-
-    assert [path for path in paths if now[path]] == paths[:4]
-    assert list(now) == paths

@@ -49,19 +49,6 @@ def test_what_is_parted_is_joined_again(value: Any) -> None:
     assert attachments.joined(plain, from_memory(texts)) == value
 
 
-def test_a_text_stays_where_it_is_up_to_the_bound() -> None:
-    texts: dict[str, bytes] = {}
-    just, over = "x" * limits.LONGEST_INLINE, "x" * (limits.LONGEST_INLINE + 1)
-
-    plain = attachments.parted({"just": just, "over": [over], "wide": "é" * 9_000}, texts)
-
-    assert plain["just"] == just
-    assert plain["over"][0][MARK].startswith("texts/")
-    assert plain["over"][0]["bytes"] == len(over)
-    assert plain["wide"]["bytes"] == 18_000
-    assert len(texts) == 2
-
-
 def test_a_mapping_that_looks_like_a_reference_is_none() -> None:
     texts: dict[str, bytes] = {}
     mine = {MARK: "texts/mine.txt", "bytes": 3}
@@ -125,14 +112,6 @@ def test_a_text_that_is_not_as_it_was_written_is_refused(
 
     assert (caught.value.code, caught.value.exit_status) == ("TEXT_DAMAGED", 3)
     assert name in caught.value.what
-
-
-@pytest.mark.parametrize("name", ["../key", "/etc/passwd", "texts/../key", "texts/x.txt", "", "key"])
-def test_nothing_but_the_name_of_a_text_becomes_a_path(tmp_path: Path, name: str) -> None:
-    (tmp_path / "key").write_text("secret")
-
-    with pytest.raises(ValueError, match="is not the name of a text"):
-        loaded(tmp_path, name, 6)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from flowrail.errors import FlowError, StorageError
+from flowrail.errors import StorageError
 from flowrail.machines.sessions import limits
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
@@ -76,27 +76,6 @@ def test_what_was_committed_is_read(store: Store) -> None:
     assert store.read(ID) == kept
     assert (kept.seq, kept.session.revision, kept.session.state) == (1, 1, {"sure": "low"})
     assert [record.kind for record in store.records(ID)] == ["start", "move"]
-
-
-def test_several_records_can_be_added_under_one_lock(store: Store) -> None:
-    create(store)
-
-    with store.change(ID) as change:
-        for revision in (1, 2, 3):
-            change.commit(session(revision=revision), kind="move", at="", by="")
-
-    assert [record.seq for record in store.records(ID)] == [0, 1, 2, 3]
-    assert store.read(ID).session.revision == 3
-
-
-def test_each_record_holds_the_hash_of_the_one_before(store: Store) -> None:
-    create(store)
-    move(store, 1)
-    move(store, 2)
-
-    records = list(store.records(ID))
-
-    assert [record.prev for record in records] == ["", records[0].hash, records[1].hash]
 
 
 def test_the_copy_is_readable_and_names_the_newest_record(store: Store) -> None:
@@ -195,14 +174,6 @@ def test_an_unknown_id_is_refused_with_near_ones(store: Store) -> None:
     assert Store("/nowhere", store.owner).ids() == []
 
 
-def test_odd_names_among_the_sessions_are_passed_over(store: Store) -> None:
-    create(store)
-    Path(store.sessions, "Notes").mkdir()
-    Path(store.sessions, ".DS_Store").touch()
-
-    assert store.ids() == [ID]
-
-
 # --- damage -------------------------------------------------------------------------------------
 
 
@@ -236,18 +207,6 @@ def test_the_next_record_takes_the_place_of_a_torn_one(store: Store, cut: int) -
     assert [record.session.state for record in store.records(ID)] == [{}, {"again": True}]
 
 
-def test_looking_does_not_cut_what_is_torn(store: Store) -> None:
-    create(store)
-    with journal(store).open("ab") as file:
-        file.write(b"torn")
-
-    store.read(ID)
-    with store.change(ID):
-        pass
-
-    assert journal(store).read_bytes().endswith(b"\ntorn")
-
-
 @pytest.mark.parametrize("content", [b"", b"{", b'{"seq":0,"kind":"start"'])
 def test_a_session_without_a_whole_record_never_began(store: Store, content: bytes) -> None:
     create(store)
@@ -279,20 +238,6 @@ def test_a_journal_behind_its_copy_is_refused_and_not_written_over(store: Store)
     assert journal(store).read_bytes() == first
 
 
-def test_a_journal_with_another_record_than_its_copy_is_refused(store: Store) -> None:
-    create(store)
-    first = journal(store).read_bytes()
-    move(store, 1)
-    newest = copy(store).read_bytes()
-    journal(store).write_bytes(first)
-    copy(store).unlink()
-    move(store, 1, state={"other": 1})
-    copy(store).write_bytes(newest)
-
-    with pytest.raises(LinesLostError, match="ends with another record 1"):
-        store.read(ID)
-
-
 @pytest.mark.parametrize(
     "spoil", [Path.unlink, lambda path: os.truncate(path, 0), lambda path: os.truncate(path, 9)]
 )
@@ -320,15 +265,6 @@ def test_a_spoilt_copy_tells_nothing_and_is_made_again(store: Store, content: by
     kept = move(store, 1)
 
     assert json.loads(copy(store).read_text())["hash"] == kept.hash
-
-
-def test_a_copy_that_grows_shorter_leaves_nothing_of_the_longer_one(store: Store) -> None:
-    create(store)
-    move(store, 1, state={"note": "x" * 9_000})
-    move(store, 2)
-
-    assert copy(store).stat().st_size < 2_000
-    assert json.loads(copy(store).read_bytes())["session"]["state"] == {}
 
 
 def test_a_copy_is_never_written_into_what_is_somebody_elses(store: Store, tmp_path: Path) -> None:
@@ -362,9 +298,6 @@ def test_a_journal_of_another_session_is_refused(store: Store) -> None:
 
     with pytest.raises(DamagedError, match=rf"the record belongs to `{ID}`"):
         store.read("other-abcdef")
-
-
-# --- whose it is --------------------------------------------------------------------------------
 
 
 # --- odd files ----------------------------------------------------------------------------------
@@ -404,24 +337,6 @@ def test_a_journal_that_is_no_plain_file_is_refused(store: Store, spoil: Callabl
         assert caught.value.exit_status == 3
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_a_journal_of_another_user_is_refused(store: Store) -> None:
-    create(store)
-    os.chown(journal(store), 12345, 12345)
-
-    with pytest.raises(StorageError, match="belongs to another user"):
-        store.read(ID)
-
-
-def test_a_linked_lock_is_not_followed(store: Store, tmp_path: Path) -> None:
-    create(store)
-    Path(store.folder(ID), "lock").symlink_to(tmp_path / "target")
-
-    with pytest.raises(WriteFailedError):
-        move(store, 1)
-    assert not (tmp_path / "target").exists()
-
-
 def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     Path(store.path).symlink_to(tmp_path / "elsewhere")
@@ -429,22 +344,6 @@ def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> 
     with pytest.raises(NotPrivateError):
         create(store)
     assert os.listdir(tmp_path / "elsewhere") == []
-
-
-def test_a_store_that_cannot_be_made_is_told(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = os.mkdir
-
-    def mkdir(path: str, mode: int = 0o777) -> None:
-        if path.endswith(ID):
-            raise PermissionError(13, "Permission denied")
-        real(path, mode)
-
-    monkeypatch.setattr(os, "mkdir", mkdir)
-
-    with pytest.raises(StorageError, match=r"could not be created \(EACCES\)"):
-        create(store)
 
 
 # --- definition ---------------------------------------------------------------------------------
@@ -570,26 +469,6 @@ def test_what_cannot_even_be_cut_off_is_torn_and_cut_by_the_next(
     assert len(list(store.records(ID))) == 2
 
 
-def test_where_a_torn_record_cannot_be_cut_off_nothing_is_written(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create(store)
-    with journal(store).open("ab") as file:
-        file.write(b"torn")
-    before = journal(store).read_bytes()
-
-    def ftruncate(*_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "ftruncate", ftruncate)
-        with pytest.raises(StorageError, match=r"journal\.jsonl could not be removed \(No space left"):
-            move(store, 1)
-
-    assert journal(store).read_bytes() == before
-    assert move(store, 1).seq == 1
-
-
 @pytest.fixture
 def flushed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     names: list[str] = []
@@ -613,28 +492,6 @@ def test_a_commit_flushes_the_journal_once_and_nothing_else(store: Store, flushe
     move(store, 1)
 
     assert flushed == ["journal.jsonl"]
-
-
-def test_the_cost_of_a_record_does_not_grow_with_history(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create(store)
-    with store.change(ID) as change:
-        for revision in range(1, 400):
-            change.commit(session(revision=revision, state={"text": "x" * 1000}), kind="move", at="", by="")
-    read: list[int] = []
-    real = os.pread
-
-    def pread(fd: int, size: int, at: int) -> bytes:
-        read.append(size)
-        return real(fd, size, at)
-
-    monkeypatch.setattr(os, "pread", pread)
-
-    move(store, 400)
-
-    assert journal(store).stat().st_size > 400_000
-    assert sum(read) <= 3 * 65_536
 
 
 # --- together -----------------------------------------------------------------------------------
@@ -670,15 +527,6 @@ def test_records_of_many_threads_follow_one_another(store: Store) -> None:
 
     assert [record.session.revision for record in store.records(ID)] == list(range(41))
     assert store.read(ID).session.revision == 40
-
-
-def test_a_failure_under_the_lock_frees_it(store: Store) -> None:
-    create(store)
-
-    with pytest.raises(FlowError, match="no"), store.change(ID):
-        raise FlowError("no", hint="")
-
-    assert move(store, 1).seq == 1
 
 
 def test_a_reader_between_record_and_copy_sees_the_record(
@@ -720,18 +568,3 @@ def test_a_session_of_another_user_is_refused_until_it_is_adopted(store: Store, 
     other.adopt(ID)
     assert other.read(ID).seq == 0
     assert store.is_foreign(ID)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 1.0])
-def test_a_half_written_copy_is_ignored_and_written_again(store: Store, share: float) -> None:
-    create(store)
-    old = copy(store).read_bytes()
-    move(store, 1, state={"note": "longer than before"})
-    new = copy(store).read_bytes()
-    cut = int(share * (len(old) - 1))
-
-    copy(store).write_bytes(new[:cut] + old[cut:])
-
-    assert store.read(ID).seq == 1
-    assert move(store, 2).seq == 2
-    assert json.loads(copy(store).read_bytes())["seq"] == 2

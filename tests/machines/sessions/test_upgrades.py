@@ -109,8 +109,3 @@ def test_a_journal_of_a_later_format_is_refused(tmp_path: Path) -> None:
         NewerFormatError, match=f"the session is of format {FORMAT + 1}; {FORMAT} is the newest"
     ):
         store.read(SESSION.id)
-
-
-def test_there_is_a_step_from_every_format_that_was_released() -> None:
-    assert sorted(upgrades.SESSIONS) == list(range(1, FORMAT))
-    assert sorted(upgrades.DEFINITIONS) == list(range(1, upgrades.DEFINITION_FORMAT))

@@ -88,16 +88,6 @@ def test_each_problem_of_an_answer_is_named(wrong: str, tmp_path: Path) -> None:
     assert any(wrong in problem for problem in found), found
 
 
-def test_a_refusal_and_broken_xml_are_named(tmp_path: Path) -> None:
-    reply, workflow = first(tmp_path)
-    refused = Reply(("step",), 4, {"error": {"code": "CONFLICT", "message": "no", "hint": ""}})
-
-    assert list(rules.problems(refused, workflow)) == ["exit status 4: no [CONFLICT]"]
-    assert list(rules.resume_differences(reply, refused)) == ["flow resume: exit status 4: no [CONFLICT]"]
-    (broken,) = rules.problems(reply._replace(xml="<a>"), workflow)
-    assert "not well formed" in broken
-
-
 def test_a_resumed_step_may_have_more_instructions_and_no_other_difference(tmp_path: Path) -> None:
     reply, _ = first(tmp_path)
     more = reply._replace(data={**reply.data, "actions": [*reply.data["actions"], "more"], "resumed": True})

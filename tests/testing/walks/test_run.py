@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import shlex
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ from support.sandbox import (
     ASKING,
     BUNDLED,
     SMALL,
-    Terminal,
     allow,
     flow,
     project_skills,
@@ -22,10 +19,7 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.main import main
-from flowrail.machines.exploration import budget
 from flowrail.testing.walks import run
-from flowrail.testing.walks.stage import InProcessStage
 
 RESULTS = "results"
 FAN = """\
@@ -158,16 +152,6 @@ def test_a_walk_with_agents_is_shown_as_it_ran_and_repeated_as_a_whole(
     assert flow(*again[1:]).status == 1
 
 
-def test_one_walk_is_repeated_by_its_name() -> None:
-    put_skill("asking", ASKING)
-
-    _, data = results_of("asking", "--walk", "always-iterate")
-    ran = flow("test", "asking", "--walk", "nosuch", "--json")
-
-    assert data[RESULTS][0]["walks"] == 1
-    assert (ran.status, ran.error["code"]) == (2, "USAGE")
-
-
 def test_a_handler_that_changes_its_mind_is_found(tmp_path: Path) -> None:
     notes = f"open({str(tmp_path / 'loads')!r}, 'a')"
     put_python(
@@ -209,15 +193,6 @@ def test_what_cannot_be_loaded_fails(text: str) -> None:
     assert data[RESULTS][0]["reason"]
 
 
-def test_every_mistake_of_a_workflow_is_told_on_a_line_of_its_own() -> None:
-    put_skill("small", SMALL.replace("ok: second", "ok: secund, iterate: secnd"))
-
-    out = flow("test", "small").out
-
-    assert "\nsmall: workflow `small` has 3 mistakes\n  workflow.yaml:4: error FR102: " in out
-    assert out.count("\n  workflow.yaml:") == 3
-
-
 def test_a_run_that_never_ends_fails() -> None:
     put_python("py", "return Outcome.ITERATE")
     file = project_skills() / "py" / "workflow.py"
@@ -247,18 +222,6 @@ def test_agents_whose_workflow_cannot_be_completed_are_told_of() -> None:
     assert "`fan/look` cannot be completed" in data[RESULTS][0]["failures"][0]["problem"]
 
 
-def test_progress_is_told_on_a_terminal_and_nowhere_else() -> None:
-    put_skill("small")
-
-    out, err = io.StringIO(), Terminal()
-    with redirect_stdout(out), redirect_stderr(err):
-        assert main(["test", "small"]) == 0
-
-    assert "small: walk 1 of" in err.getvalue()
-    assert err.getvalue().endswith("\r\x1b[K")
-    assert "walk 1" not in out.getvalue()
-
-
 def test_commands_run_as_processes_too(tmp_path: Path) -> None:
     put_skill("small", where=tmp_path)
 
@@ -273,26 +236,6 @@ def test_every_bundled_skill_passes_with_every_way_taken(skill: str) -> None:
 
     assert status == 0, [each["failures"][:1] for each in data[RESULTS] if each["failures"]]
     assert not [each["workflow"] for each in data[RESULTS] if each["missing"]]
-
-
-def test_sessions_of_a_test_lie_in_memory_where_there_is_room_or_where_somebody_says(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def place() -> Path:
-        with run.stage_for((), (), str(tmp_path), now=str) as stage:
-            return Path(stage.world.store.path) if isinstance(stage, InProcessStage) else Path()
-
-    for name in ("TEMP", "TMP", "TMPDIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(run, "MEMORY", str(tmp_path / "memory"))
-    assert not place().is_relative_to(tmp_path)
-    (tmp_path / "memory").mkdir()
-    monkeypatch.setattr(run, "ENOUGH_MEMORY", 0)
-    assert place().is_relative_to(tmp_path / "memory")
-    monkeypatch.setattr("tempfile.tempdir", None)  # it is looked up once a process
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "mine"))
-    (tmp_path / "mine").mkdir()
-    assert place().is_relative_to(tmp_path / "mine")
 
 
 CONTRARY = """\
@@ -343,16 +286,3 @@ def test_a_workflow_that_is_too_large_is_walked_in_part_and_says_so(monkeypatch:
     assert part["missing"]
     assert "round: the workflow is too large to walk all of it\n" in ran.out
     assert flow("test", "round", "--strict").status == 1
-
-
-def test_a_workflow_that_is_too_large_for_any_walk_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_skill("round", ROUND)
-
-    monkeypatch.setattr(run, "MOST_COMMANDS", 1)
-    played = flow("test", "round")
-    monkeypatch.setattr(budget, "MOST", 1)
-    planned = flow("test", "round")
-
-    for ran in (played, planned):
-        assert ran.status == 1
-        assert "round: the workflow is too large to walk" in ran.out
