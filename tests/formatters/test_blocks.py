@@ -230,12 +230,6 @@ def test_a_block_among_plain_strings_is_not_escaped_again() -> None:
     assert outer == f"<current_action>\nif a &lt; b:\n\n{inner}\n</current_action>"
 
 
-def test_a_plain_string_that_looks_like_a_block_is_escaped() -> None:
-    made = block_step.format_current_action([str.__str__(instructions.format_forbidden(["x"]))])
-
-    assert "<forbidden>" not in made
-
-
 def test_a_block_that_was_cut_or_joined_is_a_plain_string_again() -> None:
     inner = instructions.format_forbidden(["x"])
 
@@ -288,11 +282,6 @@ def test_an_agent_without_anything_to_run_must_be_free_form() -> None:
     free = dispatch.format_subagent_dispatch("explore", "look.py", free_form=True)
 
     assert "invoke" not in {child.tag for child in tree(free)[0]}
-
-
-def test_a_target_without_a_value_for_the_template_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no value for `where`"):
-        dispatch.format_template_dispatch("explore", "Look in $where.", [{"what": "x"}])
 
 
 # --- gates

@@ -56,24 +56,6 @@ def test_an_offer_is_a_short_block_with_everything_to_choose_by() -> None:
     )
 
 
-def test_what_counts_against_a_skill_is_a_reason_too() -> None:
-    page = text(found(candidate(schema_version="2.0")), Query(chain=("a-skill",)))
-
-    assert (
-        "   why: loop -30 (`a-skill` is in the chain already); floor +30 (a score is never below 0)" in page
-    )
-    assert "duration unknown" in page
-
-
-def test_the_many_that_do_not_fit_are_counted() -> None:
-    several = [candidate(f"s{each:02}") for each in range(15)]
-
-    page = text(found(*several), Query(categories=("law",)))
-
-    assert page.count("its categories are research") == 10
-    assert page.endswith("  and 5 more; --all lists them all")
-
-
 foreign = st.text(st.sampled_from("ab 1.\n\r\t\x1b\x07\x9b\u202e\u2028\u200b\ufeff\ud800é…`"), max_size=9)
 skills = st.builds(
     candidate,

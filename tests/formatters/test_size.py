@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.loops import NOW, answered, fan, found, report, review_loop
+from support.loops import NOW, fan, found, report, review_loop
 from support.workflows import step, workflow
 
 from flowrail.command import Command
 from flowrail.formatters.guidance import as_text, as_xml
-from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine.advance import start
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import ParentSession
@@ -42,16 +41,6 @@ def two_ways(**parts: Any) -> Guidance:
 
 def test_what_surrounds_a_step_with_two_ways_on_is_small() -> None:
     assert surrounding(two_ways()) <= MOST
-
-
-def test_so_it_is_where_facts_are_spelled_out() -> None:
-    confidence = Arg(choices=("low", "high"), required=True)
-    told = two_ways(
-        reports={"confidence": confidence}, rules=[("ok", "confidence == 'high'"), ("iterate", None)]
-    )
-
-    assert len(told.next) == 2
-    assert surrounding(told) <= MOST
 
 
 def test_so_it_is_at_a_gate_and_at_the_work_that_it_sent_back() -> None:
@@ -99,15 +88,3 @@ def test_what_changes_while_agents_work_stands_behind_the_text() -> None:
     at = next(n for n, (one, two) in enumerate(zip(before, after, strict=False)) if one != two)
     assert before[:at].count("</current_action>") == 1
     assert NOW in after
-
-
-def test_an_answer_stands_behind_the_text() -> None:
-    from support.loops import asking_workflow
-
-    flow = asking_workflow()
-    session = start(flow, session_id="dull-abc234", now=NOW)
-    done = answered(session, "go=Yes")
-
-    before, after = (as_xml.render(guide(flow, each)) for each in (session, done))
-
-    assert before.split("\n")[1:4] == after.split("\n")[1:4]

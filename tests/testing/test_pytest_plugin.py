@@ -7,7 +7,6 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import pytest
 from support.sandbox import ASKING, SMALL, allow, clean_environment, put_python, put_skill
 
 WARNED = SMALL.replace("[Do the second thing.]", '["Do what step `frist` says."]')
@@ -141,14 +140,3 @@ def test_strictly_warnings_and_ways_that_no_walk_takes_fail() -> None:
     assert "FR166" in out
     assert "no walk takes first fail" in out
     assert "2 failed" in out
-
-
-@pytest.mark.parametrize("skills", ["nosuch", "empty"])
-def test_a_skill_that_is_not_there_is_a_wrong_use(skills: str) -> None:
-    (Path.cwd() / "empty").mkdir()
-    (Path.cwd() / "pytest.ini").write_text(f"[pytest]\nflow_skills = {skills}\n")
-
-    status, out = run_pytest("-q")
-
-    assert status == 4
-    assert "flow_skills: " in out

@@ -13,7 +13,7 @@ from support.pictures import FEW, ODD
 from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.renderers.dot import quoted, render
+from flowrail.diagrams.renderers.dot import render
 from flowrail.machines.definition.workflow import Workflow
 
 
@@ -27,10 +27,6 @@ def graphviz(text: str, form: str = "dot_json") -> str:
     )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()
-
-
-def test_quotes_and_backslashes_are_quoted() -> None:
-    assert quoted('a "b" \\N', "c") == '"a \\"b\\" \\\\N\\nc"'
 
 
 @FEW

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import sys
 from pathlib import Path
@@ -65,12 +64,6 @@ def test_a_picture_asks_for_nothing_and_runs_nothing() -> None:
     assert not re.search(r"\son\w+=", svg)
 
 
-def test_links_lead_where_it_is_said() -> None:
-    svg = render(picture(sprawling(9)), links={"sprawling/look": 'a".svg'})
-
-    assert '<a href="a&quot;.svg"><g class="node agents"' in svg
-
-
 def test_texts_fit_into_their_shapes(tab: Tab, tmp_path: Path) -> None:
     """Measured by a browser, in the font that it takes."""
     page = tmp_path / "drawn.svg"
@@ -113,14 +106,6 @@ def test_the_extra_turns_it_into_png() -> None:
     assert found
     assert wide == pytest.approx(2 * float(found[1]), abs=3)
     assert high == pytest.approx(2 * float(found[2]), abs=3)
-
-
-def test_a_program_turns_it_into_png(monkeypatch: pytest.MonkeyPatch) -> None:
-    if shutil.which("rsvg-convert") is None:
-        pytest.skip("no rsvg-convert here: apt-get install librsvg2-bin")
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-
-    assert size(png.render(render(picture(workflow(step("one"))), scheme="light")))[0] > 100
 
 
 def test_where_nothing_can_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from support.workflows import linear, loop, step, unchecked, workflow, workflows
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.findings import CODES, Finding, WorkflowError
-from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
+from flowrail.machines.definition.step import Outcome, Rule, StepContext, Variant
 from flowrail.machines.definition.validation import validate
 from flowrail.machines.definition.validation.structure import LARGEST_ACTIONS, MOST_TRANSITIONS
 from flowrail.machines.definition.values import Arg
@@ -203,18 +203,6 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_steps() -> None:
     assert error.message.startswith("workflow `Not A Name` has 13 mistakes\n")
     assert len(error.message.splitlines()) == 14
     assert error.details["findings"][0]["code"] == "FR107"  # type: ignore[index]
-
-
-@pytest.mark.parametrize(
-    ("steps", "found"),
-    [
-        ([step("a", next={"ok": "bb"}), step("b")], ["FR102"]),
-        ([step("a", next={"ok": None, "fail": "b"}), step("b", next={"ok": "b", "okay": None})], ["FR113"]),
-        ([step("a", rules=[("ok", None), ("ok", "visit > 1")])], ["FR118"]),
-    ],
-)
-def test_what_follows_from_a_mistake_is_not_told_as_another(steps: list[StepDef], found: list[str]) -> None:
-    assert [each.code for each in check_workflow(unchecked(*steps))] == found
 
 
 def test_a_finding_is_one_line_with_place_severity_code_and_remedy() -> None:

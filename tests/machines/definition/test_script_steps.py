@@ -143,14 +143,6 @@ def test_the_loop_goes_from_work_through_review_to_the_gate_and_back(
     assert passed.findtext("gate_result") == "Implementation Review passed (round 2 of 5)"
 
 
-def test_a_gate_without_a_verdict_is_printed_and_waits_for_one(capsys: pytest.CaptureFixture[str]) -> None:
-    found = printed(capsys, "--step", "3", "--total-steps", "4")
-
-    assert found.find("gate_result").get("status") == "open"  # type: ignore[union-attr]
-    assert (found.findtext("invoke_after/if_pass") or "").endswith("--qr-iteration 1 --qr-status pass")
-    assert (found.findtext("invoke_after/if_fail") or "").endswith("--qr-iteration 1 --qr-status fail")
-
-
 def test_the_text_skill_prints_both_of_its_steps(capsys: pytest.CaptureFixture[str]) -> None:
     text_main("--step", "1", "--total-steps", "2")
     text_main("--step", "2", "--total-steps", "2")

@@ -26,7 +26,6 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report
-from flowrail.text.markup import Markup
 
 
 def kept(definition: Workflow) -> Workflow:
@@ -66,32 +65,6 @@ def attempt(definition: Workflow, session: Any, report: Report) -> Any:
         return advance(definition, session, report)
     except FlowError as error:
         return error.code
-
-
-def test_what_is_told_is_kept_too() -> None:
-    definition = workflow(
-        step(
-            title="Look ($visit)",
-            actions=["one", "two"],
-            phase="first",
-            variants=[("visit > 1", ("again", "and again"))],
-            reports={"x": Arg("About x", example=["a"], type="list")},
-        ),
-        description="A dull one",
-        params={"topic": Arg(default=["a"], required=True)},
-    )
-
-    again = kept(definition)
-
-    assert (again.description, again.steps[0].title, again.steps[0].phase) == (
-        "A dull one",
-        "Look ($visit)",
-        "first",
-    )
-    assert again.steps[0].variants == definition.steps[0].variants
-    assert again.steps[0].actions == ("one", "two")
-    assert again.steps[0].reports["x"].description == "About x"
-    assert again.origin == again.steps[0].origin == "definition.json"
 
 
 @pytest.mark.parametrize(
@@ -173,21 +146,6 @@ def test_every_part_of_the_structure_counts(make: Callable[[], Workflow]) -> Non
     assert graph_print(make()) != graph_print(linear("a", "b"))
 
 
-def test_texts_of_a_parameter_do_not_count_and_its_values_do() -> None:
-    prints = [
-        graph_print(linear("a", params={"mode": arg}))
-        for arg in (
-            Arg("One"),
-            Arg("Other", example="x"),
-            Arg("One", default="x"),
-            Arg("One", choices=("x",)),
-        )
-    ]
-
-    assert prints[0] == prints[1]
-    assert len(set(prints)) == 3
-
-
 def test_a_part_of_another_type_is_named() -> None:
     kept = to_plain(workflow())
 
@@ -210,12 +168,6 @@ def test_markup_that_would_leave_its_element_is_text(markup: str) -> None:
     (told,) = from_plain(_told(markup)).steps[0].actions  # type: ignore[misc]
 
     assert type(told) is str
-
-
-def test_markup_that_is_whole_stays_markup() -> None:
-    (told,) = from_plain(_told("<forbidden>x</forbidden>\n<b/>")).steps[0].actions  # type: ignore[misc]
-
-    assert type(told) is Markup
 
 
 def _told(markup: str) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.loops import AREAS, LATER, MUCH_LATER, NOW, ended, fan, report
+from support.loops import AREAS, LATER, NOW, ended, fan, report
 from support.workflows import step, workflow
 
 from flowrail.machines.definition.delegation import MOST_DISPATCHES, AgentRole, Dispatch, needed_by
@@ -24,7 +23,7 @@ from flowrail.machines.engine.agents import (
     TooManyDispatchesError,
 )
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import CANCELLED, CLAIMED, FINISHED, PENDING, Dispatched, Session
+from flowrail.machines.sessions.session import CANCELLED, CLAIMED, FINISHED, PENDING, Dispatched
 
 # --- what entering a step records
 
@@ -43,39 +42,6 @@ def items(flow: Workflow, **params: Any) -> list[Any]:
 )
 def test_entering_a_step_records_one_piece_of_work_an_item(over: Any, expected: list[Any]) -> None:
     assert items(fan(over=over)) == expected
-
-
-def test_a_list_that_was_reported_is_gone_over() -> None:
-    flow = workflow(
-        step("plan", reports={"found": Arg(type="list", required=True)}, next={"ok": "look"}),
-        step("look", dispatch=Dispatch("explore", None, "found", prompt=("$item",))),
-    )
-
-    after = _told(flow, start(flow), {"found": ["x", "y"]}).dispatches
-
-    assert [(each.id, each.item, each.status) for each in after] == [
-        ("d1-1", "x", PENDING),
-        ("d1-2", "y", PENDING),
-    ]
-
-
-def _told(flow: Workflow, session: Session, facts: Mapping[str, Any]) -> Session:
-    from flowrail.machines.engine.advance import advance
-    from flowrail.machines.sessions.session import Report
-
-    return advance(flow, session, Report("ok", facts))
-
-
-def test_a_fact_that_has_no_value_yet_hands_out_nothing_and_waits_for_nothing() -> None:
-    flow = workflow(
-        step("look", dispatch=Dispatch("explore", None, "found", prompt=("$item",)), next={"ok": "tell"}),
-        step("tell", reports={"found": Arg(type="list")}),
-    )
-
-    session = start(flow)
-
-    assert session.dispatches == ()
-    assert report(flow, session, "ok").step == "tell"
 
 
 def test_more_than_can_be_handed_out_is_refused_and_nothing_moves() -> None:
@@ -211,14 +177,6 @@ def test_what_may_be_handed_out(status: str, outcome: str | None, expires_at: st
     assert agents.claimable(dispatch, NOW) is free
 
 
-def test_a_lease_ends_when_its_time_has_come() -> None:
-    held = Dispatched("d0-1", "explore", status=CLAIMED, expires_at=LATER)
-
-    assert not agents.claimable(held, NOW)
-    assert agents.claimable(held, LATER)
-    assert agents.claimable(held, MUCH_LATER)
-
-
 def test_a_prompt_is_filled_for_its_item() -> None:
     work = Dispatch(
         "explore", None, "areas", {"depth": 2}, prompt=("Look at $item.", "Depth $depth, $topic.")
@@ -246,24 +204,6 @@ def test_a_dispatch_in_place_of_a_handler_hands_out_a_workflow() -> None:
     assert not flow.step("look").decides
     with pytest.raises(JoinPendingError):
         report(flow, start(flow), "ok")
-
-
-@pytest.mark.parametrize(
-    ("script", "free_form", "told"),
-    [
-        ("", True, "Do look."),
-        ("planner/explore", True, "Run planner/explore.\n\nDo look."),
-        ("skills.planner.qr.plan_docs", False, "Run skills.planner.qr.plan_docs.\n\nDo look."),
-    ],
-)
-def test_a_dispatch_without_a_workflow_is_free_form(script: str, free_form: bool, told: str) -> None:
-    handler = Dispatch(AgentRole.DEVELOPER, script, context_vars={}, free_form=free_form)
-    flow = workflow(step("look", handler=handler))
-
-    (only,) = start(flow).dispatches
-
-    assert only.workflow is None
-    assert agents.prompt_of(flow.step("look"), only, {}) == told
 
 
 # --- results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.loops import NOW, answered, fan, found, report, review_loop
+from support.loops import NOW, answered, found, report, review_loop
 from support.workflows import step, workflow
 
 from flowrail.machines.definition.values import Arg
@@ -79,16 +79,6 @@ def test_another_round_is_offered_twice_at_most() -> None:
     assert offered(session) == ["must-only", "accept-the-risk", "stop"]
 
 
-def test_must_only_lets_everything_else_pass() -> None:
-    flow = review_loop(limit=1)
-    asked, _ = failing(flow, start(flow, now=NOW))
-    session = report(flow, answered(asked, "limit=must-only"), "done", "ok")
-
-    session = report(flow, found(flow, session, "SHOULD", "COULD"), "ok")
-
-    assert report(flow, session, "done").step == "last"
-
-
 def test_accepting_takes_a_reason_which_is_kept() -> None:
     with pytest.raises(BadAnswerError, match="needs a reason"):
         answered(AT_LIMIT, "limit=Accept the risk", reason=" ")
@@ -155,15 +145,3 @@ def test_facts_of_the_failing_report_are_kept_and_not_asked_for_again() -> None:
     assert asked.state == {"why": "red"}
     assert guide(flow, session).next[0].wants == ()
     assert report(flow, session, "done").visit == 2
-
-
-def test_agents_at_the_limit_are_not_waited_for() -> None:
-    flow = fan(next={"ok": "last", "fail": "look"}, limit=1, join="any")
-    from support.loops import ended
-
-    asked = report(flow, ended(start(flow, now=NOW), "fail", "fail", "fail"), "fail")
-
-    assert offered(asked) == ["another-round", "accept-the-risk", "stop"]
-    assert report(flow, answered(asked, "limit=accept-the-risk"), "done").step == "last"
-    again = report(flow, answered(asked, "limit=another-round"), "done")
-    assert [each.status for each in again.dispatches] == ["pending"] * 3

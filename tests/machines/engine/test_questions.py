@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.loops import LATER, MUCH_LATER, NOW, answered, asking_workflow, report, yes_no
+from support.loops import MUCH_LATER, NOW, answered, asking_workflow, report, yes_no
 from support.workflows import REPORTED, step, workflow
 
 from flowrail.machines.definition.questions import Option, Question
@@ -16,7 +16,6 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import (
     advance,
-    settled,
     start,
 )
 from flowrail.machines.engine.errors import OutcomeNotOpenError
@@ -119,25 +118,6 @@ def test_once_answered_done_is_the_one_way_on() -> None:
     assert report(flow, session, "done").step == "last"
 
 
-def test_texts_labels_and_the_default_are_filled() -> None:
-    asks = Question(
-        "go",
-        "Go",
-        "Build $what?",
-        (Option("Build $what", outcome="ok", description="As $what"), Option("No", outcome="fail")),
-        default="Build $what",
-        deadline=60,
-    )
-    flow = workflow(
-        step("plan", questions=[asks], next={"ok": None, "fail": None}), params={"what": Arg(default="it")}
-    )
-
-    (asked,) = start(flow, now=NOW).questions
-
-    assert (asked.text, asked.default, asked.due) == ("Build it?", "Build it", "2026-11-18T12:01:00.000Z")
-    assert asked.options[0] == AnswerOption("Build it", "ok", "As it")
-
-
 # --- what an answer stands for
 
 OUTCOMES = st.sampled_from([None, "ok", "fail", "iterate"])
@@ -158,18 +138,6 @@ def test_an_answer_stands_for_its_options_and_anything_but_ok_counts_first(
     assert questions.answer_question(asked, words, at=NOW, by="me").outcome == expected
 
 
-def test_own_words_are_never_agreement_where_something_else_could_be_meant() -> None:
-    said = questions.answer_question(question("ok", "fail"), ["other:well, but"], at=NOW, by="me")
-
-    assert said.answer == ("other:well, but",)
-    assert said.outcome == "fail"
-    assert questions.answer_question(question("ok", None), ["other:fine"], at=NOW, by="me").outcome == "ok"
-    assert (
-        questions.answer_question(question("ok", "fail", other="skip"), ["other:x"], at=NOW, by="me").outcome
-        == "skip"
-    )
-
-
 @pytest.mark.parametrize("word", ["C", "", "ok", "other:", "other: ", "other:" + "x" * 4001])
 def test_what_is_no_answer_is_refused(word: str) -> None:
     with pytest.raises(BadAnswerError) as caught:
@@ -188,18 +156,6 @@ LATE = Question(
     default="No",
     deadline=1800,
 )
-
-
-def test_a_default_stands_once_its_time_has_come_and_not_before() -> None:
-    flow = asking_workflow(LATE)
-    session = start(flow, now=NOW)
-
-    assert settled(session, NOW) == session
-    after = settled(session, LATER)
-    assert after.status == "active"
-    assert [(each.answer, each.answered_by, each.answered_at) for each in after.questions] == [
-        (("No",), "the deadline", LATER)
-    ]
 
 
 def test_a_report_after_the_deadline_takes_the_default() -> None:

@@ -8,24 +8,20 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from support.workflows import linear, step, unchecked, workflow
+from support.workflows import linear, step, unchecked
 
 from flowrail.cli.facts import named_values
 from flowrail.errors import UsageError
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant
 from flowrail.machines.definition.frozen import Frozen, freeze
 from flowrail.machines.definition.serialization import to_plain
-from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.values import (
     Arg,
     arg_from,
-    kind_of,
 )
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.engine.reported_values import (
     check_params,
-    fact_args,
     read_values,
 )
 from flowrail.text.phrases import in_words
@@ -54,14 +50,6 @@ from flowrail.text.placeholders import fill, placeholders
 )
 def test_a_kind_follows_from_what_is_declared(arg: Arg, kind: str) -> None:
     assert arg.kind == kind
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [(True, "boolean"), (1, "integer"), (1.0, "number"), ((), "list"), ("", "string"), (None, "string")],
-)
-def test_a_value_is_of_one_kind(value: Any, kind: str) -> None:
-    assert kind_of(value) == kind
 
 
 @pytest.mark.parametrize(
@@ -168,26 +156,6 @@ def test_a_declaration_comes_back_from_plain_data(arg: Arg) -> None:
         assert again.problem(value) == arg.problem(value)
 
 
-# --- domains
-
-
-@pytest.mark.parametrize(
-    ("arg", "domain"),
-    [
-        (Arg(choices=("full", "quick")), ChoiceSet(("full", "quick"))),
-        (Arg(type="boolean"), ChoiceSet((False, True))),
-        (Arg(min=1, max=5), BoundedInt(1, 5)),
-        (Arg(min=1, max=1_000_000), None),
-        (Arg(min=1), None),
-        (Arg(example=["a", ["b"]]), Constant(("a", ("b",)))),
-        (Arg(default=""), Constant("")),
-        (Arg(), None),
-    ],
-)
-def test_values_worth_trying_are_a_domain(arg: Arg, domain: Any) -> None:
-    assert arg.domain == domain
-
-
 # --- parameters and facts
 
 
@@ -217,20 +185,6 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
     ]
     assert error.details["names"] == ["mode", "topic"]
     assert str(error.hint) == "see its parameters: flow show dull"
-
-
-def test_the_facts_of_a_step_with_a_handler_are_what_it_takes_too() -> None:
-    from typing import Annotated
-
-    def handler(ctx: Any, size: "Annotated[int, Arg(max=3)]" = 1, other: int = 2) -> Outcome:  # noqa: UP037
-        return Outcome.OK
-
-    handler.__annotations__["size"] = Annotated[int, Arg(max=3)]
-    definition = workflow(step(handler=handler, reports={"topic": Arg()}))
-
-    assert list(fact_args(definition.step("only"))) == ["size", "topic"]
-    assert definition.params["size"].kind == "integer"
-    assert definition.params["size"].default == 1
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, sessions_folder, told
-
-from flowrail.machines.exploration import walks
+from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, told
 
 GATED = """\
 name: NAME
@@ -120,23 +117,6 @@ def test_going_back_takes_no_way_and_renamed_steps_count_under_their_names_of_to
     assert data["elsewhere"] == 0
 
 
-def test_sessions_that_cannot_be_read_are_counted_and_others_are_not() -> None:
-    put_skill("asking", ASKING)
-    put_skill("asking-more")
-    session = walk("asking", HIGH)
-    walk("asking-more")
-    (sessions_folder() / "asking-abcde2").mkdir()
-    broken = walk("asking")
-    journal = sessions_folder() / broken / "journal.jsonl"
-    journal.write_bytes(journal.read_bytes().replace(b"look", b"lock"))
-
-    data = lived("asking")
-
-    assert (data["sessions"], data["unread"]) == (1, 1)
-    assert "1 session could not be read" in flow("skill", "coverage", "asking", "--sessions").out
-    assert session
-
-
 def test_the_picture_has_a_count_on_every_way_and_shows_what_was_never_taken() -> None:
     put_skill("gated", GATED)
     walk("gated", ("ok",), ("ok",), ("done",), ("skip",), ("ok",))
@@ -158,15 +138,3 @@ def test_python_runs_for_walks_only_where_allowed_and_never_for_sessions(tmp_pat
     assert not canary.exists()
     allow("py")
     assert counts(told("skill", "coverage", "py"))["first ok"] > 0
-
-
-def test_coverage_of_a_workflow_that_is_walked_in_part_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_skill("gated", GATED)
-    whole = told("skill", "coverage", "gated")
-
-    monkeypatch.setattr(walks, "MOST_NODES", 4)
-    ran = flow("skill", "coverage", "gated", "--json")
-
-    assert (whole["part"], ran.data["part"]) == (False, True)
-    assert ran.data["taken"] <= whole["taken"]
-    assert "too large for all of it to be walked" in ran.err

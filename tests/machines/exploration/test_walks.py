@@ -19,7 +19,6 @@ from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
-from flowrail.machines.exploration import walks
 from flowrail.machines.exploration.actions import (
     Act,
     acts,
@@ -136,22 +135,6 @@ def test_agents_come_back_well_and_badly(join: str, endings: set[tuple[str, ...]
     assert found.missing == ()
 
 
-def test_values_are_tried_around_what_they_are_compared_with() -> None:
-    rules = [("ok", "count > 40"), ("skip", "count == 7"), ("fail", "'auth' in areas"), ("iterate", None)]
-    reports = {"count": Arg(type="integer", required=True), "areas": Arg(type="list"), "note": Arg()}
-    made = workflow(
-        step(
-            "only",
-            rules=rules,
-            limit=3,
-            reports=reports,
-            next={"ok": None, "skip": None, "fail": None, "iterate": "only"},
-        )
-    )
-
-    assert plan(made).missing == ()
-
-
 def test_parameters_are_left_out_first_and_given_where_they_decide() -> None:
     params = {
         "mode": Arg(choices=("quick", "full"), default="full"),
@@ -167,15 +150,6 @@ def test_parameters_are_left_out_first_and_given_where_they_decide() -> None:
         {"mode": "full", "must": "x"},
         {"mode": "quick", "must": "x"},
     ]
-    assert plan(made).missing == ()
-
-
-def test_a_handler_is_asked_with_the_values_that_it_takes() -> None:
-    def decide(context: StepContext, sure: str) -> Outcome:
-        return Outcome.OK if sure == "high" else Outcome.FAIL
-
-    made = workflow(step("a", handler=decide, reports={"sure": HIGH}, next={"ok": None, "fail": None}))
-
     assert plan(made).missing == ()
 
 
@@ -232,12 +206,6 @@ def test_the_way_to_an_end_leads_to_the_one_that_is_asked_for(status: str) -> No
     assert session.status == status
 
 
-def test_an_end_that_nothing_leads_to_is_not_found() -> None:
-    made = linear("a", "b")
-
-    assert to_end(made, start(made), "failed") is None
-
-
 @given(workflows())
 @settings(max_examples=10)
 def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Workflow) -> None:
@@ -290,14 +258,3 @@ def test_of_a_large_workflow_so_much_is_walked_and_the_plan_says_so(
     for walk in part.walks:
         assert not walk.loose
         assert not follow(made, walk)[-1].is_open
-
-
-def test_a_very_long_walk_that_always_iterates_still_reaches_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walks, "LONGEST_WALK", 20)
-    made = tangle(12)
-
-    always = next(walk for walk in plan(made).walks if walk.name == "always-iterate")
-
-    assert len(always.acts) > walks.LONGEST_WALK
-    assert not always.loose
-    assert not follow(made, always)[-1].is_open

@@ -149,16 +149,6 @@ def test_one_broken_module_never_hides_another(package: Path) -> None:
             found[name]
 
 
-def test_a_module_that_holds_another_workflow_than_it_said_is_told(package: Path) -> None:
-    put(package, "renamed.py", f"{HEAD}NAME = 'a' * 2\nWORKFLOW = Workflow(NAME, {ONE})")
-
-    found = discover_workflows("the_skills")
-
-    assert list(found) == ["renamed"]
-    with pytest.raises(BrokenModuleError, match="defines `aa`, not `renamed`"):
-        found["renamed"]
-
-
 def test_the_second_of_one_name_is_skipped_with_the_place_of_the_first(package: Path) -> None:
     first = put(package, "one.py", f"{HEAD}WORKFLOW = Workflow('same', {ONE})")
     second = put(package, "two.py", f"{HEAD}WORKFLOW = Workflow('same', {ONE})")
@@ -167,14 +157,6 @@ def test_the_second_of_one_name_is_skipped_with_the_place_of_the_first(package: 
 
     assert found.place("same").path == str(first)
     assert found.skipped == {str(second): f"defines `same`, which {first} defines already"}
-
-
-def test_there_is_an_end_to_looking(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packages, "MOST_FILES", 2)
-    for name in ("a", "b", "c"):
-        put(package, f"{name}.py", f"{HEAD}WORKFLOW = Workflow('{name}', {ONE})")
-
-    assert list(discover_workflows("the_skills")) == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", ["no_such_package", "no.such.package", "json.decoder", "", ".x"])
@@ -218,15 +200,3 @@ def test_an_old_script_becomes_a_linear_workflow() -> None:
         ("step2", "Second", ("Do that.",), {"ok": None}),
     ]
     assert main() == 5
-
-
-def test_a_table_is_taken_in_the_order_of_its_numbers() -> None:
-    with pytest.warns(DeprecationWarning, match="@skill"):
-        decorate = skill(
-            "my-skill", steps={10: {"actions": ["b"]}, 3: {"actions": ["a"], "title": 7}}, description="D"
-        )
-
-    workflow = decorate(lambda: None).workflow  # type: ignore[attr-defined]
-
-    assert [(each.id, each.title) for each in workflow.steps] == [("step3", "7"), ("step10", "Step 10")]
-    assert workflow.description == "D"

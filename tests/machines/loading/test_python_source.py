@@ -213,45 +213,21 @@ WORKFLOW = Workflow("dull", STEP, description={touch})
         pytest.param("W = 1\nWORKFLOW = W", 2, id="a name"),
         pytest.param(f"if True:\n    WORKFLOW = Workflow('dull', {ONE})", 1, id="in a branch"),
         pytest.param(f"WORKFLOW = Workflow('dull', {ONE})\nif x:\n    WORKFLOW = None", 1, id="bound twice"),
-        pytest.param(f"WORKFLOW = Workflow('dull', {ONE})\ndef WORKFLOW(): ...", 1, id="bound by a function"),
         pytest.param(f"class StepDef: ...\nWORKFLOW = Workflow('dull', {ONE})", 1, id="another StepDef"),
-        pytest.param(f"Workflow = make\nWORKFLOW = Workflow('dull', {ONE})", 1, id="another Workflow"),
         pytest.param(f"WORKFLOW = Workflow('dull', {ONE}, **more)", 1, id="options"),
         pytest.param(f"WORKFLOW = Workflow('dull', {ONE}, of_tomorrow=1)", 1, id="an unknown option"),
-        pytest.param(f"WORKFLOW = Workflow('dull', {ONE}, params=[1])", 1, id="odd parameters"),
-        pytest.param(f"WORKFLOW = Workflow('dull', {ONE}, params={{'a': 1}})", 1, id="an odd parameter"),
         pytest.param(f"\nWORKFLOW = Workflow(\n  name(), {ONE})", 3, id="the name"),
         pytest.param(f"WORKFLOW = Workflow('dull', {ONE},\n params=dict(a=1))", 2, id="the parameters"),
-        pytest.param(f"WORKFLOW = Workflow('dull',\n {ONE}, *more)", 2, id="more steps"),
         pytest.param(f"WORKFLOW = Workflow('dull', {ONE},\n make('b'))", 2, id="a step"),
         pytest.param("WORKFLOW = Workflow('dull',\n StepDef(**parts))", 2, id="all of a step"),
-        pytest.param("WORKFLOW = Workflow('dull',\n StepDef(*parts))", 2, id="all of a step in order"),
-        pytest.param("WORKFLOW = Workflow('dull',\n StepDef('a', of_tomorrow=1))", 2, id="an unknown part"),
         pytest.param("WORKFLOW = Workflow('dull',\n StepDef(name()))", 2, id="the id"),
-        pytest.param("WORKFLOW = Workflow('dull',\n StepDef(5))", 2, id="an id that is no text"),
         pytest.param("WORKFLOW = Workflow('dull',\n StepDef('a', next=ways()))", 2, id="the ways"),
-        pytest.param("WORKFLOW = Workflow('dull',\n StepDef('a', next=[1]))", 2, id="ways that are none"),
         pytest.param(
             "WORKFLOW = Workflow('dull',\n StepDef('a', next={'ok': None, **more}))", 2, id="more ways"
         ),
         pytest.param("WORKFLOW = Workflow('dull',\n StepDef('a', next={('ok',): None}))", 2, id="an odd key"),
         pytest.param(
-            "WORKFLOW = Workflow('dull',\n StepDef('a', reports=[1], next={'ok': None}))", 2, id="odd facts"
-        ),
-        pytest.param(
             "WORKFLOW = Workflow('dull',\n StepDef('a', title=f'{x}', next={'ok': None}))", 2, id="a text"
-        ),
-        pytest.param(
-            "WORKFLOW = Workflow('dull',\n StepDef('a', title=a.b, next={'ok': None}))", 2, id="an attribute"
-        ),
-        pytest.param(
-            "WORKFLOW = Workflow('dull',\n StepDef('a', title='a' * 3, next={'ok': None}))", 2, id="a product"
-        ),
-        pytest.param(
-            "WORKFLOW = Workflow('dull',\n StepDef('a', limit=~3, next={'ok': None}))", 2, id="a complement"
-        ),
-        pytest.param(
-            "WORKFLOW = Workflow('dull',\n StepDef('a', limit=-'x', next={'ok': None}))", 2, id="minus a text"
         ),
         pytest.param(
             "WORKFLOW = Workflow('dull',\n StepDef('a', when=Arg(5, 5, choices=5), next={}))",

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 from support.folders import YAML, folder
 
-from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.engine.advance import start
 from flowrail.machines.loading.run_python import NotLoadedError
 from flowrail.machines.loading.skill_folder import (
-    LARGEST_TEXT,
     Loaded,
     WorkflowFile,
     digest,
@@ -55,10 +52,6 @@ def test_the_entry_workflow_is_yaml_or_python(tmp_path: Path) -> None:
     assert (entry(yaml).path, entry(yaml).is_python) == ("workflow.yaml", False)
     assert (entry(python).path, entry(python).is_python) == ("workflow.py", True)
     assert entry_file(str(tmp_path), "none") is None
-
-
-def test_yaml_comes_before_python_where_there_are_both(tmp_path: Path) -> None:
-    assert entry(folder(tmp_path, {"workflow.py": PYTHON})).path == "workflow.yaml"
 
 
 def test_named_workflows_stand_beside_the_entry_one(tmp_path: Path) -> None:
@@ -106,15 +99,6 @@ def test_a_changed_or_missing_file_has_another_digest(tmp_path: Path) -> None:
     assert now["workflow.yaml"] == before["workflow.yaml"]
     assert now["steps/look.md"] == digest(b"Other.")
     assert now["steps/last.md"] == ""
-
-
-def test_what_is_loaded_is_a_workflow_that_runs(tmp_path: Path) -> None:
-    got = loaded(folder(tmp_path))
-
-    workflow = got.workflow()
-
-    assert start(workflow).step == "look"
-    assert workflow.origin == "workflow.yaml:1"
 
 
 def test_a_workflow_with_mistakes_is_refused_with_all_of_them(tmp_path: Path) -> None:
@@ -187,18 +171,6 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     ]
 
     assert found == [[("FR125", "look")], [("FR125", "look"), ("FR125", "last")]]
-
-
-def test_texts_are_bounded(tmp_path: Path) -> None:
-    (finding,) = loaded(folder(tmp_path, {"steps/look.md": "x" * (LARGEST_TEXT + 1)})).findings
-
-    assert finding.code == "FR125"
-    assert str(LARGEST_TEXT) in finding.message
-
-
-def test_a_missing_entry_file_is_the_callers_mistake(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError):
-        read(WorkflowFile("a-skill", str(tmp_path), "workflow.yaml", "steps"))
 
 
 # --- Python

@@ -18,7 +18,6 @@ from flowrail.machines.sessions import limits
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import StoredSession
-from flowrail.storage import files
 from flowrail.storage import journal as storage_journal
 from flowrail.storage.files import NotPrivateError, WriteFailedError
 from flowrail.storage.journal import DamagedError, TooLargeError
@@ -55,17 +54,6 @@ def journal(store: Store) -> Path:
 
 def copy(store: Store) -> Path:
     return Path(store.folder(ID)) / "session.json"
-
-
-def test_what_was_created_is_read(store: Store) -> None:
-    made = create(store)
-
-    assert store.read(ID) == made
-    assert made.session == session()
-    assert (made.seq, made.torn) == (0, 0)
-    assert made.head == made.hash[:16]
-    assert store.definition(ID) == {"name": "skill"}
-    assert store.ids() == [ID]
 
 
 def test_what_was_committed_is_read(store: Store) -> None:
@@ -279,16 +267,6 @@ def test_a_copy_is_never_written_into_what_is_somebody_elses(store: Store, tmp_p
         move(store, revision)
         assert outside.read_text() == "mine"
         assert json.loads(copy(store).read_bytes())["session"]["revision"] == revision
-
-
-def test_a_copy_that_cannot_be_written_does_not_undo_the_record(store: Store) -> None:
-    create(store)
-    copy(store).unlink()
-    copy(store).mkdir()
-
-    move(store, 1)
-
-    assert store.read(ID).session.revision == 1
 
 
 def test_a_journal_of_another_session_is_refused(store: Store) -> None:
@@ -527,25 +505,6 @@ def test_records_of_many_threads_follow_one_another(store: Store) -> None:
 
     assert [record.session.revision for record in store.records(ID)] == list(range(41))
     assert store.read(ID).session.revision == 40
-
-
-def test_a_reader_between_record_and_copy_sees_the_record(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create(store)
-    seen: list[int] = []
-    real = files.write_over
-
-    def write_over(path: str, data: bytes) -> None:
-        seen.append(store.read(ID).seq)
-        os.unlink(path)  # the moment without one
-        seen.append(store.read(ID).seq)
-        real(path, data)
-
-    monkeypatch.setattr(files, "write_over", write_over)
-    move(store, 1)
-
-    assert seen == [1, 1]
 
 
 # --- whose it is

@@ -148,18 +148,6 @@ def test_nothing_that_somebody_else_recorded_leaves_its_text_in_the_test(began: 
     }
 
 
-def test_the_test_fails_where_the_workflow_goes_elsewhere(tmp_path: Path) -> None:
-    folder = put_skill("asking", ASKING)
-    session = walk("asking", HIGH)
-    text = (folder / "workflow.yaml").read_text()
-    (folder / "workflow.yaml").write_text(text.replace("ok: tell, iterate: look", "ok: look, iterate: tell"))
-
-    done = recorded(session, tmp_path)
-
-    assert done.returncode == 1
-    assert "AssertionError" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("old", "new", "number", "why"),
     [

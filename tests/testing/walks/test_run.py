@@ -77,19 +77,6 @@ def test_skills_in_order_pass_with_every_way_taken() -> None:
     assert not (Path.cwd() / ".flow").exists()
 
 
-def test_the_summary_is_a_table() -> None:
-    put_skill("asking", ASKING)
-
-    ran = flow("test", "asking")
-
-    head, row, _, last = ran.out.splitlines()
-    assert head.split()[:3] == ["workflow", "walks", "commands"]
-    assert row.split()[0] == "asking"
-    assert row.endswith("passed")
-    assert last == "1 passed"
-    assert ran.err == ""
-
-
 RAISES = 'if ctx.visit > 2:\n    raise LookupError("lost")\nreturn Outcome.FAIL'
 
 
