@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 
-from support.documents import HOSTILE as LARGE_YAML
-
 HIDDEN = {
     "bidi override": "safe\u202egnp.exe\u202c",
     "bidi isolate": "a\u2066b\u2069c",
@@ -121,11 +119,6 @@ def yaml_documents() -> Iterator[tuple[str, bytes]]:
     }
     yield from ((name, text.encode()) for name, text in texts.items())
     yield from _bytes()
-
-
-def large_yaml() -> Iterator[tuple[str, bytes]]:
-    """Yield YAML just under the bound on bytes."""
-    yield from ((name, text.encode()) for name, text in LARGE_YAML.items())
 
 
 def _bytes() -> Iterator[tuple[str, bytes]]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from support.workflows import linear
@@ -185,6 +186,12 @@ def test_registered_workflows_are_found_with_the_discovered_ones(package: Path) 
 
 
 # --- old scripts
+
+
+STEPS: dict[int, dict[str, Any]] = {
+    1: {"title": "First", "actions": ["Do this."]},
+    2: {"title": "Second", "actions": ["Do that."]},
+}
 
 
 def test_an_old_script_becomes_a_linear_workflow() -> None:
