@@ -110,7 +110,6 @@ def test_a_workflow_with_mistakes_is_refused_with_all_of_them(tmp_path: Path) ->
     assert [(each.code, each.place) for each in caught.value.findings] == [
         ("FR102", "workflow.yaml:3"),
         ("FR113", "workflow.yaml:4"),
-        ("FR104", "workflow.yaml:4"),
     ]
 
 
