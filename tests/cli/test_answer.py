@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.agents import put_lead
-from support.sandbox import flow, put_skill, refused, told
+from support.sandbox import flow, put_skill, told
 
 PLAN = """\
 name: NAME
@@ -67,29 +67,6 @@ def test_an_answer_is_taken_as_it_is_printed() -> None:
     assert kept == [["葛\U000e0100"]]
 
 
-def test_labels_that_are_printed_alike_are_refused() -> None:
-    put_lead()
-    child = told("claim", told("start", "lead")["session"], "d0-1")["session"]
-    options = [{"label": "Y\u200bes"}, {"label": "Y⟨U+200B⟩es"}]
-    asked = [{"id": "go", "header": "H", "text": "Go?", "options": options}]
-
-    ran = flow("ask", child, "-", stdin=json.dumps(asked).encode())
-
-    assert (ran.status, "is the label of one before it, too" in ran.err) == (2, True)
-
-
-def test_whoever_asks_is_told_how(begun: Any) -> None:
-    out = flow("resume", begun["session"]).out
-
-    assert "Put what is open to the user, word for word and with every option" in out
-    assert "put other:TEXT in the place of the label" in out
-    assert "append one ID=LABEL for each further choice" in out
-    told("answer", begun["session"], "how=Docs")
-    assert "append one ID=LABEL" not in flow("resume", begun["session"]).out
-    told("answer", begun["session"], "go=No")
-    assert "Put what is open" not in flow("resume", begun["session"]).out
-
-
 def test_what_stands_without_an_answer_is_told_with_its_moment() -> None:
     put_skill("late", PLAN.replace("other: skip", "default: No\n        deadline: 3600"))
     begun = told("start", "late")
@@ -127,22 +104,6 @@ def test_the_step_is_printed_again_with_the_answers(begun: Any, form: str) -> No
     assert "Tests" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "code"),
-    [
-        (["go=Maybe"], 2, "BAD_ANSWER"),
-        (["nobody=Yes"], 2, "BAD_ANSWER"),
-        (["go"], 2, "USAGE"),
-        (["go=No", "go=Yes, all of it"], 2, "BAD_ANSWER"),
-        ([], 2, "WRONG_USE"),
-    ],
-)
-def test_what_fits_nothing_is_refused(begun: Any, words: list[str], status: int, code: str) -> None:
-    ran = refused("answer", begun["session"], *words)
-
-    assert (ran[0], ran[1]["code"]) == (status, code)
-
-
 @pytest.mark.parametrize("form", ["xml", "text"])
 def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
     put_skill("said", PLAN.replace("skip: null", "skip: tell"))
@@ -172,21 +133,6 @@ def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
     assert ("<b>" in out) == (form == "text")
     assert told("resume")["answers"] == after["answers"]
     assert flow("session", "verify", begun["session"]).status == 0
-
-
-def test_an_answer_on_record_stays(begun: Any) -> None:
-    told("answer", begun["session"], "go=No")
-
-    assert refused("answer", begun["session"], "go=Yes, all of it")[0] == 4
-    assert told("answer", begun["session"], "go=No")["status"] == "waiting"
-
-
-def test_where_nothing_waits_nothing_is_answered() -> None:
-    begun = told("start", "decision-critic")
-
-    status, error = refused("answer", begun["session"], "go=Yes")
-
-    assert (status, error["code"]) == (4, "NOT_WAITING")
 
 
 def test_an_answer_for_an_agent_prints_how_to_launch_it_afresh(tmp_path: Path) -> None:

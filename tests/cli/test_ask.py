@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.agents import put_lead
-from support.sandbox import flow, refused, told
+from support.sandbox import flow, told
 
 BLOCK = """\
 <needs_user_input>
@@ -59,12 +59,6 @@ def test_questions_are_put_and_the_block_to_return_is_printed(child: Any, text: 
     assert told("resume", child["session"])["status"] == "waiting"
 
 
-def test_the_block_that_is_printed_may_be_put_again(child: Any) -> None:
-    out = flow("ask", child["session"], "-", stdin=BLOCK.encode()).out
-
-    assert flow("ask", child["session"], "-", stdin=out.encode()).out == out
-
-
 def test_a_default_and_its_deadline_stand_in_the_block(child: Any) -> None:
     block = BLOCK.replace('multi="false"', 'multi="false" default="Redis" deadline="60"')
 
@@ -94,44 +88,3 @@ def test_questions_as_a_host_takes_them(child: Any) -> None:
     }
     assert put["answer_command"].startswith(f"flow answer {child['session']} db=OPTION")
     assert put["resume_command"].startswith(f"flow resume {child['session']}")
-
-
-@pytest.mark.parametrize(
-    ("text", "status", "code"),
-    [
-        ("Which one?", 2, "BAD_QUESTIONS"),
-        (f"Well.\n{BLOCK}", 2, "BAD_QUESTIONS"),
-        (BLOCK.replace("Store", "A header too long"), 2, "BAD_QUESTIONS"),
-        (BLOCK.replace('<option label="Redis">Fast</option>\n', ""), 2, "BAD_QUESTIONS"),
-        ("", 2, "BAD_QUESTIONS"),
-    ],
-)
-def test_what_is_no_question_is_refused_and_nothing_waits(
-    child: Any, text: str, status: int, code: str
-) -> None:
-    ran = refused("ask", child["session"], "-", stdin=text.encode())
-
-    assert (ran[0], ran[1]["code"]) == (status, code)
-    assert told("resume", child["session"])["status"] == "active"
-
-
-def test_a_file_that_is_not_there_is_refused(child: Any) -> None:
-    assert refused("ask", child["session"], "nosuch")[0] == 2
-
-
-def test_the_step_cannot_be_reported_while_the_question_is_open(child: Any) -> None:
-    flow("ask", child["session"], "-", stdin=BLOCK.encode())
-
-    status, error = refused(*child["next"][0]["command"].split()[1:])
-
-    assert (status, error["code"]) == (4, "QUESTION_OPEN")
-    assert f"flow answer {child['session']} db=OPTION" in error["hint"]
-
-
-def test_a_session_of_nobody_elses_may_ask_too() -> None:
-    begun = told("start", "decision-critic")
-
-    flow("ask", begun["session"], "-", stdin=BLOCK.encode())
-
-    assert [each["id"] for each in told("resume")["questions"]] == ["db"]
-    assert told("answer", begun["session"], "db=Redis")["step"]["id"] == begun["step"]["id"]

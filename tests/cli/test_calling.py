@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from contextlib import suppress
@@ -11,16 +10,11 @@ import pytest
 from support.sandbox import bytes_below, home_skills, put_skill, refused, sessions_folder, told
 
 from flowrail.machines.definition.step import StepContext
-from flowrail.machines.engine import outcome
 from flowrail.machines.engine.outcome import HandlerError
 from flowrail.operations.running import time_limit
 from flowrail.operations.running.time_limit import HandlerTimeoutError, call_limited
 
 HERE = StepContext("first")
-
-
-def test_what_a_function_returns_is_returned() -> None:
-    assert call_limited(lambda ctx, more: (ctx.step_id, more), HERE, {"more": 1}) == ("first", 1)
 
 
 def test_what_a_function_prints_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,17 +60,6 @@ def test_what_a_function_raises_is_one_line() -> None:
 
     with pytest.raises(HandlerError, match=r"broken` raised ValueError: one two \(.*test_calling\.py:\d+\)$"):
         call_limited(broken, HERE, {})
-
-
-def test_the_alarm_is_put_away_again() -> None:
-    before = signal.getsignal(signal.SIGALRM)
-
-    for function in (lambda _: 1, lambda _: 1 / 0):
-        with suppress(HandlerError):
-            call_limited(function, HERE, {}, seconds=5)
-
-    assert signal.getsignal(signal.SIGALRM) == before
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_in_a_thread_a_function_is_called_without_an_alarm() -> None:
@@ -151,13 +134,3 @@ def test_a_module_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
         status, error = refused(*words)
         assert (status, error["code"]) == (1, "HANDLER_TIMEOUT")
         assert error["message"] == f"`{folder / 'workflow.py'}` took more than 0.2 seconds"
-
-
-def test_after_a_command_functions_are_called_plainly_again() -> None:
-    write(TITLE="skip_it")
-    before = outcome.caller.get()
-
-    told("step", "slow")
-    told("step", "slow", "ok")
-
-    assert outcome.caller.get() is before

@@ -19,7 +19,6 @@ from support.sandbox import (
     process,
     put_python,
     put_skill,
-    sessions_folder,
     told,
 )
 
@@ -82,12 +81,6 @@ def test_skills_are_completed() -> None:
     assert completed("flow check small as") == ["asking"]
 
 
-def test_skills_of_further_places_are_completed() -> None:
-    put_skill("further", where=Path.cwd() / "more")
-
-    assert completed("flow step --root more f") == ["further"]
-
-
 def test_steps_are_completed() -> None:
     assert completed("flow skill preview asking ") == ["look", "tell"]
     assert completed("flow skill preview problem-analysis h") == ["hypothesize"]
@@ -101,13 +94,6 @@ def test_sessions_are_completed() -> None:
         assert completed(f"flow {command} ") == sorted([small, asking])
     assert small in completed("flow step small ok --session ")
     assert completed("flow resume x") == []
-
-
-def test_sessions_of_another_store_are_completed() -> None:
-    session = told("step", "small", "--store", "other")["session"]
-
-    assert completed("flow resume --store other ") == [session]
-    assert completed("flow resume ") == []
 
 
 def test_outcomes_that_are_open_are_completed() -> None:
@@ -166,17 +152,6 @@ def test_completion_runs_nothing() -> None:
 )
 def test_mistakes_are_not_told_while_typing(line: str) -> None:
     completed(line)
-
-
-def test_damage_is_not_told_while_typing() -> None:
-    told("step", "small")
-    (folder,) = sessions_folder().iterdir()
-    (folder / "definition.json").write_text("{}")
-    assert completed("flow step small ") == []
-    (folder / "journal.jsonl").write_text("\n")
-    assert completed("flow step small ") == []
-    put_skill("small", "name: [")
-    assert completed("flow skill preview small ") == []
 
 
 @pytest.mark.parametrize(

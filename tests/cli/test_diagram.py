@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import shutil
 from pathlib import Path
@@ -11,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support.handing import ours, send, session, target
-from support.sandbox import ASKING, SMALL, allow, flow, put_python, put_skill, refused, told
+from support.sandbox import ASKING, SMALL, flow, put_skill, refused, told
 
 FANNING = """\
 name: NAME
@@ -143,29 +142,6 @@ def test_a_png_is_written_and_not_put_on_a_terminal(tmp_path: Path) -> None:
     assert flow("diagram", "small", "--format", "png", terminal=True).status == 2
 
 
-def test_code_that_is_not_run_is_left_out_with_a_word() -> None:
-    put_python("py")
-
-    ran = flow("diagram", "py")
-
-    assert ran.status == 0
-    assert "FR190" in ran.err or "left out" in ran.err or '"1 · ' in ran.out
-    allow("py")
-
-
-def test_more_arrows_than_mermaid_draws_are_told_of() -> None:
-    steps = "".join(
-        f"  - {{id: s{at}, title: S, actions: [Do.], next: {{ok: s{at + 1}, fail: s{at + 2}}}}}\n"
-        for at in range(260)
-    )
-    ends = "".join(f"  - {{id: s{at}, title: S, actions: [Do.], next: {{ok: null}}}}\n" for at in (260, 261))
-    put_skill("wide", f"name: NAME\nsteps:\n{steps}{ends}")
-
-    ran = flow("diagram", "wide")
-
-    assert re.search(r"flow: \d+ arrows, and Mermaid draws 500: take svg or html", ran.err)
-
-
 ALL_FORMS = ["mermaid", "dot", "svg", "md", "rst", "html", "json"]
 
 
@@ -192,35 +168,6 @@ def test_the_way_of_one_handoff_is_shown_on_it(form: str) -> None:
     assert {"from": "validation", "to": "transfer", "times": 1} in told["taken"]
 
 
-def test_a_handoff_that_is_over_is_drawn_at_its_end() -> None:
-    ours("source")
-    target("receiver")
-    sent = send("receiver", session())
-    assert flow("handoff", "cancel", sent["handoff"]).status == 0
-
-    told = json.loads(flow("handoff", "diagram", sent["handoff"], "--json").out)["session"]
-
-    assert (told["status"], told["step"]) == ("rejected", None)
-
-
-def test_a_workflow_with_mistakes_is_drawn_as_far_as_it_goes_with_a_word() -> None:
-    put_skill("small", SMALL.replace("null", "nowhere"))
-
-    ran = flow("diagram", "small", "--format", "html")
-
-    assert ran.status == 0
-    assert "1 · " in ran.out
-    assert re.search(
-        r"`small` has (a mistake|\d mistakes) and is drawn as far as it goes: flow check small", ran.err
-    )
-
-
-def test_the_command_beside_a_drawing_names_the_skill_and_not_what_it_calls_itself() -> None:
-    put_skill("small", SMALL.replace("NAME", "other skill"))
-
-    assert "drawn as far as it goes: flow check small\n" in flow("diagram", "small").err
-
-
 @pytest.mark.parametrize("text", ["steps: [", "name: small\nsteps: []\n"])
 def test_a_workflow_of_which_nothing_can_be_drawn_is_refused(text: str) -> None:
     put_skill("small", text)
@@ -236,25 +183,6 @@ def test_a_workflow_of_which_nothing_can_be_drawn_is_refused(text: str) -> None:
     assert page.read_text() == kept
 
 
-def test_an_option_without_its_value_names_its_command() -> None:
-    ran = flow("diagram", "--inject")
-
-    assert ran.status == 2
-    assert "flow diagram: option '--inject' requires an argument" in ran.err
-    assert "see `flow diagram --help`" in ran.err
-
-
-def test_agents_that_run_each_other_or_what_is_not_there_are_drawn_once() -> None:
-    circle = FANNING.replace("ok: null", "ok: more").replace("steps:", "params: {}\nsteps:")
-    more = "  - {id: more, title: More, dispatch: {agent: explore, run: nowhere}, next: {ok: null, fail: null}}\n"
-    look = FANNING.replace("name: NAME", "name: NAME/look").replace("run: NAME/look", "run: NAME")
-    put_skill("fanning", circle + more, texts={"workflows/look.yaml": look})
-
-    text = flow("diagram", "fanning", "--format", "md").out
-
-    assert text.count("```mermaid") == 2
-
-
 def test_a_page_tells_of_work_that_was_handed_out_and_of_no_token() -> None:
     put_skill("fanning", FANNING, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
     begun = told("start", "fanning")
@@ -266,44 +194,3 @@ def test_a_page_tells_of_work_that_was_handed_out_and_of_no_token() -> None:
     assert "<code>d0-1</code> explore: claimed" in page
     assert ": claim d0-1 by " in page
     assert child not in page
-
-
-def test_a_session_whose_copy_is_damaged_is_told(tmp_path: Path) -> None:
-    put_skill("small")
-    name = told("step", "small")["session"]
-    (file,) = Path.cwd().glob(f"**/{name}/definition.json")
-    kept = json.loads(file.read_text())
-    file.write_text(json.dumps({**kept, "workflow": {"name": 1}}))
-
-    status, error = refused("diagram", "--session", name)
-
-    assert status == 3
-    assert "flow session migrate" in error["hint"]
-
-
-def test_the_json_of_a_picture_is_plain_data() -> None:
-    put_skill("asking", ASKING)
-    drawn = json.loads(flow("diagram", "asking", "--json").out)
-
-    assert drawn["workflow"] == "asking"
-    assert drawn["session"] is None
-    assert [node["id"] for node in drawn["nodes"] if node["number"]] == ["look", "tell"]
-    assert {
-        "from": "look",
-        "to": "look",
-        "outcomes": ["iterate"],
-        "limit": 3,
-        "label": "iterate (at most 3 times)",
-    } in drawn["edges"]
-
-
-@pytest.mark.parametrize("words", [["diagram"], ["skill", "coverage", "--sessions"]])
-def test_what_hides_is_an_escape_in_json_printed_or_written(words: list[str]) -> None:
-    put_skill("small", SMALL.replace("id: second", r'id: "sec\u202eond"'))
-
-    printed = flow(*words, "small", "--json").out
-    flow(*words, "small", "--json", "-o", "picture.json")
-
-    assert r"sec\u202eond" in printed
-    assert "\u202e" not in printed
-    assert Path("picture.json").read_text() == printed

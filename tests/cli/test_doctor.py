@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 from support.sandbox import (
-    Ran,
     allow,
     flow,
     home_skills,
@@ -22,14 +20,9 @@ from support.sandbox import (
     told,
     unchanged,
 )
-from support.skills import ACCEPTING, head, put, repository
+from support.skills import ACCEPTING, head, put
 
 from flowrail import __version__
-from flowrail.errors import StorageError
-from flowrail.machines.definition.findings import Finding
-from flowrail.machines.sessions.store import Store
-from flowrail.operations import doctor
-from flowrail.operations.doctor.section import Section
 
 OURS = "#!/bin/sh\n# from flowrail.__main__ import main\n"
 
@@ -113,15 +106,6 @@ def test_looking_writes_nothing() -> None:
         flow("doctor")
 
 
-def test_looking_makes_no_key() -> None:
-    told("start", "decision-critic")
-    state = Path.home() / ".local/state/flowrail"
-    (state / "key").unlink()
-
-    assert codes() == ["SESSION_FOREIGN"]
-    assert not (state / "key").exists()
-
-
 # --- installation ---------------------------------------------------------------------------------
 
 
@@ -133,21 +117,6 @@ def test_a_command_that_is_not_on_the_path_is_wrong(on_path: Path) -> None:
     assert ran.status == 1
     assert "  `flow` is not on PATH\n  error FLOW_NOT_ON_PATH: add " in ran.out
     assert "1 error, 0 warnings." in ran.out
-
-
-def test_another_program_of_that_name_is_told(on_path: Path) -> None:
-    on_path.write_text("#!/bin/sh\n# checks types\n")
-
-    found = one("FLOW_MAY_BE_ANOTHER")
-
-    assert (found["severity"], found["place"]) == ("warning", str(on_path))
-    assert f"`flow {__version__}`" in found["remedy"]
-
-
-def test_a_command_that_cannot_be_read_is_left_alone(on_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda *_, **__: str(on_path / "no"))
-
-    assert codes() == []
 
 
 def test_a_requirement_that_is_missing_or_not_met_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,27 +131,6 @@ def test_a_requirement_that_is_missing_or_not_met_is_an_error(monkeypatch: pytes
     ]
     assert found[0]["message"].endswith(", but flowrail requires >=99.1")
     assert found[1]["remedy"] == "install flowrail again, or: pip install 'nosuch-thing>=2'"
-
-
-def test_without_metadata_the_requirements_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    def requires(_: str) -> None:
-        raise metadata.PackageNotFoundError("flowrail")
-
-    monkeypatch.setattr(metadata, "requires", requires)
-
-    assert codes() == ["RUNS_FROM_SOURCE"]
-    assert "\n  requires " not in flow("doctor").out.partition("\n\n")[0]
-
-
-def test_a_module_that_cannot_be_imported_is_reported_and_the_rest_is_examined(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "flowrail.machines.sessions.store", None)
-
-    found = findings()
-
-    assert flow("doctor").status == 1
-    assert [(each["section"], each["code"]) for each in found] == [("sessions", "CANNOT_IMPORT")]
 
 
 # --- skills ---------------------------------------------------------------------------------------
@@ -239,28 +187,6 @@ def test_places_that_cannot_be_used_are_wrong_if_they_were_asked_for() -> None:
     home_skills().parent.mkdir()
     home_skills().write_text("")
     assert codes() == ["PLACE_UNUSABLE"]
-
-
-def test_the_superproject_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    outer = tmp_path / "outer"
-    (outer / ".git" / "modules" / "inner").mkdir(parents=True)
-    (outer / "inner").mkdir()
-    (outer / "inner" / ".git").write_text(f"gitdir: {outer}/.git/modules/inner\n")
-    monkeypatch.chdir(outer / "inner")
-
-    assert f"  a submodule of {outer}\n" in flow("doctor").out
-
-
-def test_git_that_does_not_answer_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_path: Path
-) -> None:
-    path = os.environ["PATH"]
-    monkeypatch.setenv("PATH", os.defpath)
-    inner = repository(repository(tmp_path / "outer") / "inner")
-    monkeypatch.setenv("PATH", path)  # where there is no git
-    monkeypatch.chdir(inner)
-
-    assert codes() == ["GIT_SILENT"]
 
 
 def test_hosts_are_named_where_they_are() -> None:
@@ -348,26 +274,6 @@ def test_a_store_that_is_no_folder_is_wrong() -> None:
         assert "--store" in found["remedy"]
 
 
-def test_a_store_that_refuses_to_be_listed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Store) -> None:
-        raise StorageError("it is odd", hint="move it away")
-
-    monkeypatch.setattr(Store, "ids", refuse)
-
-    assert (one("STORE_UNUSABLE")["message"], one("STORE_UNUSABLE")["remedy"]) == (
-        "it is odd",
-        "move it away",
-    )
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_store_that_cannot_be_written_to_is_wrong(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-
-    assert codes("--store", str(tmp_path / "store")) == ["STORE_UNUSABLE"]
-    tmp_path.chmod(0o700)
-
-
 def test_a_store_of_somebody_else_or_without_leave_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Path.cwd() / "store"
     store.mkdir()
@@ -399,27 +305,6 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
     assert "cannot be allowed" in one("NOT_TRUSTED")["message"]
 
 
-def test_a_copy_of_a_bundled_skill_needs_leave_only_once_it_is_changed() -> None:
-    flow("install", "decision-critic")
-    assert told("doctor")["sections"]["trust"]["skills"] == []
-
-    (project_skills() / "decision-critic" / "steps" / "synthesis.md").write_text("Mine.")
-
-    assert [each["skill"] for each in told("doctor")["sections"]["trust"]["skills"]] == ["decision-critic"]
-
-
-def test_a_project_skill_before_ones_own_needs_leave() -> None:
-    put_skill("decision-critic")
-
-    assert told("doctor")["sections"]["trust"]["skills"] == [
-        {
-            "skill": "decision-critic",
-            "path": str(project_skills() / "decision-critic"),
-            "standing": "not allowed",
-        }
-    ]
-
-
 # --- what is told ---------------------------------------------------------------------------------
 
 
@@ -439,23 +324,3 @@ def test_every_finding_has_a_fact_and_what_to_do() -> None:
     }
     assert all(each["message"] and each["remedy"] for each in found)
     assert {each["severity"] for each in found} == {"error", "warning"}
-
-
-def test_what_skills_say_cannot_touch_the_terminal() -> None:
-    put(home_skills(), "nasty\x1b[2J", head('"\x1b[31m\u202e"', ACCEPTING, "\x07odd: x"))
-    put_skill("small", 'name: "\x07"\nsteps: {\x1b[2J: 1}\n', where=home_skills())
-
-    ran: Ran = flow("doctor")
-
-    assert not [each for each in ran.out if not each.isprintable() and each != "\n"]
-
-
-def test_many_kinds_of_findings_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
-    more = [Finding(f"CODE_{number:02}", "warning", "x", "y", "") for number in range(25)]
-    monkeypatch.setattr(doctor, "installation_section", lambda _: Section("installation", [], more, {}))
-
-    out = flow("doctor").out
-
-    assert "CODE_19" in out
-    assert "CODE_20" not in out
-    assert "  and 5 more kinds; --json has them all\n" in out

@@ -80,40 +80,6 @@ def test_findings_of_an_agents_session_are_kept_above(session: str) -> None:
     assert [each["id"] for each in told("resume", session)["findings"]] == ["F1"]
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (["--severity", "MUST"], "USAGE"),
-        (["--severity", "MUST", "--text", "x", "--file", "-"], "USAGE"),
-        (["--severity", "BAD", "--text", "x"], "BAD_FINDING"),
-        (["--severity", "MUST", "--text", " "], "BAD_FINDING"),
-        (["--text", "x"], "WRONG_USE"),
-    ],
-)
-def test_wrong_use_is_told(session: str, words: list[str], code: str) -> None:
-    status, error = refused("finding", "add", session, *words)
-
-    assert (status, error["code"]) == (2, code)
-    assert told("finding", "list", session)["findings"] == []
-
-
-def test_resolving_is_told_and_refused_where_there_is_no_such_finding(session: str) -> None:
-    add(session, "--severity", "MUST", "--text", "wrong")
-
-    assert flow("finding", "resolve", session, "F1").out == "F1 is resolved\n"
-    status, error = refused("finding", "resolve", session, "F9")
-    assert (status, error["code"]) == (2, "UNKNOWN_FINDING")
-
-
-def test_a_reviewer_that_lost_its_work_is_refused(session: str) -> None:
-    child = told("claim", session, "d1-1")["session"]
-    flow("finish", session, "d1-1", "--cancel")
-
-    status, error = refused("finding", "add", child, "--severity", "MUST", "--text", "late")
-
-    assert (status, error["code"]) == (4, "DISPATCH_GONE")
-
-
 def test_many_and_long_findings_are_printed_in_part_the_worst_of_them() -> None:
     put_lead(
         "review",
@@ -153,14 +119,3 @@ def test_whoever_leads_takes_no_finding_of_its_reviewer_away() -> None:
     told("step", "review", "ok")
     assert told("step", "review", "done")["step"]["id"] == "work"
     assert told("finding", "resolve", session, "F1", "--note", "mended")["open"] is False
-
-
-@pytest.mark.parametrize(
-    "words", [("list",), ("add", "--severity", "MUST", "--text", "x"), ("resolve", "F1")]
-)
-def test_findings_of_a_session_that_is_not_there_are_refused_as_unknown(words: tuple[str, ...]) -> None:
-    verb, *more = words
-
-    status, error = refused("finding", verb, "nobody-a1b2c3", *more)
-
-    assert (status, error["code"]) == (2, "UNKNOWN_SESSION")

@@ -52,42 +52,6 @@ def test_a_result_may_come_as_a_file(begun: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_a_second_result_is_refused(begun: Any, number: int) -> None:
-    handed = claim(begun)
-    run(handed["finish"][number], "-s", "found=x")
-
-    status, error = refused(*shlex.split(handed["finish"][1 - number])[1:])
-
-    assert (status, error["code"]) == (4, "DISPATCH_GONE")
-
-
-def test_a_result_with_anothers_token_is_refused(begun: Any) -> None:
-    claim(begun)
-
-    status, error = refused("finish", begun["session"], "d0-1", "ok", "--token", "x")
-
-    assert (status, error["code"]) == (4, "DISPATCH_GONE")
-
-
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        ([], "USAGE"),
-        (["ok"], "USAGE"),
-        (["--token", "x"], "USAGE"),
-        (["maybe", "--token", "x"], "USAGE"),
-        (["ok", "--token", "x", "-s", "found"], "USAGE"),
-    ],
-)
-def test_wrong_use_is_told(begun: Any, words: list[str], code: str) -> None:
-    claim(begun)
-
-    status, error = refused("finish", begun["session"], "d0-1", *words)
-
-    assert (status, error["code"]) == (2, code)
-
-
 def test_work_is_called_off_without_a_token(begun: Any) -> None:
     handed = claim(begun)
 
@@ -107,15 +71,6 @@ def test_a_failed_one_is_told_with_its_command_again(begun: Any) -> None:
         assert "too hard" in out
 
 
-def test_nothing_foreign_reaches_a_terminal_unescaped(begun: Any) -> None:
-    handed = claim(begun)
-
-    out = flow(*shlex.split(handed["finish"][0])[1:], "-s", "found=a\u202e\x1b[2Jb").out
-
-    assert "\u202e" not in out
-    assert "\x1b" not in out
-
-
 def test_a_long_result_is_kept_whole_and_told_in_short(begun: Any) -> None:
     handed = claim(begun)
     long = "x" * 20_000
@@ -127,12 +82,3 @@ def test_a_long_result_is_kept_whole_and_told_in_short(begun: Any) -> None:
     assert facts["found"].startswith("(20002 bytes: flow status ")
     assert len(out) < 1_000
     assert told("status", begun["session"])["dispatches"][0]["result"]["found"] == long
-
-
-def test_an_outcome_and_its_calling_off_exclude_each_other(begun: Any) -> None:
-    claim(begun)
-
-    status, error = refused("finish", begun["session"], "d0-1", "ok", "--cancel")
-
-    assert (status, error["code"]) == (2, "USAGE")
-    assert told("status", begun["session"])["dispatches"][0]["status"] == "claimed"

@@ -132,16 +132,6 @@ def test_a_gate_that_passes_says_so() -> None:
     assert agent.report("done")["step"]["id"] == "tell"
 
 
-def test_a_claim_against_the_record_is_refused_with_the_list() -> None:
-    agent = Agent()
-    agent.to_gate("MUST")
-
-    status, error = refused("step", "loop", "ok", "--session", agent.session)
-
-    assert (status, error["code"]) == (4, "GATE_DECIDES")
-    assert "F1 MUST a MUST" in error["message"]
-
-
 def test_a_finding_cannot_be_talked_away_at_the_gate() -> None:
     agent = Agent()
     agent.to_gate("MUST")
@@ -195,15 +185,6 @@ def test_four_answers_four_ends_all_on_record(
         assert answer["note"]["reason"] == "the user accepts what is still open"
 
 
-def test_the_reason_for_a_risk_may_be_the_users_own() -> None:
-    agent = Agent()
-    agent.until_asked()
-
-    out = flow("resume", agent.session, "--format", "xml").out
-
-    assert "Where the user gives a reason, put it in the place of the one that is printed.</ask>" in out
-
-
 def test_after_must_only_one_more_round_is_judged_so_and_then_two_answers_are_left() -> None:
     agent = Agent()
     agent.until_asked()
@@ -211,60 +192,6 @@ def test_after_must_only_one_more_round_is_judged_so_and_then_two_answers_are_le
 
     assert agent.to_gate("SHOULD")["loop"]["severities"] == ["MUST"]
     assert agent.here["loop"]["mode"] == "passed"
-
-
-def test_accepting_takes_a_reason() -> None:
-    agent = Agent()
-    agent.until_asked()
-
-    assert refused("answer", agent.session, "limit=Accept the risk")[1]["code"] == "BAD_ANSWER"
-    told("answer", agent.session, "limit=accept-the-risk", "--reason", "we ship today")
-    records = told("history", agent.session)["steps"]
-    assert records[-1]["note"]["reason"] == "we ship today"
-
-
-def test_without_end_of_rounds_the_loop_comes_to_an_end() -> None:
-    agent = Agent()
-    rounds = agent.until_asked()
-    for label in ("Another round", "Another round", "MUST only"):
-        agent.answer(label)
-        rounds += agent.until_asked()
-        offered = [option["label"] for option in agent.here["questions"][0]["options"]]
-
-    assert rounds == 8
-    assert offered == ["Accept the risk", "Stop"]
-    assert agent.answer("Stop")["status"] == "failed"
-
-
-def test_an_approval_that_is_always_refused_asks_at_its_limit_too() -> None:
-    put_skill(
-        "plan",
-        "name: NAME\nsteps:\n  - {id: plan, title: Plan, actions: [Plan.], next: {ok: approve}}\n"
-        "  - {id: approve, title: Approve, actions: [Ask.], limit: 2, next: {ok: null, fail: plan}}\n",
-    )
-    begun = told("start", "plan")
-    for outcome in ("ok", "fail", "ok", "fail"):
-        here = told("step", "plan", outcome, "--session", begun["session"])
-
-    assert here["status"] == "waiting"
-    assert [option["label"] for option in here["questions"][0]["options"]] == [
-        "Another round",
-        "Accept the risk",
-        "Stop",
-    ]
-    answered = told("answer", begun["session"], "limit=Stop")
-    assert told(*answered["next"][0]["command"].split()[1:])["status"] == "failed"
-
-
-def test_of_very_many_findings_a_refusal_names_some_and_where_the_others_are() -> None:
-    agent = Agent()
-    agent.to_gate(*["MUST"] * 15)
-
-    error = refused("step", "loop", "ok", "--session", agent.session)[1]
-
-    assert error["message"].endswith("F12 MUST a MUST; and 3 more")
-    assert f"flow finding list {agent.session}" in error["hint"]
-    assert len(error["details"]["blocking"]) == 15
 
 
 def test_a_review_that_failed_and_put_nothing_on_record_does_not_pass() -> None:
@@ -296,17 +223,3 @@ def test_a_review_that_failed_with_findings_is_judged_by_them() -> None:
     at_gate = agent.report("fail")
 
     assert (at_gate["loop"]["mode"], at_gate["loop"]["unreviewed"]) == ("passed", False)
-
-
-def test_reviews_that_always_fail_without_a_word_end_with_the_user() -> None:
-    agent = Agent()
-    rounds = 0
-    while agent.here["status"] != "waiting":
-        agent.report("ok")
-        agent.report("fail")
-        agent.report("done")
-        rounds += 1
-
-    assert rounds == 5
-    assert "it is the user who says how to go on" in agent.shown()
-    assert agent.answer("Stop")["status"] == "failed"

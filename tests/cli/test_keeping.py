@@ -39,13 +39,6 @@ def test_a_fork_goes_on_from_there_and_leaves_the_other_alone() -> None:
     assert told("resume", session)["step"]["id"] == "generate_questions"
 
 
-def test_a_revision_that_never_was_is_refused() -> None:
-    session = started()
-
-    assert flow("session", "rewind", session, "--to", "7").status == 2
-    assert flow("session", "fork", session, "--at", "7").status == 2
-
-
 def test_a_step_that_was_renamed_is_shown_first_and_then_migrated() -> None:
     folder = Path(".claude/skills/dull")
     folder.mkdir(parents=True)
@@ -61,13 +54,6 @@ def test_a_step_that_was_renamed_is_shown_first_and_then_migrated() -> None:
     assert (plan["at"], plan["to"]) == ("look", "survey")
     assert done["step"]["id"] == "survey"
     assert flow("step", "dull", "ok", "--session", session).status == 0
-
-
-def test_a_map_that_is_none_is_refused() -> None:
-    session = started()
-
-    assert flow("session", "migrate", session, "--map", "look").status == 2
-    assert flow("session", "migrate", session, "--map", "nowhere=nothing").status == 2
 
 
 def test_a_session_of_another_user_goes_on_once_it_is_adopted() -> None:

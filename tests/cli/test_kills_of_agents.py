@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from support.agents import FREE, put_lead
-from support.killing import killed_at_every_call
+from support.agents import put_lead
+from support.killing import every_few_calls, killed_at_calls
 from support.sandbox import flow, told
 
 
@@ -33,20 +33,21 @@ def as_before() -> Iterator[None]:
     shutil.copytree(kept, Path.cwd() / ".flow")
 
 
-def deaths(command: Sequence[str]) -> Iterator[None]:
-    """Kill *command* at every call, from the same store each time."""
+def deaths(command: Sequence[str], stride: int) -> Iterator[None]:
+    """Kill *command* at its calls, from the same store each time."""
     shutil.copytree(Path.cwd() / ".flow", Path.cwd() / "kept")
-    for _ in killed_at_every_call(command):
+    for _ in killed_at_calls(command, stride):
         with as_before():
             yield
 
 
-def test_a_claim_killed_anywhere_has_happened_or_not() -> None:
+@every_few_calls
+def test_a_claim_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
     begun = lead()
     command = words(begun["dispatches"][0]["command"])
     seen = set()
 
-    for _ in deaths(command):
+    for _ in deaths(command, stride):
         here = told("resume", begun["session"])["dispatches"][0]
         seen.add(here["status"])
         child = told(*words(here["resume"] or here["command"]))
@@ -63,14 +64,15 @@ def test_a_claim_killed_anywhere_has_happened_or_not() -> None:
     assert seen == {"pending", "claimed"}
 
 
-def test_the_last_report_of_an_agent_killed_anywhere_counts_once() -> None:
+@every_few_calls
+def test_the_last_report_of_an_agent_counts_once_if_it_is_killed(stride: int) -> None:
     begun = lead()
     child = told(*words(begun["dispatches"][0]["command"]))
     second = told(*words(child["next"][0]["command"]))
     command = [*words(second["next"][0]["command"]), "-s", "found=x"]
     seen = set()
 
-    for _ in deaths(command):
+    for _ in deaths(command, stride):
         seen.add(told("resume", begun["session"])["join"]["succeeded"])
         assert "RESULT ok" in told(*command)["actions"][1]
         here = told("resume", begun["session"])
@@ -79,40 +81,3 @@ def test_the_last_report_of_an_agent_killed_anywhere_counts_once() -> None:
         assert flow("session", "verify").status == 0
 
     assert seen == {0, 1}
-
-
-def test_a_result_killed_anywhere_counts_once() -> None:
-    begun = lead("free", FREE)
-    handed = told(*words(begun["dispatches"][0]["command"]))
-    command = [*words(handed["finish"][0]), "-s", "found=x"]
-    seen = set()
-
-    for _ in deaths(command):
-        seen.add(told("resume", begun["session"])["join"]["succeeded"])
-        assert told(*command)["status"] == "done"
-        assert told("resume", begun["session"])["dispatches"][0]["result"] == {"found": "x"}
-        finishes = [each for each in told("history", begun["session"])["steps"] if each["kind"] == "finish"]
-        assert len(finishes) == 1
-
-    assert seen == {0, 1}
-
-
-def test_questions_and_answers_killed_anywhere_are_put_and_given_once() -> None:
-    begun = lead()
-    child = told(*words(begun["dispatches"][0]["command"]))["session"]
-    block = Path.cwd() / "questions.json"
-    options = '[{"label": "Redis"}, {"label": "Postgres"}]'
-    block.write_text(f'[{{"id": "db", "header": "Store", "text": "Which?", "options": {options}}}]')
-    ask, answer = ["ask", child, str(block)], ["answer", child, "db=Redis"]
-
-    for _ in deaths(ask):
-        told(*ask)
-        (question,) = told("resume", begun["session"])["questions"]
-        assert question["answer"] is None
-    shutil.rmtree(Path.cwd() / "kept")
-    told(*ask)
-    for _ in deaths(answer):
-        (question,) = told(*answer)["questions"]
-        assert question["answer"] == ["Redis"]
-        kinds = [each["kind"] for each in told("history", child)["steps"]]
-        assert kinds == ["start", "ask", "answer"]

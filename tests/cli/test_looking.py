@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from support.sandbox import (
     ASKING,
     BUNDLED,
-    HANDLER,
     SMALL,
     flow,
-    home_skills,
-    put_python,
     put_skill,
     refused,
     told,
@@ -42,14 +38,6 @@ def test_skills_are_listed_with_what_they_are_for() -> None:
     assert [item["name"] for item in told("list")["skills"]] == list(rows)[1:]
 
 
-def test_skills_of_further_places_are_listed() -> None:
-    put_skill("further", where=Path.cwd() / "more")
-
-    (item,) = [each for each in told("list", "--root", "more")["skills"] if each["source"] == "extra"]
-
-    assert (item["name"], item["path"]) == ("further", str(Path.cwd() / "more" / "further"))
-
-
 def test_a_workflow_is_shown_as_a_table() -> None:
     text = flow("show", "asking").out
 
@@ -62,12 +50,6 @@ def test_a_workflow_is_shown_as_a_table() -> None:
     assert "tell  Tell" in text
     assert told("show", "asking")["name"] == "asking"
     assert "Other workflows\n  small/look" in flow("show", "small").out
-
-
-def test_mistakes_are_shown_with_the_workflow() -> None:
-    put_skill("wrong", SMALL.replace("ok: second", "ok: nowhere"))
-
-    assert "Findings\n  workflow.yaml:4" in flow("show", "wrong").out
 
 
 def test_a_check_without_mistakes_says_so() -> None:
@@ -103,40 +85,9 @@ def test_a_check_with_mistakes_fails_and_names_them() -> None:
     }
 
 
-def test_warnings_fail_a_strict_check_only() -> None:
-    put_skill(
-        "thin", HANDLER.replace('["Do it."]', "[]").replace("BODY", "return Outcome.OK"), file="workflow.py"
-    )
-
-    severities = {
-        finding["severity"] for finding in json.loads(flow("check", "thin", "--json").out)["findings"]
-    }
-
-    assert severities == {"warning"}
-    assert flow("check", "thin").status == 0
-    assert flow("check", "thin", "--strict").status == 1
-
-
 def test_a_check_of_nothing_is_refused() -> None:
     assert refused("check", "nosuch")[1]["code"] == "UNKNOWN_SKILL"
     assert refused("check", ".git")[1]["code"] == "USAGE"
-
-
-def test_a_step_is_previewed_in_every_form() -> None:
-    xml = flow("skill", "preview", "asking", "look", "-p", "topic=a & b").out
-    text = flow("skill", "preview", "asking", "1", "--format", "text").out
-
-    assert "Look at a &amp; b</step_header>" in xml
-    assert "flow step" not in xml + text
-    assert told("skill", "preview", "asking", "tell", "-s", "sure=high", "--visit", "2")["step"]["visit"] == 2
-    assert not Path(".flow").exists()
-
-
-def test_a_diagram_is_drawn() -> None:
-    out = flow("diagram", "asking").out
-
-    assert out.startswith("flowchart TD\n")
-    assert out == flow("diagram", "asking", "--format", "mermaid").out
 
 
 def test_the_schema_of_a_workflow_is_printed() -> None:
@@ -144,43 +95,6 @@ def test_the_schema_of_a_workflow_is_printed() -> None:
 
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert {"name", "steps", "params"} <= set(schema["properties"])
-
-
-@pytest.mark.parametrize(
-    ("words", "hint"), [(["workflo"], "did you mean `workflow`?"), ([], "there are: workflow")]
-)
-def test_an_unknown_schema_is_refused(words: list[str], hint: str) -> None:
-    ran = flow("skill", "schema", *words)
-
-    assert ran.status == 2
-    assert hint in ran.err
-
-
-@pytest.mark.parametrize("where", ["project", "home"])
-def test_looking_runs_nothing(where: str) -> None:
-    canary = Path.cwd() / "canary"
-    place = home_skills() if where == "home" else None
-    folder = put_python("py", before=f"open({str(canary)!r}, 'w').close()\n", where=place)
-
-    for words in (
-        ["list"],
-        ["list", "--json"],
-        ["show", "py"],
-        ["check", "py"],
-        ["check", str(folder)],
-        ["check"],
-        ["diagram", "py"],
-        ["skill", "preview", "small", "first"],
-        ["sessions"],
-        ["--help"],
-        ["skill", "untrust", "py"],
-        ["skill", "trust", "py", "--digest", "0"],
-    ):
-        flow(*words)
-
-    assert not canary.exists()
-    flow("step", "py")
-    assert canary.exists() == (where == "home")
 
 
 def test_what_a_skill_says_cannot_play_with_the_terminal() -> None:

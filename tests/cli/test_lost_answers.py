@@ -60,24 +60,6 @@ def test_whatever_is_told_its_loss_is_told(words: list[str]) -> None:
     assert (status, "[ANSWER_LOST]" in err, "Traceback" in err) == (3, True, False)
 
 
-@pytest.mark.parametrize("how", LOST)
-def test_the_loss_of_an_answer_that_is_no_text_is_told(how: str) -> None:
-    put_skill("small")
-
-    status, _, err = redirected(["diagram", "small", "--format", "svg", "-o", "/dev/stdout"], how)
-
-    assert (status, "[ANSWER_LOST]" in err, "Traceback" in err) == (3, True, False)
-
-
-def test_a_refusal_that_cannot_be_written_as_json_is_written_as_text() -> None:
-    put_skill("small")
-
-    status, _, err = redirected(["step", "small", "ok", "--json"], ">&-")
-
-    assert status == 4
-    assert err.startswith("flow: no session of `small` is open [NO_OPEN_SESSION]\n")
-
-
 @pytest.mark.parametrize("how", [pytest.param("2>/dev/full", marks=needs_full), "2>&-"])
 def test_where_talk_cannot_be_written_the_answer_is(how: str) -> None:
     put_skill("small")
@@ -105,25 +87,6 @@ def test_no_file_of_a_session_takes_the_place_of_a_closed_stream() -> None:
     assert "flow:" not in (folder / "journal.jsonl").read_text()
 
 
-def test_a_reader_that_has_gone_is_no_error() -> None:
-    put_skill("small")
-    command = told("step", "small")["next"][0]["command"].split()[1:]
-    reader, writer = os.pipe()
-    os.close(reader)
-
-    done = subprocess.run(
-        [sys.executable, "-c", ENTRY, *command],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        check=False,
-        timeout=60,
-    )
-    os.close(writer)
-
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert told(*command)["replayed"]
-
-
 def test_standard_output_that_does_not_wait_gets_the_whole_answer() -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
@@ -143,13 +106,3 @@ def test_standard_output_that_does_not_wait_gets_the_whole_answer() -> None:
     assert child.communicate(timeout=60)[1] == b""
     assert child.returncode == 0
     assert everything == flow("skill", "schema", "workflow").out
-
-
-def test_standard_input_that_is_closed_is_empty() -> None:
-    put_skill("small")
-    told("step", "small")
-
-    status, _, err = redirected(["step", "small", "ok", "--facts", "-"], "<&-")
-
-    assert status == 2
-    assert err.startswith("flow: standard input:1: ")

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -165,15 +164,6 @@ def test_an_interrupted_command_says_so_by_its_status(
     assert (ran.status, ran.out, ran.err.strip()) == (130, "", "")
 
 
-def test_other_complaints_of_the_command_line_are_refusals_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def look(*_: object) -> Any:
-        raise click.ClickException("no such luck")
-
-    monkeypatch.setattr("flowrail.skills.summary.items", look)
-
-    assert flow("list") == Ran(2, "", "flow: no such luck [USAGE]\n  see --help\n")
-
-
 def test_a_reader_that_has_gone_is_no_error() -> None:
     ends = os.pipe()
     os.close(ends[0])
@@ -187,26 +177,6 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
     os.close(ends[1])
 
     assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_a_stdout_that_is_full_is_told() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("needs a device that is always full")
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-c", ENTRY, "list"], stdout=full, stderr=subprocess.PIPE, check=False
-        )
-
-    assert done.returncode != 0
-
-
-def test_arguments_are_those_of_the_process(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["flow", "--version"])
-
-    assert main() == 0
-    assert capsys.readouterr().out.startswith("flow ")
 
 
 def test_people_at_a_terminal_are_given_text() -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from pathlib import Path
-
 from support.handing import ours, receive, send, session, target
 from support.sandbox import SMALL, flow, home_skills, put_skill, sessions_folder, told
 from support.skills import head, put
@@ -47,31 +43,12 @@ def test_bundled_skills_are_offered_behind_the_installed_ones() -> None:
     assert len(bundled()) > len(bundled("--top", "2")) == 2
 
 
-def test_where_nothing_is_installed_the_bundled_ones_can_take_over_all_the_same() -> None:
-    ran = flow("discover")
-
-    assert ran.out.startswith("No skills installed.\n")
-    assert "Bundled skills that can take over\n  " in ran.out
-    assert told("discover")["candidates"] == []
-    assert "decision-critic" in bundled("--all")
-
-
 def test_a_bundled_skill_that_is_installed_stands_in_one_list_only() -> None:
     put(home_skills(), "planner", builder("planner"))
 
     assert names() == ["planner"]
     assert "planner" not in bundled()
     assert told("discover", "--all")["hidden"] == []
-
-
-def test_why_tells_of_a_bundled_skill_too() -> None:
-    put(home_skills(), "builder", builder())
-
-    out, data = flow("discover", "--why", "planner").out, told("discover", "--why", "arxiv-to-md")
-
-    assert out.startswith("`planner` is offered, from ")
-    assert " (bundled): " in out
-    assert data["verdict"].startswith("`arxiv-to-md` is not offered: ")
 
 
 def test_what_is_kept_for_a_session_is_what_is_installed() -> None:
@@ -114,35 +91,3 @@ def test_a_handoff_that_arrived_counts_for_its_target_and_one_in_the_chain_again
         assert "loop" not in parts("digger", *words, "--session", taken)
     assert parts("source", "discover", "--session", taken)["loop"] == -30
     assert "`source` is in the chain already" in flow("discover", "--session", taken, "--why", "source").out
-
-
-def test_records_of_somebody_else_count_for_nothing() -> None:
-    target("digger")
-    receive(send("digger", session()))
-    shutil.rmtree(Path(os.environ["HOME"]) / ".local")
-
-    assert parts("digger", "discover")["history"] == 0
-
-
-def test_whether_somebody_stays_in_the_loop_is_asked() -> None:
-    put(home_skills(), "builder", builder())
-
-    assert parts("builder", "discover")["autonomy"] == 10
-    assert parts("builder", "discover", "--autonomous")["autonomy"] == 0
-    assert parts("builder", "handoff", "targets", "--autonomous")["autonomy"] == 0
-
-
-def test_a_session_that_knows_its_problem_type_is_ranked_by_what_it_has_shown() -> None:
-    target("digger")
-    ours("source")
-    here = told("start", "source")["session"]
-
-    data, chosen = (
-        told("discover", "--session", here),
-        told("discover", "--session", here, "--problem-type", "Creative"),
-    )
-
-    assert (data["scorer"], told("discover")["scorer"]) == ("relevance", "query")
-    assert "`research` suits a strategic problem" in str(data["candidates"])
-    assert "`research` suits a creative problem" in str(chosen["candidates"])
-    assert told("handoff", "targets", "--session", here)["scorer"] == "relevance"

@@ -4,38 +4,12 @@ from __future__ import annotations
 
 import pytest
 from support.agents import REVIEW, put_lead
-from support.sandbox import flow, refused, told
+from support.sandbox import flow, told
 
 
 @pytest.fixture(autouse=True)
 def _skill() -> None:
     put_lead("loop", REVIEW)
-
-
-def test_a_step_is_named_by_its_number() -> None:
-    assert (
-        told("skill", "preview", "loop", "--step", "1")
-        == told("skill", "preview", "loop", "1")
-        == told("skill", "preview", "loop", "work")
-    )
-    assert told("skill", "preview", "loop", "--step", "2", "--total-steps", "3")["step"]["id"] == "review"
-
-
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        ([], "USAGE"),
-        (["1", "--step", "1"], "USAGE"),
-        (["--step", "9"], "UNKNOWN_STEP"),
-        (["--step", "1", "--total-steps", "9"], "WRONG_TOTAL"),
-        (["--step", "1", "--qr-status", "maybe"], "WRONG_USE"),
-        (["--step", "1", "--qr-iteration", "0"], "WRONG_USE"),
-    ],
-)
-def test_wrong_use_is_told(words: list[str], code: str) -> None:
-    status, error = refused("skill", "preview", "loop", *words)
-
-    assert (status, error["code"]) == (2, code)
 
 
 @pytest.mark.parametrize(
@@ -59,21 +33,6 @@ def test_a_review_loop_is_told_as_it_stands(words: list[str], mode: str, to: str
     assert previewed["findings"] == []
     for form in ("xml", "text"):
         assert f'mode="{mode}"' in flow("skill", "preview", "loop", *words, "--format", form).out
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["--step", "1"], ["--step", "1", "--qr-iteration", "2"], ["--step", "2", "--qr-fail"], ["--step", "2"]],
-)
-def test_where_no_loop_is_entered_again_nothing_is_said_of_it(words: list[str]) -> None:
-    assert told("skill", "preview", "loop", *words)["loop"] is None
-
-
-def test_the_round_is_how_often_the_step_was_entered() -> None:
-    assert told("skill", "preview", "loop", "--step", "1", "--qr-iteration", "3")["step"]["visit"] == 3
-    sent_back = told("skill", "preview", "loop", "--step", "1", "--qr-iteration", "3", "--qr-fail")
-    assert (sent_back["step"]["visit"], sent_back["loop"]["round"]) == (3, 2)
-    assert sent_back["loop"]["unreviewed"] is False
 
 
 def test_what_a_step_would_hand_out_is_shown_without_commands() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-from support.sandbox import flow, home_skills, process, project_skills, refused, told, unchanged
+from support.sandbox import flow, home_skills, project_skills, refused, told, unchanged
 from support.skills import ACCEPTING, REGISTRY, head, put
 
 FAR = """\
@@ -91,66 +90,12 @@ def test_what_is_hidden_gone_or_not_offered_is_shown_as_that() -> None:
     assert "closed  not offered, it accepts no handoffs" in out
 
 
-def test_a_remote_workflow_hidden_by_a_local_one_is_not_offered() -> None:
-    path = put(project_skills(), "far")
-    write(f'version: "1.0"\nworkflows:\n{FAR}')
-
-    assert f"far  not offered, hidden by {path}\n" in flow("registry", "show").out
-
-
-def test_an_entry_without_a_path_is_about_the_skill_of_its_name() -> None:
-    put(project_skills(), "reader")
-    write(
-        'version: "1.0"\nworkflows:\n  - name: reader\n    description: x\n'
-        '    handoff: {accepts_from: ["*"]}\n    categories: [x]\n    tags: [mine]\n'
-    )
-
-    assert "reader  offered\n  x\n  no path (line 3)\n" in flow("registry", "show").out
-
-
-def test_a_folder_that_another_place_of_home_has_is_meant_by_its_name() -> None:
-    put(home_skills().parents[1] / ".agents/skills", "reader")
-    write(
-        'version: "1.0"\nworkflows:\n  - name: reader\n    description: x\n'
-        "    skill_path: ~/.claude/skills/reader/SKILL.md\n"
-        '    handoff: {accepts_from: ["*"]}\n    categories: [x]\n'
-    )
-
-    assert "reader  offered\n" in flow("registry", "show").out
-
-
-def test_an_entry_about_nothing_that_was_found_is_not_offered() -> None:
-    write(f'version: "1.0"\nworkflows:\n{FAR}'.replace('["*"]', "[]"))
-
-    assert "far  not offered, it accepts no handoffs" in flow("registry", "show").out
-
-
-def test_an_entry_whose_folder_holds_no_skill_is_not_offered() -> None:
-    path = Path.home() / "else" / "notes.txt"
-    path.parent.mkdir()
-    path.write_text("x")
-    write(f'version: "1.0"\nworkflows:\n{FAR}'.replace("https://example.org/far/SKILL.md", str(path)))
-
-    assert "else  not offered, there is no SKILL.md in it\n" in flow("registry", "show").out
-
-
 def test_a_registry_that_cannot_be_read_is_told() -> None:
     write("workflows: [")
 
     out = flow("registry", "show").out
 
     assert out.startswith(f"{registry()} · 0 workflows\n\nTo know\n  REGISTRY_UNREADABLE: ")
-
-
-def test_what_the_registry_says_cannot_touch_the_terminal() -> None:
-    write(
-        'version: "1.0"\nworkflows:\n'
-        + FAR.replace("Far away", r'"\e[2J\u202egone"').replace("far\n", '"f\\ar"\n')
-    )
-
-    for words in (("show",), ("check",), ("sync", "--dry-run")):
-        out = flow("registry", *words).out
-        assert not [each for each in out if not each.isprintable() and each != "\n"]
 
 
 # --- sync -----------------------------------------------------------------------------------------
@@ -211,25 +156,7 @@ def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
     assert "name: gone" in text
 
 
-def test_where_home_has_nothing_to_tell_nothing_is_written() -> None:
-    ran = flow("registry", "sync")
-
-    assert (
-        ran.out == f"nothing to write to {registry()}: no skill in your home folder declares anything new.\n"
-    )
-    assert not registry().exists()
-
-
 # --- check ----------------------------------------------------------------------------------------
-
-
-def test_a_registry_in_order_is_told_so() -> None:
-    put(home_skills(), "reader")
-    told("registry", "sync")
-
-    ran = flow("registry", "check")
-
-    assert (ran.status, ran.out) == (0, f"{registry()} checked, nothing found\n")
 
 
 def test_every_mistake_is_named_with_its_line_and_what_to_do() -> None:
@@ -246,26 +173,7 @@ def test_every_mistake_is_named_with_its_line_and_what_to_do() -> None:
     assert (data["path"], data["exists"]) == (str(registry()), True)
 
 
-def test_what_a_sync_would_bring_up_to_date_is_a_warning() -> None:
-    put(home_skills(), "reader")
-    write("version: '1.0'\nworkflows: []\n")
-
-    ran = flow("registry", "check")
-
-    assert ran.status == 0
-    assert "warning REGISTRY_MISSES: `reader` is not in the registry\n    run `flow registry sync`" in ran.out
-    assert flow("registry", "check", "--strict").status == 1
-
-
 # --- the group ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("verb", "there"), [("show", False), ("check", False), ("sync", True)])
-def test_ruamel_is_imported_for_a_sync_alone(verb: str, there: bool) -> None:
-    write(REGISTRY)
-    tell = "import atexit, sys\natexit.register(lambda: sys.stderr.write(str('ruamel.yaml' in sys.modules)))"
-
-    assert process("registry", verb, before=tell).err.endswith(str(there))
 
 
 def test_a_registry_that_cannot_be_written_is_refused() -> None:
@@ -275,20 +183,3 @@ def test_a_registry_that_cannot_be_written_is_refused() -> None:
     status, error = refused("registry", "sync")
 
     assert (status, error["code"]) == (3, "WRITE_FAILED")
-
-
-def test_a_sync_tells_what_the_registry_cannot_hold() -> None:
-    put(
-        home_skills(),
-        "future",
-        head("future", 'handoff: {accepts_from: ["*"], schema_version: "9"}', "categories: [a]"),
-    )
-
-    ran, again = flow("registry", "sync"), told("registry", "sync")
-
-    assert ran.status == 0
-    assert (
-        "Left out, because the registry cannot hold what they declare:\n  future: its `handoff.schema"
-        in ran.out
-    )
-    assert [each.partition(":")[0] for each in again["left_out"]] == ["future"]

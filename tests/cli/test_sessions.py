@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from support.sandbox import ASKING, flow, put_skill, refused, sessions_folder, told
 
-from flowrail.operations.environment import LONGEST_ACTOR
-
 
 @pytest.fixture(autouse=True)
 def skills() -> None:
@@ -71,17 +69,6 @@ def test_with_several_open_each_is_named(command: str) -> None:
     status, error = refused(command)
 
     assert (status, error["code"], set(error["details"]["sessions"])) == (4, "SEVERAL_OPEN", ids)
-
-
-def test_of_very_many_open_only_the_newest_are_named_in_the_hint() -> None:
-    ids = [told("start", "small")["session"] for _ in range(8)]
-
-    status, error = refused("resume")
-
-    named = [each for each in ids if f"flow resume {each}" in error["hint"]]
-    assert (status, sorted(error["details"]["sessions"])) == (4, sorted(ids))
-    assert named == ids[3:]
-    assert error["hint"].endswith("; list all 8: flow sessions")
 
 
 @pytest.mark.parametrize(
@@ -193,20 +180,6 @@ def test_history_tells_each_record() -> None:
     assert "(at the limit)" in text
 
 
-def test_history_of_a_damaged_journal_is_refused_with_the_line() -> None:
-    session = told("start", "small")["session"]
-    told("step", "small", "ok")
-    told("step", "small", "ok", "--session", session)
-    journal = sessions_folder() / session / "journal.jsonl"
-    journal.write_bytes(journal.read_bytes().replace(b'"kind":"move"', b'"kind":"mave"', 1))
-
-    status, error = refused("history", session)
-
-    assert (status, error["code"]) == (3, "JOURNAL_DAMAGED")
-    assert error["details"]["place"] == f"{journal}:2"
-    assert told("resume", session)["status"] == "completed"  # (the newest record is whole)
-
-
 def test_an_abandoned_session_takes_no_more_reports() -> None:
     here = told("start", "small")
 
@@ -240,14 +213,6 @@ def test_who_did_it_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatc
     assert session
 
 
-def test_the_name_of_who_did_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FLOW_ACTOR", "x" * 100_000)
-
-    session = told("start", "small")["session"]
-
-    assert [each["by"] for each in told("history", session)["steps"]] == ["x" * LONGEST_ACTOR]
-
-
 def test_a_folder_below_the_project_has_its_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     session = told("start", "small")["session"]
     below = Path.cwd() / "src" / "deep"
@@ -257,17 +222,6 @@ def test_a_folder_below_the_project_has_its_sessions(monkeypatch: pytest.MonkeyP
     assert told("resume")["session"] == session
     assert told("step", "small")["session"] == session
     assert not (below / ".flow").exists()
-
-
-def test_a_folder_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = Path.cwd() / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-
-    status, error = refused("sessions")
-
-    assert (status, error["message"]) == (2, "the current folder is gone")
 
 
 # --- damaged ones -------------------------------------------------------------------------------
@@ -332,47 +286,3 @@ def test_of_a_damaged_session_history_tells_what_comes_before_the_damage() -> No
     assert "[JOURNAL_DAMAGED]" in text.err
     forked = told("session", "fork", session, "--at", "0")
     assert (forked["revision"], forked["step"]["id"]) == (0, "first")
-
-
-def test_of_a_session_without_a_whole_record_there_is_no_history() -> None:
-    put_skill("small")
-    session = told("step", "small")["session"]
-    spoilt(session)
-
-    ran = flow("history", session, "--json")
-
-    assert (ran.status, ran.error["code"]) == (3, "JOURNAL_DAMAGED")
-    assert "steps" not in ran.data
-
-
-@pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\u202eb", "a\u200cb", "a\udcffb"])
-def test_a_store_that_no_command_could_name_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_skill("small")
-    named = refused("step", "small", "--store", name)
-    monkeypatch.setenv("FLOW_STORE", name)
-
-    for status, error in (named, refused("sessions"), refused("resume", "small-234567")):
-        assert (status, error["code"]) == (2, "USAGE")
-        assert "character that nobody sees" in error["message"]
-    assert "--store" not in refused("nosuch")[1]["hint"]
-    assert flow("list").status == 0
-    assert not Path(name).exists()
-
-
-@pytest.mark.parametrize("name", ["a\nb", "a\u200cb"])
-def test_a_project_that_no_command_could_name_is_named_by_none(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (Path.cwd() / name / ".git").mkdir(parents=True)
-    monkeypatch.chdir(name)
-    put_skill(
-        "hand",
-        "name: NAME\nsteps:\n  - id: hand\n    title: Hand out\n    actions: [Hand it out.]\n"
-        "    dispatch: {agent: explore, run: small}\n    next: {ok: null, fail: null}\n",
-    )
-    put_skill("small")
-
-    here = told("step", "hand")
-
-    assert "--store" not in here["dispatches"][0]["command"]
-    assert told(*here["dispatches"][0]["command"].split()[1:])["status"] == "active"

@@ -16,7 +16,6 @@ from support.sandbox import (
     bytes_below,
     flow,
     home_skills,
-    process,
     put_python,
     put_skill,
     refused,
@@ -141,43 +140,6 @@ def test_parameters_of_an_open_session_are_fixed() -> None:
     assert told(*shlex.split(begin)[1:])["params"] == {"topic": "another one", "size": 2}
 
 
-def test_another_run_of_a_skill_from_a_place_of_its_own_is_begun_by_the_printed_command() -> None:
-    put_skill("far", where=Path("some where"))
-    session = told("start", "far", "--root", "some where")["session"]
-
-    begin = told("resume", session)["start_command"]
-
-    assert begin == f"flow start far --root '{Path.cwd() / 'some where'}'"
-    assert told(*shlex.split(begin)[1:])["session"] != session
-
-
-@pytest.mark.parametrize("topic", ["two\nlines", "ends with one\n", "\rreturned", "a\u200db", "\x1b[1m"])
-def test_a_printed_command_is_one_line_and_leaves_open_what_would_take_more_or_be_shown_otherwise(
-    topic: str,
-) -> None:
-    needed = "name: NAME\nparams: {topic: {type: string, required: true, example: x}}\n"
-    put_skill("needy", needed + "steps: [{id: a, title: A, actions: [Do it.], next: {ok: null}}]\n")
-    session = told("start", "needy", "-p", f"topic={topic}")["session"]
-
-    begin = told("resume", session)["start_command"]
-    status, error = refused(*shlex.split(begin)[1:])
-
-    assert begin == "flow start needy -p 'topic=…'"
-    assert refused("step", "needy", "-p", f"topic={topic}")[1]["hint"].endswith(f"start another: {begin}")
-    assert (status, error["message"]) == (2, "`-p topic=…` gives no value")
-    assert error["hint"] == "write what it is in place of `…`"
-
-
-def test_a_new_session_is_begun_where_the_last_one_ended() -> None:
-    first = told("step", "small")
-    told(*next_words(first, 1))
-
-    second = told("step", "small")
-
-    assert second["resumed"] is False
-    assert second["session"] != first["session"]
-
-
 def test_a_session_is_shown_by_its_id_whatever_its_state() -> None:
     first = told("step", "small")
     ended = told(*next_words(first, 1))
@@ -201,14 +163,6 @@ def test_several_open_sessions_are_named_with_their_commands() -> None:
 
     told("session", "abandon", ids[0])
     assert told("step", "small")["session"] == ids[1]
-
-
-def test_sessions_of_other_skills_do_not_count() -> None:
-    put_skill("small-er")
-    told("step", "small-er")
-    session = told("step", "small")["session"]
-
-    assert told("step", "small")["session"] == session
 
 
 # --- reporting ----------------------------------------------------------------------------------
@@ -291,15 +245,6 @@ def test_facts_that_do_not_fit_are_refused(given: list[str], message: str, hint:
     assert told("step", "asking")["revision"] == 0
 
 
-def test_facts_to_a_step_that_takes_none_are_refused() -> None:
-    told("step", "small")
-
-    status, error = refused("step", "small", "ok", "-s", "sure=high")
-
-    assert (status, error["code"]) == (2, "BAD_VALUES")
-    assert error["hint"] == "leave the facts out; this step takes none"
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -364,17 +309,6 @@ def test_a_report_after_the_end_is_refused() -> None:
     assert "start a new one: flow start small" in error["hint"]
 
 
-@pytest.mark.parametrize("outcome", [[], ["ok"]])
-def test_a_session_of_another_skill_is_not_taken(outcome: list[str]) -> None:
-    session = told("step", "asking")["session"]
-
-    status, error = refused("step", "small", *outcome, "--session", session)
-
-    assert (status, error["code"]) == (2, "USAGE")
-    assert error["message"] == f"session `{session}` is one of `asking`, not of `small`"
-    assert error["hint"] == f"name it so: flow step asking {' '.join([*outcome, ''])}--session {session}"
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -435,27 +369,6 @@ def test_the_same_report_again_is_answered_as_before() -> None:
     assert bytes_below(sessions_folder(), but={"lock"}) == before
 
 
-def test_the_same_report_in_another_order_or_from_a_file_is_the_same() -> None:
-    session = told("step", "asking")["session"]
-    Path("facts.json").write_text('{"where": ["a", "b"], "sure": "high"}')
-    to = ["--session", session, "--expect", "0"]
-    told("step", "asking", "done", "-s", "sure=high", "-s", "where=a,b", *to)
-
-    assert told("step", "asking", "done", "-s", 'where=["a","b"]', "-s", "sure=high", *to)["replayed"]
-    assert told("step", "asking", "done", "--facts", "facts.json", *to)["replayed"]
-
-
-def test_the_report_that_ended_the_session_is_answered_again_too() -> None:
-    first = told("step", "small")
-    second = told(*next_words(first))
-    ended = told(*next_words(second))
-
-    again = told(*next_words(second))
-
-    assert again == {**ended, "replayed": True}
-    assert again["status"] == "completed"
-
-
 @pytest.mark.parametrize(
     ("words", "step"),
     [
@@ -495,34 +408,6 @@ def test_anything_else_at_another_revision_is_a_conflict(words: list[str], step:
     assert bytes_below(sessions_folder(), but={"lock"}) == before
 
 
-def test_a_revision_that_never_was_is_a_conflict_too() -> None:
-    here = told("step", "small")
-
-    status, error = refused("step", "small", "ok", "--expect", "5")
-
-    assert (status, error["code"]) == (4, "REVISION_CONFLICT")
-    assert error["message"] == f"session `{here['session']}` is at revision 0, not 5"
-    assert error["details"]["outcome"] is None
-
-
-def test_an_older_report_is_not_answered_again() -> None:
-    first = told("step", "asking")
-    report = ["done", "-s", "sure=low", "-s", "where=a", "--session", first["session"], "--expect"]
-    told("step", "asking", *report, "0")
-    told("step", "asking", *report, "1")
-
-    assert refused("step", "asking", *report, "0")[1]["code"] == "REVISION_CONFLICT"
-    assert told("step", "asking", *report, "1")["replayed"]
-
-
-def test_a_replayed_report_shows_in_every_form() -> None:
-    first = told("step", "small")
-    told(*next_words(first))
-
-    assert 'replayed="true"' in flow(*next_words(first)).out
-    assert "· replayed" in flow(*next_words(first), "--format", "text").out
-
-
 def test_without_a_revision_every_report_is_a_new_one() -> None:
     told("step", "asking")
     for visit in (2, 3):
@@ -554,23 +439,6 @@ def test_every_printed_command_names_the_store(
     assert not (tmp_path / ".flow").exists()
 
 
-def test_a_store_from_the_environment_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FLOW_STORE", "elsewhere")
-    store = Path.cwd() / "elsewhere"
-    here = told("step", "small")
-    again = told("step", "small")
-    monkeypatch.delenv("FLOW_STORE")
-
-    assert here["next"][0]["command"].endswith(f" --store {store}")
-    assert again["start_command"] == f"flow start small --store {store}"
-    assert told(*next_words(here))["revision"] == 1
-    assert (
-        told("sessions", "--store", "elsewhere")["sessions"][0]["command"]
-        == f"flow resume {here['session']} --store {store}"
-    )
-    assert not (Path.cwd() / ".flow").exists()
-
-
 def test_refusals_name_the_store_in_their_commands() -> None:
     store = Path.cwd() / "elsewhere"
     first = told("start", "small", "--store", "elsewhere")["session"]
@@ -583,14 +451,6 @@ def test_refusals_name_the_store_in_their_commands() -> None:
         assert f"--store {store}" in refused(*words, "--store", "elsewhere")[1]["hint"]
     told("start", "small", "--store", "elsewhere")
     assert refused("step", "small", "--store", "elsewhere")[1]["hint"].count(f"--store {store}") == 2
-
-
-def test_the_option_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FLOW_STORE", "one")
-    told("step", "small", "--store", "two")
-
-    assert not Path("one").exists()
-    assert Path("two").exists()
 
 
 # --- handlers -----------------------------------------------------------------------------------
@@ -612,82 +472,6 @@ def test_a_handler_that_raises_is_told_in_one_line_and_nothing_moves() -> None:
     assert bytes_below(sessions_folder(), but={"lock"}) == before
 
 
-def test_what_a_handler_prints_goes_to_stderr() -> None:
-    put_python("py", "print('hello')\nreturn Outcome.OK", where=home_skills())
-    told("step", "py")
-
-    ran = flow("step", "py", "done", "--json")
-
-    assert ran.data["step"]["id"] == "second"
-    assert ran.err == "hello\n"
-
-
-LOUD = """\
-import os, subprocess, sys
-from flowrail import StepDef, Workflow
-
-
-def loud(text):
-    print("printed")
-    os.write(1, b"written\\n")
-    subprocess.run(["echo", "started"])
-    return text
-
-
-def decide(ctx):
-    return loud("ok")
-
-
-WORKFLOW = Workflow(
-    loud("NAME"),
-    StepDef("first", lambda _: loud("First"), lambda _: [loud("Do.")], decide, next={"ok": "second"}),
-    StepDef("second", lambda _: loud("Second"), ["Do."], next={"ok": None}),
-)
-"""
-
-
-def test_nothing_of_an_authors_code_comes_between_an_answer_and_its_reader() -> None:
-    put_skill("loud", LOUD, where=home_skills(), file="workflow.py")
-
-    for words in (
-        ["step", "loud"],
-        ["step", "loud"],
-        ["step", "loud", "done"],
-        ["status"],
-        ["skill", "preview", "loud", "first"],
-    ):
-        ran = process(*words, "--json")
-        assert ran.status == 0
-        assert ran.data["step"]["id"] in {"first", "second"}
-        assert {"printed", "written", "started"} <= set(ran.err.split())
-    assert process("step", "loud", "fail", "--json").error["code"] == "OUTCOME_NOT_OPEN"
-
-
-def test_a_handler_that_answers_nonsense_is_told() -> None:
-    put_python("py", "return 'maybe'", where=home_skills())
-    told("step", "py")
-
-    status, error = refused("step", "py", "done")
-
-    assert (status, error["code"]) == (1, "HANDLER_FAILED")
-    assert error["message"] == "the handler of step `first` returned 'maybe'"
-
-
-def test_a_handler_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_python("py", "while True: pass", where=home_skills())
-    told("step", "py")
-    monkeypatch.setattr(
-        "flowrail.operations.running.time_limit.call_limited.__kwdefaults__", {"seconds": 0.05}
-    )
-    before = bytes_below(sessions_folder(), but={"lock"})
-
-    status, error = refused("step", "py", "done")
-
-    assert (status, error["code"]) == (1, "HANDLER_TIMEOUT")
-    assert error["message"] == "`decide` took more than 0.05 seconds"
-    assert bytes_below(sessions_folder(), but={"lock"}) == before
-
-
 def test_values_that_a_handler_returns_are_kept() -> None:
     put_python("py", "return Outcome.OK, {'found': [1, {'a': None}]}", where=home_skills())
     told("step", "py")
@@ -697,20 +481,6 @@ def test_values_that_a_handler_returns_are_kept() -> None:
     assert told("history", *_ids())["steps"][-1]["outcome"] == "ok"
     copy = json.loads((sessions_folder() / _ids()[0] / "session.json").read_text())
     assert copy["session"]["state"] == {"found": [1, {"a": None}]}
-
-
-@pytest.mark.parametrize(
-    "value", ["object()", "{1, 2}", "float('nan')", "b'x'", "(lambda l: (l.append(l), l)[1])([])"]
-)
-def test_a_handler_that_returns_what_cannot_be_kept_is_told(value: str) -> None:
-    put_python("py", f"return Outcome.OK, {{'found': {value}}}", where=home_skills())
-    told("step", "py")
-
-    status, error = refused("step", "py", "done")
-
-    assert (status, error["code"]) == (1, "HANDLER_FAILED")
-    assert error["message"].startswith("the handler of step `first` returned values that cannot be kept: ")
-    assert told("step", "py")["revision"] == 0
 
 
 def test_a_text_function_that_raises_leaves_the_session_where_it_was() -> None:
@@ -730,49 +500,6 @@ def test_a_text_function_that_raises_leaves_the_session_where_it_was() -> None:
     assert told("step", "texts")["revision"] == 0
 
 
-def test_a_first_step_that_cannot_be_told_leaves_no_session_behind() -> None:
-    text = (
-        "from flowrail import StepDef, Workflow\n"
-        "def title(ctx):\n    raise ValueError('no title')\n"
-        'WORKFLOW = Workflow("NAME", StepDef("one", title, ["Do."], next={"ok": None}))\n'
-    )
-    put_skill("texts", text, where=home_skills(), file="workflow.py")
-
-    assert refused("step", "texts")[0] == 1
-    assert not sessions_folder().exists()
-
-
-def test_the_engine_is_sent_one_event_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flowrail.machines.engine.statechart import WorkflowMachine
-
-    here = told("step", "small")
-    events: list[str] = []
-    real = WorkflowMachine.send
-
-    def send(self: WorkflowMachine, event: str, *args: Any, **kwargs: Any) -> Any:
-        events.append(event)
-        return real(self, event, *args, **kwargs)
-
-    monkeypatch.setattr(WorkflowMachine, "send", send)
-    told("step", "small")
-    assert events == []
-    told(*next_words(here))
-    assert events == ["report_ok"]
-    told(*next_words(here))
-    assert events == ["report_ok"]
-
-
-def test_a_step_is_flushed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = told("step", "small")
-    flushed: list[int] = []
-    monkeypatch.setattr(os, "fsync", flushed.append)
-
-    told("step", "small")
-    assert flushed == []
-    told(*next_words(here))
-    assert len(flushed) == 1
-
-
 def test_a_session_in_use_is_waited_for_as_long_as_was_said() -> None:
     from flowrail.cli.environment import world
 
@@ -784,17 +511,6 @@ def test_a_session_in_use_is_waited_for_as_long_as_was_said() -> None:
 
     assert (status, error["code"]) == (4, "LOCKED")
     assert f"session `{here['session']}` is held by process {os.getpid()}" in error["message"]
-
-
-def test_facts_that_are_too_large_are_refused() -> None:
-    told("step", "asking")
-    Path("f").write_text(json.dumps({"sure": "low", "where": ["x" * 100] * 6_000}))
-
-    status, error = refused("step", "asking", "done", "--facts", "f")
-
-    assert (status, error["code"]) == (3, "TOO_LARGE")
-    assert error["hint"]
-    assert told("step", "asking")["revision"] == 0
 
 
 def test_names_of_all_kinds_run() -> None:

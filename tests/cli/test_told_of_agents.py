@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -89,18 +88,6 @@ def test_a_prompt_whose_lease_is_over_is_claimed_anew_and_the_agent_before_is_re
     assert refused(*late.finish[0].words[1:])[1]["code"] == "DISPATCH_GONE"
 
 
-def test_a_session_whose_lease_is_over_is_gone_on_with_from_where_it_stands() -> None:
-    put_lead()
-    team = Team()
-    child = team.child(1, "ann")
-
-    team.clock.forward(601)
-    view = team.told().dispatches[0]
-
-    assert view.lease_over
-    assert str(view.resume).startswith(f"flow resume {child} ")
-
-
 def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:
     put_lead()
     begun = told("start", "lead")
@@ -123,60 +110,6 @@ def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:
         )
         assert "flow step" not in out
         assert "lost its dispatch" in out
-
-
-def test_a_finding_of_an_agent_that_lost_its_work_is_refused_where_there_is_no_gate_too() -> None:
-    put_lead()
-    begun = told("start", "lead")
-    child = told(*begun["dispatches"][0]["command"].split()[1:])["session"]
-    assert told("finding", "add", child, "--severity", "COULD", "--text", "in time")["session"] == child
-    flow("finish", begun["session"], "d0-1", "--cancel")
-
-    for words in (["add", child, "--severity", "MUST", "--text", "late"], ["resolve", child, "F1"]):
-        assert refused("finding", *words)[1]["code"] == "DISPATCH_GONE"
-    assert len(told("finding", "list", child)["findings"]) == 1
-
-
-def test_an_agent_that_comes_late_is_told_to_stop() -> None:
-    put_lead("free", FREE, join="any")
-    begun = told("start", "free")
-    ended, off, late = (told("claim", begun["session"], f"d0-{number}") for number in (1, 2, 3))
-    flow(*ended["finish"][0].split()[1:])
-    flow("finish", begun["session"], "d0-2", "--cancel")
-
-    assert refused(*off["finish"][0].split()[1:])[1]["hint"].startswith("stop here and say so")
-    told("step", "free", "ok")
-    flow("session", "abandon", begun["session"])
-    status, error = refused(*late["finish"][0].split()[1:])
-
-    assert (status, error["code"]) == (4, "SESSION_ENDED")
-    assert error["hint"].startswith(
-        f"stop here and say so; see how it went: flow history {begun['session']} "
-    )
-    assert "flow start" not in error["hint"]
-
-
-def test_a_claim_that_is_refused_prints_a_command_that_shows_what_is_left() -> None:
-    put_lead()
-    begun = told("start", "lead")
-    told("start", "lead")
-    flow("claim", begun["session"], "d0-1")
-
-    hint = refused("claim", begun["session"], "d0-1")[1]["hint"]
-
-    line = hint[hint.index("flow status") :]
-    assert told(*line.split()[1:])["session"] == begun["session"]
-
-
-def test_of_an_empty_list_it_is_told_that_nobody_is_to_be_launched() -> None:
-    put_lead()
-    begun = told("start", "lead", "-p", "areas=[]")
-
-    assert begun["join"] == {"needed": 0, "succeeded": 0, "total": 0, "open": [], "met": True}
-    for form in ("xml", "text"):
-        assert "There is nothing to hand out here" in flow("resume", "--format", form).out
-    assert "There is nothing to hand out here" not in flow("skill", "preview", "lead", "look").out
-    assert told(*begun["next"][0]["command"].split()[1:])["step"]["id"] == "tell"
 
 
 def test_an_agent_between_hands_questions_up_and_asks_nobody() -> None:
@@ -236,33 +169,3 @@ def test_work_that_cannot_begin_names_the_command_that_calls_it_off() -> None:
 
     line = hint[hint.index("flow finish") :]
     assert told(*line.split()[1:])["status"] == "cancelled"
-
-
-def test_a_preview_has_no_empty_lines_for_commands() -> None:
-    put_lead("free", FREE)
-
-    out = flow("skill", "preview", "free", "look", "--format", "text").out
-
-    assert "d0-3 explore (depth=2): pending" in out
-    assert not [line for line in out.splitlines() if line and not line.strip()]
-
-
-@pytest.mark.parametrize("verb", ["claim", "finish", "ask", "answer", "finding add", "finding resolve"])
-def test_what_many_agents_run_at_once_waits_for_a_minute(verb: str) -> None:
-    assert "[default:60.0]" in "".join(flow(*verb.split(), "--help").out.split())
-
-
-@pytest.mark.parametrize("gone", ["lead", "lead/workflows/one.yaml"])
-def test_work_whose_workflow_is_gone_says_where_it_was(gone: str) -> None:
-    put_lead()
-    begun = told("start", "lead")
-    path = Path(".claude/skills") / gone
-    path.rename("elsewhere")
-
-    hint = refused("claim", begun["session"], "d0-1")[1]["hint"]
-    Path("elsewhere").rename(path)
-
-    assert re.fullmatch(
-        r"put the workflow back into \S+/\.claude/skills/lead, then run the same command again", hint
-    )
-    assert told("claim", begun["session"], "d0-1")["step"]["id"] == "first"

@@ -83,25 +83,6 @@ def test_work_that_failed_and_is_needed_is_printed_with_its_reason_and_its_comma
     assert read(go(end(again.work[0].command, 0))).work[0].outcome == "ok"
 
 
-def test_whoever_cannot_launch_such_an_agent_is_told_what_to_do() -> None:
-    out = flow("start", "planner", "-p", "task=x", "--format", "xml").out
-
-    launch = out.partition("<launch>")[2].partition("</launch>")[0]
-    assert "no agent of that name" in launch
-    assert "do the pieces yourself" in launch
-
-
-def test_work_that_failed_and_is_not_needed_is_only_told() -> None:
-    put("any")
-    begun = read(go("flow start reviewed"))
-    end(begun.work[0].command, 1)
-
-    out = go(end(begun.work[1].command, 0))
-
-    assert "What failed is still needed" not in out
-    assert begun.work[0].command not in out
-
-
 def test_a_review_its_agents_and_its_gate_are_told_how_to_record_a_finding() -> None:
     put()
 
@@ -133,17 +114,6 @@ def test_what_an_agent_finds_is_told_at_its_review_in_that_round_only() -> None:
     assert read(gate).finding
     again = [end(each.command, 0) for each in sent_back.work]
     assert "<finding " not in go(read(go(again[-1])).cases[0].command)
-
-
-def test_many_values_may_come_in_a_file() -> None:
-    put()
-
-    agent = read(at_review()).work[0].command
-    out = go(agent)
-
-    assert "<wants_file>or append --facts FILE instead" in out
-    assert "or append --facts FILE instead" in flow("resume", read(out).session, "--format", "text").out
-    assert "facts FILE" not in go("flow start reviewed")
 
 
 def test_a_history_tells_who_took_what_what_was_found_and_what_the_user_said() -> None:

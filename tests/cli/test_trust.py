@@ -239,25 +239,6 @@ def test_a_person_sees_what_they_allow_though_the_answer_goes_elsewhere() -> Non
     assert f"folder {folder}" in said
 
 
-def test_a_person_sees_what_they_allow_though_the_answer_goes_to_another_terminal() -> None:
-    folder = put_python("py")
-
-    said, ended = at_a_terminal(
-        ["skill", "trust", "py"], "no", before="import os, pty; os.dup2(pty.openpty()[1], 1)\n"
-    )
-
-    assert ended == 7
-    assert f"folder {folder}" in said
-
-
-def test_a_person_is_shown_it_once() -> None:
-    folder = put_python("py")
-
-    said, _ = at_a_terminal(["skill", "trust", "py"], "no")
-
-    assert said.count(f"folder {folder}") == 1
-
-
 def at_a_terminal(words: list[str], answer: str, before: str = "") -> tuple[str, int]:
     """Run a command at a terminal of its own, and answer its question; standard input is closed."""
     pid, terminal = pty.fork()
@@ -361,16 +342,3 @@ def test_a_name_that_could_pass_for_something_else_is_not_asked_about(name: str)
     assert ended == 2
     assert "Type yes: " not in said
     assert "Traceback" not in said
-
-
-def test_a_folder_with_names_that_are_no_text_is_shown_and_asked_about() -> None:
-    folder = put_python("py")
-    (folder / "b\udcffad.md").touch()
-
-    said, ended = at_a_terminal(
-        ["skill", "trust", "py"], "yes", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
-    )
-
-    assert ended == 0
-    assert "b⟨U+DCFF⟩ad.md" in said
-    assert told("step", "py")["source"] == "project"

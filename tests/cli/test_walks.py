@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.agent import FORMS, Seen, as_process, in_a_shell, in_process, walk
-from support.sandbox import ASKING, Ran, bytes_below, flow, put_skill, sessions_folder, told
+from support.agent import FORMS, Seen, as_process, in_a_shell, walk
+from support.sandbox import ASKING, flow, put_skill, told
 
 NUMBERS = {
     "decision-critic": [1, 2, 3, 4, 5, 6, 7, None],
@@ -95,33 +93,6 @@ def _nameless(command: str, seen: Seen) -> str:
     return f"{seen.number}: {' '.join(words[:at] + words[at + 2 :])}"
 
 
-def test_printing_a_step_ten_times_changes_no_byte() -> None:
-    session = told("step", "problem-analysis")["session"]
-    told("step", "problem-analysis", "ok")
-    before = bytes_below(Path.cwd() / ".flow")
-
-    for form in (*FORMS, *FORMS):
-        flow("step", "problem-analysis", "--format", form)
-        flow("step", "problem-analysis", "--session", session, "--format", form)
-        flow("resume", "--format", form)
-    for command in ("status", "sessions", "history"):
-        flow(command, *([session] if command == "history" else []))
-
-    assert bytes_below(Path.cwd() / ".flow") == before
-
-
-def test_the_step_printed_again_is_the_one_printed_before() -> None:
-    first = told("step", "problem-analysis", "-p", "topic=slow login")
-    again = told("step", "problem-analysis")
-
-    assert again.pop("resumed") is True
-    assert again.pop("start_command") == "flow start problem-analysis"
-    assert first.pop("resumed") is False
-    assert first.pop("start_command") is None
-    assert again == first
-    assert again["params"] == {"topic": "slow login", "confidence": "exploring"}
-
-
 def test_a_lost_context_goes_on_from_the_step_shown_again() -> None:
     turns: list[int | None] = []
     told("step", "decision-critic")
@@ -134,28 +105,6 @@ def test_a_lost_context_goes_on_from_the_step_shown_again() -> None:
 
     assert turns == [1, 2, 3, 4, 5, 6, 7]
     assert after["status"] == "completed"
-
-
-def test_every_command_may_be_run_twice() -> None:
-    def twice(line: str) -> Ran:
-        first = in_process(line)
-        if "--expect" in line:
-            assert in_process(f"{line} --json").data["replayed"] is True
-        return first
-
-    turns = walk("flow step problem-analysis", run=twice)
-
-    assert [turn.seen.number for turn in turns] == NUMBERS["problem-analysis"]
-
-
-def test_commands_name_the_session_and_the_revision_and_count_up() -> None:
-    turns = walk("flow step decision-critic")
-
-    for number, (turn, after) in enumerate(pairwise(turns)):
-        assert f"--expect {number}" in after.command
-        assert turn.seen.commands == (after.command,)
-    sessions = {turn.command.split("--session ")[1].split()[0] for turn in turns[1:]}
-    assert [each.name for each in sessions_folder().iterdir()] == list(sessions)
 
 
 def test_a_parameter_of_any_text_survives_the_way_to_the_step() -> None:

@@ -49,57 +49,6 @@ def test_the_file_has_the_form_of_the_document() -> None:
     )
 
 
-def test_what_is_written_is_read_back(tree: Path) -> None:
-    path = menu_cache.write(str(tree), SOME, NOW, {"lit-pm": 7})
-
-    kept = menu_cache.read(str(tree))
-
-    assert path == str(tree / "available-workflows.yaml")
-    assert kept
-    assert (kept.timestamp, kept.ttl_minutes) == (NOW, 30)
-    assert kept.workflows[0] == menu_cache.SavedWorkflow(
-        "lit-pm",
-        "global",
-        3,
-        ("research", "literature"),
-        "Comprehensive literature review (4-24 hours)",
-        "--handoff {payload_path}",
-        7,
-    )
-
-
-def test_the_example_of_the_document_is_read(tree: Path) -> None:
-    (tree / menu_cache.FILE).write_text(
-        "discovery:\n  timestamp: 2026-02-07T18:30:00+01:00\n  ttl_minutes: 30   # Cache valid\n\n"
-        "workflows:\n  - skill: lit-pm\n    scope: global\n    priority: 3\n    categories: [research]\n"
-        '    description: "x"\n    trigger: "--handoff {payload_path}"\n    relevance_score: null\n'
-    )
-
-    kept = menu_cache.read(str(tree))
-
-    assert kept
-    assert kept.timestamp == NOW - timedelta(hours=1)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "discovery: [",
-        "workflows: []\n",
-        "discovery: {timestamp: soon, ttl_minutes: 30}\nworkflows: []\n",
-        "discovery: {timestamp: 2026-02-07T18:30:00Z, ttl_minutes: many}\nworkflows: []\n",
-        "discovery: {timestamp: 2026-02-07T18:30:00Z, ttl_minutes: 30}\nworkflows: [{skill: x}]\n",
-        "discovery: {timestamp: 2026-02-07T18:30:00Z, ttl_minutes: 30}\nworkflows: 3\n",
-        "discovery: {timestamp: 2026-02-07T18:30:00Z, ttl_minutes: 30}\nworkflows: [x]\n",
-    ],
-)
-def test_a_cache_that_makes_no_sense_is_none(tree: Path, text: str) -> None:
-    (tree / menu_cache.FILE).write_text(text)
-
-    assert menu_cache.read(str(tree)) is None
-
-
 @pytest.mark.parametrize(
     "odd",
     [{"relevance_score": "high"}, {"relevance_score": []}, {"relevance_score": 1.5}, {"skill": ["lit-pm"]},
@@ -119,10 +68,6 @@ def test_a_cache_with_a_value_of_another_kind_is_none(tree: Path, odd: dict[str,
         (tree / menu_cache.FILE).write_text(yaml_text.dump({"discovery": head, "workflows": [each]}))
 
         assert (menu_cache.read(str(tree)) is not None) == is_read
-
-
-def test_where_there_is_no_cache_there_is_none(tree: Path) -> None:
-    assert menu_cache.read(str(tree)) is None
 
 
 def kept(**changes: object) -> menu_cache.SavedMenu:
@@ -173,18 +118,6 @@ def test_what_is_good_is_used_and_else_it_says_why_not(tree: Path) -> None:
     )
     os.utime(tree / ".claude/skills/one/SKILL.md", (later.timestamp(), later.timestamp()))
     assert menu_cache.current(str(tree), later, roots=roots) == (None, "a skill has changed since")
-
-
-def test_a_longer_life_than_thirty_minutes_is_not_granted(tree: Path) -> None:
-    (tree / menu_cache.FILE).write_text(
-        "discovery: {timestamp: 2026-02-07T18:30:00, ttl_minutes: 9999}\nworkflows: []\n"
-    )
-
-    found = menu_cache.read(str(tree))
-
-    assert found
-    assert found.ttl_minutes == 30
-    assert found.timestamp == NOW
 
 
 def test_the_newest_change_is_that_of_any_file_that_counts(tree: Path) -> None:

@@ -16,8 +16,6 @@ from flowrail.discovery.scan.declaration import (
     DeclaredMetadata,
     Reading,
     SkillFile,
-    declared_fields,
-    declared_meta,
     read_metadata,
 )
 from flowrail.discovery.scan.eligibility import judge, merge
@@ -157,13 +155,6 @@ def test_what_is_optional_has_its_default() -> None:
     assert codes(MINIMAL) == {"LEGACY_DIALECT", "DESCRIPTION_BORROWED"}
 
 
-def test_the_newer_dialect_without_a_version_is_taken_for_the_newest() -> None:
-    text = "handoff:\n  accepts_from: ['*']\ncategories: [research]\n"
-
-    assert candidate(text).schema_version == "3.0"
-    assert codes(text) == {"VERSION_ASSUMED"}
-
-
 @pytest.mark.parametrize(
     "block",
     [
@@ -181,19 +172,6 @@ def test_the_block_may_stand_under_metadata(block: str) -> None:
     assert found.origins["accepts_from"].startswith("metadata.handoff.")
 
 
-def test_the_block_at_the_top_goes_before_the_one_under_metadata() -> None:
-    text = (
-        MINIMAL
-        + "metadata:\n  version: '1.4'\n  handoff:\n    handoff_categories: [other]\n    requires: [x]\n"
-    )
-
-    found = candidate(text)
-
-    assert found.categories == ("research",)
-    assert found.origins["requires"] == "metadata.handoff.requires"
-    assert found.version == "1.4"
-
-
 @pytest.mark.parametrize("value", ["yes please", "[a, b]", "true", "", "'accepts_handoff: true'"])
 def test_a_handoff_that_is_no_mapping_is_told_and_passed_over(value: str) -> None:
     found = skipped(f"handoff: {value}\n")
@@ -201,12 +179,6 @@ def test_a_handoff_that_is_no_mapping_is_told_and_passed_over(value: str) -> Non
     assert (found.code, found.line) == ("NO_HANDOFF", 0)
     assert [(note.code, note.line) for note in found.notes] == [("HANDOFF_NOT_MAPPING", 4)]
     assert candidate(f"handoff: {value}\nmetadata:\n  {MINIMAL.replace(chr(10), chr(10) + '  ')}\n").skill
-
-
-def test_text_under_metadata_that_is_no_mapping_is_told() -> None:
-    found = skipped("metadata:\n  handoff: just words\n")
-
-    assert [(note.code, note.line) for note in found.notes] == [("HANDOFF_NOT_MAPPING", 5)]
 
 
 @pytest.mark.parametrize(
@@ -232,16 +204,6 @@ def test_what_is_required_and_missing_is_named(block: str, code: str, line: int)
 
     assert (found.code, found.line) == (code, line)
     assert found.hint
-
-
-def test_a_trigger_with_more_than_an_invocation_is_none() -> None:
-    found = candidate(V2.replace('"--handoff {payload_path}"', '"--handoff {payload_path} && x"'))
-
-    assert (found.trigger, found.origins["trigger"]) == ("{payload_path}", "default")
-
-
-def test_without_any_description_there_is_nothing_to_show() -> None:
-    assert skipped(MINIMAL, description="").code == "NO_DESCRIPTION"
 
 
 @pytest.mark.parametrize(
@@ -299,12 +261,6 @@ def test_what_is_loosely_written_is_read_and_told(block: str, code: str, categor
     assert code in {note.code for note in found.notes}
 
 
-def test_a_contradiction_within_the_newer_dialect_is_none() -> None:
-    assert "DIALECTS_DISAGREE" not in codes(
-        "handoff:\n  accepts_from: [x]\n  accepts_handoff: true\ncategories: [a]\n"
-    )
-
-
 @pytest.mark.parametrize("nothing", ["null", "~", "", "''", "Null"])
 def test_a_field_that_says_nothing_is_not_declared(nothing: str) -> None:
     found = candidate(f"{MINIMAL}  health_check: {nothing}\n  handoff_trigger: {nothing}\n")
@@ -357,12 +313,6 @@ def test_a_candidate_admits_whom_it_names_and_never_itself() -> None:
     assert not one.admits("y")
 
 
-def test_both_kinds_turn_into_plain_data() -> None:
-    assert candidate(V2).data()["legacy"] is True
-    assert candidate(V2).data()["scope"] == "global"
-    assert skipped("handoff: x\n").data()["hint"]
-
-
 KNOWN = st.sampled_from(
     [
         *(
@@ -409,13 +359,6 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
     else:
         assert found.code in {"DECLINES_HANDOFFS", "NOT_ACCEPTING", "NO_CATEGORIES", "NO_DESCRIPTION"}
         assert found.reason
-
-
-def test_every_field_that_is_listed_is_one_that_can_be_declared() -> None:
-    listed = [each.name for each in declared_fields()] + [name for name, _ in declared_meta()]
-
-    assert set(listed) <= set(DeclaredMetadata._fields)
-    assert len(set(listed)) == len(listed)
 
 
 def test_of_a_long_text_and_of_many_names_so_much_counts_and_it_is_told() -> None:

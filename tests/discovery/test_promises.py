@@ -10,7 +10,7 @@ import pytest
 from support.skills import put
 
 import flowrail
-from flowrail.discovery.diagnostics import HINTS, Note
+from flowrail.discovery.diagnostics import HINTS
 
 ROOM = Path(flowrail.__file__).parent / "discovery"
 HEAVY = {
@@ -35,12 +35,6 @@ def loaded_after(code: str, cwd: Path) -> set[str]:
     return HEAVY & set(done.stdout.split())
 
 
-def test_looking_for_places_loads_next_to_nothing(tree: Path) -> None:
-    code = "from flowrail.discovery.locations import skill_roots; skill_roots('.', '/x', {})"
-
-    assert loaded_after(code, tree) == set()
-
-
 @pytest.mark.parametrize("registry", [False, True])
 def test_discovering_loads_neither_pydantic_nor_ruamel(tree: Path, registry: bool) -> None:
     put(tree / ".claude/skills", "one")
@@ -63,23 +57,3 @@ def test_every_code_has_its_hint_and_every_hint_its_code() -> None:
         *("UNKNOWN_CANDIDATE", "AMBIGUOUS_SKILL", "REGISTRY_CHANGED", "REGISTRY_INVALID", "NO_REVISION"),
     }
     assert set(HINTS) <= used
-
-
-def test_a_note_says_where_and_what_to_do() -> None:
-    note = Note("NOT_UTF8", "a byte", "SKILL.md", 3)
-
-    assert note.place == "SKILL.md:3"
-    assert Note("NOT_UTF8", "a byte", "SKILL.md").place == "SKILL.md"
-    assert note.data() == {
-        "code": "NOT_UTF8",
-        "reason": "a byte",
-        "file": "SKILL.md",
-        "line": 3,
-        "hint": note.hint,
-    }
-
-
-def test_no_other_room_is_known_here() -> None:
-    text = "".join(path.read_text() for path in ROOM.rglob("*.py"))
-
-    assert not re.search(r"flowrail\.(machines|cli|handoff|formatters|skills)\b", text)

@@ -44,28 +44,6 @@ def test_each_problem_type_wants_any_of_its_categories(
     assert points(score_relevance(synthesis, candidate(categories=("other",))))["problem type"] == 0
 
 
-def test_there_are_seven_problem_types() -> None:
-    assert CATEGORIES == {
-        "strategic": ("research", "analysis", "architecture"),
-        "analytical": ("analysis", "research", "verification"),
-        "creative": ("creative", "research", "analysis"),
-        "decision": ("research", "analysis", "verification"),
-        "implementation": ("implementation", "architecture"),
-        "research": ("research", "analysis"),
-        "verification": ("verification", "analysis"),
-    }
-
-
-@pytest.mark.parametrize(
-    ("problem_type", "reason"),
-    [("cooking", "there is no problem type `cooking`"), ("", "no problem type is given")],
-)
-def test_a_problem_type_that_is_unknown_scores_nothing_and_says_so(problem_type: str, reason: str) -> None:
-    part = score_relevance(Synthesis(problem_type), candidate()).parts[0]
-
-    assert (part.points, part.reason) == (0, reason)
-
-
 @pytest.mark.parametrize(
     ("open_points", "categories", "expected"),
     [
@@ -118,17 +96,6 @@ def test_only_the_projects_own_skills_get_the_point_for_nearness(scope: Scope) -
     assert points(score)["scope"] == (1 if scope is Scope.PROJECT else 0)
 
 
-def test_all_that_can_be_reached_is_ten() -> None:
-    synthesis = Synthesis("strategic", "build software", ("a", "b", "c"), "none")
-
-    score = score_relevance(
-        synthesis, candidate(categories=("research", "implementation"), scope=Scope.PROJECT)
-    )
-
-    assert score == 10
-    assert sum(part.most for part in score.parts) == 10
-
-
 FLAT = {
     "problem_type": "Strategic",
     "synthesis_summary": "build",
@@ -167,19 +134,6 @@ V2 = {
 )
 def test_a_synthesis_is_understood_however_it_is_written(written: object) -> None:
     assert read_synthesis(written) == Synthesis("strategic", "build", ("a", "b", "c"), "low")
-
-
-def test_uncertainties_of_both_names_are_read_together() -> None:
-    found = read_synthesis({"key_uncertainties": ["a", "b"], "insights": {"uncertainties": ("b", "c", "")}})
-
-    assert found.key_uncertainties == ("a", "b", "c")
-
-
-@pytest.mark.parametrize(
-    "odd", [None, {}, {"problem_type": 3, "key_uncertainties": "abc", "context": []}, object()]
-)
-def test_a_synthesis_that_says_nothing_scores_nearness_only(odd: object) -> None:
-    assert score_relevance(odd, candidate(scope=Scope.PROJECT)) == 1
 
 
 # --- the second scorer ----------------------------------------------------------------------------
@@ -264,12 +218,6 @@ def test_a_loop_costs_thirty_and_never_more_than_there_is() -> None:
     assert points(score_query(Query(chain=("a-skill",)), candidate(schema_version="1.2")))["floor"] == 30
 
 
-def test_all_that_can_be_reached_is_a_hundred() -> None:
-    query = Query(("research",), inputs=("x",), history={"a-skill"})
-
-    assert score_query(query, candidate(input_requirements=("x",), autonomous=False)) == 100
-
-
 QUERIES = st.builds(
     Query,
     st.lists(st.sampled_from("abc"), max_size=3).map(tuple),
@@ -323,18 +271,6 @@ def test_the_nearer_scope_wins_a_tie_then_the_name() -> None:
     ]
 
     assert skills(rank(some, synthesis=Synthesis("strategic"))) == ["zeta", "alpha", "beta", "eta"]
-
-
-def test_the_score_goes_before_the_scope() -> None:
-    some = [candidate("near", scope=Scope.GIT_ROOT, categories=("x",)), candidate("fit", scope=Scope.GLOBAL)]
-
-    assert skills(rank(some, synthesis={"problem_type": "research"})) == ["fit", "near"]
-
-
-def test_a_priority_of_the_registrys_settles_ties_first() -> None:
-    some = [candidate("near", scope=Scope.PROJECT), candidate("first", scope=Scope.GLOBAL, priority=0)]
-
-    assert skills(rank_for(some, Query())) == ["first", "near"]
 
 
 def test_a_shortlist_has_three_and_two_more_if_they_score() -> None:

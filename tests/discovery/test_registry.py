@@ -9,7 +9,7 @@ from flowrail.discovery import find_workflows
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.registry.check import check
-from flowrail.discovery.registry_file import Registry, read_registry, registry_path
+from flowrail.discovery.registry_file import Registry, read_registry
 
 REMOTE = """\
 version: "1.0"
@@ -49,20 +49,6 @@ def codes(told: Registry) -> list[tuple[str, int]]:
     return [(note.code, note.line) for note in told.notes]
 
 
-def test_that_there_is_no_registry_is_nothing_to_tell(home: Path) -> None:
-    discovery = found(home)
-
-    assert discovery.registry == Registry(str(home / ".claude/handoff-registry.yaml"))
-    assert discovery.notes == ()
-    assert check(discovery) == []
-    assert read_registry(str(home / "none.yaml"), str(home)) == Registry(str(home / "none.yaml"))
-
-
-def test_the_registry_moves_with_the_config_dir() -> None:
-    assert registry_path("/home/u", {}) == "/home/u/.claude/handoff-registry.yaml"
-    assert registry_path("/home/u", {"CLAUDE_CONFIG_DIR": "/conf"}) == "/conf/handoff-registry.yaml"
-
-
 def test_the_example_of_the_document_is_read(home: Path) -> None:
     told = read(home, REGISTRY)
 
@@ -79,17 +65,6 @@ def test_the_example_of_the_document_is_read(home: Path) -> None:
     assert second.reading.declared.autonomous is True
     assert set(first.reading.origins.values()) == {"registry"}
     assert not first.present
-
-
-def test_the_example_query_of_the_document_finds_what_its_table_gives(home: Path) -> None:
-    put(home / ".claude/skills", "programming-pm", head("programming-pm"))
-    put(home / ".claude/skills", "skill-editor", head("skill-editor"))
-    registry(home, REGISTRY)
-
-    answer = find_workflows(category="implementation", accepts_from="skill-editor", discovery=found(home))
-
-    assert [(each.candidate.skill, each.score) for each in answer] == [("programming-pm", 70)]
-    assert answer[0].candidate.duration == "days-to-weeks"
 
 
 @pytest.mark.parametrize(
@@ -141,20 +116,6 @@ def test_a_skill_that_says_no_is_not_overruled(home: Path) -> None:
     assert found(home).candidates == ()
 
 
-def test_the_entry_of_a_home_skill_is_not_about_a_projects_of_the_same_name(home: Path) -> None:
-    project = home / "project"
-    put(project / ".claude/skills", "programming-pm", head("programming-pm"))
-    put(home / ".claude/skills", "programming-pm", head("programming-pm"))
-    registry(home, REGISTRY)
-
-    discovery = discover(str(project), str(home), {})
-
-    assert discovery.candidates == ()
-    assert [each.hidden_by for each in discovery.hidden] == [
-        str(project / ".claude/skills/programming-pm/SKILL.md")
-    ]
-
-
 def test_remote_workflows_are_offered_last(home: Path) -> None:
     put(home / ".claude/skills", "near")
     registry(home, REMOTE)
@@ -183,23 +144,6 @@ def test_what_has_no_path_here_is_remote(home: Path, path: str, remote: bool) ->
     assert entry.remote is remote
 
 
-def test_a_remote_workflow_is_hidden_by_a_local_one_of_its_name(home: Path) -> None:
-    put(home / ".claude/skills", "far-away")
-    registry(home, REMOTE)
-
-    discovery = found(home)
-
-    assert [each.remote for each in discovery.candidates] == [False]
-    assert discovery.candidates[0].tags == ()
-    assert [each.code for each in discovery.skipped] == ["SHADOWED"]
-
-
-def test_a_remote_workflow_that_accepts_nothing_is_skipped(home: Path) -> None:
-    registry(home, REMOTE.replace('["*"]', "[]"))
-
-    assert [each.code for each in found(home).skipped] == ["DECLINES_HANDOFFS"]
-
-
 def test_an_entry_without_a_path_is_about_the_local_skill_of_its_name(home: Path) -> None:
     put(home / ".agents/skills", "far-away", head("far-away"))
     registry(home, "\n".join(line for line in REMOTE.splitlines() if "skill_path" not in line))
@@ -208,16 +152,6 @@ def test_an_entry_without_a_path_is_about_the_local_skill_of_its_name(home: Path
 
     assert not candidate.remote
     assert candidate.tags == ("remote", "slow")
-
-
-def test_a_skill_outside_of_all_places_is_read_where_the_registry_says(home: Path) -> None:
-    path = put(home / "aside", "programming-pm", head("programming-pm", ACCEPTING))
-    registry(home, REGISTRY.replace("~/.claude/skills/programming-pm/SKILL.md", str(path)))
-
-    (candidate,) = found(home).candidates
-
-    assert (candidate.scope, candidate.remote, candidate.path) == (Scope.REGISTRY, False, str(path))
-    assert candidate.categories == ("research",)
 
 
 def test_an_entry_whose_skill_is_gone_is_told(home: Path) -> None:
@@ -251,12 +185,6 @@ def test_a_registry_that_cannot_be_read_costs_nothing_but_itself(home: Path, tex
     assert {note.code for note in check(discovery)} & {"REGISTRY_UNREADABLE", "REGISTRY_ENTRY_INVALID"}
 
 
-def test_a_registry_that_is_no_file_is_told(home: Path) -> None:
-    (home / ".claude/handoff-registry.yaml").mkdir()
-
-    assert [note.code for note in found(home).notes] == ["REGISTRY_UNREADABLE"]
-
-
 @pytest.mark.parametrize(
     ("entry", "code"),
     [
@@ -275,36 +203,6 @@ def test_a_bad_entry_costs_nothing_but_itself(home: Path, entry: str, code: str)
     assert codes(told) == [(code, 11)]
 
 
-def test_a_file_of_another_name_in_the_skills_folder_names_the_skill(home: Path) -> None:
-    put(home / "aside", "programming-pm", head("programming-pm", ACCEPTING), file="skill.md")
-    registry(
-        home,
-        REGISTRY.replace("~/.claude/skills/programming-pm/SKILL.md", f"{home}/aside/programming-pm/skill.md"),
-    )
-
-    (candidate,) = found(home).candidates
-
-    assert (candidate.scope, candidate.duration) == (Scope.REGISTRY, "days-to-weeks")
-
-
-def test_an_entry_whose_folder_holds_no_skill_is_told_once(home: Path) -> None:
-    (home / "aside/programming-pm").mkdir(parents=True)
-    (home / "aside/programming-pm/README.md").write_text("x")
-    text = REGISTRY.split('  - name: "skill-editor"')[0]
-    registry(
-        home,
-        text.replace("~/.claude/skills/programming-pm/SKILL.md", f"{home}/aside/programming-pm/README.md"),
-    )
-
-    assert [(each.skill, each.code) for each in found(home).skipped] == [("programming-pm", "NO_SKILL_FILE")]
-
-
-def test_tags_that_are_no_texts_are_passed_over(home: Path) -> None:
-    (entry,) = read(home, REMOTE.replace("[remote, slow]", "{a: b}").replace("Ask first", "[[x]]")).entries
-
-    assert (entry.reading.declared.tags, entry.reading.declared.remarks) == (None, None)
-
-
 # --- the strict reading ---------------------------------------------------------------------------
 
 
@@ -315,13 +213,6 @@ def checked(home: Path) -> list[tuple[str, int]]:
 def install(home: Path) -> None:
     for name in ("programming-pm", "skill-editor"):
         put(home / ".claude/skills", name, head(name))
-
-
-def test_the_example_of_the_document_is_in_order(home: Path) -> None:
-    install(home)
-    registry(home, REGISTRY)
-
-    assert checked(home) == []
 
 
 @pytest.mark.parametrize(

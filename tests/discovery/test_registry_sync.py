@@ -1,6 +1,5 @@
 """Bringing the registry up to date without losing what a person wrote."""
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from flowrail.discovery.registry.sync import (
     plan,
 )
 from flowrail.errors import DocumentError
-from flowrail.storage import files
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PM = """\
@@ -106,14 +104,6 @@ def test_a_second_sync_changes_nothing(home: Path) -> None:
     assert file_of(home).read_text() == first
 
 
-def test_without_any_skill_no_registry_is_made(home: Path) -> None:
-    planned = sync(home)
-    apply(planned)
-
-    assert not planned.changes
-    assert not file_of(home).exists()
-
-
 EDITED = (
     REGISTRY.replace("workflows:\n", "# what I use\nworkflows:\n")
     .replace(
@@ -173,15 +163,6 @@ def test_a_new_skill_is_added_after_the_others(home: Path) -> None:
     ]
 
 
-def test_the_order_of_a_list_is_a_persons_own(home: Path) -> None:
-    lines = PM.replace("[implementation, architecture]", "[architecture, implementation]")
-    put(home / ".claude/skills", "programming-pm", head("programming-pm", PM))
-    synced(home)
-    put(home / ".claude/skills", "programming-pm", head("programming-pm", lines))
-
-    assert not sync(home).changes
-
-
 @pytest.mark.parametrize("dash", ["", "  ", "    "])
 def test_the_indentation_stays_as_it_is(home: Path, dash: str) -> None:
     put(home / ".claude/skills", "new", head("new", ACCEPTING))
@@ -221,17 +202,6 @@ def test_a_linked_registry_is_written_where_it_lies(home: Path) -> None:
     assert '"new"' in real.read_text()
 
 
-def test_what_stands_above_and_below_the_marks_of_a_document_stays(home: Path) -> None:
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    file_of(home).write_text(f"# mine\n\n---  # begins\n{REGISTRY}# the last\n...\n# below\n")
-
-    text = synced(home)
-
-    assert text.startswith('# mine\n\n---  # begins\nversion: "1.0"\n')
-    assert text.endswith("# the last\n...\n# below\n")
-    assert '"new"' in text
-
-
 @pytest.mark.parametrize(
     "value",
     ["2024-99-99", "2024-1-1 10:00:00", "2001-12-14t21:59:43.10-05:00", "2024-01-01T00:00:00+25", "1__0", "._1",
@@ -256,39 +226,6 @@ def test_numbers_and_dates_stay_as_a_person_wrote_them(home: Path, value: str) -
         assert f"\n{line}\n" in text
 
 
-def test_a_name_that_looks_like_a_date_is_that_of_its_skill(home: Path) -> None:
-    put(home / ".claude/skills", "2024-01-01", head("2024-01-01", ACCEPTING))
-    file_of(home).write_text("version: '1.0'\nworkflows:\n  - name: 2024-01-01\n    priority: 1\n")
-
-    planned = sync(home)
-
-    assert (planned.added, planned.updated) == ((), ("2024-01-01",))
-
-
-@pytest.mark.parametrize(
-    "odd",
-    ["~: x", "~: [a, # b\n # c\n d]", "meta:\n  ~: x", ("workflows:\n- name: a\n  remote: true\n  ~: x\n"
-     "  description: x\n  handoff: {accepts_from: ['*']}\n  categories: [a]")],
-)  # fmt: skip
-def test_what_could_not_be_written_as_it_was_is_not_touched(home: Path, odd: str) -> None:
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    text = f"version: '1.0'\n{'' if 'workflows' in odd else 'workflows: []'}\n{odd}\n"
-    file_of(home).write_text(text)
-
-    with pytest.raises(DocumentError, match=r"ruamel\.yaml (would change|cannot read it)") as refused:
-        sync(home)
-
-    assert refused.value.place.startswith(str(file_of(home)))
-    assert file_of(home).read_text() == text
-
-
-def test_a_skill_that_a_projects_hides_is_kept_up_to_date(home: Path) -> None:
-    put(home / ".claude/skills", "both", head("both", ACCEPTING))
-    put(home / "project/.claude/skills", "both", head("both"))
-
-    assert sync(home, home / "project").added == ("both",)
-
-
 def test_entries_without_a_path_or_elsewhere_are_left_alone(home: Path) -> None:
     put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
     entry = "    description: x\n    handoff: {accepts_from: ['*']}\n    categories: [a]\n"
@@ -304,23 +241,6 @@ def test_entries_without_a_path_or_elsewhere_are_left_alone(home: Path) -> None:
     assert (planned.after or b"").count(b"description: x") == 2
 
 
-def test_an_entry_that_only_adds_to_a_local_skill_is_in_order_and_filled_in(home: Path) -> None:
-    put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
-    put(home / ".claude/skills", "silent", head("silent"))
-    file_of(home).write_text(
-        "version: '1.0'\nworkflows:\n  - name: a-skill\n    priority: 1\n    notes: ask Ann  # mine\n"
-        "  - name: other\n    skill_path: ~/.claude/skills/silent/SKILL.md\n    tags: [x]\n"
-    )
-
-    text = synced(home)
-
-    assert "    notes: ask Ann  # mine\n" in text
-    assert '    description: "Digs deeper"\n    categories:\n      - "research"\n    handoff:\n' in text
-    assert text.count("name:") == 2
-    assert [note.code for note in check(discover(str(home), str(home), {}))] == []
-    assert synced(home) == text
-
-
 @pytest.mark.parametrize("more", ["", "    remote: true\n", "    skill_path: https://a.example/SKILL.md\n"])
 def test_what_lives_elsewhere_has_to_say_what_it_is(home: Path, more: str) -> None:
     name = "nobody" if not more else "a-skill"
@@ -329,16 +249,6 @@ def test_what_lives_elsewhere_has_to_say_what_it_is(home: Path, more: str) -> No
 
     with pytest.raises(RegistryInvalidError, match="field required, and 2 more"):
         sync(home)
-
-
-def test_a_new_meta_is_put_in_where_a_skill_declares_one(home: Path) -> None:
-    put(home / ".claude/skills", "far", head("far", PM))
-    file_of(home).write_text(
-        "version: '1.0'\nworkflows:\n- name: far\n  description: x\n"
-        "  handoff: {accepts_from: ['*']}\n  categories: [b]\n"
-    )
-
-    assert '  meta:\n    estimated_duration: "days"\n' in synced(home)
 
 
 @pytest.mark.parametrize(
@@ -363,37 +273,12 @@ def test_a_registry_with_mistakes_is_not_touched(home: Path, text: str) -> None:
     assert file_of(home).read_bytes() == text.encode("latin-1")
 
 
-def test_all_mistakes_are_named(home: Path) -> None:
-    file_of(home).write_text(REGISTRY.replace('accepts_from: ["*"]', "accepts_from: x"))
-
-    with pytest.raises(RegistryInvalidError, match="and 1 more") as refused:
-        sync(home)
-
-    assert len(refused.value.details["notes"]) == 2  # type: ignore[arg-type]
-
-
 def test_a_registry_that_was_written_meanwhile_is_not_overwritten(home: Path) -> None:
     put(home / ".claude/skills", "new", head("new", ACCEPTING))
     planned = sync(home)
     file_of(home).write_text(REGISTRY)
 
     with pytest.raises(RegistryChangedError):
-        apply(planned)
-
-    assert file_of(home).read_text() == REGISTRY
-
-
-def test_a_disk_that_says_no_leaves_the_old_registry(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    file_of(home).write_text(REGISTRY)
-    planned = sync(home)
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-
-    with pytest.raises(files.WriteFailedError):
         apply(planned)
 
     assert file_of(home).read_text() == REGISTRY
@@ -411,15 +296,3 @@ def test_a_skill_that_the_registry_cannot_hold_is_left_out_alone_and_told(home: 
     assert check(discover(str(home), str(home), {})) == []
     assert not sync(home).changes
     assert sync(home).left_out == planned.left_out
-
-
-def test_a_wrong_number_of_entries_is_put_right(home: Path) -> None:
-    put(home / ".claude/skills", "pm", head("pm", PM))
-    file_of(home).write_text(synced(home).replace("total_workflows: 1", "total_workflows: 7"))
-    assert [note.code for note in check(discover(str(home), str(home), {}))] == ["REGISTRY_COUNT"]
-
-    planned = sync(home)
-    apply(planned)
-
-    assert (planned.recounted, planned.added, planned.updated) == (True, (), ())
-    assert check(discover(str(home), str(home), {})) == []

@@ -1,13 +1,10 @@
 """From locations to the skills that lie there."""
 
-import os
-import socket
 from pathlib import Path
 
 import pytest
 from support.skills import head, put
 
-from flowrail.discovery.diagnostics import MOST_NOTES
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan.scan import (
     ScanLimits,
@@ -79,17 +76,6 @@ def test_a_skill_file_in_another_case_is_read_with_a_note(tree: Path) -> None:
     assert found.found[0].path.endswith("lower/skill.md")
 
 
-def test_of_very_many_oddities_of_one_file_the_first_are_kept_and_how_many_more_there_are(tree: Path) -> None:
-    strange = "".join(f"  {'k' * 900}{number}: x\n" for number in range(25))
-    put(tree, "odd", head("odd", f"handoff:\n{strange}  " + "  ".join(f"u{n}: x\n" for n in range(500))))
-
-    notes = scanned(tree).found[0].file.reading.notes
-
-    assert len(notes) == MOST_NOTES
-    assert max(len(each.reason) for each in notes) < 500
-    assert notes[-1].reason.endswith(f"(and {525 - MOST_NOTES} more in this file)")
-
-
 def test_links_are_followed_once_and_a_folder_is_known_by_its_own_name(tree: Path) -> None:
     put(tree, "real")
     put(tree / "elsewhere", "outside")
@@ -100,17 +86,6 @@ def test_links_are_followed_once_and_a_folder_is_known_by_its_own_name(tree: Pat
 
     assert names(found) == ["real", "linked"]
     assert codes(found) == {"alias": "SAME_FOLDER", "elsewhere": "NO_SKILL_FILE"}
-
-
-def test_a_folder_that_two_roots_lead_to_is_found_once(tree: Path) -> None:
-    put(tree / "shared", "skill")
-    (tree / "client").mkdir()
-    (tree / "client/skill").symlink_to(tree / "shared/skill")
-
-    found = scanned(tree / "client", tree / "shared")
-
-    assert [each.path for each in found.found] == [str(tree / "client/skill/SKILL.md")]
-    assert codes(found) == {"skill": "SAME_FOLDER"}
 
 
 def test_links_that_lead_nowhere_or_back_are_told(tree: Path) -> None:
@@ -133,32 +108,6 @@ def test_links_that_lead_nowhere_or_back_are_told(tree: Path) -> None:
         "round": "LINK_LOOP",
         "long": "UNREADABLE",
     }
-
-
-def test_what_only_is_called_skill_file_is_never_waited_for(tree: Path) -> None:
-    for name in ("pipe", "folder", "device", "socket"):
-        (tree / name).mkdir()
-    os.mkfifo(tree / "pipe/SKILL.md")
-    (tree / "folder/SKILL.md").mkdir()
-    (tree / "device/SKILL.md").symlink_to("/dev/zero")
-    here = Path.cwd()
-    os.chdir(tree / "socket")
-    try:
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind("SKILL.md")
-    finally:
-        os.chdir(here)
-
-    found = scanned(tree)
-
-    assert codes(found) == dict.fromkeys(("pipe", "folder", "device", "socket"), "NOT_A_FILE")
-    assert all(each.is_skill for each in found.skipped)
-
-
-def test_a_root_that_vanished_is_told(tree: Path) -> None:
-    found = scan([Root(str(tree / "gone"), Scope.EXTRA, "--root", identity=(1, 1))])
-
-    assert codes(found) == {"gone": "DANGLING_LINK"}
 
 
 def test_a_linked_skill_file_is_read(tree: Path) -> None:
@@ -185,16 +134,6 @@ def test_deeper_levels_are_looked_at_only_when_asked_and_never_inside_a_skill(tr
     assert codes(found)["d"] == "NO_SKILL_FILE"
 
 
-def test_a_scan_ends_after_so_many_folders(tree: Path) -> None:
-    for number in range(4):
-        put(tree, f"skill-{number}")
-
-    found = scanned(tree, limits=ScanLimits(folders=3))
-
-    assert len(found.found) == 3
-    assert [note.code for note in found.notes] == ["TOO_MANY_FOLDERS"]
-
-
 def test_only_the_head_of_a_large_file_is_read(tree: Path) -> None:
     put(tree, "large", head("large") + "x" * 1_000_000)
     put(tree, "late", f"---\nname: late\n# {'x' * 20_000}\nlicense: MIT\nversion: 2\n---\n")
@@ -207,19 +146,6 @@ def test_only_the_head_of_a_large_file_is_read(tree: Path) -> None:
     assert found["late"].reading.declared.version == "2"
     assert found["dashes"].reading.declared.version == "3"
     assert [note.code for note in (found["endless"].problem,) if note] == ["UNCLOSED_FRONTMATTER"]
-
-
-@pytest.mark.parametrize("name", [b"caf\xe9", b"line\nbreak", b"\xf0\x9f\x9a\x80"])
-def test_folders_of_any_name_are_found(tree: Path, name: bytes) -> None:
-    folder = os.path.join(os.fsencode(tree), name)
-    try:
-        os.mkdir(folder)
-    except OSError:
-        pytest.skip("this file system takes no such name")
-    with open(os.path.join(folder, b"SKILL.md"), "wb") as file:
-        file.write(head().encode())
-
-    assert [os.fsencode(each.skill) for each in scanned(tree).found] == [name]
 
 
 def test_a_file_named_from_outside_is_visited(tree: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 from support.skills import ACCEPTING, git, head, put, repository
 
 from flowrail.discovery.index import Discovery, discover
-from flowrail.operations.doctor.skills import examine
 
 V3 = 'handoff: {accepts_from: ["*"], schema_version: "3.0"}\ncategories: [research]\n'
 TABBED = "handoff:\n\taccepts_from: ['*']\n\tschema_version: 3\ncategories: [a]"
@@ -153,27 +152,3 @@ def test_from_inside_the_submodule_the_outer_repository_is_seen(world: World) ->
     assert found.places.superproject == str(world.outer)
     assert [note.code for note in found.notes] == ["HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"]
     assert [each.skill for each in found.hidden] == ["legacy"]
-
-
-def test_from_the_worktree_only_its_own_skills_are_seen(world: World) -> None:
-    assert near(world.seen_from(world.worktree)) == [("of-worktree", "project")]
-
-
-def test_a_root_that_is_a_link_is_a_root(world: World) -> None:
-    assert near(world.seen_from(world.linked)) == [("of-outer", "project")]
-
-
-def test_the_examination_tells_it_all_on_one_page(world: World) -> None:
-    found = examine(world.seen_from(world.submodule), str(world.home), {"CODEX_HOME": str(world.linked)})
-
-    assert found.dialects == {"v2": 5, "v3": 16, "v2+v3": 1}
-    assert found.skipped["NO_HANDOFF"] == 4
-    assert [note.code for note in found.collisions] == ["HIDES_ELIGIBLE", "CLIENT_PREFERS_PERSONAL"]
-    assert {(note.code, os.path.basename(os.path.dirname(note.file))) for note in found.conformance} >= {
-        ("SPEC_NAME_FOLDER", "other-name"),
-        ("SPEC_DESCRIPTION_MISSING", "no-description"),
-        ("SPEC_UNKNOWN_FIELD", "legacy"),
-        ("NO_FRONTMATTER", "empty"),
-    }
-    assert {note.code for note in found.readings} >= {"NOT_QUOTED", "NOT_UTF8", "NAME_DIFFERS"}
-    assert {each.name for each in found.hosts if each.found} == {"Claude Code", "Codex"}

@@ -1,6 +1,5 @@
 """Why a skill is offered or not."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -64,10 +63,6 @@ def test_a_name_that_several_go_by_names_them_all(found: Discovery) -> None:
     assert told.candidate.skill == "one"
 
 
-def test_a_name_that_nothing_goes_by_was_not_found(found: Discovery) -> None:
-    assert explain(found, "nobody").verdict == "nothing called `nobody` was found in any place"
-
-
 def test_the_score_is_told_part_by_part_where_something_was_asked(found: Discovery) -> None:
     relevance = explain(found, "both", asked=Synthesis("strategic")).score
     fit = explain(found, "both", asked=Query(("research",))).score
@@ -78,12 +73,3 @@ def test_the_score_is_told_part_by_part_where_something_was_asked(found: Discove
     assert fit is not None
     assert fit.parts[0].rule == "category"
     assert explain(found, "closed", asked=Query()).score is None
-
-
-def test_it_is_plain_data_too(found: Discovery) -> None:
-    data = json.loads(json.dumps(explain(found, "both", asked=Query()).data()))
-
-    assert data["candidate"]["skill"] == "both"
-    assert data["places"][1]["problem"] == "missing"
-    assert data["score"]["score"] == 0
-    assert json.loads(json.dumps(explain(found, "nobody").data()))["candidate"] is None

@@ -16,8 +16,7 @@ from support.sandbox import allow, flow, home_skills, process, project_skills, r
 from flowrail import approval
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.locations import Scope
-from flowrail.errors import TrustError
-from flowrail.handoff.health_check import MAX_OUTPUT, require_approval, run
+from flowrail.handoff.health_check import MAX_OUTPUT, run
 
 ENVIRON = {"PATH": os.environ["PATH"], "SECRET": "hidden"}
 
@@ -54,15 +53,6 @@ def test_a_check_that_does_not_is_bad(command: str, told: str) -> None:
     assert told in found.message
 
 
-@pytest.mark.parametrize("command", [None, "", "  "])
-def test_without_a_check_nothing_runs(command: str | None) -> None:
-    assert run(candidate(command), ENVIRON).passed
-
-
-def test_what_lives_elsewhere_cannot_be_asked() -> None:
-    assert not run(candidate("true", remote=True), ENVIRON).passed
-
-
 def test_no_shell_reads_the_command() -> None:
     found = run(candidate("echo $SECRET; touch canary | cat"), ENVIRON)
 
@@ -94,20 +84,6 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
     except OSError:
         return False
-
-
-def test_a_child_that_holds_the_output_does_not_hold_us() -> None:
-    code = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
-    begun = time.monotonic()
-
-    assert run(candidate(python(code)), ENVIRON, seconds=10).passed
-    assert time.monotonic() - begun < 30
-
-
-def test_closing_the_output_is_not_the_end() -> None:
-    code = "import os, time; os.close(1); os.close(2); time.sleep(60)"
-
-    assert "took more than" in run(candidate(python(code)), ENVIRON, seconds=0.5).message
 
 
 def test_endless_output_is_cut() -> None:
@@ -174,17 +150,6 @@ def test_a_check_that_a_person_was_not_shown_does_not_run(end: str) -> None:
     assert not canary.exists()
 
 
-def test_a_command_of_a_card_that_was_put_back_meanwhile_does_not_run() -> None:
-    folder = target("digger", where=project_skills(), health_check="'true'").parent
-    allow("digger")
-    found = candidate("touch canary", scope=Scope.PROJECT, path=str(folder / "SKILL.md"))
-    state = str(Path.home() / ".local" / "state" / "flowrail")
-
-    with pytest.raises(TrustError, match="declares another health check"):
-        require_approval(found, state, ())
-    require_approval(found._replace(health_check="true"), state, ())
-
-
 def test_a_check_that_ones_own_registry_adds_to_a_project_skill_runs_once_that_is_allowed() -> None:
     canary = Path.cwd() / "canary"
     path = target("digger", where=project_skills())
@@ -200,25 +165,6 @@ def test_a_check_that_ones_own_registry_adds_to_a_project_skill_runs_once_that_i
     )
     allow("digger")
     assert send("digger", session(), "--health-check")["phase"] == "invocation"
-    assert canary.exists()
-
-
-@pytest.mark.parametrize("name", ["SKILL.md", "skill.md"])
-def test_a_check_of_a_skill_that_only_ones_registry_names_is_allowed_by_its_place(name: str) -> None:
-    canary = Path.cwd() / "canary"
-    path = target("digger", where=Path.cwd() / "elsewhere", health_check=f"'touch {canary}'")
-    path = path.rename(path.with_name(name))
-    registry = home_skills().parent / "handoff-registry.yaml"
-    registry.parent.mkdir(parents=True, exist_ok=True)
-    registry.write_text(json.dumps({"workflows": [{"name": "digger", "skill_path": str(path)}]}))
-
-    _, error = refused("handoff", "send", "digger", "--session", session(), "--health-check")
-    command = error["message"].partition("a person types: ")[2].split()
-    assert command == ["flow", "skill", "trust", "digger", "--root", str(path.parent.parent)]
-    assert not canary.exists()
-
-    told(*command[1:], "--digest", approval.snapshot(str(path.parent)).digest)
-    assert told("handoff", "retry", error["details"]["handoff"])["phase"] == "invocation"
     assert canary.exists()
 
 

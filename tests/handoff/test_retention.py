@@ -6,17 +6,14 @@ import json
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.forged import sealed
 from support.handing import forged, handoffs_folder, ours, phases, receive, send, session, target
 from support.sandbox import flow, sessions_folder, told
 
 from flowrail.handoff.handoff import INVOCATION, Handoff
 from flowrail.handoff.retention import open_handoffs
-from flowrail.handoff.store import ForeignHandoffError, Handoffs, UnknownHandoffError
-from flowrail.storage.journal import DamagedError, TooLargeError
+from flowrail.handoff.store import ForeignHandoffError, Handoffs
 from flowrail.storage.ownership import Owner
 from flowrail.storage.records import to_plain
 
@@ -105,76 +102,6 @@ def test_one_that_somebody_else_recorded_holds_no_session_of_ours() -> None:
     )
 
     assert not held(here)
-
-
-def test_a_line_of_another_form_is_refused(tmp_path: Path) -> None:
-    target("digger")
-    sent = send("digger", session())
-    path = handoffs_folder() / sent["handoff"] / "journal.jsonl"
-    entry = next(iter(kept().records(sent["handoff"])))
-    wrong: Any = "x"
-    for odd in (entry._replace(seq=wrong), entry._replace(handoff=entry.handoff._replace(hops=wrong))):
-        data = to_plain(odd)
-        del data["hash"]
-        path.write_bytes(sealed(data))
-        kept().owner.claim(str(path.parent), json.loads(path.read_bytes())["hash"])
-        (path.parent / "handoff.json").unlink(missing_ok=True)
-        with pytest.raises(DamagedError):
-            kept().read(sent["handoff"])
-
-
-def test_a_journal_of_another_handoff_is_refused() -> None:
-    target("digger")
-    sent = send("digger", session())
-    folder = handoffs_folder() / sent["handoff"]
-    folder.rename(handoffs_folder() / "handoff-aaaaaa")
-    first = json.loads((handoffs_folder() / "handoff-aaaaaa" / "journal.jsonl").read_bytes().splitlines()[0])
-    kept().owner.claim(str(handoffs_folder().absolute() / "handoff-aaaaaa"), first["hash"])
-
-    with pytest.raises(DamagedError):
-        kept().read("handoff-aaaaaa")
-    with pytest.raises(DamagedError, match="the record belongs to"):
-        list(kept().records("handoff-aaaaaa"))
-
-
-def test_records_that_do_not_follow_each_other_are_refused() -> None:
-    target("digger")
-    sent = send("digger", session())
-    path = handoffs_folder() / sent["handoff"] / "journal.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
-
-    with pytest.raises(DamagedError):
-        list(kept().records(sent["handoff"]))
-
-
-def test_a_journal_that_is_gone_is_missed() -> None:
-    target("digger")
-    sent = send("digger", session())
-    (handoffs_folder() / sent["handoff"] / "journal.jsonl").unlink()
-
-    assert kept().ids() == [sent["handoff"]]
-    assert list(kept().all()) == []
-    with pytest.raises(Exception, match="is a copy of record 4"):
-        kept().read(sent["handoff"])
-
-
-def test_a_record_has_a_size() -> None:
-    handoff = Handoff("handoff-aaaaaa", "a", "b", draft={"x": "x" * 2_000_000})
-
-    with pytest.raises(TooLargeError):
-        kept().create(handoff, kind="discovery", at="", by="")
-
-
-def test_a_handoff_that_was_never_begun_is_unknown() -> None:
-    folder = handoffs_folder() / "handoff-aaaaaa"
-    folder.mkdir(parents=True, mode=0o700)
-    (folder / "journal.jsonl").touch(0o600)
-    for each in (handoffs_folder(), handoffs_folder().parent):
-        each.chmod(0o700)
-
-    with pytest.raises(UnknownHandoffError):
-        kept().read("handoff-aaaaaa")
 
 
 def test_a_line_that_was_never_finished_is_cut() -> None:

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.hooks import EVENTS, A, claude_code, hook, raw, within
+from support.hooks import EVENTS, A, claude_code, hook, within
 from support.sandbox import ENTRY, flow, process, put_skill, sessions_folder
 
-from flowrail.hooks import fast_lookup
 from flowrail.hosts.protocol import LONGEST_INPUT, read_input
 from flowrail.machines.sessions import limits
 from flowrail.storage import journal as storage_journal
@@ -68,21 +67,6 @@ MALFORMED: dict[str, bytes] = {
     "a surrogate": b'{"session_id": "\\ud800", "cwd": "/\\ud800", "tool_name": "\\ud800"}',
     "too long": b'{"x": "' + b"x" * LONGEST_INPUT + b'"}',
 }
-WRONG: list[Any] = [
-    None,
-    7,
-    1.5,
-    True,
-    "",
-    " ",
-    "../../etc",
-    "a b",
-    "x" * 200,
-    [],
-    ["x"],
-    {},
-    {"a": {"b": 1}},
-]
 KEYS = (
     "session_id",
     "cwd",
@@ -110,16 +94,6 @@ def test_a_long_text_is_heard_whatever_stands_in_it() -> None:
 
     assert heard is not None
     assert heard.given["content"] == text
-
-
-@pytest.mark.parametrize("event", EVENTS)
-@pytest.mark.parametrize("key", KEYS)
-def test_a_key_of_another_kind_stops_nobody_from_being_answered(key: str, event: str, session: Path) -> None:
-    for value in WRONG:
-        hook(event, {**SAID[event](event), key: value})
-    said = SAID[event](event)
-    said.pop(key, None)
-    hook(event, said)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
@@ -193,39 +167,6 @@ def test_with_a_damaged_definition_nothing_is_forbidden(what: str, session: Path
     assert answers() == {**SPEAKING, "pre-tool-use": what == "changed"}
 
 
-def test_a_copy_that_claims_more_than_the_journal_holds_is_not_believed(session: Path) -> None:
-    within(A, "session", "abandon", session.name)
-    copy = session / "session.json"
-    copy.write_text(copy.read_text().replace("abandoned", "active"))
-
-    assert answers() == SILENT
-
-
-def test_a_copy_that_names_another_conversation_is_not_believed(session: Path) -> None:
-    copy = session / "session.json"
-    copy.write_text(copy.read_text().replace(A, "mine"))
-
-    for event in ("stop", "pre-tool-use"):
-        assert hook(event, {**SAID[event](event), "session_id": "mine"}) == {}
-
-
-def test_a_copy_of_the_wrong_shape_is_passed_over(session: Path) -> None:
-    whole = json.loads((session / "session.json").read_text())
-    wrongs: tuple[Any, ...] = (
-        [],
-        {"session": []},
-        {"session": {"status": "active", "host": {"id": A}}},
-        {"session": {**whole["session"], "id": "other-abcdef"}},
-        {"session": {**whole["session"], "host": A}},
-        {"session": {**whole["session"], "host": [A]}},
-    )
-    for wrong in wrongs:
-        (session / "session.json").write_text(
-            json.dumps({**whole, **wrong} if isinstance(wrong, dict) else wrong)
-        )
-        assert not hook("stop", SAID["stop"]("stop"))
-
-
 def test_a_session_that_came_with_a_clone_says_nothing(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,65 +197,6 @@ def test_a_store_that_is_a_link_is_not_looked_at(session: Path) -> None:
     assert answers() == SILENT
 
 
-def test_a_glance_reads_no_more_than_a_session_may_write(session: Path) -> None:
-    assert fast_lookup.LARGEST_SNAPSHOT == storage_journal.LARGEST_LINE
-    copy = session / "session.json"
-    whole = copy.read_text().rstrip().removesuffix("}")
-    copy.write_text(f'{whole}, "more": "{"x" * fast_lookup.LARGEST_SNAPSHOT}"}}')
-
-    assert answers() == SILENT
-
-
-def forged(session: Path, name: str, more: int = 0) -> None:
-    """Put a session beside another that nobody of this machine began, and that says to have moved last."""
-    folder = session.parent / name
-    folder.mkdir(mode=0o700)
-    for file in ("session.json", "journal.jsonl", "definition.json"):
-        text = (session / file).read_text().replace(session.name, name)
-        (folder / file).write_text(text)
-    whole = json.loads((folder / "session.json").read_text())
-    whole["session"]["moved_at"] = "9999"
-    (folder / "session.json").write_text(json.dumps({**whole, "more": "x" * more}))
-
-
-@pytest.mark.parametrize("bound", ["MOST_READ", "MOST_PARSED"])
-def test_copies_of_others_are_read_up_to_a_bound_and_hide_none_of_ones_own(
-    session: Path, bound: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(9):
-        forged(session, f"a-00000{number}", 100_000)
-    monkeypatch.setattr(fast_lookup, bound, 150_000)
-    shelf = fast_lookup.SessionFolder(str(session.parent.parent), None)
-
-    found = [each.id for each in fast_lookup.open_sessions(shelf)]
-
-    assert found == [session.name, "a-000000", "a-000001"]
-    assert answers() == SPEAKING
-
-
-def test_of_sessions_that_others_made_nothing_is_said(session: Path) -> None:
-    for number in range(3):
-        forged(session, f"a-00000{number}")
-
-    said = json.dumps(hook("session-start", SAID["session-start"]("session-start")))
-
-    assert session.name in said
-    assert "a-00000" not in said
-
-
-@pytest.mark.parametrize("event", EVENTS)
-def test_where_this_user_began_no_session_nobody_looks_for_any(
-    event: str, session: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(Path.cwd() / "fresh"))
-    looked: list[str] = []
-    real = os.listdir
-    monkeypatch.setattr(os, "listdir", lambda path: looked.append(str(path)) or real(path))  # type: ignore[func-returns-value]
-
-    assert hook(event, SAID[event](event)) == {}
-    assert str(session.parent) not in looked
-
-
 def test_where_the_session_is_held_by_another_nobody_waits_long(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,15 +224,6 @@ def test_text_of_others_is_escaped_and_bounded(session: Path) -> None:
     assert "\u202e" not in json.dumps(held, ensure_ascii=False)
     long = claude_code("pre-tool-use", tool_name="Edit", tool_input={"file_path": step})
     assert len(json.dumps(hook("pre-tool-use", long))) < 1_300
-
-
-def test_a_long_store_is_no_way_to_a_long_answer(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deep = Path.cwd() / ("d" * 200) / ("e" * 200) / ("f" * 200) / ("g" * 200)
-    deep.mkdir(parents=True)
-    monkeypatch.setenv("FLOW_STORE", str(deep))
-    within(A, "start", "strict")
-
-    assert answers() == SPEAKING
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -393,9 +266,3 @@ def test_no_fault_of_ours_stops_anybody(fault: str, session: Path) -> None:
     ran = process("hook", "stop", stdin=json.dumps(SAID["stop"]("stop")), before=before)
 
     assert (ran.status, ran.out, ran.err) == (0, "{}\n", "")
-
-
-def test_with_more_words_it_is_a_command_like_any_other() -> None:
-    assert flow("hook", "stop", "--help").status == 0
-    assert flow("hook", "nosuch").status == 2
-    assert raw("stop", b"{}").out == "{}\n"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from support.sandbox import (
-    bytes_below,
-    flow,
     home_skills,
     put_skill,
     refused,
     sessions_folder,
-    told,
 )
 
 from flowrail.machines.sessions import limits
@@ -31,16 +27,6 @@ def large(size: int) -> None:
     put_skill("large", LARGE.replace("COUNT", str(size // EACH)), where=home_skills(), file="workflow.py")
 
 
-def test_what_begins_can_be_gone_on_with_however_large_its_texts_are() -> None:
-    large(limits.LARGEST_DEFINITION - EACH)
-
-    session = str(told("start", "large")["session"])
-
-    assert told("step", "large", "ok")["step"]["id"] == "s1"
-    assert told("session", "fork", session, "--at", "0")["step"]["id"] == "s0"
-    assert flow("session", "verify", session).status == 0
-
-
 def test_a_workflow_that_is_too_large_to_keep_is_refused_before_anything_is_written() -> None:
     large(limits.LARGEST_DEFINITION + EACH)
 
@@ -50,19 +36,3 @@ def test_a_workflow_that_is_too_large_to_keep_is_refused_before_anything_is_writ
     assert "a session keeps at most" in error["message"]
     assert "split the workflow" in error["hint"]
     assert not sessions_folder().exists()
-
-
-@pytest.mark.parametrize("words", [["step", "large", "ok"], ["session", "migrate", "SESSION"]])
-def test_a_workflow_that_grows_too_large_leaves_its_session_as_it_was(words: list[str]) -> None:
-    large(EACH)
-    session = str(told("start", "large")["session"])
-    large(limits.LARGEST_DEFINITION + EACH)
-
-    before = bytes_below(sessions_folder(), {"lock"})
-
-    status, error = refused(*(session if word == "SESSION" else word for word in words))
-
-    assert (status, error["code"]) == (3, "TOO_LARGE")
-    assert bytes_below(sessions_folder(), {"lock"}) == before
-    large(EACH)
-    assert told("step", "large", "ok")["step"]["id"] == "s1"

@@ -8,11 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.judge import in_time, judged
+from support.judge import judged
 from support.sandbox import put_skill, refused
-from support.skills import git, repository
-
-from flowrail.discovery import git as discovery_git
+from support.skills import git
 
 REMOTES = {
     "ssh": ("ssh://host/x", {"core.sshCommand": "EVIL"}),
@@ -89,21 +87,6 @@ def test_nothing_is_fetched_to_tell_a_submodule(
 
     assert os.getcwd() == str(inner)
     assert not canary.exists()
-
-
-def test_a_pipe_in_place_of_gits_index_costs_a_few_seconds_at_most(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(discovery_git, "TIME_LIMIT", 0.3)
-    outer = repository(tmp_path / "outer")
-    inner = repository(outer / "inner")
-    (outer / ".git" / "index").unlink()
-    os.mkfifo(outer / ".git" / "index")
-
-    with in_time("git is asked", 3):
-        answer = discovery_git.superproject(str(inner), dict(os.environ))
-
-    assert answer == (None, "git did not answer within 0.3 seconds")
 
 
 def test_a_few_objects_that_expand_to_very_many_files_are_not_listed() -> None:

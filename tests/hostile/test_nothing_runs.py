@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.canary import canary, plant
@@ -25,8 +24,6 @@ from support.sandbox import (
 )
 
 from flowrail.cli.main import COMMANDS
-from flowrail.machines.loading import skill_folder
-from flowrail.testing.walks import run
 
 WATCHED = """
 import io, json, os, sys
@@ -263,93 +260,3 @@ def test_a_session_that_says_to_be_from_nowhere_is_from_the_project(source: str)
 
     assert refused(*work["command"].split()[1:])[1]["code"] == "NOT_TRUSTED"
     assert not canary().exists()
-
-
-@pytest.mark.parametrize("file", ["scripts/wipe.py", "helper.py", "workflows/wipe.py"])
-@pytest.mark.parametrize("source", ["global", "project"])
-def test_a_session_that_was_taken_over_chooses_no_other_file_of_a_folder_that_may_run(
-    source: str, file: str
-) -> None:
-    wipe = {file: f"open({str(canary())!r}, 'w').close()\n"}
-    put_skill("deploy", where=home_skills() if source == "global" else None, texts=wipe)
-    if source == "project":
-        allow("deploy")
-    session = str(told("start", "deploy")["session"])
-    (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()
-    kept = folder_of(session) / "definition.json"
-    kept.write_text(json.dumps({**json.loads(kept.read_text()), "file": file, "functions": True}))
-
-    told("session", "adopt", session)
-
-    for words in (
-        ["resume", session],
-        ["session", "fork", session, "--at", "0"],
-        ["session", "rewind", session, "--to", "0"],
-    ):
-        status, error = refused(*words)
-        assert (status, error["code"]) == (3, "STORAGE"), words
-        assert "damaged" in error["message"]
-    assert flow("session", "migrate", session, "--plan").status in {0, 5}
-    told("session", "migrate", session)
-    assert told("resume", session)["step"]["id"] == "first"
-    assert not canary().exists()
-
-
-@pytest.mark.parametrize("by", ["root", "skill"])
-@pytest.mark.parametrize("begun", [False, True])
-def test_a_link_to_ones_own_that_leads_elsewhere_a_moment_later_runs_nothing(
-    by: str, begun: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = put_python("py", where=home_skills())
-    evil = put_python("py", where=Path("evil"), before=f"open({str(canary())!r}, 'w').close()\n").resolve()
-    link = project_skills() if by == "root" else project_skills() / "py"
-    link.parent.mkdir(parents=True)
-    link.symlink_to(own.parent if by == "root" else own)
-    session = ""
-    if begun:
-        session = str(told("start", "py")["session"] if by == "root" else _moved("py", link))
-    words = ["resume", session] if begun else ["start", "py"]
-    read = skill_folder.run
-
-    def later(*given: Any) -> Any:
-        link.unlink()
-        link.symlink_to(evil.parent if by == "root" else evil)
-        return read(*given)
-
-    monkeypatch.setattr(skill_folder, "run", later)
-    status = flow(*words, "--json").status
-
-    assert status == (7 if by == "skill" and not begun else 0)
-    assert not canary().exists()
-
-
-def test_python_that_comes_to_a_skill_while_it_is_tried_by_its_path_does_not_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    put_skill("py", where=home_skills())
-    tried = put_skill("py", where=Path("try"))
-    looked = run._holds_python
-
-    def later(above: str) -> bool:
-        held = looked(above)
-        (tried / "workflow.yaml").unlink()
-        put_python("py", where=Path("try"), before=f"open({str(canary())!r}, 'w').close()\n")
-        return held
-
-    monkeypatch.setattr(run, "_holds_python", later)
-    ran = flow("test", "./try/py")
-
-    assert "flow skill trust py --root" in ran.out + ran.err
-    assert not canary().exists()
-
-
-def _moved(skill: str, link: Path) -> str:
-    """Return a session of one's own skill that says to be from *link*, taken over."""
-    link.rename(link.with_name("aside"))
-    session = str(told("start", skill)["session"])
-    link.with_name("aside").rename(link)
-    (Path.home() / ".local" / "state" / "flowrail" / "key").unlink()
-    kept = folder_of(session) / "definition.json"
-    kept.write_text(json.dumps({**json.loads(kept.read_text()), "folder": str(link)}))
-    told("session", "adopt", session)
-    return session

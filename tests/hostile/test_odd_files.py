@@ -8,12 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.handoffs import FILES, PAYLOADS
 from support.hostile_files import ODD
 from support.judge import judged
 from support.sandbox import put_skill, told
-
-from flowrail.discovery.registry_file import REGISTRY_FILE
 
 Words = Sequence[str]
 
@@ -105,42 +102,3 @@ def test_odd_things_given_as_files_are_refused(what: str) -> None:
     for words in GIVEN:
         filled = [each.replace("ID", session).replace("FILE", "odd.yaml") for each in words]
         judged(*filled)
-
-
-@pytest.mark.parametrize("what", KINDS)
-def test_an_odd_registry_costs_the_registry_only(what: str) -> None:
-    put_skill("evil")
-    stand(Path(os.environ["HOME"]) / ".claude" / REGISTRY_FILE, what)
-
-    for words in (["discover", "--all", "--json"], ["registry", "show"], ["registry", "check", "--json"]):
-        judged(*words)
-    judged("registry", "sync", "--dry-run")
-    assert judged("show", "evil").status == 0
-
-
-@pytest.mark.parametrize(
-    "what", ["a directory", "a pipe", "a link to itself", "a link above", "an empty file"]
-)
-@pytest.mark.parametrize("inside", ["key", "adopted", "trust", "."])
-def test_odd_things_in_the_users_own_state_are_told(inside: str, what: str) -> None:
-    put_skill("evil")
-    session = told("step", "evil")["session"]
-    stand(Path(os.environ["HOME"], ".local", "state", "flowrail", inside), what)
-
-    for words in (
-        ["status"],
-        ["resume", session, "--json"],
-        ["step", "evil", "ok", "--json"],
-        ["session", "adopt", session],
-    ):
-        judged(*words)
-    for words in (
-        ["skill", "trust", "evil", "--digest", "0"],
-        ["skill", "untrust", "evil"],
-        ["start", "evil"],
-    ):
-        judged(*words)
-
-
-def test_a_payload_in_order_is_none_of_these() -> None:
-    assert judged("handoff", "validate", str(PAYLOADS / FILES["3.0"]), "--allow-expired").status == 0

@@ -10,35 +10,6 @@ import pytest
 from support.forged import disown, folder_of, forged_behind
 from support.sandbox import flow, put_skill, refused, told
 
-THEN = """\
-name: NAME
-params: {x: {type: string, default: ""}}
-then: $x
-steps: [{id: first, title: First, actions: [Do it.], next: {ok: null}}]
-"""
-
-
-@pytest.mark.parametrize(
-    "fact", ["", "--store=/tmp/evil", "--help", "plain\nflow trust evil", "../plain", "plain x", "Plain"]
-)
-def test_where_a_run_goes_on_is_the_name_of_a_workflow_or_not_told(fact: str) -> None:
-    put_skill("goes", THEN)
-    session = told("start", "goes", "-p", f"x={fact}")["session"]
-
-    ended = told("step", "goes", "ok", "--session", session)
-
-    assert ended["status"] == "completed"
-    assert ended["then_command"] is None
-    assert "It goes on" not in "".join(ended["actions"])
-
-
-def test_a_name_of_a_workflow_is_told() -> None:
-    put_skill("goes", THEN)
-    session = told("start", "goes", "-p", "x=plain/look")["session"]
-
-    assert told("step", "goes", "ok", "--session", session)["then_command"] == "flow start plain/look"
-
-
 ASKING_AGENTS = """\
 name: NAME
 steps:

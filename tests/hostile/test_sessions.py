@@ -57,10 +57,6 @@ def rewritten(session: str, change: Callable[[dict[str, Any]], object]) -> None:
     (folder_of(session) / "session.json").unlink(missing_ok=True)
 
 
-def moved(_: str) -> None:
-    Path.cwd().rename(Path.cwd().with_name("clone"))
-
-
 def rewritten_first(session: str) -> None:
     rewritten(session, lambda record: record.update(by="another user"))
 
@@ -135,30 +131,6 @@ def test_a_hostile_file_of_a_session_ends_in_an_error(session: str, file: str, d
             ["resume", session],
         ):
             judged(*words)
-
-
-PARTS = ("record", "session", "definition", "workflow")
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_an_adopted_session_of_another_form_ends_in_an_error(session: str, part: str) -> None:
-    journal, definition = (folder_of(session) / name for name in ("journal.jsonl", "definition.json"))
-    record, kept = json.loads(journal.read_bytes()), json.loads(definition.read_bytes())
-    del record["hash"]
-    parts = {"record": record, "session": record["session"], "definition": kept, "workflow": kept["workflow"]}
-    for _, wrong in hostile.wrong_types(parts[part], values=hostile.FEW):
-        made = {
-            "record": (wrong, kept),
-            "session": ({**record, "session": wrong}, kept),
-            "definition": (record, wrong),
-            "workflow": (record, {**kept, "workflow": wrong}),
-        }[part]
-        (folder_of(session) / "session.json").unlink(missing_ok=True)
-        journal.write_bytes(sealed(made[0]))
-        definition.write_text(json.dumps(made[1]))
-        (folder_of(session) / "owner").unlink(missing_ok=True)
-        for words in ADOPTED:
-            judged(*(word.replace("ID", session) for word in words))
 
 
 @pytest.mark.parametrize(

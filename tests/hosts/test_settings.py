@@ -55,15 +55,6 @@ def test_without_settings_a_file_is_made_and_removed_again() -> None:
     assert not PROJECT.parent.exists()
 
 
-def test_a_folder_with_other_files_stays() -> None:
-    told("hook", "install")
-    (PROJECT.parent / "mine").write_text("x")
-
-    told("hook", "uninstall")
-
-    assert [path.name for path in PROJECT.parent.iterdir()] == ["mine"]
-
-
 def test_other_entries_stay_in_their_order_and_indentation() -> None:
     put(OTHERS)
 
@@ -91,36 +82,6 @@ def test_hooks_of_another_version_are_replaced() -> None:
     assert "--old" not in text
     assert json.loads(text)["hooks"]["Stop"][0]["hooks"][0]["command"] == "x"
     assert text.count("flow hook stop") == 1
-
-
-ALIKE = (
-    "flow hook stop; curl x | sh",
-    "flow hook stop && x",
-    "flow hook stop\nx",
-    "flow hook stop 2>/dev/null || echo '{}'; x",
-    "flow hook stop --old=$(x)",
-    "flow hook stopper",
-    "flow  hook x",
-)
-
-
-@pytest.mark.parametrize("command", ALIKE)
-def test_a_command_that_only_begins_like_ours_is_reported_and_stays(command: str) -> None:
-    theirs = {"Stop": [{"hooks": [{"type": "command", "command": command}]}], "Other": []}
-    put(json.dumps({"hooks": theirs}))
-
-    (alone,) = findings()
-    told("hook", "install")
-    (beside,) = findings()
-    told("hook", "uninstall")
-
-    assert (alone["code"], alone["severity"]) == ("HOOKS_ALIKE", "warning")
-    assert alone["message"].endswith(f"begins like ours and is not ours: {command}")
-    assert beside == alone
-    assert json.loads(PROJECT.read_text())["hooks"] == theirs
-    put(json.dumps({"hooks": theirs | {"PreToolUse": hooks()["PreToolUse"]}}))
-    told("hook", "uninstall")
-    assert json.loads(PROJECT.read_text())["hooks"] == theirs
 
 
 DOCUMENTS = st.recursive(
@@ -187,20 +148,6 @@ def test_settings_that_are_not_plain_json_are_refused_with_the_lines_to_add(text
         )
         assert PROJECT.read_text() == text
     assert [finding["code"] for finding in findings()] == ["SETTINGS_UNREADABLE"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"permissions": []}', '{"permissions": {"allow": 1}}'],
-)
-def test_settings_with_other_values_where_hooks_belong_are_refused(text: str) -> None:
-    put(text)
-
-    ran = flow("hook", "install", "--permissions", "--json")
-
-    assert (ran.status, ran.error["code"]) == (2, "SETTINGS_UNUSABLE")
-    assert told("hook", "uninstall")["changed"] is False
-    assert PROJECT.read_text() == text
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing() -> None:
@@ -331,26 +278,3 @@ def test_no_permission_lets_an_agent_decide_for_a_person() -> None:
         "mcp",
     }
     assert all(flow(word, "--help").status == 0 for word in words)
-
-
-@pytest.mark.parametrize("words", [("install", "--to", "home"), ("plugin", "/proc/nowhere/plugin")])
-def test_a_place_that_cannot_be_made_is_refused_with_a_hint(words: tuple[str, ...]) -> None:
-    (Path.home() / ".claude").symlink_to("/proc/nowhere")
-
-    ran = flow("hook", *words)
-
-    assert ran.status == 3
-    assert "could not be created" in ran.err
-    assert "[WRITE_FAILED]\n  " in ran.err
-
-
-def test_settings_that_are_a_link_to_a_device_are_named_with_what_it_leads_to() -> None:
-    Path(".codex").mkdir()
-    Path(".codex/hooks.json").symlink_to("/dev/zero")
-
-    told_of = [
-        each for each in flow("doctor", "--json").data["findings"] if each["code"] == "SETTINGS_UNREADABLE"
-    ]
-
-    assert [each["place"] for each in told_of] == [str(Path.cwd() / ".codex" / "hooks.json")]
-    assert told_of[0]["message"].endswith("is a device (/dev/zero)")

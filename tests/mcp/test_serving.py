@@ -18,7 +18,6 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 from support.agents import put_lead
 from support.handing import ours, target
 from support.handing import session as session_to_hand_over
-from support.judge import hidden_in
 from support.sandbox import (
     ASKING,
     BUNDLED,
@@ -150,26 +149,6 @@ def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: 
     assert tools.refused("step", session=session, params={"a": "b"})
     assert "step {" in tools.refused("step", session=session, outcome="ok", expect=7)["hint"]
     assert tools.told("status")["sessions"][0]["session"] == session
-
-
-def test_what_hides_in_a_text_shows_itself_in_data_as_well(tools: Tools) -> None:
-    hiding = "a\u202eb\u200bc" + "".join(chr(0xE0000 + ord(each)) for each in "rm -rf")
-    written = '"' + "".join(f"\\U{ord(each):08X}" for each in hiding) + '"'
-    text = SMALL.replace("First", written, 1).replace("[Do the first thing.]", f"[{written}]")
-    put_skill("small", text.replace("A small procedure. For trying things.", written))
-
-    begun = tools.told("start", skill="small")
-    answers = [
-        begun,
-        tools.told("status"),
-        tools.told("discover"),
-        tools.told("finding", session=begun["session"], severity="MUST", text=hiding),
-        tools.refused("start", skill=hiding),
-        tools.refused("step", session=begun["session"], outcome=hiding),
-    ]
-
-    assert "⟨U+202E⟩" in begun["actions"][0]
-    assert [hidden_in(json.dumps(each, ensure_ascii=False)) for each in answers] == [[]] * len(answers)
 
 
 def test_a_fault_of_an_author_ends_no_server() -> None:
@@ -347,16 +326,6 @@ def test_when_the_host_closes_its_input_the_server_ends() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_a_server_collects_its_garbage_and_a_command_does_not() -> None:
-    watch = "import atexit, gc, sys; atexit.register(lambda: sys.stderr.write(str(gc.isenabled())))"
-    for words, said in ((["mcp"], "True"), (["skill", "schema", "workflow"], "False")):
-        done = subprocess.run(
-            [sys.executable, "-c", f"{watch}\n{ENTRY}", *words], input="", env=clean_environment(),
-            capture_output=True, text=True, check=False, timeout=30,
-        )  # fmt: skip
-        assert (done.returncode, done.stderr) == (0, said)
-
-
 def test_without_the_extra_the_refusal_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flowrail.cli.commands.setup.mcp.find_spec", lambda _name: None)
     ran = flow("mcp")
@@ -364,13 +333,6 @@ def test_without_the_extra_the_refusal_names_it(monkeypatch: pytest.MonkeyPatch)
     assert ran.status == 2
     assert "[MCP_MISSING]" in ran.err
     assert "pip install 'flowrail[mcp]'" in ran.err
-
-
-def test_a_folder_that_cannot_be_entered_is_refused() -> None:
-    ran = flow("mcp", "--dir", "/nosuch")
-
-    assert ran.status == 2
-    assert "/nosuch cannot be entered" in ran.err
 
 
 FREE_TEXT = """\
@@ -394,18 +356,3 @@ def params_of(tools: Tools, skill: str) -> dict[str, Any]:
         for each in found["params"]
         if each.get("required")
     }
-
-
-def test_a_server_whose_folder_is_gone_says_so_and_lives_on(
-    tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = Path.cwd()
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-
-    error = tools.refused("status")
-    monkeypatch.chdir(here)
-
-    assert (error["message"], error["hint"]) == ("the current folder is gone", "change to one that exists")
-    assert tools.told("status") == {"sessions": []}

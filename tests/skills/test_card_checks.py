@@ -7,19 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from support.mistakes import AREA, CARD, GIVEN, LINE, PYTHON, RULED, TABLE, WORK, write
-from support.sandbox import HANDLER, SMALL, flow, put_skill
+from support.mistakes import AREA, CARD, GIVEN, LINE, RULED, TABLE, WORK, write
+from support.sandbox import flow
 from support.skills import git, repository
 
-from flowrail.discovery.git import LARGEST_FILE, NoRevisionError, Revision
-from flowrail.errors import DocumentError
+from flowrail.discovery.git import NoRevisionError, Revision
 from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.operations.skills.check import WorkflowChange, check, compare
-from flowrail.skills import catalog
-
-NEEDY = GIVEN.replace(
-    "default: full}", "default: full}, topic: {type: string, required: true, min_length: 3}"
-).replace("Look, $mode.", "Look, $mode, $topic.")
 
 
 def found(folder: Path, files: Mapping[str, str]) -> list[str]:
@@ -70,23 +64,6 @@ def test_a_card_that_names_the_skill_wrongly_is_told_in_which_line(tmp_path: Pat
     assert far.startswith("FR169 SKILL.md:1")
 
 
-def test_a_text_of_no_step_is_named_after_a_step_only_that_lacks_one(tmp_path: Path) -> None:
-    told = write(tmp_path / "demo", {"SKILL.md": CARD, "workflow.yaml": LINE, "steps/lok.md": "x"})
-    (finding,) = check([str(told)], (), str(tmp_path))[0].findings
-
-    assert (finding.code, finding.place) == ("FR171", "steps/lok.md:1")
-    assert finding.remedy == "name it after its step, or delete it"
-
-
-def test_a_card_has_to_give_what_is_required_once(tmp_path: Path) -> None:
-    (one,) = found(tmp_path / "a", with_card("`flow step demo -p mode=quick`", NEEDY))
-
-    assert "no command in SKILL.md sets `topic`" in one
-    assert (
-        found(tmp_path / "b", with_card("`flow step demo`, or `flow step demo -p topic=cats`", NEEDY)) == []
-    )
-
-
 def test_commands_of_the_agents_workflows_are_judged_by_theirs(tmp_path: Path) -> None:
     card = CARD + "\n`flow step demo/area -p area=auth`, `flow step demo/area -p part=x`\n"
     files = {"workflow.yaml": WORK, "workflows/area.yaml": AREA, "SKILL.md": card}
@@ -94,53 +71,6 @@ def test_commands_of_the_agents_workflows_are_judged_by_theirs(tmp_path: Path) -
     (one,) = found(tmp_path, files)
 
     assert "`demo/area` takes no parameter `part`" in one
-
-
-def test_a_workflow_beside_it_that_cannot_be_read_is_no_reason_to_change_the_card(tmp_path: Path) -> None:
-    card = CARD + "\n`flow step demo/area -p area=auth`\n"
-    folder = write(tmp_path / "demo", {"workflow.yaml": LINE, "SKILL.md": card})
-    (folder / "workflows" / "area.yaml").mkdir(parents=True)
-
-    report, beside = check([str(folder)], (), str(tmp_path))
-
-    assert report.findings == ()
-    assert [each.code for each in beside.findings] == ["FR100"]
-
-
-@pytest.mark.parametrize(
-    ("path", "old", "new"),
-    [
-        ("workflow.yaml", "title: Look", "title: [Look"),
-        ("workflow.yaml", "steps:", "stpes:"),
-        ("workflow.py", "WORKFLOW =", "WORKFLOW ("),
-        ("workflow.py", "WORKFLOW =", "WORKFLOWS ="),
-    ],
-)
-def test_a_workflow_that_cannot_be_read_is_no_reason_to_change_what_lies_beside_it(
-    path: str, old: str, new: str, tmp_path: Path
-) -> None:
-    text = (GIVEN if path == "workflow.yaml" else PYTHON).replace(old, new)
-    card = CARD + TABLE + "\n`flow step demo -p mode=quick`\n"
-    files = {path: text, "SKILL.md": card, "steps/look.md": "Look.\n", "workflows/area.yaml": AREA}
-
-    told = found(tmp_path, files)
-
-    assert told
-    assert not [each for each in told if not each.split()[1].startswith(path)]
-
-
-def test_a_text_beside_a_workflow_that_cannot_be_read_is_let_be(tmp_path: Path) -> None:
-    broken = AREA.replace('actions: ["Look at $area."]', "text: steps/shared.md").replace(
-        "steps:", "steps: ["
-    )
-    files = {
-        "workflow.yaml": WORK,
-        "workflows/area.yaml": broken,
-        "SKILL.md": CARD,
-        "steps/shared.md": "It.\n",
-    }
-
-    assert not [each for each in found(tmp_path, files) if "FR171" in each]
 
 
 def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path) -> None:
@@ -207,12 +137,6 @@ def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(
     ]
 
 
-def test_texts_beside_python_are_let_be(tmp_path: Path) -> None:
-    assert not [
-        each for each in found(tmp_path, {"workflow.py": PYTHON, "steps/x.md": "x"}) if "FR171" in each
-    ]
-
-
 def test_a_warning_is_let_pass_in_the_file_with_its_reason(tmp_path: Path) -> None:
     loose = RULED.replace("    limit: 3\n", "")
     passed = loose.replace("steps:", "ignore: [{code: FR163, step: look, reason: it ends}]\nsteps:")
@@ -224,14 +148,6 @@ def test_a_warning_is_let_pass_in_the_file_with_its_reason(tmp_path: Path) -> No
         "FR163",
         "FR172",
     ]
-
-
-def test_python_says_it_in_a_comment(tmp_path: Path) -> None:
-    loose = PYTHON.replace("Outcome.OK: None", 'Outcome.OK: None, Outcome.ITERATE: "look"')
-    passed = "# flow: ignore FR163: the handler ends it\n" + loose
-
-    assert [each.split()[0] for each in found(tmp_path / "a", {"workflow.py": loose})] == ["FR163"]
-    assert found(tmp_path / "b", {"workflow.py": passed}) == []
 
 
 # --- what changed
@@ -281,29 +197,6 @@ def test_a_removed_step_is_reported(tmp_path: Path) -> None:
     found = changes(tmp_path, {"workflow.yaml": longer}, {"workflow.yaml": LINE})
 
     assert WorkflowChange("demo", "last", "is gone", stops=True) in found
-
-
-def test_nothing_changed_and_a_new_workflow(tmp_path: Path) -> None:
-    assert changes(tmp_path / "a", {"workflow.yaml": LINE}, {"workflow.yaml": LINE}) == []
-    (new,) = changes(tmp_path / "b", {"SKILL.md": CARD}, {"SKILL.md": CARD, "workflow.yaml": LINE})
-    assert new == WorkflowChange("demo", None, "the workflow is new")
-    (step,) = changes(tmp_path / "c", {"workflow.yaml": LINE}, {"workflow.yaml": LINE + "  - {id: more}\n"})
-    assert (step.step, step.what) == ("more", "is new")
-
-
-def test_what_cannot_be_read_now_is_told(tmp_path: Path) -> None:
-    root = repository(tmp_path)
-    demo = write(root / "demo", {"workflow.yaml": LINE})
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "before")
-    file = entry_file(str(demo), "demo")
-    (demo / "workflow.yaml").unlink()
-    (demo / "workflow.yaml").mkdir()
-
-    assert file is not None
-    assert compare([file], Revision("HEAD", {"PATH": "/usr/bin:/bin:/usr/local/bin"})) == [
-        WorkflowChange("demo", None, "the workflow cannot be read now")
-    ]
 
 
 def test_the_command_tells_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -360,52 +253,12 @@ def test_workflows_that_are_gone_are_told_too(monkeypatch: pytest.MonkeyPatch, t
     assert told[""][:3] == told[".claude/skills"][:3]
 
 
-def test_without_a_name_the_projects_skills_are_held_against_what_they_were(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    bundled = tmp_path / "installed" / "skills"
-    write(
-        bundled / "there",
-        {"SKILL.md": CARD.replace("demo", "there"), "workflow.yaml": LINE.replace("demo", "there")},
-    )
-    monkeypatch.setattr(catalog, "bundled_folder", lambda: str(bundled))
-    root = repository(tmp_path / "repo")
-    write(root / ".claude" / "skills" / "demo", {"SKILL.md": CARD, "workflow.yaml": LINE})
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "before")
-    monkeypatch.chdir(root)
-
-    ran = flow("check", "--against", "HEAD")
-    refused = flow("check", "--against", "nosuch", "--json")
-
-    assert (ran.status, ran.out) == (0, "2 workflows checked, nothing found, nothing changed\n")
-    assert (refused.status, refused.error["code"]) == (2, "NO_REVISION")
-
-
 @pytest.mark.parametrize("name", ["", "-x", "--output=x", "nosuch", "HEAD:README"])
 def test_a_revision_that_is_none_is_refused(name: str, tmp_path: Path) -> None:
     root = repository(tmp_path)
 
     with pytest.raises(NoRevisionError):
         Revision(name, {"PATH": "/usr/bin:/bin:/usr/local/bin"}).files(str(root))
-
-
-def test_links_and_large_files_of_a_revision_are_not_read(tmp_path: Path) -> None:
-    root = repository(tmp_path)
-    (root / "large").write_bytes(b"x" * (LARGEST_FILE + 1))
-    (root / "link").symlink_to("README")
-    (root / "ä b.md").write_text("ä\n")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "more")
-
-    files = Revision("HEAD", {"PATH": "/usr/bin:/bin:/usr/local/bin"}).files(str(root))
-
-    assert files["README"] == b"hello\n"
-    assert files["ä b.md"] == "ä\n".encode()
-    assert "link" not in files
-    assert "missing" not in files
-    with pytest.raises(DocumentError, match="large"):
-        files["large"]
 
 
 @pytest.mark.parametrize(
@@ -423,14 +276,6 @@ def test_workflows_that_nothing_reads_are_found(path: str, places: list[str], tm
     assert [
         each.split()[:2] for each in found(tmp_path, {"workflow.yaml": LINE, "SKILL.md": CARD, path: "x\n"})
     ] == [["FR174", place] for place in places]
-
-
-def test_a_folder_whose_workflow_has_another_ending_is_told_the_right_one(tmp_path: Path) -> None:
-    folder = write(tmp_path / "demo", {"workflow.yml": LINE})
-
-    ran = flow("check", str(folder), "--json")
-
-    assert (ran.status, ran.error["hint"]) == (2, "name the file `workflow.yaml`")
 
 
 BLOCK = 'handoff: "{accepts_handoff: true, handoff_categories: [a], handoff_description: x}"'
@@ -466,34 +311,3 @@ def test_what_discovery_forgives_in_a_handoff_block_is_found(
     assert [each.code for each in report.findings] == ["FR183"] * len(told)
     assert [each.message.rpartition("[")[2][:-1] for each in report.findings] == told
     assert report.is_workflow is workflow
-
-
-def test_skills_with_and_without_a_workflow_are_counted_apart(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "demo", {"workflow.yaml": LINE, "SKILL.md": CARD})
-    write(tmp_path / "bare", {"SKILL.md": CARD.replace("demo", "bare")})
-    write(tmp_path / "broken" / "SKILL.md", {"inside": ""})
-
-    assert flow("check", "demo", "bare").out.endswith(
-        "1 workflow and 1 skill without a workflow checked, nothing found\n"
-    )
-    assert flow("check", "bare", "bare").out.startswith("2 skills without a workflow checked")
-    assert "FR168" in flow("check", "broken").out
-
-
-@pytest.mark.parametrize("file", ["workflow.yaml", "workflow.py"])
-def test_a_folder_may_be_called_anything_and_stands_in_no_command(file: str) -> None:
-    name = "x`; flow skill trust y"
-    python = HANDLER.replace("NAME", "small").replace("BODY", "return Outcome.OK")
-    text = python if file.endswith("py") else SMALL.replace("NAME", "small")
-    folder = put_skill(name, text, file=file)
-    (folder / "SKILL.md").write_text("---\nname: small\ndescription: d\n---\n")
-
-    told = flow("check", str(folder), "--json").data["findings"]
-    (folder / "SKILL.md").unlink()
-    told += flow("check", str(folder), "--json").data["findings"]
-
-    assert {"FR107", "FR169", "FR182"} <= {each["code"] for each in told}
-    assert not [each for each in told if "trust" in each["remedy"]]

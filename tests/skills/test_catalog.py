@@ -10,7 +10,6 @@ import pytest
 from support.sandbox import BUNDLED, SMALL, flow, home_skills, project_skills, put_python, put_skill
 
 from flowrail.discovery.locations import Root, skill_roots
-from flowrail.errors import UsageError
 from flowrail.skills.catalog import BUNDLED as BUNDLED_SOURCE
 from flowrail.skills.catalog import UnknownSkillError, bundled_folder, find, listing, workflow_file, workflows
 
@@ -60,29 +59,6 @@ def test_a_folder_without_a_workflow_is_no_skill_of_ours() -> None:
     assert find("decision-critic", roots()).source == BUNDLED_SOURCE
 
 
-def test_hiding_a_skill_of_another_project_folder_hides_none_of_ones_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    put_skill("thing")
-    below = Path.cwd() / "below"
-    put_skill("thing", where=below / ".claude" / "skills")
-    monkeypatch.chdir(below)
-
-    found = find("thing", roots())
-
-    assert len(found.hides) == 1
-    assert not found.hides_own
-
-
-def test_ones_own_skills_stay_ones_own_where_home_is_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_skill("thing", where=home_skills())
-    put_skill("decision-critic", where=home_skills())
-    monkeypatch.chdir(os.environ["HOME"])
-
-    assert find("thing", roots()).source == "global"
-    assert find("decision-critic", roots()).source == "global"
-
-
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
@@ -110,13 +86,6 @@ def test_an_unknown_name_is_refused_with_near_ones(name: str, hint: str) -> None
     assert (caught.value.code, caught.value.exit_status) == ("UNKNOWN_SKILL", 2)
     assert hint.removesuffix("?") in str(caught.value.hint)
     assert caught.value.details["known"] == sorted([*BUNDLED, "thing"])
-
-
-def test_an_endless_name_is_not_repeated_in_full() -> None:
-    with pytest.raises(UnknownSkillError) as caught:
-        find("x" * 10_000, roots())
-
-    assert len(str(caught.value)) < 200
 
 
 def test_workflows_of_its_agents_are_addressed_below_the_skill() -> None:
@@ -148,18 +117,6 @@ def test_a_listing_names_every_skill_once_the_nearest_first() -> None:
     assert [each.name for each in found] == sorted([*BUNDLED, "alpha", "thing"])
     assert {name: each.source for name, each in ours.items()} == {"alpha": "project", "thing": "project"}
     assert ours["thing"].hides == (("global", str(home_skills() / "thing")),)
-
-
-def test_a_place_that_went_away_holds_nothing(tmp_path: Path) -> None:
-    put_skill("thing", where=tmp_path / "gone")
-    known = roots(str(tmp_path / "gone"))
-    for path in sorted((tmp_path / "gone").rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    (tmp_path / "gone").rmdir()
-
-    assert [each.name for each in listing(known)] == BUNDLED
-    with pytest.raises(UsageError):
-        find("thing", known)
 
 
 def test_the_yaml_form_is_taken_where_both_are_there() -> None:

@@ -11,7 +11,6 @@ from support.sandbox import (
     BUNDLED,
     flow,
     project_skills,
-    put_skill,
     refused,
     told,
     unchanged,
@@ -19,7 +18,6 @@ from support.sandbox import (
 
 from flowrail.errors import StorageError
 from flowrail.skills import install
-from flowrail.skills.bundled_copies import MANIFEST
 
 # --- where
 
@@ -151,14 +149,6 @@ def test_an_older_version_is_brought_up_to_date(installed: Path) -> None:
     assert "before" not in manifest(installed)
 
 
-def test_what_another_version_wrote_and_somebody_changed_is_left(installed: Path) -> None:
-    as_by_another_version(installed)
-    (installed / "steps" / "old.md").write_text("Mine now.\n")
-
-    assert states("install", SKILL)["steps/old.md"] == "left"
-    assert (installed / "steps" / "old.md").exists()
-
-
 def test_an_installation_that_was_cut_short_is_finished(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,17 +167,6 @@ def test_an_installation_that_was_cut_short_is_finished(
     assert files(installed) == files(BUNDLE)
 
 
-def test_what_was_there_before_belongs_to_whoever_put_it_there() -> None:
-    folder = project_skills() / SKILL
-    for path, data in files(BUNDLE).items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(data)
-
-    assert set(states("install", SKILL).values()) == {"same"}
-    assert not (folder / MANIFEST).exists()
-    assert refused("skill", "uninstall", SKILL)[1]["code"] == "NOT_INSTALLED"
-
-
 @pytest.mark.parametrize("file", ["SKILL.md", "workflow.yaml", "workflow.py"])
 def test_a_skill_that_somebody_else_made_is_not_mixed_with_ours(file: str) -> None:
     folder = project_skills() / SKILL
@@ -201,11 +180,6 @@ def test_a_skill_that_somebody_else_made_is_not_mixed_with_ours(file: str) -> No
     assert (status, error["code"], error["details"]["files"]) == (4, "NOT_OURS", [file])
     assert "--force" in error["hint"]
     assert flow("install", SKILL, "--force").status == 0
-
-
-def test_an_empty_place_is_no_place() -> None:
-    with unchanged(Path.cwd()):
-        assert refused("install", SKILL, "--to", "")[1]["message"] == "--to is empty"
 
 
 # --- what is odd there
@@ -223,29 +197,6 @@ def test_a_link_in_place_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     (project_skills() / SKILL).unlink()
     (project_skills() / SKILL).write_text("a file")
     assert "is no folder" in refused("install", SKILL)[1]["message"]
-
-
-def test_a_link_inside_the_folder_is_not_written_through(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    folder = put_skill(SKILL, texts={"SKILL.md": "mine"})
-    (folder / "steps").symlink_to(tmp_path / "elsewhere")
-    (folder / "SKILL.md").unlink()
-    (folder / "SKILL.md").symlink_to(tmp_path / "elsewhere")
-
-    became = states("install", SKILL, "--force")
-
-    assert {state for path, state in became.items() if path.startswith("steps/")} == {"left"}
-    assert (became["SKILL.md"], became["workflow.yaml"]) == ("left", "updated")
-    assert not list((tmp_path / "elsewhere").iterdir())
-
-
-def test_a_place_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(*_args: object, **_options: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "makedirs", refuses)
-
-    assert refused("install", SKILL)[0] == 3
 
 
 # --- links
@@ -268,33 +219,3 @@ def test_nothing_is_changed_behind_a_link_out_of_the_project(
     assert (status, error["code"]) == (4, "PLACE_ELSEWHERE")
     assert "leads out of the project" in error["message"]
     assert error["hint"].endswith("--dir DIR" if words[0] == "new" else "--to DIR")
-
-
-def test_a_link_inside_the_project_and_one_in_home_are_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path(".claude").mkdir()
-    Path("skills").mkdir()
-    Path(".claude/skills").symlink_to("../skills")
-    dotfiles = tmp_path / "dotfiles"
-    dotfiles.mkdir()
-    home = Path(os.environ["HOME"])
-    (home / ".claude").symlink_to(dotfiles)
-
-    flow("install", SKILL)
-    flow("install", SKILL, "--to", "home")
-
-    assert (Path("skills") / SKILL / "SKILL.md").exists()
-    assert (dotfiles / "skills" / SKILL / "SKILL.md").exists()
-    monkeypatch.chdir(home)
-    assert states("skill", "uninstall", SKILL)["SKILL.md"] == "removed"
-
-
-def test_a_place_that_is_named_through_a_link_is_where_the_system_goes(tmp_path: Path) -> None:
-    (tmp_path / "deep" / "down").mkdir(parents=True)
-    Path("link").symlink_to(tmp_path / "deep" / "down")
-
-    flow("install", SKILL, "--to", "link/../skills")
-    flow("new", "mine", "--dir", "link/../skills")
-
-    assert sorted(each.name for each in (tmp_path / "deep" / "skills").iterdir()) == [SKILL, "mine"]

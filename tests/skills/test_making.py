@@ -16,8 +16,6 @@ from support.sandbox import (
     clean_environment,
     flow,
     project_skills,
-    put_python,
-    put_skill,
     refused,
     told,
     unchanged,
@@ -82,12 +80,6 @@ def test_its_own_test_fails_where_a_way_leads_nowhere(form: tuple[str, ...]) -> 
 
     assert ran.returncode
     assert flow("check", "my-thing").status == 1
-
-
-def test_the_generated_walks_of_it_pass() -> None:
-    made()
-
-    assert flow("test", "my-thing").status == 0
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -164,25 +156,6 @@ def test_what_to_do_next_is_told_with_where_it_is() -> None:
     assert told_python.endswith("a person types: flow skill trust two\n")
 
 
-def test_the_test_is_run_by_the_python_that_flow_is_installed_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", os.path.dirname(sys.executable))
-    here = flow("new", "one", "--python").out
-    monkeypatch.setenv("PATH", "/nowhere")
-    elsewhere = flow("new", "two", "--python").out
-
-    assert "test it: python3 .claude/skills/one/tests/test_one.py\n" in here
-    assert f"test it: {shlex.quote(sys.executable)} .claude/skills/two/tests/test_two.py\n" in elsewhere
-
-
-def test_blanks_in_a_path_are_told_as_they_are() -> None:
-    said = flow("new", "one", "--dir", "a  b").out
-    put_python("py", where=Path("a  b"))
-
-    assert "check it: flow check 'a  b/one'\n" in said
-    assert "run it: flow step one --root 'a  b'\n" in said
-    assert "/a  b'" in flow("step", "py", "--root", "a  b").err.rpartition("flow skill trust py")[2]
-
-
 def test_the_printed_command_finds_a_skill_that_lies_where_nobody_looks() -> None:
     elsewhere = flow("new", "one", "--dir", "more of it").out
     in_place = flow("new", "two", "--dir", ".agents/skills").out
@@ -197,28 +170,3 @@ def test_the_printed_command_finds_a_skill_that_lies_where_nobody_looks() -> Non
 def test_the_name_of_a_bundled_skill_is_told_to_need_leave() -> None:
     assert "it stands in front of the bundled planner" in flow("new", "planner").out
     assert refused("start", "planner", "-p", "task=x")[0] == 7
-
-
-def test_a_folder_is_a_folder_whatever_it_is_called() -> None:
-    assert made("--dir", "home") == Path.cwd() / "home" / "my-thing"
-
-
-@pytest.mark.parametrize("words", [("new", "one", "--dir", "file"), ("install", "planner", "--to", "./file")])
-def test_a_file_in_the_way_of_a_folder_is_told_as_such(words: tuple[str, ...]) -> None:
-    Path("file").touch()
-
-    status, error = refused(*words)
-
-    assert (status, error["code"]) == (3, "STORAGE")
-    assert error["hint"].startswith("a file is in the way: ")
-
-
-def test_a_place_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_skill("other")
-
-    def refuses(*_args: object, **_options: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "makedirs", refuses)
-
-    assert refused("new", "my-thing")[0] == 3

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from support.sandbox import SMALL, put_python, put_skill
+from support.sandbox import SMALL, put_skill
 
 from flowrail.discovery.locations import skill_roots
 from flowrail.formatters.blocks.fences import fence_problems
@@ -117,19 +117,6 @@ def test_parameters_that_fit_are_none(given: str) -> None:
     assert told(LEAD.replace("{area: $item}", given)) == []
 
 
-def test_a_workflow_that_can_only_be_run_is_not_guessed_at() -> None:
-    put_python("other", before="import os\nWORKFLOW_NAME = os.name\n")
-    folder = Path.cwd() / ".claude" / "skills" / "other" / "workflow.py"
-    folder.write_text("from flowrail import Workflow\nWORKFLOW = make()\n")
-
-    assert told(LEAD.replace("run: NAME/look", "run: other")) == []
-
-
-def test_a_workflow_of_agents_that_has_mistakes_of_its_own_is_told_once() -> None:
-    assert [code for code, _ in told(LEAD, INNER.replace("title: Only, ", ""))] == ["FR115"]
-    assert [code for code, _ in told(LEAD, "- no mapping")] == ["FR100"]
-
-
 # --- what comes then
 
 
@@ -186,10 +173,3 @@ def test_fences_in_variants_and_prompts_are_looked_at_too() -> None:
     found = findings(lead, texts={"p.md": f"{WRONG}$item", "v.md": WRONG})
 
     assert [(each.code, each.place) for each in found] == [("FR152", "workflow.yaml:7")] * 2
-
-
-def test_without_a_way_to_judge_fences_they_are_let_be() -> None:
-    put_skill("lead", LEAD.replace("[Look.]", '["```flow:no\\n```"]'), texts={"workflows/look.yaml": INNER})
-
-    roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
-    assert [each.findings for each in check_here(["lead"], roots, os.getcwd())] == [(), ()]

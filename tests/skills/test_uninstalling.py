@@ -16,7 +16,6 @@ from support.sandbox import (
     project_skills,
     put_skill,
     refused,
-    told,
     unchanged,
 )
 
@@ -64,15 +63,6 @@ def test_what_stays_and_what_was_never_there_is_told(installed: Path) -> None:
     assert again == f"no skill was installed in {project_skills()}\n"
 
 
-def test_what_a_killed_installation_left_half_written_goes_too(installed: Path) -> None:
-    (installed / "steps" / ".0123456789abcdef.tmp").write_text("half")
-    (installed / ".0123456789abcdef.tmp").write_text("half")
-
-    flow("skill", "uninstall", SKILL)
-
-    assert not installed.exists()
-
-
 def test_a_dry_run_takes_nothing_away(installed: Path) -> None:
     with unchanged(installed):
         assert flow("skill", "uninstall", SKILL, "--dry-run").out.endswith("nothing was taken away\n")
@@ -88,27 +78,6 @@ def test_what_was_not_installed_is_not_taken_away(name: str) -> None:
     assert (project_skills() / SKILL / "workflow.yaml").exists()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1, "files": 3}', "[" * 10_000, "{"])
-def test_a_list_that_cannot_be_read_vouches_for_nothing(installed: Path, text: str) -> None:
-    (installed / MANIFEST).write_text(text)
-
-    assert refused("skill", "uninstall", SKILL)[1]["code"] == "NOT_INSTALLED"
-    assert set(states("install", SKILL).values()) == {"same"}
-
-
-def test_a_list_that_names_files_elsewhere_reaches_none_of_them(installed: Path, tmp_path: Path) -> None:
-    victim = tmp_path / "victim.md"
-    victim.write_text("precious")
-    digest = hashlib.sha256(b"precious").hexdigest()
-    (installed / "away").symlink_to(tmp_path)
-    paths = [str(victim), os.path.relpath(victim, installed), "away/victim.md", "steps//../victim.md"]
-    (installed / MANIFEST).write_text(json.dumps({"version": "1", "files": dict.fromkeys(paths, digest)}))
-
-    flow("skill", "uninstall", SKILL)
-
-    assert victim.read_text() == "precious"
-
-
 @pytest.mark.parametrize("name", ["..", "", "."])
 def test_a_name_that_is_a_path_takes_nothing_away(installed: Path, name: str) -> None:
     card = (installed / "SKILL.md").read_bytes()
@@ -118,35 +87,6 @@ def test_a_name_that_is_a_path_takes_nothing_away(installed: Path, name: str) ->
 
     with unchanged(Path.cwd()):
         assert refused("skill", "uninstall", name)[1]["code"] == "NOT_INSTALLED"
-
-
-def test_what_cannot_be_removed_is_told(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(_path: str) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "unlink", refuses)
-
-    assert refused("skill", "uninstall", SKILL)[0] == 3
-    assert installed.exists()
-
-
-def test_where_nothing_was_ever_installed_nothing_is_taken_away() -> None:
-    assert told("skill", "uninstall", "--all", "--to", "no/such/folder")["uninstalled"] == []
-
-
-def test_a_file_that_somebody_else_takes_away_meanwhile_is_gone(
-    installed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unlink = os.unlink
-
-    def first_somebody_else(path: str) -> None:
-        unlink(path)
-        unlink(path)
-
-    monkeypatch.setattr(os, "unlink", first_somebody_else)
-
-    assert flow("skill", "uninstall", SKILL).status == 0
-    assert not (installed / "SKILL.md").exists()
 
 
 @pytest.mark.parametrize("command", ["install", "skill uninstall"])

@@ -12,11 +12,22 @@ from contextlib import redirect_stdout, suppress
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from support.sandbox import flow
 
 from flowrail.cli.main import main
 
 _CHANGING = ("write", "pwrite", "fsync", "replace", "mkdir", "link", "unlink", "ftruncate", "open")
+
+every_few_calls = pytest.mark.parametrize(
+    "stride", [9, pytest.param(1, marks=pytest.mark.long)], ids=["some calls", "every call"]
+)
+"""Kills a command at some of its calls, and in the long form at each of them."""
+
+every_few_calls = pytest.mark.parametrize(
+    "stride", [9, pytest.param(1, marks=pytest.mark.long)], ids=["some calls", "every call"]
+)
+"""Kills a command at some of its calls, and in the long form at each of them."""
 
 
 class _Killer:
@@ -41,15 +52,15 @@ class _Killer:
         return call
 
 
-def killed_at_every_call(words: Sequence[str]) -> Iterator[int]:
-    """Run a command again and again, killed one call later each time, until it ends by itself.
+def killed_at_calls(words: Sequence[str], stride: int = 1) -> Iterator[int]:
+    """Run a command again and again, killed *stride* calls later each time, until it ends by itself.
 
-    Yields after each death; whoever asks looks at what is left, and puts it in order.
+    Yields after each death. The caller examines what is left and restores it.
     """
     at = 1
     while _killed(words, at):
         yield at
-        at += 1
+        at += stride
     assert at > 1, "nothing was killed"
 
 

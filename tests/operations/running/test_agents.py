@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from support.agents import FREE, LEAD, ONE, REVIEW, Team, put_lead
+from support.agents import FREE, ONE, REVIEW, Team, put_lead
 from support.sandbox import HANDLER, home_skills, put_skill
 
 from flowrail.errors import ConflictError, UsageError
@@ -16,7 +15,7 @@ from flowrail.machines.engine.agents import RESULTS, DispatchGoneError, JoinPend
 from flowrail.machines.engine.errors import SessionEndedError
 from flowrail.machines.sessions.session import ParentSession
 from flowrail.operations.running import agents, findings
-from flowrail.operations.running.agents import MOST_GENERATIONS, ResultTooLongError, TooDeepError
+from flowrail.operations.running.agents import ResultTooLongError
 from flowrail.operations.running.steps import Answer
 
 
@@ -47,16 +46,6 @@ def test_claiming_begins_a_session_of_ones_own(team: Team) -> None:
     assert (dispatch.status, dispatch.holder, dispatch.child) == ("claimed", "ann", told.session)
     assert dispatch.expires_at == "2026-11-18T12:10:00.000Z"
     assert str(dispatch.resume) == f"flow resume {told.session} --store {team.world.store.path}"
-
-
-def test_a_free_form_piece_of_work_is_a_prompt_and_the_commands_that_end_it(free: Team) -> None:
-    handed = free.handed(1)
-
-    assert handed.prompt == "Look at a, 2 deep."
-    for line, word in zip(handed.finish, ("ok", "fail"), strict=True):
-        verb = ["flow", "finish", free.id, "d0-1", word, "--token", str(handed.dispatch.token)]
-        assert shlex.split(str(line)) == [*verb, "--store", free.world.store.path]
-    assert free.sessions() == {free.id}
 
 
 def test_claims_leave_the_revision_alone_so_that_printed_commands_stay_good(team: Team) -> None:
@@ -98,19 +87,6 @@ def test_an_expired_lease_is_handed_out_again_and_the_first_holder_is_refused(te
     assert team.told(first).status == "active"
 
 
-def test_the_last_step_of_one_that_lost_its_work_does_not_count_either(team: Team) -> None:
-    first = team.child(1)
-    team.report("ok", first)
-    team.clock.forward(700)
-    second = team.child(1)
-
-    with pytest.raises(DispatchGoneError):
-        team.report("ok", first, found="late")
-    team.work(second, found="in time")
-
-    assert team.told().dispatches[0].result == {"found": "in time"}
-
-
 def test_every_step_renews_the_lease(team: Team) -> None:
     child = team.child(1)
     team.clock.forward(500)
@@ -137,15 +113,6 @@ def test_a_failed_one_is_claimed_again(team: Team) -> None:
         team.claim(1)
 
 
-def test_an_abandoned_agent_is_a_failed_one(team: Team) -> None:
-    from flowrail.operations.running import steps
-
-    child = team.child(1)
-    steps.abandon(team.world, child, "no time")
-
-    assert team.statuses() == ["fail", "pending", "pending"]
-
-
 def test_the_same_is_handed_to_an_agent_that_stands_in(free: Team) -> None:
     handed = free.handed(1, "ann")
     free.clock.forward(300)
@@ -159,26 +126,6 @@ def test_the_same_is_handed_to_an_agent_that_stands_in(free: Team) -> None:
     assert str(line) == (
         f"flow claim {free.id} d0-1 --token {handed.dispatch.token} --store {free.world.store.path}"
     )
-
-
-def test_an_agent_with_a_session_is_stood_in_for_too(team: Team) -> None:
-    child = team.child(1)
-
-    answer = team.claim(1, token=child)
-
-    assert isinstance(answer, Answer)
-    assert answer.guidance.session == child
-    assert len(team.sessions()) == 2
-
-
-@pytest.mark.parametrize("token", ["wrong", ""])
-def test_a_wrong_token_stands_in_for_nobody(free: Team, token: str) -> None:
-    free.handed(1)
-
-    with pytest.raises(DispatchGoneError, match="not by that token"):
-        free.claim(1, token=token)
-    with pytest.raises(DispatchGoneError, match="not claimed"):
-        free.claim(2, token=token)
 
 
 def test_work_of_a_step_that_was_left_is_gone(team: Team) -> None:
@@ -201,19 +148,6 @@ def test_work_of_a_step_that_was_left_is_gone(team: Team) -> None:
         agents.claim(fast.world, fast.id, "d0-3")
 
 
-def test_entering_the_step_again_hands_everything_out_afresh(team: Team) -> None:
-    old = team.child(1)
-    for number in (2, 3):
-        team.report("fail", team.child(number))
-    team.report("fail", old)
-
-    again = team.report("fail")
-
-    assert [(each.id, each.status) for each in again.dispatches] == [
-        (f"d1-{number}", "pending") for number in (1, 2, 3)
-    ]
-
-
 def test_a_workflow_that_cannot_be_started_is_refused_and_nothing_is_claimed() -> None:
     put_lead(one=ONE.replace("required: true}}", "required: true, choices: [z]}}", 1))
     team = Team()
@@ -223,23 +157,6 @@ def test_a_workflow_that_cannot_be_started_is_refused_and_nothing_is_claimed() -
 
     assert team.statuses() == ["pending"] * 3
     assert team.sessions() == {team.id}
-
-
-def test_agents_that_give_their_work_on_without_end_come_to_one() -> None:
-    put_skill(
-        "deep",
-        "name: NAME\nsteps:\n  - id: look\n    title: Look\n    actions: [Look.]\n"
-        "    dispatch: {agent: explore, run: deep}\n    next: {ok: null}\n",
-    )
-    team = Team("deep")
-    here = team.id
-
-    for _ in range(MOST_GENERATIONS):
-        answer = agents.claim(team.world, here, "d0-1")
-        assert isinstance(answer, Answer)
-        here = answer.guidance.session
-    with pytest.raises(TooDeepError):
-        agents.claim(team.world, here, "d0-1")
 
 
 # --- ending
@@ -309,22 +226,6 @@ def test_work_with_a_session_is_ended_by_that(team: Team) -> None:
     assert child in str(caught.value.hint)
 
 
-def test_work_that_nobody_claimed_is_not_ended(free: Team) -> None:
-    with pytest.raises(DispatchGoneError, match="not claimed"):
-        agents.finish(free.world, free.id, "d0-1", "ok", token="")
-
-
-@pytest.mark.parametrize("name", ["", "a\x1b[2J", "a\nb", "x" * 65])
-def test_the_names_in_a_result_can_be_seen(free: Team, name: str) -> None:
-    handed = free.handed()
-
-    with pytest.raises(UsageError, match="is no name for a fact"):
-        agents.finish(
-            free.world, free.id, handed.dispatch.id, "ok", token=str(handed.dispatch.token), facts={name: 1}
-        )
-    assert free.statuses()[0] == "claimed"
-
-
 def test_a_result_that_is_too_long_is_refused_with_what_to_do(free: Team) -> None:
     token = str(free.handed(1).dispatch.token)
 
@@ -333,18 +234,6 @@ def test_a_result_that_is_too_long_is_refused_with_what_to_do(free: Team) -> Non
 
     assert "file" in str(caught.value.hint)
     assert free.statuses()[0] == "claimed"
-
-
-def test_long_facts_of_an_agents_session_stay_there(team: Team) -> None:
-    child = team.child(1)
-
-    told = team.work(child, found="x" * 150_000)
-
-    kept = str(team.told().dispatches[0].result["found"])
-    assert f"bytes: flow status {child} --json" in kept
-    answer = as_text.render(told)
-    assert f"bytes: flow status {child} --json" in answer
-    assert len(answer) < 1_000
 
 
 def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) -> None:
@@ -359,10 +248,6 @@ def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) 
     assert said[2] == (
         f"NEXT for whoever launched this agent: flow resume {team.id} --store {team.world.store.path}"
     )
-
-
-def test_a_failed_agent_says_so(team: Team) -> None:
-    assert "RESULT fail of lead/one" in as_text.render(team.work(team.child(1), "fail"))
 
 
 # --- calling off
@@ -380,15 +265,6 @@ def test_losers_are_called_off_and_refused() -> None:
         team.report("ok", loser)
     assert not agents.cancel(team.world, team.id, "d0-1").replayed
     assert team.statuses() == ["ok", "cancelled", "pending"]
-
-
-def test_what_was_called_off_may_be_claimed_again(free: Team) -> None:
-    token = str(free.handed(1).dispatch.token)
-    agents.cancel(free.world, free.id, "d0-1")
-
-    with pytest.raises(DispatchGoneError):
-        agents.finish(free.world, free.id, "d0-1", "ok", token=token)
-    assert free.handed(1).dispatch.token != token
 
 
 def test_a_join_that_cannot_be_met_any_more_leaves_the_other_ways(free: Team) -> None:
@@ -494,33 +370,6 @@ def test_an_agent_whose_work_is_over_records_nothing_more(after: str) -> None:
     assert findings.list_findings(team.world, team.id)[1] == ()
 
 
-def test_without_any_gate_a_finding_stays_where_it_was_made(team: Team) -> None:
-    child = team.child(1)
-
-    home, finding = findings.add_finding(team.world, child, severity="COULD", text="odd")
-
-    assert (home, finding.round) == (child, 0)
-
-
-def test_nothing_is_resolved_in_a_session_that_has_ended(team: Team) -> None:
-    child = team.child(1)
-    findings.add_finding(team.world, child, severity="COULD", text="odd")
-    team.work(child)
-
-    with pytest.raises(SessionEndedError):
-        findings.resolve_finding(team.world, child, "F1")
-
-
-def test_resolving_twice_is_one_record() -> None:
-    put_lead("review", REVIEW)
-    team = Team("review")
-    findings.add_finding(team.world, team.id, severity="MUST", text="x")
-    findings.resolve_finding(team.world, team.id, "F1")
-    findings.resolve_finding(team.world, team.id, "F1")
-
-    assert team.kinds() == ["start", "finding", "resolve"]
-
-
 # --- many at once
 
 MANY = 80
@@ -559,16 +408,3 @@ def test_of_many_who_claim_one_piece_of_work_one_gets_it(free: Team) -> None:
 
     assert len(tokens) == 1
     agents.finish(free.world, free.id, "d0-1", "ok", token=tokens[0])
-
-
-def test_templates_and_rosters_are_one_prompt_for_each_item() -> None:
-    assert "JOIN" in LEAD
-    roster = FREE.replace("prompt: prompt.md", "prompt: roster.md")
-    texts = {"roster.md": "All of you: the release is on Friday.\n\nYour task: $item\n"}
-    put_skill("roster", roster.replace("JOIN", "all"), texts=texts)
-    team = Team("roster", {"areas": ["write the notes", "tag it"]})
-
-    assert [team.handed(number).prompt for number in (1, 2)] == [
-        "All of you: the release is on Friday.\n\nYour task: write the notes",
-        "All of you: the release is on Friday.\n\nYour task: tag it",
-    ]

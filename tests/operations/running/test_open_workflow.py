@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 from support.sandbox import (
     LOOP,
     LOOP_TEXTS,
-    SMALL,
     allow,
     bytes_below,
     flow,
@@ -24,9 +22,6 @@ from support.sandbox import (
     sessions_folder,
     told,
 )
-
-from flowrail.cli.environment import world
-from flowrail.operations.running.open_workflow import open_session, open_skill
 
 
 @pytest.fixture
@@ -67,16 +62,6 @@ def test_other_texts_are_told_and_nothing_else_changes(folder: Path) -> None:
     assert ran.data["actions"] == ["Do it otherwise."]
     assert (ran.data["step"]["title"], ran.data["step"]["phase"]) == ("Another title", "late")
     assert (ran.data["revision"], ran.data["next"]) == (here["revision"], here["next"])
-
-
-def test_looking_at_a_changed_skill_writes_nothing(folder: Path) -> None:
-    at_second()
-    (folder / "steps" / "second.md").write_text("Do it otherwise.\n")
-    before = bytes_below(sessions_folder(), but={"lock"})
-
-    told("step", "loop")
-
-    assert bytes_below(sessions_folder(), but={"lock"}) == before
 
 
 def test_the_next_report_keeps_the_changed_texts(folder: Path) -> None:
@@ -141,23 +126,6 @@ def test_a_step_that_is_gone_stops_the_session(folder: Path) -> None:
         assert error["details"]["steps"] == ["first", "middle", "third"]
 
     assert bytes_below(sessions_folder(), but={"lock"}) == before
-
-
-def test_every_visited_step_that_is_gone_is_named(folder: Path) -> None:
-    at_second()
-    edit(folder, "  - {id: first, title: First, next: {ok: second}}\n", "")
-    rename_second_only(folder)
-
-    _, error = refused("step", "loop")
-
-    assert error["message"].endswith("is gone from the workflow (also gone: `first`)")
-    assert error["details"]["gone"] == ["first", "second"]
-
-
-def rename_second_only(folder: Path) -> None:
-    edit(folder, "id: second, title: Second", "id: middle, title: Second")
-    edit(folder, "iterate: second}", "iterate: middle}")
-    (folder / "steps" / "second.md").rename(folder / "steps" / "middle.md")
 
 
 @pytest.mark.parametrize(
@@ -277,35 +245,6 @@ def test_a_spoilt_copy_of_the_definition_is_told_and_is_no_crash(
     assert session in error["message"] or session in error["details"]["place"]
 
 
-def test_a_bundled_skill_is_found_wherever_the_package_lies() -> None:
-    told("step", "decision-critic")
-    (folder,) = sessions_folder().iterdir()
-
-    kept = json.loads((folder / "definition.json").read_text())
-
-    assert (kept["folder"], kept["source"]) == ("decision-critic", "bundled")
-
-
-def test_what_a_session_keeps_names_every_file(folder: Path) -> None:
-    told("step", "loop")
-    (session,) = sessions_folder().iterdir()
-
-    kept = json.loads((session / "definition.json").read_text())
-
-    assert list(kept["files"]) == ["workflow.yaml", *LOOP_TEXTS]
-    assert (kept["skill"], kept["source"], kept["folder"]) == ("loop", "project", str(folder))
-    assert kept["workflow"]["steps"][0]["actions"] == ["Do the first."]
-
-
-def test_a_skill_is_opened_with_its_source(folder: Path) -> None:
-    here = world(store=None)
-
-    opened = open_skill("loop", here.roots, here.state)
-
-    assert (opened.source, opened.notes, opened.changed) == ("project", (), False)
-    assert opened.workflow.total_steps == 3
-
-
 def test_a_skill_with_mistakes_is_not_begun(folder: Path) -> None:
     break_graph(folder)
 
@@ -330,24 +269,6 @@ def test_python_with_functions_is_run_each_time_and_its_change_judged() -> None:
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
 
 
-@pytest.mark.parametrize("content", ["raise RuntimeError('broken')", "WORKFLOW = 3", "def (", ""])
-def test_python_that_no_longer_runs_stops_the_session(content: str) -> None:
-    folder = put_python("py", where=home_skills())
-    told("step", "py")
-    (folder / "workflow.py").write_text(content)
-
-    status, error = refused("step", "py", "done")
-
-    assert status in {1, 5}, error
-    (folder / "workflow.py").unlink()
-    assert flow("step", "py", "done", "--session", error_session()).status == 5
-
-
-def error_session() -> str:
-    (folder,) = sessions_folder().iterdir()
-    return folder.name
-
-
 def test_plain_python_goes_on_from_its_copy() -> None:
     text = (
         "from flowrail import StepDef, Workflow\n"
@@ -363,18 +284,6 @@ def test_plain_python_goes_on_from_its_copy() -> None:
     assert "is gone" in ran.err
 
 
-def test_a_session_keeps_to_the_folder_that_it_was_begun_in() -> None:
-    put_skill("small")
-    here = told("step", "small")
-    other = put_skill(
-        "small", SMALL.replace("Do the first", "Do another"), where=Path.cwd() / "b/.claude/skills"
-    )
-
-    os.chdir(other.parents[2])
-
-    assert told(*here["next"][0]["command"].split()[1:])["step"]["id"] == "second"
-
-
 def test_a_yaml_skill_that_comes_to_hide_ones_own_needs_trust_only_when_it_changes() -> None:
     folder = put_skill("small")
     told("step", "small")
@@ -385,31 +294,3 @@ def test_a_yaml_skill_that_comes_to_hide_ones_own_needs_trust_only_when_it_chang
     assert refused("step", "small", "ok")[0] == 7
     allow("small")
     assert told("step", "small", "ok")["step"]["id"] == "second"
-
-
-def test_a_session_without_its_place_among_the_roots_is_still_judged() -> None:
-    folder = put_skill("small", where=Path.cwd() / "more")
-    told("step", "small", "--root", "more")
-    here = world(store=None)
-    (path,) = sessions_folder().iterdir()
-    kept = here.store.read(path.name)
-    (folder / "workflow.yaml").write_text((folder / "workflow.yaml").read_text() + "# changed\n")
-
-    opened = open_session(kept.session, here.store.definition(path.name), here.roots, here.state)
-
-    assert opened.changed
-    assert told("step", "small", "ok")["source"] == "extra"
-
-
-def test_a_place_that_is_named_back_through_a_link_is_the_same_for_the_session(tmp_path: Path) -> None:
-    there = put_skill("loop", LOOP, where=tmp_path / "skills", texts=LOOP_TEXTS)
-    put_skill("loop", LOOP, where=Path("skills"), texts=dict.fromkeys(LOOP_TEXTS, "Another."))
-    (tmp_path / "deep").mkdir()
-    Path("link").symlink_to(tmp_path / "deep")
-
-    begun = told("step", "loop", "--root", "link/../skills")
-    after = told("step", "loop", "ok", "--session", begun["session"])
-
-    assert (begun["actions"], after["actions"]) == (["Do the first."], ["Do the second."])
-    kept = json.loads((sessions_folder() / begun["session"] / "definition.json").read_text())
-    assert kept["folder"] == str(there)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from support.agents import FREE, LEAD, Team, put_lead, question
+from support.agents import FREE, LEAD, Team, put_lead
 from support.sandbox import put_skill
 
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.questions import Option
-from flowrail.machines.engine import questions
 from flowrail.machines.engine.agents import DispatchGoneError
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
 from flowrail.operations.running import agents
-from flowrail.operations.running import questions as running_questions
-from flowrail.operations.running.questions import NotWaitingError
 from flowrail.operations.running.steps import Answer
 
 
@@ -91,15 +88,6 @@ def test_while_an_agent_waits_for_the_user_its_work_is_nobody_elses(team: Team) 
     assert team.child(1, "bob") != child
 
 
-def test_the_same_question_again_is_one_and_another_under_its_id_is_refused(team: Team) -> None:
-    child = team.child(1)
-
-    assert team.ask(child) == team.ask(child)
-    assert team.kinds(child) == ["start", "ask"]
-    with pytest.raises(ConflictError):
-        team.ask(child, options=(Option("A"), Option("B")))
-
-
 def test_an_answered_question_may_be_asked_anew_and_others_beside_it(team: Team) -> None:
     child = team.child(1)
     team.ask(child)
@@ -109,16 +97,6 @@ def test_an_answered_question_may_be_asked_anew_and_others_beside_it(team: Team)
     team.ask(child, "host")
 
     assert [(each.id, each.answer) for each in team.told(child).questions] == [("db", None), ("host", None)]
-
-
-def test_answers_may_come_one_by_one(team: Team) -> None:
-    child = team.child(1)
-    running_questions.ask(team.world, child, [question("db"), question("host")])
-
-    assert team.answer(child, "host=other:the old one").status == "waiting"
-    with pytest.raises(QuestionOpenError):
-        team.report("ok", child)
-    assert team.answer(child, "db=Redis").status == "active"
 
 
 def test_an_answer_on_record_stays_and_the_same_again_changes_nothing(team: Team) -> None:
@@ -151,13 +129,6 @@ def test_an_answer_that_does_not_fit_is_refused_and_nothing_recorded(team: Team,
     assert team.kinds(child) == ["start", "ask"]
 
 
-def test_where_nothing_was_asked_nothing_is_answered(team: Team) -> None:
-    with pytest.raises(NotWaitingError) as caught:
-        team.answer(team.id, "db=Redis")
-
-    assert caught.value.exit_status == 4
-
-
 @pytest.mark.parametrize("verb", ["ask", "answer"])
 def test_an_agent_that_lost_its_work_asks_nothing_and_gets_no_answer(team: Team, verb: str) -> None:
     child = team.child(1)
@@ -167,19 +138,6 @@ def test_an_agent_that_lost_its_work_asks_nothing_and_gets_no_answer(team: Team,
 
     with pytest.raises(DispatchGoneError):
         team.ask(child) if verb == "ask" else team.answer(child, "db=Redis")
-
-
-def test_a_default_stands_for_an_agents_question_too(team: Team) -> None:
-    child = team.child(1)
-    team.ask(child, default="Redis", deadline=60)
-    assert team.told().questions[0].answer is None
-
-    team.clock.forward(61)
-
-    assert [each.answer for each in team.told(child).questions] == [("Redis",)]
-    assert team.told().questions == ()
-    assert team.kinds(child) == ["start", "ask"]  # looking records nothing
-    assert team.report("ok", child).revision == 1
 
 
 def test_from_its_deadline_on_a_default_is_the_answer_and_stays_it(team: Team) -> None:
@@ -255,23 +213,3 @@ def test_the_report_that_raised_a_limit_is_answered_again() -> None:
     for outcome, facts in (("fail", {"why": "blue"}), ("ok", {}), ("done", {})):
         with pytest.raises(QuestionOpenError):
             team.report(outcome, **facts)
-
-
-def test_an_agent_that_lost_its_prompted_work_asks_nothing() -> None:
-    put_lead("free", FREE)
-    team = Team("free")
-    first = team.handed()
-    agents.cancel(team.world, team.id, first.dispatch.id)
-
-    with pytest.raises(DispatchGoneError):
-        running_questions.ask(team.world, team.id, [question()], token=first.dispatch.token)
-    assert team.told().questions == ()
-
-
-def test_a_step_takes_only_so_many_questions(team: Team) -> None:
-    child = team.child()
-    for number in range(questions.MOST_ASKED):
-        running_questions.ask(team.world, child, [question(f"q{number}")])
-
-    with pytest.raises(running_questions.TooManyQuestionsError, match="24 are the most"):
-        running_questions.ask(team.world, child, [question("more")])

@@ -14,7 +14,7 @@ from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
 
 from flowrail.cli.environment import world
 from flowrail.errors import FlowError, UsageError
-from flowrail.machines.sessions.store import Store, UnknownSessionError
+from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.running import steps
 from flowrail.operations.running.session_list import summaries
 from flowrail.operations.running.steps import (
@@ -24,7 +24,6 @@ from flowrail.operations.running.steps import (
     World,
 )
 from flowrail.storage import journal
-from flowrail.storage.ownership import Owner
 
 
 @pytest.fixture
@@ -68,14 +67,6 @@ def test_a_record_tells_what_when_and_by_whom(here: World) -> None:
     assert records[-1].session.revision == 1
 
 
-def test_an_ended_session_is_not_abandoned_again(here: World) -> None:
-    session = steps.begin(here, "small").guidance.session
-    steps.report(here, "small", "fail")
-
-    assert steps.abandon(here, session).session.status == "failed"
-    assert len(list(here.store.records(session))) == 2
-
-
 def test_of_equal_reports_at_once_one_moves_and_the_others_are_told_so(here: World) -> None:
     session = steps.begin(here, "small").guidance.session
 
@@ -117,32 +108,6 @@ def test_sessions_of_a_skill_and_of_its_agents_are_told_apart(here: World) -> No
         assert str(guidance.next[0].command).startswith(f"flow step {address} ok --session ")
 
 
-def test_foreign_sessions_are_nobodys_open_ones(here: World, tmp_path: Path) -> None:
-    session = steps.begin(here, "small").guidance.session
-    stranger = here._replace(store=Store(here.store.path, Owner(str(tmp_path / "other"))))
-
-    with pytest.raises(NoOpenSessionError):
-        steps.resume(stranger, None)
-    assert not steps.step_again(stranger, "small").guidance.resumed
-    assert [(each.id, each.kept is None) for each in summaries(stranger.store)][-1] == (session, True)
-    assert steps.resume(here, None).guidance.session == session
-
-
-def test_a_damaged_session_is_listed_with_its_reason(here: World) -> None:
-    broken = steps.begin(here, "small").guidance.session
-    fine = steps.begin(here, "asking").guidance.session
-    (sessions_folder() / broken / "journal.jsonl").write_text("nonsense\n")
-
-    found = summaries(here.store)
-
-    assert [each.id for each in found] == [fine, broken]
-    assert found[1].problem is not None
-    assert found[1].problem.code == "JOURNAL_DAMAGED"
-    assert steps.resume(here, None).guidance.session == fine
-    with pytest.raises(FlowError, match="not as it was written"):
-        steps.step_again(here, "small")
-
-
 def test_a_start_that_was_interrupted_never_was(here: World) -> None:
     for torn in (None, b"", b'{"seq":0,'):
         folder = Path(here.store.folder(here.store.new_id("small")))
@@ -155,17 +120,6 @@ def test_a_start_that_was_interrupted_never_was(here: World) -> None:
     assert len(summaries(here.store, every=True)) == 1
     with pytest.raises(UnknownSessionError):
         steps.resume(here, folder.name)
-
-
-def test_sessions_are_listed_newest_first(here: World) -> None:
-    first = steps.begin(here, "small").guidance.session
-    second = steps.begin(here, "asking").guidance.session
-    assert [each.id for each in summaries(here.store)] == [second, first]
-
-    steps.report(here, "small", "fail")
-
-    assert [each.id for each in summaries(here.store)] == [second]
-    assert [each.id for each in summaries(here.store, every=True)] == [first, second]
 
 
 def test_which_session_is_meant_must_be_clear(here: World) -> None:

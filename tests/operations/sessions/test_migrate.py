@@ -13,7 +13,6 @@ from support.sandbox import (
     bytes_below,
     flow,
     home_skills,
-    put_python,
     put_skill,
     refused,
     sessions_folder,
@@ -70,16 +69,6 @@ def changes(plan: dict[str, Any]) -> dict[str, str]:
 
 
 # --- the five ways
-
-
-def test_an_untouched_workflow_needs_nothing(session: str) -> None:
-    before = bytes_below(sessions_folder(), but={"lock"})
-
-    done = migrated(session)
-
-    assert (done["verdict"], done["changed"], done["step"]) == ("identical", False, "second")
-    assert bytes_below(sessions_folder(), but={"lock"}) == before
-    assert "is up to date" in flow("session", "migrate", session).err
 
 
 def test_other_bytes_and_the_same_workflow_is_identical(session: str) -> None:
@@ -175,15 +164,6 @@ def test_a_step_that_is_gone_under_the_session_needs_to_be_named(session: str) -
     assert flow("session", "verify", session).status == 0
 
 
-def test_a_step_that_is_gone_and_was_passed_does_not_matter(session: str) -> None:
-    edited(LOOP.replace("  - {id: first, title: First, next: {ok: second}}\n", ""))
-
-    done = migrated(session)
-
-    assert (done["verdict"], changes(done)["first"]) == ("compatible", "gone")
-    assert records(session)[-1]["note"]["gone"] == ["first"]
-
-
 # --- other ways on
 
 
@@ -209,15 +189,6 @@ def test_other_ways_on_have_to_be_accepted_and_commands_conflict(session: str) -
     assert flow("session", "verify", session).status == 0
 
 
-def test_an_old_command_is_no_replay_after_the_ways_on_changed(session: str) -> None:
-    edited(CHANGED)
-    migrated(session, "--accept")
-
-    status, error = refused("step", "loop", "iterate", "--session", session, "--expect", "2")
-
-    assert (status, error["code"]) == (4, "REVISION_CONFLICT")
-
-
 def test_a_plan_is_shown_and_nothing_is_done(session: str) -> None:
     edited(CHANGED, third="Do it otherwise.\n")
     before = bytes_below(sessions_folder(), but={"lock"})
@@ -235,14 +206,6 @@ def test_a_plan_is_shown_and_nothing_is_done(session: str) -> None:
     )
     assert told("session", "migrate", session, "--plan")["needs"] == ["accept"]
     assert bytes_below(sessions_folder(), but={"lock"}) == before
-
-
-def test_a_plan_of_a_rename_says_where_the_session_stands(session: str) -> None:
-    edited(RENAMED, middle="Do the middle.\n")
-
-    assert "at `second`, now `middle`: renamed" in flow("session", "migrate", session, "--plan").out
-    edited(GONE, other="x\n")
-    assert "at `second`, which no longer exists: gone" in flow("session", "migrate", session, "--plan").out
 
 
 # --- what is asked for wrongly
@@ -289,12 +252,6 @@ def test_a_new_parameter_that_is_required_has_to_be_given(session: str) -> None:
     assert told("resume", session)["params"] == {"size": 4, "topic": "x"}
 
 
-def test_a_parameter_that_is_gone_is_left_out(session: str) -> None:
-    edited(LOOP.replace("params: {topic: {type: string, default: x}}\n", ""))
-
-    assert migrated(session)["params"] == {}
-
-
 # --- what the session keeps, and where the skill is
 
 
@@ -311,14 +268,6 @@ def test_a_damaged_definition_is_written_anew(session: str, content: str) -> Non
     assert (done["verdict"], done["changed"]) == ("identical", True)
     assert told("resume", session)["step"]["id"] == "second"
     assert flow("session", "verify", session).status == 0
-
-
-def test_a_damaged_definition_and_a_changed_step_need_to_be_accepted(session: str) -> None:
-    (sessions_folder() / session / "definition.json").unlink()
-    edited(CHANGED)
-
-    assert refused("session", "migrate", session)[1]["details"]["needs"] == ["accept"]
-    assert migrated(session, "--accept")["revision"] == 3
 
 
 def test_a_skill_that_moved_is_found_where_it_is(session: str, folder: Path) -> None:
@@ -339,56 +288,3 @@ def test_a_skill_that_is_gone_cannot_be_migrated_to(session: str, folder: Path) 
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
     assert "nothing to migrate" in error["message"]
     assert told("step", "loop", "ok", "--session", session)["step"]["id"] == "third"
-
-
-def test_a_session_that_has_ended_is_migrated_too(session: str) -> None:
-    told("step", "loop", "ok", "--session", session)
-    told("step", "loop", "ok", "--session", session)
-    edited(RENAMED, middle="Do the middle.\n")
-
-    done = migrated(session, "--map", "second=middle")
-
-    assert (done["verdict"], done["step"], done["next"]) == ("renamed", None, [])
-    assert told("status", session)["status"] == "completed"
-    assert flow("session", "verify", session).status == 0
-    assert told("session", "rewind", session, "--to", "2")["step"]["id"] == "middle"
-
-
-def test_an_abandoned_session_is_migrated_wherever_it_stood(session: str) -> None:
-    told("session", "abandon", session)
-    edited(GONE, other="Do the other.\n")
-
-    done = migrated(session)
-
-    assert (done["changed"], done["revision"], done["next"]) == (True, 2, [])
-    assert told("sessions", "--all")["sessions"][0]["status"] == "abandoned"
-
-
-def test_a_session_is_migrated_once(session: str) -> None:
-    edited(RENAMED, middle="Do the middle.\n")
-    migrated(session, "--map", "second=middle")
-    before = bytes_below(sessions_folder(), but={"lock"})
-
-    assert migrated(session)["changed"] is False
-    assert bytes_below(sessions_folder(), but={"lock"}) == before
-
-
-def test_code_is_compared_by_its_place() -> None:
-    folder = put_python("py", where=home_skills())
-    session = told("step", "py")["session"]
-    path = folder / "workflow.py"
-    path.write_text(path.read_text().replace("Do it.", "Do it otherwise."))
-    assert migrated(session)["verdict"] == "text only"
-
-    path.write_text(path.read_text().replace("Outcome.FAIL: None", "Outcome.SKIP: None"))
-    assert refused("session", "migrate", session)[1]["details"]["verdict"] == "changed"
-    assert migrated(session, "--accept")["revision"] == 1
-    assert told("step", "py", "done")["step"]["id"] == "second"
-    assert flow("session", "verify", session).status == 0
-
-
-def test_a_migration_names_the_session_in_its_history(session: str) -> None:
-    edited(RENAMED, middle="Do the middle.\n")
-    migrated(session, "--map", "second=middle")
-
-    assert "migrate  renamed: second → middle" in flow("history", session).out

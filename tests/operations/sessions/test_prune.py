@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.sandbox import flow, put_skill, refused, sessions_folder, told, unchanged
 
 from flowrail.cli.commands.sessions.prune import Age
 from flowrail.cli.environment import world
-from flowrail.machines.sessions.store import Store
-from flowrail.operations.running.steps import World
-from flowrail.operations.sessions import prune
 from flowrail.operations.sessions.prune import DAY
-from flowrail.operations.sessions.timeline import rewind
-from flowrail.storage.locking import LockTimeoutError
 
 AGENTS = """\
 name: NAME
@@ -117,14 +110,6 @@ def test_age_is_counted_from_the_last_record_in_days() -> None:
     assert told_of["days"] == pytest.approx(LATER, abs=0.01)
 
 
-def test_a_record_after_the_end_makes_a_session_young_again() -> None:
-    session = ended()
-
-    with after(MUCH_LATER):
-        told("session", "fork", session, "--at", "1")  # is told to the journal of the other, too
-        assert gone() == set()
-
-
 @pytest.mark.parametrize("status", ["completed", "failed", "abandoned"])
 def test_only_those_of_a_status_go_where_one_is_named(status: str) -> None:
     by_status = {how: ended(how) for how in ("completed", "failed", "abandoned")}
@@ -135,33 +120,11 @@ def test_only_those_of_a_status_go_where_one_is_named(status: str) -> None:
     assert there() == set(by_status.values())
 
 
-def test_several_statuses_may_be_named_and_no_other_word() -> None:
-    ended("completed")
-    both = {ended("failed"), ended("abandoned")}
-
-    with after(MUCH_LATER):
-        assert gone("--status", "failed", "--status", "abandoned") == both
-
-    assert refused("session", "prune", "--status", "active")[0] == 2
-    assert refused("session", "prune", "--older-than", "-1")[0] == 2
-    status, error = refused("session", "prune", "--older-than", "soon")
-    assert status == 2
-    assert "write days, or 30m, 12h, 7d, 2w" in error["message"]
-
-
 @pytest.mark.parametrize(
     ("age", "days"), [("1", 1), ("0.5", 0.5), ("7d", 7), ("12h", 0.5), ("1440m", 1), ("2w", 14)]
 )
 def test_an_age_is_days_or_has_a_unit(age: str, days: float) -> None:
     assert Age(min=0).convert(age, None, None) == days
-
-
-@pytest.mark.parametrize("age", ["nan", "inf", "-inf", "1e400", "infw", "nand", "\u0663", "\uff13d", "", "d"])
-def test_what_is_no_number_of_days_is_refused(age: str) -> None:
-    status, error = refused("session", "prune", "--older-than", age)
-
-    assert status == 2
-    assert "write days, or 30m, 12h, 7d, 2w" in error["message"]
 
 
 def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
@@ -194,28 +157,6 @@ def test_a_child_stays_for_as_long_as_its_parent_is_open() -> None:
         assert gone() == {parent["session"]}
 
 
-def test_a_child_that_lost_its_work_has_ended() -> None:
-    parent = told("step", "agents")["session"]
-    first = told("claim", parent, "d0-1")["session"]
-    told("finish", parent, "d0-1", "--cancel")
-    second = told("claim", parent, "d0-1")["session"]
-
-    listed = {each["session"]: each for each in told("sessions")["sessions"]}
-    assert {name: each["lost"] for name, each in listed.items()} == {
-        parent: False,
-        first: True,
-        second: False,
-    }
-    assert (listed[first]["parent"], listed[first]["command"]) == (parent, None)
-    assert "active (lost)" in flow("sessions").out
-    with after(MUCH_LATER):
-        assert stays() == {first: f"`{parent}`, which it works for, is open"}
-        told("session", "abandon", parent)
-    with after(2 * MUCH_LATER):
-        assert told("session", "prune", "--dry-run", "--status", "lost")["sessions"] != []
-        assert gone() == {parent, first, second}
-
-
 def test_a_session_whose_handoff_is_on_its_way_stays_until_it_is_received() -> None:
     here = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
     sent = told(*SEND, "--session", here)
@@ -225,28 +166,6 @@ def test_a_session_whose_handoff_is_on_its_way_stays_until_it_is_received() -> N
         assert stays("--older-than", "0.1") == {here: "a handoff of it is open"}
         told("handoff", "cancel", sent["handoff"])
         assert gone("--older-than", "0.1") == {here}
-
-
-def test_a_handoff_holds_its_session_for_a_day_and_no_longer() -> None:
-    here = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
-    told(*SEND, "--session", here)
-    told("session", "abandon", here)
-
-    with after(0.9):
-        assert stays("--older-than", "0.1") == {here: "a handoff of it is open"}
-    with after(1.1):
-        assert gone("--older-than", "0.1") == {here}
-
-
-def test_where_a_handoff_cannot_be_read_every_session_stays() -> None:
-    here = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
-    told(*SEND, "--session", here)
-    other = ended()
-    (journal,) = (Path.cwd() / ".flow" / "handoffs").glob("*/journal.jsonl")
-    journal.write_bytes(journal.read_bytes()[:-7] + b'dead"}\n')
-
-    with after(MUCH_LATER):
-        assert stays() == {other: f"handoff `{journal.parent.name}` cannot be read, and may be of it"}
 
 
 def test_a_session_that_cannot_be_read_stays_and_is_told() -> None:
@@ -282,18 +201,6 @@ def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_g
     assert there() == {session}
 
 
-def test_a_folder_with_anything_of_somebody_else_in_it_is_left_alone() -> None:
-    ended()
-    folder = sessions_folder() / "small-zzzzzz"
-    folder.mkdir(0o700)
-    (folder / "notes.md").write_text("months of work\n")
-
-    with after(MUCH_LATER):
-        assert stays() == {"small-zzzzzz": "it holds notes.md, which no start writes"}
-
-    assert (folder / "notes.md").exists()
-
-
 def test_a_session_that_somebody_holds_stays_after_a_short_wait() -> None:
     session = ended()
 
@@ -302,19 +209,6 @@ def test_a_session_that_somebody_holds_stays_after_a_short_wait() -> None:
 
     assert why.startswith(f"session `{session}` is held by process {os.getpid()}")
     assert there() == {session}
-
-
-def test_one_that_is_opened_again_in_between_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = ended("abandoned")
-    real = prune._remove
-
-    def remove(world: World, item: Any, parting: prune.Parting) -> str:
-        rewind(world, session, 0)
-        return real(world, item, parting)
-
-    monkeypatch.setattr(prune, "_remove", remove)
-    with after(MUCH_LATER):
-        assert stays() == {session: "it was opened again"}
 
 
 def test_what_a_pruning_that_was_killed_had_moved_aside_is_deleted_by_the_next() -> None:
@@ -327,35 +221,6 @@ def test_what_a_pruning_that_was_killed_had_moved_aside_is_deleted_by_the_next()
     assert not aside.exists()
 
 
-def test_a_link_that_lies_among_them_goes_and_what_it_leads_to_stays(tmp_path: Path) -> None:
-    ended()
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "file").touch()
-    (sessions_folder() / ".gone-link").symlink_to(tmp_path / "full")
-    (sessions_folder() / ".gone-file").touch()
-
-    with unchanged(tmp_path), after(MUCH_LATER):
-        gone()
-
-    assert not list(sessions_folder().glob(".gone-*"))
-
-
-def test_of_sessions_that_are_held_only_the_first_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = {ended() for _ in range(3)}
-    waits: list[float] = []
-
-    def change(_store: Store, session_id: str, *, wait: float) -> Any:
-        waits.append(wait)
-        raise LockTimeoutError(f"session `{session_id}` is held", hint="wait for it to end")
-
-    monkeypatch.setattr(Store, "change", change)
-    with after(MUCH_LATER):
-        kept = told("session", "prune")["kept"]
-
-    assert {each["session"] for each in kept} == held == there()
-    assert [wait > 0 for wait in waits] == [True, False, False]
-
-
 def test_a_pruned_session_is_unknown_and_its_id_is_free() -> None:
     session = ended()
     with after(MUCH_LATER):
@@ -365,20 +230,6 @@ def test_a_pruned_session_is_unknown_and_its_id_is_free() -> None:
 
     assert (status, error["code"]) == (2, "UNKNOWN_SESSION")
     assert there() == set()
-
-
-def test_what_lies_behind_a_link_is_not_swept(tmp_path: Path) -> None:
-    told("start", "small")
-    inner = tmp_path / "handoff-aaaaaa"
-    inner.mkdir()
-    left = inner / ".0123456789abcdef.tmp"
-    left.touch()
-    os.utime(left, (0, 0))
-    (sessions_folder().parent / "handoffs").symlink_to(tmp_path)
-
-    prune.prune(world(store=None), older_than=0)
-
-    assert left.exists()
 
 
 def test_a_link_among_the_sessions_is_not_followed(tmp_path: Path) -> None:
@@ -428,17 +279,3 @@ def test_files_of_killed_writers_are_swept_once_they_are_old() -> None:
     assert (folder / "notes.tmp").exists()
     assert (folder / ".0123456789abcdeg.tmp").exists()
     assert told("resume", session)["revision"] == 0
-
-
-def test_after_a_crash_the_next_record_sweeps_what_the_writer_left() -> None:
-    session = told("start", "small")["session"]
-    folder = sessions_folder() / session
-    left, young = folder / ".0123456789abcdef.tmp", folder / ".fedcba9876543210.tmp"
-    for path in (left, young):
-        path.write_text(json.dumps({}))
-    os.utime(left, (0, 0))
-    (folder / "session.json").unlink()  # the copy had not been renamed into its place
-
-    told("step", "small", "ok")
-
-    assert (left.exists(), young.exists()) == (False, True)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from support.sandbox import bytes_below, flow, put_skill, refused, sessions_folder, told
 
-from flowrail.cli.environment import world
 from flowrail.machines.sessions import limits
 from flowrail.storage import journal as storage_journal
 
@@ -107,22 +106,6 @@ def test_a_run_that_ended_is_opened_again(session: str) -> None:
     assert told("step", "loop", "ok")["status"] == "completed"
 
 
-def test_an_abandoned_session_is_opened_again(session: str) -> None:
-    told("session", "abandon", session)
-
-    assert told("session", "rewind", session, "--to", "3")["status"] == "active"
-
-
-def test_a_session_goes_back_over_its_own_way_back(session: str) -> None:
-    told("session", "rewind", session, "--to", "1")
-    told("session", "rewind", session, "--to", "3")
-
-    here = told("session", "rewind", session, "--to", "4")
-
-    assert (here["revision"], here["step"]["id"]) == (6, "second")
-    assert flow("session", "verify", session).status == 0
-
-
 def test_going_back_is_compared_and_swapped_too(session: str) -> None:
     status, error = refused("session", "rewind", session, "--to", "0", "--expect", "2")
     assert (status, error["code"]) == (4, "REVISION_CONFLICT")
@@ -176,18 +159,6 @@ def test_work_and_questions_begin_anew() -> None:
     assert flow("session", "verify", session).status == 0
 
 
-def test_a_way_back_past_a_renaming_uses_the_names_of_today(session: str) -> None:
-    text = LOOP.replace("second", "middle")
-    put_skill("loop", text)
-    told("session", "migrate", session, "--map", "second=middle")
-
-    here = told("session", "rewind", session, "--to", "1")
-
-    assert (here["step"]["id"], here["revision"]) == ("middle", 4)
-    assert flow("session", "verify", session).status == 0
-    assert told("session", "fork", session, "--at", "2")["step"]["id"] == "middle"
-
-
 @pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
 def test_a_step_that_is_gone_cannot_be_gone_back_to(session: str, verb: list[str]) -> None:
     command, option = verb
@@ -201,17 +172,6 @@ def test_a_step_that_is_gone_cannot_be_gone_back_to(session: str, verb: list[str
         f"step `second`, where session `{session}` stood at revision 1, is gone from the workflow"
     )
     assert told("session", command, session, option, "0")["step"]["id"] == "first"
-
-
-def test_going_back_is_a_way_out_of_a_step_that_is_gone(session: str) -> None:
-    put_skill("loop", LOOP.replace("third", "last"))
-    assert flow("resume", session).status == 5
-
-    here = told("session", "rewind", session, "--to", "1")
-
-    assert here["step"]["id"] == "second"
-    assert [way["to"] for way in here["next"]] == ["last", "second"]
-    assert told("step", "loop", "ok")["step"]["id"] == "last"
 
 
 def test_a_child_that_came_back_is_not_reopened() -> None:
@@ -256,15 +216,6 @@ def test_a_fork_goes_on_from_there_beside_the_other(session: str) -> None:
     assert f"fork    at revision 1 into {fork['session']}" in flow("history", session).out
 
 
-def test_a_fork_keeps_its_definition_to_itself(session: str) -> None:
-    fork = told("session", "fork", session, "--at", "2")["session"]
-
-    one, other = (
-        json.loads((sessions_folder() / each / "definition.json").read_text()) for each in (session, fork)
-    )
-    assert one == other
-
-
 def test_a_fork_of_a_child_works_for_nobody() -> None:
     put_skill("small")
     put_skill(
@@ -280,37 +231,6 @@ def test_a_fork_of_a_child_works_for_nobody() -> None:
     assert fork["parent"] is None
     assert told("step", "small", "ok", "--session", fork["session"])["revision"] == 1
     assert told("step", "small", "ok", "--session", child)["revision"] == 1
-
-
-def test_damage_behind_a_revision_does_not_keep_it_from_being_forked(session: str) -> None:
-    journal = sessions_folder() / session / "journal.jsonl"
-    lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join([*lines[:2], lines[2].replace(b"second", b"sec0nd"), lines[3]]))
-    assert flow("session", "verify", session).status == 1
-    assert refused("session", "rewind", session, "--to", "1")[1]["code"] == "JOURNAL_DAMAGED"
-    assert refused("session", "fork", session, "--at", "2")[1]["code"] == "JOURNAL_DAMAGED"
-
-    assert told("session", "fork", session, "--at", "1")["step"]["id"] == "second"
-
-
-def test_lines_that_were_lost_do_not_keep_what_is_left_from_being_forked(session: str) -> None:
-    journal = sessions_folder() / session / "journal.jsonl"
-    lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(lines[:2]))
-    assert refused("resume", session)[1]["code"] == "LINES_LOST"
-
-    ran = flow("session", "fork", session, "--at", "1", "--json")
-
-    assert ran.data["step"]["id"] == "second"
-    assert ran.err.startswith(f"flow: the journal of `{session}` does not tell of it: ")
-
-
-def test_a_fork_waits_only_so_long_for_the_others_lock(session: str) -> None:
-    with world(store=None).store.change(session):
-        ran = flow("session", "fork", session, "--at", "1", "--wait", "0.05", "--json")
-
-    assert ran.data["revision"] == 1
-    assert "is held by process" in ran.err
 
 
 def test_a_full_journal_refuses_and_prints_the_fork_that_goes_on(
@@ -330,20 +250,6 @@ def test_a_full_journal_refuses_and_prints_the_fork_that_goes_on(
     assert (ran.data["revision"], ran.data["step"]["id"]) == (3, "third")
     assert told("step", "loop", "ok")["session"] == ran.data["session"]
     assert told("status", session)["status"] == "abandoned"
-
-
-def test_the_printed_fork_names_the_store_where_one_was_given(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    put_skill("loop", LOOP)
-    where = ["--store", str(tmp_path / "kept")]
-    session = told("step", "loop", *where)["session"]
-    monkeypatch.setattr(storage_journal, "LARGEST_JOURNAL", limits.LAST_ROOM)
-
-    _, error = refused("step", "loop", "ok", *where)
-
-    assert error["hint"].endswith(f"flow session fork {session} --at 0 --store {tmp_path}/kept")
-    assert told(*error["details"]["command"].split()[1:])["revision"] == 0
 
 
 # --- long texts
@@ -371,19 +277,6 @@ def test_a_long_text_lies_beside_the_journal_and_is_told_as_if_it_did_not(sessio
     assert told(*again)["replayed"]
     assert told("step", "loop", "iterate", "--session", session)["actions"] == [f"Noted: {LONG}"]
     assert flow("session", "verify", session).status == 0
-
-
-def test_a_fork_has_the_long_texts_itself(session: str) -> None:
-    told("session", "rewind", session, "--to", "0")
-    Path("facts.json").write_text(json.dumps({"note": LONG}))
-    told("step", "loop", "ok", "--facts", "facts.json", "--session", session)
-
-    fork = told("session", "fork", session, "--at", "5")
-
-    (text,) = (sessions_folder() / session / "texts").iterdir()
-    text.unlink()
-    assert fork["actions"] == [f"Noted: {LONG}"]
-    assert told("resume", fork["session"])["actions"] == [f"Noted: {LONG}"]
 
 
 def test_a_session_whose_text_is_gone_is_refused_and_goes_on_from_before(session: str) -> None:

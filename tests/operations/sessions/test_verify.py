@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.forged import redefined, sealed
+from support.forged import sealed
 from support.sandbox import (
     BUNDLED,
     bytes_below,
@@ -20,10 +20,6 @@ from support.sandbox import (
     sessions_folder,
     told,
 )
-
-from flowrail.cli.environment import world
-from flowrail.machines.definition.serialization import from_plain
-from flowrail.operations.sessions.verify import verify
 
 
 @pytest.fixture
@@ -98,26 +94,6 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def test_every_flipped_bit_of_a_journal_is_noticed(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, path = world(store=None).store, journal(session)
-    workflow = from_plain(store.definition(session)["workflow"])
-    monkeypatch.setattr("flowrail.operations.sessions.verify.from_plain", lambda _: workflow)  # compiled once
-    whole = path.read_bytes()
-
-    missed = []
-    for bit in range(8 * len(whole)):
-        flipped = bytearray(whole)
-        flipped[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(flipped)
-        found = verify(store, session).problems
-        if not found or not found[0].place.partition(":")[2].isdigit():
-            missed.append(bit)
-
-    path.write_bytes(whole)
-    assert missed == []
-    assert verify(store, session).problems == ()
-
-
 def test_all_sessions_are_examined_and_one_hides_no_other(session: str) -> None:
     other = told("start", "small")["session"]
     journal(session).write_bytes(journal(session).read_bytes().replace(b"small", b"smell"))
@@ -131,21 +107,6 @@ def test_all_sessions_are_examined_and_one_hides_no_other(session: str) -> None:
     assert f"{place(session, 'journal.jsonl', 1)}: the line is not as it was written [JOURNAL_DAMAGED]" in (
         flow("session", "verify", "--all").out
     )
-
-
-def test_an_empty_store_has_nothing_wrong() -> None:
-    assert flow("session", "verify").out == "0 sessions verified, nothing is wrong\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [(["x-abcdef"], 2), (["small-aaaaaa"], 2), (["../x"], 2), (["--head", "12345678"], 2)],
-)
-def test_what_cannot_be_meant_is_refused(session: str, words: list[str], status: int) -> None:
-    (sessions_folder() / "small-aaaaaa").mkdir()
-
-    assert flow("session", "verify", *words).status == status
-    assert flow("session", "verify", session, "--all").status == 2
 
 
 # --- heads
@@ -279,21 +240,6 @@ def test_a_session_that_went_on_after_its_end_is_found(session: str) -> None:
 # --- definition, copy, torn tail
 
 
-def test_moves_under_an_earlier_definition_are_not_made_again(session: str) -> None:
-    folder = put_skill("small")
-    text = (folder / "workflow.yaml").read_text()
-    (folder / "workflow.yaml").write_text(text.replace("skip: null", "skip: null, fail: null"))
-    told("session", "migrate", session)
-    told("step", "small", "ok")
-
-    (item,) = flow("session", "verify", session, "--json").data["sessions"]
-
-    assert (item["moves"], item["judged"], item["problems"]) == (2, 1, [])
-    assert item["notes"] == [
-        "1 of 2 moves were not made again: they were made under an earlier definition, or decided by code"
-    ]
-
-
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"workflow": {"name": 1, "steps": 3}}'])
 def test_a_damaged_definition_is_found(session: str, content: str) -> None:
     (sessions_folder() / session / "definition.json").write_text(content)
@@ -301,15 +247,6 @@ def test_a_damaged_definition_is_found(session: str, content: str) -> None:
     (problem,) = problems(session)
 
     assert (problem["code"], problem["place"]) == ("DEFINITION_DAMAGED", place(session, "definition.json", 1))
-
-
-def test_a_definition_of_another_graph_is_told(session: str) -> None:
-    redefined(session, lambda workflow: workflow["steps"][1].update(next={"ok": None}))
-
-    (item,) = flow("session", "verify", session, "--json").data["sessions"]
-
-    assert "definition.json is not that of the newest record" in item["notes"][0]
-    assert refused("step", "small", "skip")[0] == 5
 
 
 def test_a_copy_that_was_never_finished_is_no_fault_wherever_its_writer_died(session: str) -> None:
@@ -323,14 +260,6 @@ def test_a_copy_that_was_never_finished_is_no_fault_wherever_its_writer_died(ses
         path.write_bytes(new[:cut] + old[cut:])
         assert problems(session) == []
         assert told("resume", session)["revision"] == 2
-
-
-def test_a_copy_that_is_ahead_means_that_lines_were_lost(session: str) -> None:
-    journal(session).write_bytes(journal(session).read_bytes().splitlines(keepends=True)[0])
-
-    (problem,) = problems(session)
-
-    assert (problem["code"], problem["place"]) == ("LINES_LOST", place(session, "session.json", 1))
 
 
 def test_what_a_crash_leaves_is_not_wrong(session: str) -> None:
@@ -351,14 +280,6 @@ def test_what_a_crash_leaves_is_not_wrong(session: str) -> None:
     assert item["notes"] == ["6 bytes at the end are an interrupted write; the next record removes them"]
 
 
-def test_a_definition_that_was_edited_is_found(session: str) -> None:
-    redefined(session, lambda workflow: workflow["steps"][1].update(title="Another"))
-
-    (problem,) = problems(session)
-
-    assert (problem["code"], problem["place"]) == ("DEFINITION_CHANGED", place(session, "definition.json", 1))
-
-
 def test_a_session_of_another_user_is_reported_until_it_is_adopted(session: str) -> None:
     shutil.rmtree(Path(os.environ["HOME"]) / ".local/state/flowrail")
 
@@ -368,9 +289,3 @@ def test_a_session_of_another_user_is_reported_until_it_is_adopted(session: str)
 
     assert flow("session", "adopt", session).status == 0
     assert problems(session) == []
-
-
-def test_a_first_record_that_was_cut_is_found(session: str) -> None:
-    journal(session).write_bytes(journal(session).read_bytes()[:100])
-
-    assert problems(session)[0]["code"] == "LINES_LOST"

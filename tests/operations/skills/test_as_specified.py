@@ -21,7 +21,6 @@ from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args
 from flowrail.machines.loading import skill_folder
-from flowrail.machines.loading.resources import FolderResources, ResourceProvider
 from flowrail.skills.catalog import bundled_folder, listing, workflows
 from flowrail.text.placeholders import placeholders
 
@@ -156,14 +155,6 @@ def test_what_is_handed_to_an_agent_is_what_its_workflow_takes() -> None:
         assert not isinstance(work.over, str) or work.over in known(definition, step), (address, step.id)
 
 
-def test_a_workflow_that_goes_on_goes_on_with_one_that_exists() -> None:
-    (address,) = [each for each, definition in ALL.items() if definition.then]
-    (choices,) = [step.reports["scope"].choices for step in ALL[address].steps]
-
-    assert {f"prompt-engineer/{scope}" for scope in choices or ()} <= set(ALL)
-    assert ALL[address].then == "prompt-engineer/$scope"
-
-
 def known(definition: Workflow, step: StepDef) -> set[str]:
     """Return the names that have, or may have, a value when *step* is told."""
     del step
@@ -239,20 +230,6 @@ def test_no_paragraph_and_no_item_of_a_list_stands_in_two_texts() -> None:
     assert not {folded: where for folded, where in seen.items() if len(where) > 1}
 
 
-def test_whoever_launched_an_agent_saves_what_it_could_not_write() -> None:
-    """An agent without the right to write gives its file in its answer; later steps read files."""
-    launched = 0
-    for address, _, step in steps():
-        if step.work is None or step.work.run is None:
-            continue
-        (answer,) = told(ALL[step.work.run].steps[-1])
-        if "in front of what is printed for it" in answer:
-            launched += 1
-            for text in told(step):
-                assert re.search(r"could not write|`reply`", text), (address, step.id)
-    assert launched == 8
-
-
 def test_every_text_is_told_by_a_step() -> None:
     files = {
         f"{address.partition('/')[0]}/{path}" for address, loaded in LOADED.items() for path in loaded.files
@@ -294,15 +271,6 @@ def wrong_in(line: str) -> Iterator[str]:
         yield from ([address] if address not in ALL else [each for each in given if each not in params])
 
 
-def test_a_command_that_cannot_be_run_is_noticed() -> None:
-    assert list(wrong_in("flow start planner/executor -p plan=$plan")) == []
-    assert list(wrong_in("flow fly")) == ["fly"]
-    assert list(wrong_in("flow handoff sned X")) == ["sned"]
-    assert list(wrong_in("flow handoff send X --sesion Y")) == ["--sesion"]
-    assert list(wrong_in("flow start planer")) == ["planer"]
-    assert list(wrong_in("flow start planner -p tsk=x")) == ["tsk"]
-
-
 @pytest.mark.parametrize("path", [*TEXTS, *sorted(Path(bundled_folder()).glob("*/resources/*.md"))], ids=name)
 def test_commands_and_files_of_ours_that_a_text_names_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -314,32 +282,4 @@ def test_commands_and_files_of_ours_that_a_text_names_exist(path: Path) -> None:
         assert (skill / file).exists()
 
 
-def test_a_run_of_refactor_may_draw_every_category_there_is() -> None:
-    text = LOADED["refactor"].definition.resources["categories"]
-    drawn = ALL["refactor"].step("mode_selection").reports["categories"]
-
-    assert drawn.max_length == len(re.findall(r"^\| (?!id |---)", text, re.MULTILINE))
-
-
 # --- what planner quotes
-
-CONVENTIONS = ("structural", "temporal", "severity", "intent-markers", "documentation", "diff-format")
-FORMATS = ("plan-format", "explore-output-format")
-
-
-def test_the_conventions_and_formats_of_planner_are_had_by_name(tmp_path: Path) -> None:
-    own = str(Path(bundled_folder()) / "planner" / "resources")
-    provider: ResourceProvider = FolderResources(project=str(tmp_path), resources=[own], conventions=[own])
-    quoted = {
-        name
-        for address, loaded in LOADED.items()
-        if "planner" in address
-        for name in loaded.definition.resources
-    }
-
-    for each in CONVENTIONS:
-        assert provider.get_convention(each).startswith("# ")
-        assert provider.get_convention(each) == provider.get_resource(each)
-    for each in FORMATS:
-        assert provider.get_resource(each).startswith("# ")
-    assert quoted == {*CONVENTIONS, *FORMATS}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.sandbox import BUNDLED, SMALL, flow, project_skills, put_python, put_skill
+from support.sandbox import BUNDLED, SMALL, project_skills, put_python, put_skill
 
 from flowrail.discovery.locations import skill_roots
 from flowrail.errors import UsageError
-from flowrail.machines.loading.skill_folder import find_file
 from flowrail.operations.skills.check import CheckReport
 from flowrail.operations.skills.check import check as check_here
 
@@ -105,18 +103,6 @@ def test_a_file_that_cannot_be_read_is_a_finding(spoil: str) -> None:
     assert codes(check("small"))
 
 
-def test_an_unreadable_file_is_a_finding_and_not_the_end() -> None:
-    folder = put_skill("small")
-    (folder / "workflow.yaml").unlink()
-    (folder / "workflow.yaml").symlink_to("elsewhere")
-    put_skill("other")
-
-    found = check(".claude/skills")
-
-    assert addresses(found) == ["other", "small"]
-    assert codes(found) == ["FR100"]
-
-
 def test_python_is_checked_without_running_it() -> None:
     canary = Path.cwd() / "canary"
     folder = put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
@@ -152,54 +138,3 @@ def test_many_different_mistakes_are_reported_together_each_with_place_and_remed
         assert finding.severity in {"error", "warning"}
     lines = [int(finding.place.partition(":")[2].partition(":")[0]) for finding in found.findings]
     assert set(lines) >= {2, 3, 5, 6, 7, 8, 9, 10}
-
-
-def test_a_file_that_is_too_large_is_told_by_its_place_in_the_folder() -> None:
-    folder = put_skill("small")
-    with (folder / "workflow.yaml").open("wb") as file:
-        file.truncate(3 * 1024**3)
-
-    ((finding,),) = (report.findings for report in check("small"))
-
-    assert (finding.code, finding.place) == ("FR100", "workflow.yaml")
-    assert f"{folder}/workflow.yaml: error FR100" in flow("check", "small").out
-
-
-def test_a_folder_of_many_workflows_is_listed_as_often_as_one_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, listed = os.listdir, []
-
-    def counted(path: str) -> list[str]:
-        listed.append(path)
-        return real(path)
-
-    monkeypatch.setattr(os, "listdir", counted)
-    calls = []
-    for name, many in (("few", 2), ("many", 40)):
-        texts = {f"workflows/w{number}.yaml": "" for number in range(many)}
-        folder = put_skill(name, texts=texts)
-        listed.clear()
-        check_here([str(folder)], (), str(folder))
-        calls.append(len([path for path in listed if str(path).endswith("workflows")]))
-        listed.clear()
-        assert find_file(str(folder), f"{name}/w1") is not None
-        assert not listed
-
-    assert calls[0] == calls[1] > 0
-
-
-def test_a_folder_that_cannot_be_looked_into_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def refuse(path: str) -> list[str]:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-
-    monkeypatch.setattr(os, "listdir", refuse)  # root may look into every folder
-
-    with pytest.raises(UsageError, match="cannot be looked into \\(Permission denied\\)"):
-        check(str(tmp_path))
-
-
-def test_a_card_alone_that_is_a_link_is_told(tmp_path: Path) -> None:
-    (tmp_path / "SKILL.md").symlink_to("elsewhere")
-
-    ((finding,),) = (each.findings for each in check(str(tmp_path)))
-
-    assert finding.message == "SKILL.md cannot be read: it is a symbolic link"

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.sandbox import ASKING, SMALL, flow, put_skill
 
-from flowrail.diagrams.embedded import NoMarkersError, blocks, with_line_endings
+from flowrail.diagrams.embedded import NoMarkersError, blocks
 from flowrail.operations.skills.embedded_diagrams import (
     NAMES,
     NoWorkflowError,
@@ -23,7 +20,6 @@ from flowrail.operations.skills.embedded_diagrams import (
     pages_below,
 )
 from flowrail.text import yaml as yaml_text
-from flowrail.text.safe_text import HIDDEN
 
 ROOT = Path(__file__).parents[3]
 
@@ -59,21 +55,6 @@ def test_every_kind_of_block_is_made_and_then_stands_still() -> None:
     assert file.read_text() == text
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("--session", "small-abcdef"), ("--alone",), ("--link", "x"), ("-o", "x.svg"), ("--format", "svg")],
-)
-def test_what_is_about_a_picture_of_its_own_is_refused_beside_pages(words: tuple[str, ...]) -> None:
-    put_skill("small")
-    Path("page.md").write_text(marked("steps"))
-
-    ran = flow("diagram", "small", "--inject", "page.md", *words)
-
-    assert (ran.status, ran.out) == (2, "")
-    assert "is about a picture of its own, and --inject about the blocks of pages" in ran.err
-    assert Path("page.md").read_text() == marked("steps")
-
-
 def test_drift_is_told_with_the_command_that_mends_it_and_nothing_is_written() -> None:
     put_skill("small")
     file = Path("page.md")
@@ -87,18 +68,6 @@ def test_drift_is_told_with_the_command_that_mends_it_and_nothing_is_written() -
     assert file.read_text() == marked("steps")
     assert flow(*shlex.split(hint)[1:]).status == 0
     assert flow("diagram", "small", "--inject", "page.md", "--check").status == 0
-
-
-def test_what_mends_a_block_names_the_places_that_were_named() -> None:
-    put_skill("small", where=Path("my skills"))
-    Path("page.md").write_text(marked("steps", "small") + marked("skills"))
-
-    hint = flow("diagram", "--inject", "page.md", "--root", "my skills", "--check").err.splitlines()[1]
-
-    assert hint == "  flow diagram --inject page.md --root 'my skills'"
-    assert flow(*shlex.split(hint)[1:]).status == 0
-    assert flow("diagram", "--inject", "page.md", "--root", "my skills", "--check").status == 0
-    assert "[small](my%20skills/small/SKILL.md)" in Path("page.md").read_text()
 
 
 def test_a_picture_that_is_gone_or_changed_is_drift_too() -> None:
@@ -116,31 +85,6 @@ def test_a_picture_that_is_gone_or_changed_is_drift_too() -> None:
     assert flow("diagram", "--inject", "page.md", "--check").status == 0
 
 
-def test_the_json_tells_every_block() -> None:
-    put_skill("small")
-    Path("page.md").write_text(marked("steps", "small") + marked("params", "small"))
-
-    ran = flow("diagram", "--inject", "page.md", "--check", "--json")
-
-    assert ran.status == 1
-    assert [(each["name"], each["line"], each["fresh"]) for each in json.loads(ran.out)["blocks"]] == [
-        ("steps", 1, False),
-        ("params", 4, False),
-    ]
-
-
-def test_a_card_means_its_own_skill_even_where_another_is_nearer() -> None:
-    put_skill("small")
-    other = Path("elsewhere/small")
-    other.mkdir(parents=True)
-    (other / "workflow.yaml").write_text(ASKING.replace("NAME", "small"))
-    (other / "SKILL.md").write_text(marked("steps"))
-
-    flow("diagram", "--inject", "elsewhere")
-
-    assert "| 1 | Look at $topic" in (other / "SKILL.md").read_text()
-
-
 def test_a_block_that_names_no_workflow_is_refused() -> None:
     Path("page.md").write_text(marked("steps"))
 
@@ -150,18 +94,6 @@ def test_a_block_that_names_no_workflow_is_refused() -> None:
     assert str(caught.value.hint) == (
         "write <!-- flow:steps SKILL -->, or run flow diagram SKILL --inject page.md"
     )
-
-
-def test_a_skill_that_is_not_there_is_told_with_the_line_of_its_block() -> None:
-    Path("page.md").write_text("# Page\n\n" + marked("steps", "nobody"))
-
-    ran = flow("diagram", "--inject", "page.md", "--json")
-
-    assert ran.status == 2
-    told = json.loads(ran.out)["error"]
-    assert told["code"] == "UNKNOWN_SKILL"
-    assert told["message"] == "page.md:3: there is no skill `nobody`"
-    assert told["details"]["place"] == "page.md:3"
 
 
 @pytest.mark.parametrize(
@@ -212,28 +144,6 @@ def test_a_page_that_is_a_link_out_of_the_project_is_left_alone(tmp_path: Path) 
     assert theirs.read_text() == marked("steps", "small")
 
 
-def test_a_picture_that_is_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    put_skill("small")
-    (tmp_path / "theirs.svg").write_text("theirs")
-    Path("small.svg").symlink_to(tmp_path / "theirs.svg")
-    Path("page.md").write_text(marked("svg", "small"))
-
-    assert flow("diagram", "--inject", "page.md").status == 0
-    assert Path("small.svg").read_text().startswith("<svg ")
-    assert (tmp_path / "theirs.svg").read_text() == "theirs"
-    assert flow("diagram", "--inject", "").status == 2
-
-
-def test_a_picture_may_lie_in_another_folder_of_the_project() -> None:
-    put_skill("small")
-    Path(".git").mkdir(exist_ok=True)
-    Path("docs").mkdir()
-    Path("docs/page.md").write_text(marked("svg", "small ../pictures/small.svg"))
-
-    assert flow("diagram", "--inject", "docs").status == 0
-    assert Path("pictures/small.svg").is_file()
-
-
 def test_a_misspelt_block_is_refused_and_blocks_of_others_are_left_alone() -> None:
     Path("page.md").write_text(marked("counts") + marked("reference"))
     assert page("page.md", ()).made == ()
@@ -252,13 +162,6 @@ def test_markers_inside_of_a_fence_are_text() -> None:
 def test_a_block_without_an_end_is_refused() -> None:
     with pytest.raises(NoMarkersError, match=r"a\.md:2: the block `steps` does not end"):
         list(blocks("\n<!-- flow:steps small -->\n", source="a.md"))
-
-
-@given(st.text(), st.text(), st.sampled_from(["\n", "\r\n"]))
-def test_a_block_keeps_the_line_endings_of_its_page(before: str, after: str, ending: str) -> None:
-    text = f"{before.replace('<', '')}\n{marked('steps')}{after.replace('<', '')}".replace("\n", ending)
-    for block in blocks(text, source="a.md"):
-        assert with_line_endings(text, block, "new\nlines") == f"new{ending}lines{ending}"
 
 
 def test_a_folder_means_its_pages_but_not_those_of_others() -> None:
@@ -280,10 +183,6 @@ def test_a_folder_means_its_pages_but_not_those_of_others() -> None:
     ]
 
 
-def test_check_is_about_inject() -> None:
-    assert flow("diagram", "--check").status == 2
-
-
 def test_the_hook_for_others_runs_as_it_is_written() -> None:
     hooks: Any = yaml_text.load((ROOT / ".pre-commit-hooks.yaml").read_text(), source="hooks").value
     (hook,) = hooks
@@ -295,55 +194,3 @@ def test_the_hook_for_others_runs_as_it_is_written() -> None:
     assert flow(*words[1:]).status == 0
     assert "| 1 | First |" in Path("README.md").read_text()
     assert flow(*words[1:], "--check").status == 0
-
-
-HIDING = """\
-name: hiding
-description: "De\\U000E0100\\u3164\\u202Escribed"
-params: {topic: {type: string, default: "x", choices: ["x", "a\\u3164b"], description: "\\u034F\\u202Eof"}}
-steps:
-  - {id: one, title: "One", actions: ["\\U000E0101\\uFE00 x"], next: {ok: two}}
-  - id: two
-    title: "T\\uFE00\\u115F"
-    phase: "P\\U000E0100"
-    when: "topic != 'a\\u202Eb\\U000E0100'"
-    actions: [x]
-    next: {ok: null}
-"""
-
-
-def test_what_hides_in_a_text_is_written_to_no_page_and_to_no_picture() -> None:
-    put_skill("hiding", HIDING)
-    Path("page.md").write_text(
-        "\n".join(marked(name, "hiding" if name != "skills" else "") for name in NAMES)
-    )
-
-    assert flow("diagram", "--inject", "page.md").status == 0
-    for form in ("mermaid", "dot", "svg", "md", "rst", "html", "json"):
-        assert flow("diagram", "hiding", "--format", form, "-o", f"picture.{form}").status == 0
-
-    for file in (Path("page.md"), Path("hiding.svg"), *Path().glob("picture.*")):
-        assert not re.findall(HIDDEN, file.read_text()), file
-    assert "when topic != 'a⟨U+" in Path("page.md").read_text()
-    assert flow("diagram", "--inject", "page.md", "--check").status == 0
-
-
-SURROGATES = """\
-from flowrail import Outcome, StepDef, Workflow
-
-WORKFLOW = Workflow(
-    "odd",
-    StepDef("one", "One", ["x"], next={Outcome.OK: "two"}),
-    StepDef("two", "T\\ud800", ["x"], when="topic != 'a\\ud800b'", next={Outcome.OK: None}),
-    params={"topic": {"type": "string", "default": "x"}},
-)
-"""
-
-
-def test_a_surrogate_in_python_that_is_read_as_text_is_written_to_no_page() -> None:
-    put_skill("odd", SURROGATES, file="workflow.py")
-    Path("page.md").write_text(marked("steps", "odd"))
-
-    assert flow("diagram", "--inject", "page.md").status == 0
-
-    assert "when topic != 'a⟨U+D800⟩b'" in Path("page.md").read_text()

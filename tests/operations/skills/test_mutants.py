@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.mutants import KINDS, Mutant, mutants
-from support.sandbox import BUNDLED, flow
+from support.sandbox import flow
 
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.definition.workflow import Workflow
@@ -27,12 +27,6 @@ def found(mutant: Mutant, folder: Path, *, walks: bool = False) -> bool:
     reports = check([str(skill)], (), str(folder), problems=fence_problems)
     told = any(report.findings for report in reports)
     return told or (walks and flow("test", str(skill), "--strict").status == 1)
-
-
-def test_the_skills_themselves_are_in_order() -> None:
-    reports = check(BUNDLED, (), "", problems=fence_problems)
-
-    assert [finding.line for report in reports for finding in report.findings] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 from support.sandbox import ASKING, home_skills, put_python, put_skill
 
 from flowrail.cli.facts import named_values
 from flowrail.discovery.locations import skill_roots
-from flowrail.errors import TrustError
 from flowrail.machines.engine.errors import ValuesError
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.skills.preview import UnknownStepError
@@ -86,26 +84,9 @@ def test_values_that_do_not_fit_are_refused() -> None:
             preview("asking", "look", params=params, facts=facts)
 
 
-@pytest.mark.parametrize(("params", "facts"), [(("nosuch=1",), ()), ((), ("nosuch=1",))])
-def test_names_that_nobody_declares_are_refused(params: tuple[str, ...], facts: tuple[str, ...]) -> None:
-    put_skill("asking", ASKING)
-
-    with pytest.raises(ValuesError):
-        preview("asking", "look", params=params, facts=facts)
-
-
 def test_what_a_handler_may_return_may_be_supposed() -> None:
     put_python("py", where=home_skills())
 
     told = preview("py", "second", facts=("found=x",))
 
     assert told.step is not None
-
-
-def test_a_projects_python_is_not_run_for_a_preview() -> None:
-    canary = Path.cwd() / "canary"
-    put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
-
-    with pytest.raises(TrustError):
-        preview("py", "first")
-    assert not canary.exists()

@@ -6,8 +6,6 @@ from support.handing import card
 from support.sandbox import put_python, put_skill
 
 from flowrail.approval import Approval, snapshot
-from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan.scan import scan
 from flowrail.operations.skills.trust import describe
 
 
@@ -52,13 +50,3 @@ def test_a_health_check_is_shown_as_the_program_that_it_is() -> None:
     assert "runs, if a health check is requested: ./check.sh --all; rm -rf /" in describe(
         snapshot(str(folder)), None
     )
-
-
-def test_a_health_check_is_shown_for_a_lower_case_skill_file_too() -> None:
-    folder = put_skill("small", texts={"skill.md": card("small", health_check="./check.sh")})
-    (folder / "SKILL.md").unlink()
-
-    (found,) = scan([Root(str(folder.parent), Scope.PROJECT, "cwd")]).found
-
-    assert found.file.reading.declared.health_check == "./check.sh"
-    assert "runs, if a health check is requested: ./check.sh" in describe(snapshot(str(folder)), None)
