@@ -32,7 +32,7 @@ def test_every_skill_is_an_item_whatever_its_state() -> None:
     assert {name: item["errors"] for name, item in items.items() if item["errors"]} == {
         "broken": 1,
         "folder": 1,
-        "wrong": 2,
+        "wrong": 1,
     }
     assert items["asking"]["hides"] == [{"source": "global", "path": str(home_skills() / "asking")}]
     assert [param["name"] for param in items["asking"]["params"]] == ["topic", "size"]
@@ -77,5 +77,5 @@ def test_mistakes_are_shown_with_the_workflow() -> None:
 
     shown = summary.show("wrong", roots())
 
-    assert [finding["code"] for finding in shown["findings"]] == ["FR102", "FR104"]
+    assert [finding["code"] for finding in shown["findings"]] == ["FR102"]
     assert shown["errors"] == 2

@@ -163,7 +163,7 @@ def test_a_session_whose_handoff_is_on_its_way_stays_until_it_is_received() -> N
     told("session", "abandon", here)
 
     with after(0.5):
-        assert stays("--older-than", "0.1") == {here: "a handoff of it is open"}
+        assert stays("--older-than", "0.1") == {here: "it has an open handoff"}
         told("handoff", "cancel", sent["handoff"])
         assert gone("--older-than", "0.1") == {here}
 
