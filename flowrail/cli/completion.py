@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from flowrail.operations.environment import Environment
+from flowrail.skills.catalog import listing
+from flowrail.skills.summary import addresses, definition_of
 
 Params = Mapping[str, Any]
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]*\Z")
@@ -30,14 +32,11 @@ def _here(params: Params) -> Environment:
 
 
 def _skills(params: Params) -> Iterable[str]:
-    from flowrail.skills.catalog import listing
-    from flowrail.skills.summary import addresses
 
     return [address for found in listing(_here(params).roots) for address in addresses(found)]
 
 
 def _steps(params: Params) -> Iterable[str]:
-    from flowrail.skills.summary import definition_of
 
     definition, _ = definition_of(str(params.get("skill")), _here(params).roots)
     return [step.id for step in definition.steps]

@@ -12,6 +12,11 @@ import sys
 import time
 from contextlib import suppress
 
+from flowrail.hooks.dispatch import answer
+from flowrail.hooks.environment import HookEnvironment
+from flowrail.hosts.protocol import LONGEST_INPUT
+from flowrail.storage.ownership import state_folder
+
 EXIT = 0
 
 
@@ -29,10 +34,6 @@ def run(event: str) -> int:
 
 
 def _answer(event: str) -> object:
-    from flowrail.hooks.dispatch import answer
-    from flowrail.hooks.environment import HookEnvironment
-    from flowrail.hosts.protocol import LONGEST_INPUT
-    from flowrail.storage.ownership import state_folder
 
     data = sys.stdin.buffer.read(LONGEST_INPUT + 1)
     if len(data) > LONGEST_INPUT:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from flowrail.errors import UsageError
+from flowrail.text.suggestions import did_you_mean
 
 
 class Entry(NamedTuple):
@@ -56,8 +57,6 @@ class LazyGroup(click.Group):
         """Return the command that *args* begin with; near names where there is none."""
         name = args[0]
         if name not in self.table and not name.startswith("-") and not ctx.resilient_parsing:
-            from flowrail.text.suggestions import did_you_mean
-
             path = ctx.command_path
             raise UnknownCommandError(
                 f"there is no command `{path} {name[:80]}`",

@@ -120,9 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with streams.answering():
             return _run(words)
     except streams.AnswerLostError as error:
-        from flowrail.cli.output import refuse
-
-        return refuse(error, as_json=False)
+        return _refuse(error, [])
 
 
 def _run(words: list[str]) -> int:
@@ -148,7 +146,7 @@ def _run(words: list[str]) -> int:
 
 
 def _refuse(error: FlowError, words: Sequence[str]) -> int:
-    from flowrail.cli.output import refuse
+    from flowrail.cli.output import refuse  # brings json, which help does without
 
     if isinstance(error.hint, Hint):
         with suppress(OSError):  # the current folder may be gone

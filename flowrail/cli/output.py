@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from flowrail.cli import streams
 from flowrail.command import Command, Hint
+from flowrail.storage import files
+from flowrail.text.safe_text import bounded, json_visible, one_line, visible
 
 _PIECE = 65_536
 
@@ -43,22 +45,16 @@ def usual_form() -> str:
 
 def text(what: str) -> None:
     """Print one answer. Formatters make what is foreign visible; what one forgot shows itself here."""
-    from flowrail.text.safe_text import visible
-
     streams.put(f"{visible(what)}\n")
 
 
 def lines(what: Iterable[str]) -> None:
     """Print one answer as `text` would, some lines at a time."""
-    from flowrail.text.safe_text import visible
-
     _put_in_pieces(f"{visible(line)}\n" for line in what)
 
 
 def exact(document: str) -> None:
     """Print a document that is to be kept as it is: YAML or JSON of our writing, which has escapes in it."""
-    from flowrail.text.safe_text import json_visible
-
     streams.put(f"{json_visible(document)}\n")
 
 
@@ -69,8 +65,6 @@ def data(what: Any) -> None:
 
 def document(what: Any) -> str:
     """Return plain data as one JSON document, as it is printed."""
-    from flowrail.text.safe_text import json_visible
-
     return json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=_plain))
 
 
@@ -117,8 +111,6 @@ def _put_in_pieces(parts: Iterable[str]) -> None:
 
 def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
     """Write *content* where a person said; ``/dev/stdout`` is where answers go, whatever stands there now."""
-    from flowrail.storage import files
-
     if path == "/dev/stdout":
         streams.put_bytes(content)
     else:
@@ -127,8 +119,6 @@ def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
 
 def notes(lines: Iterable[str]) -> None:
     """Tell the user something beside the answer."""
-    from flowrail.text.safe_text import bounded, one_line
-
     for line in lines:
         streams.tell(f"flow: {bounded(one_line(line))}\n")
 
@@ -144,8 +134,6 @@ def refuse(error: FlowError, *, as_json: bool) -> int:
         except streams.AnswerLostError:
             as_json = False
     if not as_json:
-        from flowrail.text.safe_text import bounded, one_line, visible
-
         # what a message quotes can pass neither for another message nor for the hint
         message = "\n    ".join(map(str.strip, visible(bounded(error.message)).split("\n")))
         streams.tell(f"flow: {message} [{error.code}]\n  {one_line(bounded(str(error.hint)))}\n")

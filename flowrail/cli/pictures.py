@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flowrail.cli import options, output, streams
+from flowrail.diagrams.renderers import dot, html, markdown, mermaid, png, restructured_text, svg
+from flowrail.diagrams.renderers.json import as_data
 from flowrail.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,10 +60,7 @@ def put(
 
 def _together(drawn: Sequence[WorkflowPicture], form: str) -> str:
     if form == "html":
-        from flowrail.diagrams.renderers import html
-
         return html.render(drawn)
-    from flowrail.diagrams.renderers import markdown, restructured_text
 
     return markdown.render(drawn) if form == "md" else restructured_text.render(drawn)
 
@@ -71,27 +70,17 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
     links = _links(picture, link)
     made: str | bytes
     if form == "dot":
-        from flowrail.diagrams.renderers import dot
-
         made = dot.render(picture, links=links)
     elif form == "svg":
-        from flowrail.diagrams.renderers import svg
-
         made = svg.render(picture, links=links)
     elif form == "png":
-        from flowrail.diagrams.renderers import png, svg
-
         if into is None and sys.stdout.isatty():
             raise UsageError("a PNG is nothing for a terminal", hint="add -o FILE")
         made = png.render(svg.render(picture, scheme="light"))
     elif form == "json":
-        from flowrail.diagrams.renderers.json import as_data
-
         put_data(as_data(picture), into)
         return
     else:
-        from flowrail.diagrams.renderers import mermaid
-
         if len(picture.arrows) > mermaid.MOST_ARROWS:
             told = f"{len(picture.arrows)} arrows, and Mermaid draws {mermaid.MOST_ARROWS}: take svg or html"
             output.notes([told])

@@ -16,6 +16,7 @@ from flowrail.machines.definition.findings import Path, Raw
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.exploration.actions import values_to_try
 from flowrail.text.safe_text import in_quotes
 
 MOST_TRIED = 20_000
@@ -62,7 +63,6 @@ class _Values:
     """What every name may stand for where a condition is asked."""
 
     def __init__(self, workflow: Workflow) -> None:
-        from flowrail.machines.exploration.actions import values_to_try  # brings what only trying needs
 
         self.workflow = workflow
         self.tries = values_to_try

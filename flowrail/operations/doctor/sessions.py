@@ -12,6 +12,7 @@ from flowrail import approval
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.findings import Finding
+from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.doctor.section import DoctorContext, Section
 from flowrail.skills.bundled_copies import as_bundled
 from flowrail.skills.catalog import OWN_SCOPES, Skill, listing, named_root, workflows
@@ -35,12 +36,6 @@ class _Looking(Owner):
 
 def sessions(world: DoctorContext) -> Section:
     """Return where sessions are kept, how many stand how, and what is wrong with them."""
-    from flowrail.machines.sessions.store import (
-        ForeignSessionError,
-        Store,  # brings cattrs
-        UnknownSessionError,
-    )
-
     findings = [
         *_unusable(world.store, "sessions", "mend that, or name another place with --store"),
         *_unusable(world.state, "the user's own state", "mend that"),

@@ -9,6 +9,7 @@ from flowrail.errors import FlowError, without_traceback
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import StoredSession
+from flowrail.operations.running import child_sessions
 
 if TYPE_CHECKING:
     from flowrail.operations.running.child_sessions import Givers
@@ -51,7 +52,6 @@ def _lost_ones(store: Store) -> Callable[[Session], bool]:
         nonlocal givers
         if not session.parent:
             return False
-        from flowrail.operations.running import child_sessions  # brings what only agents need
 
         givers = givers or child_sessions.Givers(store)
         return child_sessions.is_lost(store, session, givers)

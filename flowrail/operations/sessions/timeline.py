@@ -22,6 +22,7 @@ from flowrail.machines.sessions.limits import LARGEST_PAYLOAD
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
+from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.open_workflow import Opened, as_it_is
 from flowrail.operations.running.steps import (
     Answer,
@@ -64,8 +65,6 @@ def rewind(
         session = change.kept.session
         check_expected(world, session, expect)
         if session.parent:
-            from flowrail.operations.running.child_sessions import still_theirs
-
             still_theirs(world.store, session)
         then = _then(world, session_id, revision, at=session.revision)
         opened = as_it_is(session, world.store.definition(session_id), world.roots, world.state)

@@ -7,6 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.environment import desk
 from flowrail.cli.facts import named_values
+from flowrail.formatters.guidance.as_data import render
 from flowrail.formatters.reports import handoff as page
 from flowrail.operations.handoffs.receive import receive_handoff
 
@@ -49,8 +50,6 @@ def command(
         return
     output.notes(answer.notes)
     if form == "json":
-        from flowrail.formatters.guidance.as_data import render  # only for JSON
-
         output.data({**render(answer.guidance), "handoff": data})
     else:
         output.show(answer.guidance, form)

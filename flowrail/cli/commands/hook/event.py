@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from flowrail.cli.hook_entry import run
+
 
 def event(name: str, text: str) -> click.Command:
     """Return the command that answers the event *name*."""
 
     def answer() -> int:
-        from flowrail.cli.hook_entry import run
 
         return run(name)
 

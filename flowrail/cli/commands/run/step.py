@@ -10,6 +10,7 @@ from flowrail.cli.facts import given_facts, named_values
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.operations.running import steps
+from flowrail.operations.running.time_limit import call_limited
 
 
 @click.command(
@@ -79,7 +80,6 @@ def command(
     else:
         if params:
             raise UsageError("-p gives parameters to a new session", hint="give facts of a report with -s")
-        from flowrail.operations.running.time_limit import call_limited
 
         answer = steps.report(
             here,

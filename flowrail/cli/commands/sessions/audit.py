@@ -10,8 +10,11 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import desk
+from flowrail.diagrams.handoff import handoff_picture
+from flowrail.diagrams.renderers import svg
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import audit as page
+from flowrail.formatters.reports.audit_html import render
 from flowrail.handoff.audit import HandoffTimeline, audit
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.payload.integrity import moment
@@ -64,8 +67,6 @@ def command(
         since=None if since is None else _since(context, since),
     )
     if html is not None:
-        from flowrail.formatters.reports.audit_html import render
-
         title = f"Audit of {what or world.store.path}"
         document = render(report, title=title, created=world.now(), pictures=_pictures(report.handoffs))
         output.to_file(html, document.encode("utf-8", "backslashreplace"), mode=0o600)
@@ -79,9 +80,6 @@ def command(
 
 def _pictures(handoffs: Sequence[HandoffTimeline]) -> dict[str, str]:
     """Return the lifecycle of each handoff, as SVG by its id."""
-    from flowrail.diagrams.handoff import handoff_picture  # only for HTML
-    from flowrail.diagrams.renderers import svg
-
     images: dict[str, str] = {}
     for handoff in handoffs:
         records = ((seq, e.kind, e.at, e.by, e.phase) for seq, e in enumerate(handoff.events))

@@ -10,6 +10,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import world
+from flowrail.handoff.retention import open_handoffs, record_pruned
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.operations.running.steps import World
 from flowrail.operations.sessions.prune import (
@@ -103,7 +104,6 @@ def _handoffs(here: World) -> tuple[Needs, Parting]:
     """Return what tells which sessions have a handoff on its way, and what records that a session's payloads go."""
     if not os.path.isdir(os.path.join(here.store.path, "handoffs")):
         return lambda _: "", lambda _: None
-    from flowrail.handoff.retention import open_handoffs, record_pruned
 
     place = (here.store.path, here.store.owner)
     return open_handoffs(*place, here.now()), record_pruned(*place, now=here.now, by=here.by, wait=here.wait)

@@ -8,6 +8,9 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.registry import check as registry_check_module
+from flowrail.discovery.registry import sync as registry_sync_module
+from flowrail.discovery.registry.listing import registered, severity
 from flowrail.formatters.reports import registry as page
 from flowrail.operations.environment import Environment
 
@@ -25,8 +28,6 @@ def command() -> None:
 @options.as_json
 def show(as_json: bool) -> None:
     """Show what stands in it, and where each field was read"""
-    from flowrail.discovery.registry.listing import registered
-
     found = _discover(Environment())
     workflows = registered(found)
     if as_json:
@@ -44,8 +45,6 @@ def sync(dry_run: bool, as_json: bool) -> None:
     Comments, order and what a person wrote stay. The result is checked before it takes the file's
     place, whole or not at all.
     """
-    from flowrail.discovery.registry import sync as registry_sync_module
-
     here = Environment()
     found = _discover(here)
     planned = registry_sync_module.plan(
@@ -68,9 +67,6 @@ def check(strict: bool, as_json: bool) -> int:
 
     Exits 1 where anything is wrong. That there is no registry is not wrong.
     """
-    from flowrail.discovery.registry import check as registry_check_module
-    from flowrail.discovery.registry.listing import severity
-
     found = _discover(Environment())
     notes = registry_check_module.check(found)
     if as_json:

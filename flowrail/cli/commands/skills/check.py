@@ -8,6 +8,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.lazy_imports import load_engine
+from flowrail.discovery.git import Revision
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
@@ -49,7 +50,6 @@ def command(
 
 
 def _changes(targets: Sequence[str], here: Environment, revision: str) -> list[WorkflowChange]:
-    from flowrail.discovery.git import Revision  # subprocess is slow to import and rarely needed
 
     past = Revision(revision, here.environ)
     if not targets:

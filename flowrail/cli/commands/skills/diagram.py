@@ -11,8 +11,14 @@ import click
 from flowrail.cli import options, output, pictures
 from flowrail.cli.lazy_imports import load_engine
 from flowrail.command import Command, Hint
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.renderers.document import WorkflowPicture
+from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
 from flowrail.operations.environment import Environment
+from flowrail.operations.skills import draw, embedded_diagrams
+from flowrail.storage.files import MissingFileError, NotRegularFileError
+from flowrail.text.phrases import count
 
 if TYPE_CHECKING:
     from flowrail.operations.skills.embedded_diagrams import Page
@@ -87,10 +93,6 @@ def command(
     if skill is None and session_id is None:
         raise UsageError("a skill or a session is needed", hint=Hint("see the skills: ", Command("list")))
     load_engine()
-    from flowrail.diagrams.extract import picture
-    from flowrail.diagrams.renderers.document import WorkflowPicture
-    from flowrail.diagrams.session_trace import with_trace
-    from flowrail.operations.skills import draw
 
     here = Environment(store=store, roots=roots)
     if session_id is not None:
@@ -103,9 +105,9 @@ def command(
         output.notes(["parts of the workflow are computed when it runs; they are left out"])
     for each in subjects:
         if each.mistakes:
-            count = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
+            mistakes = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
             line = Command("check", each.address)
-            output.notes([f"`{each.address}` has {count} and is drawn as far as it goes: {line}"])
+            output.notes([f"`{each.address}` has {mistakes} and is drawn as far as it goes: {line}"])
     drawn = [
         WorkflowPicture(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects
     ]
@@ -123,8 +125,6 @@ def _inject(
     as_json: bool,
 ) -> int:
     load_engine()
-    from flowrail.operations.skills import embedded_diagrams
-    from flowrail.text.phrases import count
 
     found = list(_pages(skill, paths, here))
     stale = [made for each in found for made in each.made if not made.fresh]
@@ -150,9 +150,6 @@ def _inject(
 
 def _pages(skill: str | None, paths: Sequence[str], here: Environment) -> Iterator[Page]:
     """Yield each page with its blocks made anew; what is none in a folder, or lies elsewhere, is passed over."""
-    from flowrail.operations.skills import embedded_diagrams
-    from flowrail.storage.files import MissingFileError, NotRegularFileError
-
     if not all(paths):
         raise UsageError("--inject is empty", hint="name a page, or a folder of pages")
     for each in paths:

@@ -6,6 +6,8 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.errors import UsageError
+from flowrail.handoff.payload.versions import json_schema as payload_schema
+from flowrail.machines.definition.schema import json_schema
 from flowrail.text.suggestions import did_you_mean
 
 NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
@@ -27,10 +29,7 @@ def command(name: str | None) -> None:
             hint=did_you_mean(name or "", NAMES, f"there are: {', '.join(NAMES)}"),
         )
     if name.startswith("handoff-"):
-        from flowrail.handoff.payload.versions import json_schema as payload_schema
-
         output.data(payload_schema(name.removeprefix("handoff-")))
         return
-    from flowrail.machines.definition.schema import json_schema
 
     output.data(json_schema())

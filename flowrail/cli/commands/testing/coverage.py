@@ -7,10 +7,15 @@ import click
 from flowrail.cli import options, output, pictures
 from flowrail.cli.environment import world
 from flowrail.cli.lazy_imports import load_engine
+from flowrail.diagrams.renderers.document import WorkflowPicture
+from flowrail.formatters.reports.coverage import text
 from flowrail.machines.exploration import coverage
+from flowrail.machines.exploration.walks import plan
 from flowrail.operations.environment import Environment
+from flowrail.operations.running.open_workflow import open_skill
 from flowrail.operations.running.time_limit import call_limited
 from flowrail.operations.skills.coverage import drawn, histories
+from flowrail.skills.summary import definition_of
 
 TOO_LARGE = (
     "the workflow is too large for all of it to be walked: a way that was never taken may be one not tried"
@@ -64,8 +69,6 @@ def command(
     life: coverage.SessionCoverage | None = None
     is_part = False
     if lived:
-        from flowrail.skills.summary import definition_of
-
         here = Environment(store=store, roots=roots)
         workflow, findings = definition_of(skill, here.roots)
         if any(finding.code == "FR190" for finding in findings):
@@ -73,9 +76,6 @@ def command(
         life = coverage.of_sessions(workflow, histories(here.store, skill))
         covered = life.coverage
     else:
-        from flowrail.machines.exploration.walks import plan
-        from flowrail.operations.running.open_workflow import open_skill
-
         about = world(store=store, roots=roots)
         workflow = open_skill(skill, about.roots, about.state).workflow
         planned = plan(workflow, call=call_limited)
@@ -86,11 +86,8 @@ def command(
         pictures.put_data(coverage.as_data(workflow, covered, life, is_part=is_part), into)
     elif form in DRAWN:
         load_engine()
-        from flowrail.diagrams.renderers.document import WorkflowPicture
 
         pictures.put([WorkflowPicture(workflow, drawn(workflow, covered, life))], form, into=into)
     else:
-        from flowrail.formatters.reports.coverage import text
-
         pictures.put_made(text(workflow, covered, life), into)
     return 1 if 100 * covered.taken < at_least * len(covered.counts) else 0
