@@ -46,16 +46,7 @@ EXCEPTIONS = {
 
 NOT_EDITED_YET = (
     "benchmarks/",
-    "docs/adr/0004",
-    "docs/adr/0005",
-    "docs/adr/0011",
-    "docs/adr/0014",
-    "docs/adr/0015",
-    "docs/adr/0025",
-    "docs/adr/0026",
     "docs/explanation/compared-on",
-    "docs/explanation/the-engines",
-    "docs/explanation/what-the-store",
     "docs/key_meanings.py",
     "docs/pages.py",
     "docs/reference/",
