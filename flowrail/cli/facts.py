@@ -10,20 +10,19 @@ from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.engine.reported_values import refuse_left_open
 from flowrail.storage.files import read_bounded
 from flowrail.text import json as strict_json
+from flowrail.text import limits
 from flowrail.text.safe_text import decode
-
-LARGEST = 1_000_000
 
 
 def read_text(name: str, *, what: str) -> tuple[str, str]:
     """Return the text of the file *name*, or of standard input where it is ``-``, and what to call it."""
     source = "standard input" if name == "-" else name
     if name == "-":
-        data = sys.stdin.buffer.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise DocumentError(f"has more than {LARGEST} bytes", hint="give less", place=source)
+        data = sys.stdin.buffer.read(limits.JSON_BYTES + 1)
+        if len(data) > limits.JSON_BYTES:
+            raise DocumentError(f"has more than {limits.JSON_BYTES} bytes", hint="give less", place=source)
     else:
-        data = read_bounded(name, limit=LARGEST, what=what, follow=True)
+        data = read_bounded(name, limit=limits.JSON_BYTES, what=what, follow=True)
     return decode(data, source=source), source
 
 

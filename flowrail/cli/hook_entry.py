@@ -14,8 +14,8 @@ from contextlib import suppress
 
 from flowrail.hooks.dispatch import answer
 from flowrail.hooks.environment import HookEnvironment
-from flowrail.hosts.protocol import LONGEST_INPUT
 from flowrail.storage.ownership import state_folder
+from flowrail.text import limits
 
 EXIT = 0
 
@@ -35,8 +35,8 @@ def run(event: str) -> int:
 
 def _answer(event: str) -> object:
 
-    data = sys.stdin.buffer.read(LONGEST_INPUT + 1)
-    if len(data) > LONGEST_INPUT:
+    data = sys.stdin.buffer.read(limits.HOOK_INPUT_BYTES + 1)
+    if len(data) > limits.HOOK_INPUT_BYTES:
         return {}
     home = os.path.expanduser("~")
     environment = HookEnvironment(os.environ, home, _cwd(), state_folder(os.environ, home), _now)

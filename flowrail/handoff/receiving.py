@@ -37,7 +37,7 @@ from flowrail.handoff.handoff import EXPIRED as EXPIRED_PHASE
 from flowrail.handoff.lifecycle.machine import next_phase
 from flowrail.handoff.payload import convert
 from flowrail.handoff.payload.build import CARRIED_FACTS, PROMPTS
-from flowrail.handoff.payload.document import MAX_BYTES, Payload, get, read, text_at, texts_at
+from flowrail.handoff.payload.document import Payload, get, read, text_at, texts_at
 from flowrail.handoff.phases import append
 from flowrail.handoff.store import HandoffChange
 from flowrail.machines.definition.values import Arg
@@ -45,6 +45,7 @@ from flowrail.machines.guidance.received_work import COPY, HASHED, UNHASHED
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.storage import files
+from flowrail.text import limits
 from flowrail.text.safe_text import in_quotes
 
 _ENDINGS = frozenset({".json", ".yaml", ".yml"})
@@ -145,7 +146,7 @@ def _carried_fact(content: Mapping[str, Any], name: str) -> Any:
 
 def _read(path: str, request: ReceiveRequest) -> tuple[Payload, bytes]:
     """Return the payload and its bytes; refused if the digest differs or the bytes are not a document."""
-    data = files.read_bounded(path, limit=MAX_BYTES, what="the payload")
+    data = files.read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload")
     digest = sha256(data).hexdigest()
     if request.digest and request.digest.removeprefix("sha256:") != digest:
         raise _payload_changed(path, digest, request.digest)

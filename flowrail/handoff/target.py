@@ -14,9 +14,8 @@ from flowrail.errors import DocumentError
 from flowrail.handoff.errors import TargetNotFoundError
 from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.storage import files
+from flowrail.text import limits
 from flowrail.text.suggestions import did_you_mean
-
-MAX_SKILL_FILE = 4 * 1024 * 1024
 
 
 class HandoffTarget(NamedTuple):
@@ -66,7 +65,7 @@ def skill_file_digest(candidate: Candidate) -> str:
         return ""
     try:
         data = files.read_bounded(
-            candidate.path, limit=MAX_SKILL_FILE, what="the target's SKILL.md", follow=True
+            candidate.path, limit=limits.JSON_BYTES, what="the target's SKILL.md", follow=True
         )
     except DocumentError:
         return ""

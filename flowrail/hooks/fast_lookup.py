@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
 from flowrail.storage import files
+from flowrail.text import limits
 
 MOST_SESSIONS = 5_000
 #: A snapshot holds what one line of a journal holds.
-LARGEST_SNAPSHOT = 1024 * 1024
-LARGEST_DEFINITION = 4 * 1024 * 1024
 #: At most this many bytes of snapshots are read and parsed for one answer; other sessions are ignored.
 MOST_READ, MOST_PARSED = 64_000_000, 8_000_000
 LONGEST_TRANSCRIPT = 2_000_000
@@ -79,7 +78,7 @@ def step_of(glance: SessionGlance, part: bytes = b"") -> Mapping[str, Any]:
     """Return the current step from the session's definition, or nothing if the definition does not contain *part*."""
     path = os.path.join(glance.folder.path, "sessions", glance.id, "definition.json")
     with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
-        data = files.read_bounded(path, limit=LARGEST_DEFINITION, what="the session's definition")
+        data = files.read_bounded(path, limit=limits.DEFINITION_BYTES, what="the session's definition")
         if part in data:
             steps = json.loads(data)["workflow"]["steps"]
             return next((step for step in steps if step["id"] == glance.step), {})
@@ -116,7 +115,7 @@ def _snapshots(
             return
         with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
             path = os.path.join(sessions, name, _SNAPSHOT)
-            data = files.read_bounded(path, limit=LARGEST_SNAPSHOT, what="the session's snapshot")
+            data = files.read_bounded(path, limit=limits.RECORD_BYTES, what="the session's snapshot")
             unread -= len(data)
             if not any(mark in data for mark in marks):
                 continue

@@ -21,7 +21,6 @@ EVENTS = {
 """Our name of each hook, and the event of the hosts."""
 LONGEST = 999
 """So many characters an answer's text has at most: it stands in somebody's context."""
-LONGEST_INPUT = 16_000_000
 Answer = Mapping[str, Any]
 NOTHING: Answer = {}
 

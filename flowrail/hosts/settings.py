@@ -20,6 +20,7 @@ from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.protocol import EVENTS
 from flowrail.storage import files
 from flowrail.text import json as strict_json
+from flowrail.text import limits
 from flowrail.text.safe_text import decode
 
 HOSTS = ("claude-code", "codex")
@@ -27,7 +28,6 @@ HOSTS = ("claude-code", "codex")
 OTHER = "other"
 #: After this many seconds a host continues without an answer.
 TIMEOUT = 10
-LARGEST_FILE = 1_000_000
 
 _COMMAND, _FALLBACK = "flow hook ", " 2>/dev/null || echo '{}'"
 _OUR_COMMAND = re.compile(
@@ -288,7 +288,7 @@ def _writable_path(file: SettingsFile) -> str:
 
 def _read(path: str) -> str | None:
     try:
-        data = files.read_bounded(path, limit=LARGEST_FILE, what="the host's settings")
+        data = files.read_bounded(path, limit=limits.JSON_BYTES, what="the host's settings")
     except files.MissingFileError:
         return None
     return decode(data, source=path)

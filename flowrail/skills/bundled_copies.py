@@ -17,10 +17,10 @@ from flowrail import approval
 from flowrail.errors import DocumentError, FlowError
 from flowrail.skills.catalog import BUNDLED, Skill, bundled_folder
 from flowrail.storage.files import read_bounded
+from flowrail.text import limits
 
 MANIFEST = ".flowrail-install.json"
 FORMAT = 1
-LARGEST_MANIFEST = 1_000_000
 _NAMED = 5
 _About = TypeVar("_About")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
@@ -117,7 +117,7 @@ def read_manifest(folder: str) -> Manifest | None:
     """Return what was installed in *folder*, or `None` where nothing readable says so."""
     try:
         data = json.loads(
-            read_bounded(os.path.join(folder, MANIFEST), limit=LARGEST_MANIFEST, what="the list of files")
+            read_bounded(os.path.join(folder, MANIFEST), limit=limits.JSON_BYTES, what="the list of files")
         )
         kept = {key: _texts(data.get(key, {})) for key in ("files", "before")}
         version = str(data["version"])[:40]

@@ -19,10 +19,11 @@ from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Finding, first
 from flowrail.machines.definition.step import WORKFLOW_NAME, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.skill_folder import LARGEST_TEXT, Loaded, WorkflowFile
+from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
 from flowrail.skills.catalog import Skill, workflows
 from flowrail.skills.references import WorkflowInterface, WorkflowInterfaces
 from flowrail.storage.files import read_bounded
+from flowrail.text import limits
 from flowrail.text.phrases import listed
 from flowrail.text.safe_text import decode
 from flowrail.text.suggestions import Suggestions
@@ -50,7 +51,7 @@ def findings(file: WorkflowFile, loaded: Loaded, interfaces: WorkflowInterfaces)
         return [*first(found)]
     found.append(_unread(file))
     try:
-        data = read_bounded(os.path.join(file.folder, CARD), limit=LARGEST_TEXT, what="it")
+        data = read_bounded(os.path.join(file.folder, CARD), limit=limits.TEXT_BYTES, what="it")
         text = decode(data, source=CARD)
     except DocumentError as error:
         if not os.path.lexists(os.path.join(file.folder, CARD)):
@@ -86,7 +87,7 @@ def _spec(path: str, data: bytes) -> Iterator[Finding]:
 def of_card(path: str) -> list[Finding]:
     """Return what is wrong with the card of a skill that has no workflow: its fields, and its handoff block."""
     try:
-        data = read_bounded(os.path.join(path, CARD), limit=LARGEST_TEXT, what="it")
+        data = read_bounded(os.path.join(path, CARD), limit=limits.TEXT_BYTES, what="it")
     except DocumentError as error:
         what = f"SKILL.md cannot be read: {error.fact}"
         return [Finding("FR168", "warning", what, f"fix {CARD}", f"{CARD}:1")]

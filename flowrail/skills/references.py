@@ -20,7 +20,7 @@ from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.skill_folder import Loaded, WorkflowFile
 from flowrail.skills.catalog import Skill, find, workflow_file, workflows
 from flowrail.storage.files import read_bounded
-from flowrail.text import phrases, placeholders, suggestions
+from flowrail.text import limits, phrases, placeholders, suggestions
 from flowrail.text.safe_text import decode
 
 #: At most this many possible values of one `then` are looked up.
@@ -242,7 +242,7 @@ def _own_text(step: StepDef, file: WorkflowFile) -> tuple[str, str]:
     name = f"{file.text_folder}/{step.id}.md"
     try:
         path = os.path.join(file.folder, name)
-        return name, decode(read_bounded(path, limit=skill_folder.LARGEST_TEXT, what="the text"), source=name)
+        return name, decode(read_bounded(path, limit=limits.TEXT_BYTES, what="the text"), source=name)
     except DocumentError:
         return name, ""
 

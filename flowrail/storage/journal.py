@@ -24,9 +24,7 @@ from flowrail.errors import StorageError, UsageError
 from flowrail.storage import files
 from flowrail.storage.records import RecordError
 from flowrail.text import json as strict_json
-
-LARGEST_LINE = 1024 * 1024
-LARGEST_JOURNAL = 256 * 1024 * 1024
+from flowrail.text import limits
 
 READ, CHANGE, CREATE = os.O_RDONLY, os.O_RDWR | os.O_APPEND, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -43,6 +41,15 @@ class TooLargeError(StorageError):
     """A record, a journal or a text would grow past its limit."""
 
     code = "TOO_LARGE"
+
+
+def too_large(
+    what: str, size: int, limit: int, *, hint: str = "put long texts into files and report their paths"
+) -> TooLargeError:
+    """Return the refusal of something that would have *size* bytes."""
+    return TooLargeError(
+        f"{what} would have {size} bytes; at most {limit} are allowed", hint=hint, bytes=size
+    )
 
 
 class JournalFullError(TooLargeError):
@@ -110,12 +117,8 @@ class Encoding(NamedTuple, Generic[T]):
             body = _body(data)
         digest = sha256(body).hexdigest()
         text = body + _HASH + digest.encode() + b'"}\n'
-        if len(text) > LARGEST_LINE:
-            raise TooLargeError(
-                f"the record would have {len(text)} bytes; at most {LARGEST_LINE} are allowed",
-                hint="put long texts into files and report their paths",
-                bytes=len(text),
-            )
+        if len(text) > limits.RECORD_BYTES:
+            raise too_large("the record", len(text), limits.RECORD_BYTES)
         return JournalLine(text, digest, data, side_files)
 
 
@@ -208,7 +211,7 @@ class Journal(Generic[T]):
 
     def check_room(self, line: JournalLine, reserve: int = 0) -> None:
         """Refuse a record that does not fit into the journal."""
-        if self._end + len(line.text) > LARGEST_JOURNAL - reserve:
+        if self._end + len(line.text) > limits.JOURNAL_BYTES - reserve:
             raise JournalFullError(
                 f"{self.path} has {self._end} bytes and no room for another record",
                 hint="start again",
@@ -217,7 +220,7 @@ class Journal(Generic[T]):
 
     def has_room(self, reserve: int) -> bool:
         """Return whether another record like the newest one fits twice and leaves *reserve* bytes free."""
-        return self._end + 2 * len(self._line) <= LARGEST_JOURNAL - reserve
+        return self._end + 2 * len(self._line) <= limits.JOURNAL_BYTES - reserve
 
     def flush_newest(self) -> None:
         """Flush the last line, whose writer may have died before it could.
@@ -262,8 +265,8 @@ class Journal(Generic[T]):
             piece = os.pread(self._fd, _next_size(data), len(data))
             if not piece:
                 return b""
-            if len(data) > LARGEST_LINE:
-                raise DamagedError(self.path, 1, f"the first line has more than {LARGEST_LINE} bytes")
+            if len(data) > limits.RECORD_BYTES:
+                raise DamagedError(self.path, 1, f"the first line has more than {limits.RECORD_BYTES} bytes")
             data += piece
         return data[: data.index(b"\n") + 1]
 
@@ -271,7 +274,7 @@ class Journal(Generic[T]):
         """Return the last whole line, where it ends, and how many bytes follow it."""
         size = os.fstat(self._fd).st_size
         data, start = b"", size
-        while start > 0 and len(data) <= 2 * LARGEST_LINE:
+        while start > 0 and len(data) <= 2 * limits.RECORD_BYTES:
             step = min(_next_size(data), start)
             start -= step
             data = os.pread(self._fd, step, start) + data
@@ -284,7 +287,7 @@ class Journal(Generic[T]):
             self._check_torn(data)
             return b"", 0, size
         raise DamagedError(
-            self.path, self._count_lines(), f"the last line has more than {LARGEST_LINE} bytes"
+            self.path, self._count_lines(), f"the last line has more than {limits.RECORD_BYTES} bytes"
         )
 
     def _lines(self) -> Iterator[bytes]:
@@ -294,8 +297,10 @@ class Journal(Generic[T]):
             *whole, rest = (rest + piece).split(b"\n")
             yield from (line + b"\n" for line in whole)
             number += len(whole)
-            if len(rest) > LARGEST_LINE:
-                raise DamagedError(self.path, number + 1, f"the line has more than {LARGEST_LINE} bytes")
+            if len(rest) > limits.RECORD_BYTES:
+                raise DamagedError(
+                    self.path, number + 1, f"the line has more than {limits.RECORD_BYTES} bytes"
+                )
         self._check_torn(rest)
 
     def _lines_backwards(self) -> Iterator[bytes]:
@@ -401,4 +406,4 @@ def _problem(about: os.stat_result) -> str:
         return "is not a plain file"
     if about.st_uid != os.geteuid():
         return "belongs to another user"
-    return "is too large" if about.st_size > LARGEST_JOURNAL else ""
+    return "is too large" if about.st_size > limits.JOURNAL_BYTES else ""

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import DocumentError, StorageError
 from flowrail.storage import files
-from flowrail.storage.journal import LARGEST_LINE
+from flowrail.text import limits
 
 _END = re.compile(rb',\n "seq": (\d{1,15}),\n "hash": "([0-9a-f]{64})",\n "check": "([0-9a-f]{16})"\n}\n\Z')
 _CHECK_LENGTH = len(',\n "check": "0123456789abcdef"\n}\n')
-_LARGEST = 4 * LARGEST_LINE
+_LARGEST = 4 * limits.RECORD_BYTES
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",\n  ", ": ")).encode
 
 

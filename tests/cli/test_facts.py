@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from flowrail.cli.facts import LARGEST, read_facts
+from flowrail.cli.facts import read_facts
 from flowrail.errors import DocumentError
+from flowrail.text import limits
 
 
 def write(content: bytes) -> str:
@@ -37,7 +38,7 @@ def test_an_object_is_read(content: bytes, expected: object) -> None:
         (b'{"a": 1,\n"a": 2}', r"^facts\.json: the document has the key `a` twice in one object"),
         (b'{"a":\nNaN}', r"^facts\.json: the document holds NaN, which is not a JSON number"),
         (b'{"a": \xff}', "byte 0xFF is not UTF-8"),
-        (b'{"a": "' + b"x" * LARGEST + b'"}', "has more than 1000000 bytes"),
+        (b'{"a": "' + b"x" * limits.JSON_BYTES + b'"}', "has more than 4194304 bytes"),
     ],
 )
 def test_anything_else_is_refused_with_the_place(content: bytes, message: str) -> None:
@@ -73,6 +74,6 @@ def test_standard_input_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     give(b"[")
     with pytest.raises(DocumentError, match=r"^standard input:1: "):
         read_facts("-")
-    give(b" " * (LARGEST + 1))
+    give(b" " * (limits.JSON_BYTES + 1))
     with pytest.raises(DocumentError, match="standard input: has more than"):
         read_facts("-")

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from support.hooks import EVENTS, A, claude_code, hook, within
 from support.sandbox import ENTRY, flow, process, put_skill, sessions_folder
 
-from flowrail.hosts.protocol import LONGEST_INPUT, read_input
-from flowrail.machines.sessions import limits
-from flowrail.storage import journal as storage_journal
+from flowrail.hosts.protocol import read_input
 from flowrail.storage.locking import locked
+from flowrail.text import limits
 
 STRICT = """\
 name: NAME
@@ -65,7 +64,7 @@ MALFORMED: dict[str, bytes] = {
     "deep lists": b"[" * 100_000 + b"]" * 100_000,
     "a huge number": b'{"session_id": ' + b"9" * 100_000 + b"}",
     "a surrogate": b'{"session_id": "\\ud800", "cwd": "/\\ud800", "tool_name": "\\ud800"}',
-    "too long": b'{"x": "' + b"x" * LONGEST_INPUT + b'"}',
+    "too long": b'{"x": "' + b"x" * limits.HOOK_INPUT_BYTES + b'"}',
 }
 KEYS = (
     "session_id",
@@ -211,7 +210,7 @@ def test_where_the_record_cannot_be_written_nobody_is_held(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = (session / "journal.jsonl").stat().st_size
-    monkeypatch.setattr(storage_journal, "LARGEST_JOURNAL", size + limits.LAST_ROOM)
+    monkeypatch.setattr(limits, "JOURNAL_BYTES", size + limits.CLOSING_BYTES)
 
     assert hook("stop", SAID["stop"]("stop")) == {}
 

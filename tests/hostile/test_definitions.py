@@ -9,7 +9,7 @@ from support.sandbox import (
     sessions_folder,
 )
 
-from flowrail.machines.sessions import limits
+from flowrail.text import limits
 
 LARGE = """\
 from flowrail import Outcome, StepDef, Workflow
@@ -28,11 +28,11 @@ def large(size: int) -> None:
 
 
 def test_a_workflow_that_is_too_large_to_keep_is_refused_before_anything_is_written() -> None:
-    large(limits.LARGEST_DEFINITION + EACH)
+    large(limits.DEFINITION_BYTES + EACH)
 
     status, error = refused("start", "large")
 
     assert status == 3
-    assert "a session keeps at most" in error["message"]
+    assert f"at most {limits.DEFINITION_BYTES} are allowed" in error["message"]
     assert "split the workflow" in error["hint"]
     assert not sessions_folder().exists()

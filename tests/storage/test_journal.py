@@ -18,6 +18,7 @@ from flowrail.errors import StorageError
 from flowrail.storage import journal
 from flowrail.storage.journal import DamagedError, Encoding, Journal, JournalFullError, TooLargeError
 from flowrail.storage.records import from_plain, to_plain
+from flowrail.text import limits
 
 
 class Note(NamedTuple):
@@ -174,14 +175,14 @@ def test_a_record_of_another_form_is_refused_with_its_place(tmp_path: Path, body
 
 def test_a_line_that_would_be_too_long_is_not_written() -> None:
     with pytest.raises(TooLargeError, match="at most 1048576 are allowed") as caught:
-        ENCODING.prepare(Note(0, "x" * journal.LARGEST_LINE, ""))
+        ENCODING.prepare(Note(0, "x" * limits.RECORD_BYTES, ""))
 
     assert caught.value.exit_status == 3
 
 
 def test_a_journal_does_not_grow_past_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = written(tmp_path, "a")
-    monkeypatch.setattr(journal, "LARGEST_JOURNAL", len(data) + 300)
+    monkeypatch.setattr(limits, "JOURNAL_BYTES", len(data) + 300)
 
     with opened(tmp_path, journal.CHANGE) as made:
         newest = made.newest()
@@ -205,7 +206,7 @@ def piped(path: Path) -> None:
 
 
 def swollen(path: Path) -> None:
-    os.truncate(path, journal.LARGEST_JOURNAL + 1)
+    os.truncate(path, limits.JOURNAL_BYTES + 1)
 
 
 @pytest.mark.parametrize("spoil", [linked, piped, swollen])

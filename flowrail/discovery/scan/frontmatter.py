@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 from flowrail.discovery.diagnostics import Note
 from flowrail.errors import DocumentError
+from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 
-#: At most this many bytes of a file are read.
-LIMIT = 65_536
 _FIRST_READ = 8_192  # nearly every frontmatter ends within it
 _OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
@@ -61,7 +60,9 @@ def read_file(path: str) -> Frontmatter:
             raise OSError(errno.EINVAL, "not a regular file", path)
         data = os.read(descriptor, _FIRST_READ)
         if len(data) == _FIRST_READ and not _is_complete(data):
-            while len(data) < LIMIT and (more := os.read(descriptor, LIMIT - len(data))):
+            while len(data) < limits.TEXT_BYTES and (
+                more := os.read(descriptor, limits.TEXT_BYTES - len(data))
+            ):
                 data += more
     finally:
         os.close(descriptor)
@@ -71,7 +72,7 @@ def read_file(path: str) -> Frontmatter:
 def read_frontmatter(data: bytes, file: str) -> Frontmatter:
     """Return the frontmatter in *data*, the first bytes of *file*."""
     notes: list[Note] = []
-    data = data[:LIMIT]
+    data = data[: limits.TEXT_BYTES]
     if data.startswith(_BYTE_ORDER_MARK):
         notes.append(Note("BYTE_ORDER_MARK", "the file begins with a byte order mark", file, 1))
         data = data.removeprefix(_BYTE_ORDER_MARK)
@@ -84,7 +85,7 @@ def read_frontmatter(data: bytes, file: str) -> Frontmatter:
         notes.append(Note("LATE_FRONTMATTER", "there are blank lines above the first `---`", file, 1))
     closing = _CLOSING.search(data, opening.end() - 1)
     if closing is None:
-        reason = f"the frontmatter does not end with a line `---` within {LIMIT // 1024} kB"
+        reason = f"the frontmatter does not end with a line `---` within {limits.TEXT_BYTES // 1024} kB"
         return Frontmatter(notes=tuple(notes), problem=Note("UNCLOSED_FRONTMATTER", reason, file, 1))
     inside = data[opening.end() : closing.start() + 1]
     try:

@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import DocumentError
 from flowrail.handoff.errors import INVALID, MISSING, PayloadProblem
-from flowrail.machines.sessions.limits import LARGEST_PAYLOAD
 from flowrail.storage import files
 from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import decode
 
-MAX_BYTES = LARGEST_PAYLOAD
 YAML, JSON = "yaml", "json"
 DEFAULT_FORM = {"1.0": YAML, "1.2": YAML, "2.0": YAML, "3.0": JSON}
 
@@ -46,7 +44,7 @@ class Payload(NamedTuple):
 
 def read_file(path: str) -> Payload:
     """Return the payload in the file *path*. Links are not followed."""
-    return read(files.read_bounded(path, limit=MAX_BYTES, what="the payload"), source=path)
+    return read(files.read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload"), source=path)
 
 
 def read(data: bytes, *, source: str) -> Payload:

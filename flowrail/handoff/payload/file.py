@@ -12,8 +12,8 @@ from hashlib import sha256
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError
-from flowrail.handoff.payload.document import MAX_BYTES
 from flowrail.storage import files
+from flowrail.text import limits
 
 FOLDER = "handoffs"
 NEWEST = "handoff-payload"
@@ -53,7 +53,7 @@ def write_newest(session_folder: str, form: str, data: bytes) -> None:
 def digest_of(path: str) -> str:
     """Return the digest of a payload's file, or an empty text if it cannot be read."""
     try:
-        return sha256(files.read_bounded(path, limit=MAX_BYTES, what="the payload")).hexdigest()
+        return sha256(files.read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload")).hexdigest()
     except DocumentError:
         return ""
 

@@ -18,11 +18,11 @@ from flowrail.machines.definition.delegation import MOST_DISPATCHES, Dispatch, n
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.engine.joins import Join
-from flowrail.machines.sessions import attachments, limits
+from flowrail.machines.sessions import attachments
 from flowrail.machines.sessions.session import CLAIMED, PENDING, Dispatched, Session
-from flowrail.storage.journal import LARGEST_LINE
+from flowrail.storage.journal import too_large
 from flowrail.storage.records import from_plain
-from flowrail.text import placeholders, suggestions
+from flowrail.text import limits, placeholders, suggestions
 
 RESULTS = 400_000
 """How many bytes the results of a step's agents may have together; each has its even share."""
@@ -185,17 +185,18 @@ class _Given:
             self._in_line(len(text))
             return text
         self._told += len(text)
-        if self._long > limits.LARGEST_TEXTS:
-            raise limits.too_long_together(self._long)
-        if self._told > limits.LARGEST_WHOLE:
-            raise limits.too_often(self._told)
+        if self._long > limits.LONG_TEXTS_BYTES:
+            raise too_large("the long texts of the session", self._long, limits.LONG_TEXTS_BYTES)
+        if self._told > limits.REPEATED_TEXTS_BYTES:
+            what = "the long texts of the session, each counted as often as it is named,"
+            raise too_large(what, self._told, limits.REPEATED_TEXTS_BYTES)
         return text
 
     def _in_line(self, size: int) -> None:
         """Count what stands in the record itself."""
         self._line += size
-        if self._line > LARGEST_LINE:
-            raise limits.too_long_line(self._line)
+        if self._line > limits.RECORD_BYTES:
+            raise too_large("the record", self._line, limits.RECORD_BYTES)
 
     def _size(self, value: Any) -> int:
         """Return how much of the line a value takes at least; each is measured once, however many are given it."""

@@ -20,10 +20,10 @@ from flowrail.machines.definition.questions import (
     problems_in,
 )
 from flowrail.text import json as strict_json
+from flowrail.text import limits
 from flowrail.text.safe_text import in_quotes
 from flowrail.text.yaml import lines_of
 
-LARGEST = 65_536
 MOST_NAMED = 20  # mistakes that one message names
 _HINT = "give the needs_user_input block alone, as its format shows it, or the same as JSON"
 _SHOWN = 40  # characters of the document's own that a message quotes
@@ -54,8 +54,8 @@ def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
     ``{"questions": […]}`` or the list, with the keys ``id header text options multi_select default
     deadline`` and ``label description``.
     """
-    if len(text.encode("utf-8", "surrogatepass")) > LARGEST:
-        raise _only(source, source, f"more than {LARGEST} bytes")
+    if len(text.encode("utf-8", "surrogatepass")) > limits.TEXT_BYTES:
+        raise _only(source, source, f"more than {limits.TEXT_BYTES} bytes")
     start = text.strip()
     first = text[: len(text) - len(text.lstrip())].count("\n")
     if start.startswith("<"):

@@ -18,9 +18,9 @@ from flowrail.machines.loading.python_source import (
     why_not,
 )
 from flowrail.storage.files import read_bounded
+from flowrail.text import limits
 from flowrail.text.suggestions import did_you_mean
 
-LARGEST = 131_072
 MOST_FILES = 5_000
 
 _registered: dict[str, Workflow] = {}
@@ -125,7 +125,7 @@ def _modules(package: str, folder: str) -> Iterator[tuple[str, str]]:
 
 def _look_into(module: str, path: str, places: dict[str, Place], skipped: dict[str, str]) -> None:
     try:
-        data = read_bounded(path, limit=LARGEST, what="the module")
+        data = read_bounded(path, limit=limits.PYTHON_BYTES, what="the module")
     except DocumentError as error:
         skipped[path] = error.fact
         return

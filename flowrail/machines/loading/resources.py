@@ -11,10 +11,10 @@ from flowrail.errors import UsageError
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import read_bounded
+from flowrail.text import limits
 from flowrail.text.safe_text import decode
 from flowrail.text.suggestions import did_you_mean
 
-LARGEST = 262_144
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.md)?\Z")
 
 
@@ -79,7 +79,7 @@ class FolderResources:
         full = os.path.realpath(os.path.join(root, path)) if "\0" not in path else ""
         if not full.startswith(root + os.sep):
             raise UsageError(f"`{path}` lies outside the project", hint="name a file below it", path=path)
-        return decode(read_bounded(full, limit=LARGEST, what=f"`{path}`"), source=path)
+        return decode(read_bounded(full, limit=limits.YAML_BYTES, what=f"`{path}`"), source=path)
 
     def get_workflow(self, address: str) -> Workflow:
         """Return another workflow by its address."""
@@ -109,7 +109,7 @@ def _named(name: str, folders: Sequence[str], kind: str) -> str:
         for folder in folders:
             path = os.path.join(folder, file)
             if os.path.isfile(path):
-                return decode(read_bounded(path, limit=LARGEST, what=f"the {kind}"), source=file)
+                return decode(read_bounded(path, limit=limits.YAML_BYTES, what=f"the {kind}"), source=file)
     known = sorted({entry.removesuffix(".md") for folder in folders for entry in _entries(folder)})
     raise UnknownResourceError(
         f"there is no {kind} `{name[:80]}`",

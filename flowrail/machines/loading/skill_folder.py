@@ -29,8 +29,6 @@ from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.safe_text import decode
 
-LARGEST_PYTHON = 131_072  # reading it as a tree takes some 700 bytes of memory for each byte
-LARGEST_TEXT = 65_536
 MOST_READ = 64_000_000  # to tell whether a folder changed: no definition comes from as much
 ENTRY_FILES = ("workflow.yaml", "workflow.py")
 _QUOTES = re.compile(
@@ -234,8 +232,8 @@ def _resources(
 
 def _largest(path: str) -> int:
     if path.endswith(".md"):
-        return LARGEST_TEXT
-    return LARGEST_PYTHON if path.endswith(".py") else limits.YAML_BYTES
+        return limits.TEXT_BYTES
+    return limits.PYTHON_BYTES if path.endswith(".py") else limits.YAML_BYTES
 
 
 def _taken(file: WorkflowFile, path: str, contents: Mapping[str, bytes] | None) -> bytes:

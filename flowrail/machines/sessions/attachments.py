@@ -13,9 +13,9 @@ from hashlib import sha256
 from typing import Any
 
 from flowrail.errors import DocumentError
-from flowrail.machines.sessions import limits
 from flowrail.storage.file_store import SideFiles
-from flowrail.storage.journal import DamagedError
+from flowrail.storage.journal import DamagedError, too_large
+from flowrail.text import limits
 
 FOLDER = "texts"
 MARK = "$file"
@@ -69,8 +69,8 @@ def has_references(line: bytes) -> bool:
 def check_size(texts: Mapping[str, bytes]) -> None:
     """Refuse texts that are too long together."""
     total = sum(map(len, texts.values()))
-    if total > limits.LARGEST_TEXTS:
-        raise limits.too_long_together(total)
+    if total > limits.LONG_TEXTS_BYTES:
+        raise too_large("the long texts of the session", total, limits.LONG_TEXTS_BYTES)
 
 
 def loader(side_files: SideFiles) -> Load:
@@ -79,7 +79,7 @@ def loader(side_files: SideFiles) -> Load:
     Records name the same texts again and again, so as many as one record may have are read once.
     """
     known: dict[tuple[str, int], str] = {}
-    room = limits.LARGEST_TEXTS
+    room = limits.LONG_TEXTS_BYTES
 
     def load(name: str, size: int) -> str:
         nonlocal room
@@ -87,7 +87,7 @@ def loader(side_files: SideFiles) -> Load:
             text = _read(side_files, name, size)
             if size > room:
                 known.clear()
-                room = limits.LARGEST_TEXTS
+                room = limits.LONG_TEXTS_BYTES
             known[name, size] = text
             room -= size
         return known[name, size]
@@ -97,9 +97,9 @@ def loader(side_files: SideFiles) -> Load:
 
 def is_short(text: str) -> bool:
     """Return whether *text* is written into the record itself."""
-    if 4 * len(text) <= limits.LONGEST_INLINE:
+    if 4 * len(text) <= limits.INLINE_TEXT_BYTES:
         return True
-    return len(text.encode("utf-8", "surrogatepass")) <= limits.LONGEST_INLINE
+    return len(text.encode("utf-8", "surrogatepass")) <= limits.INLINE_TEXT_BYTES
 
 
 def _read(side_files: SideFiles, name: str, size: int) -> str:

@@ -11,11 +11,11 @@ from hashlib import sha256
 from typing import Any
 
 from flowrail.errors import DocumentError
-from flowrail.machines.sessions import limits
 from flowrail.machines.sessions.upgrades import definition_of_today
 from flowrail.storage.file_store import SideFiles
-from flowrail.storage.journal import TooLargeError
+from flowrail.storage.journal import too_large
 from flowrail.text import json as strict_json
+from flowrail.text import limits
 
 DEFINITION = "definition.json"
 
@@ -24,12 +24,9 @@ def to_bytes(definition: Mapping[str, Any]) -> bytes:
     """Return *definition* as a session keeps it; refused if it is too large to be read again."""
     text = json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
     data = text.encode("utf-8", "backslashreplace")
-    if len(data) > limits.LARGEST_DEFINITION:
-        raise TooLargeError(
-            f"the workflow has {len(data)} bytes; a session keeps at most {limits.LARGEST_DEFINITION}",
-            hint="split the workflow, or put long texts into files and name their paths",
-            bytes=len(data),
-        )
+    if len(data) > limits.DEFINITION_BYTES:
+        hint = "split the workflow, or put long texts into files and name their paths"
+        raise too_large("the workflow", len(data), limits.DEFINITION_BYTES, hint=hint)
     return data
 
 
@@ -58,6 +55,6 @@ def read(side_files: SideFiles) -> dict[str, Any] | None:
 
 def _bytes(side_files: SideFiles) -> bytes:
     try:
-        return side_files.read(DEFINITION, limits.LARGEST_DEFINITION, "the session's definition")
+        return side_files.read(DEFINITION, limits.DEFINITION_BYTES, "the session's definition")
     except DocumentError:
         return b""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowrail.machines.sessions import attachments, limits
+from flowrail.machines.sessions import attachments
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.upgrades import session_of_today
 from flowrail.storage.file_store import SideFiles
 from flowrail.storage.journal import Encoding
 from flowrail.storage.records import from_plain, to_plain
+from flowrail.text import limits
 
 
 class Record(NamedTuple):
@@ -52,7 +53,7 @@ def _encode(record: Record) -> dict[str, Any]:
 
 
 def _split(data: dict[str, Any], line: bytes) -> tuple[dict[str, Any], dict[str, bytes]] | None:
-    if len(line) <= limits.LONGEST_INLINE and not attachments.has_references(line):
+    if len(line) <= limits.INLINE_TEXT_BYTES and not attachments.has_references(line):
         return None
     texts: dict[str, bytes] = {}
     parted = attachments.parted(data, texts)

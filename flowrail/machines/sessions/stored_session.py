@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
-from flowrail.machines.sessions import definition_snapshot, limits
+from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.storage.file_store import Held, SideFiles
 from flowrail.storage.journal import JournalFullError
+from flowrail.text import limits
 
 
 class StoredSession(NamedTuple):
@@ -54,7 +55,7 @@ class SessionChange:
     @property
     def is_full(self) -> bool:
         """Whether the journal has no room for a record like its last one, but for one that closes it."""
-        return not self._held.has_room(limits.LAST_ROOM)
+        return not self._held.has_room(limits.CLOSING_BYTES)
 
     def commit(
         self,
@@ -77,7 +78,7 @@ class SessionChange:
         before = self.kept
         record = Record(before.seq + 1, kind, at, by, session, note or {}, before.hash, definition=digest)
         try:
-            written = self._held.append(record, reserve=0 if last else limits.LAST_ROOM)
+            written = self._held.append(record, reserve=0 if last else limits.CLOSING_BYTES)
         except JournalFullError as error:
             raise self._full(session, error) from None
         self._definition = digest

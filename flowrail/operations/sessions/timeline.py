@@ -18,7 +18,6 @@ from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.guidance.received_work import COPY
-from flowrail.machines.sessions.limits import LARGEST_PAYLOAD
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
@@ -34,6 +33,7 @@ from flowrail.storage.files import read_bounded, write_atomic
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.snapshot import LinesLostError
+from flowrail.text import limits
 from flowrail.text.placeholders import placeholders
 from flowrail.text.suggestions import did_you_mean
 
@@ -196,7 +196,7 @@ def _payload_of(world: World, session_id: str, session: Session) -> tuple[str, b
     path = os.path.join(world.store.folder(session_id), os.path.basename(session.received.payload))
     if os.path.splitext(os.path.basename(path))[0] == COPY:
         with suppress(DocumentError):
-            return path, read_bounded(path, limit=LARGEST_PAYLOAD, what="the payload")
+            return path, read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload")
     return path, b""
 
 

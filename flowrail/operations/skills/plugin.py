@@ -21,12 +21,12 @@ from flowrail.storage.files import (
     read_bounded,
     write_atomic,
 )
+from flowrail.text import limits
 
 NAME = "flowrail"
 MARKET = ".claude-plugin/marketplace.json"
 _ROOT = f"plugins/{NAME}"
 _ABOUT = "Keeps an agent at a procedure: skills as workflows, and hooks that tell where it stands"
-_LARGEST = 1_000_000
 
 
 class NotOurFolderError(ConflictError):
@@ -106,7 +106,9 @@ def _refuse_others(folder: str) -> None:
             f"{folder} is no folder that can be read ({error.strerror})", hint="name another"
         ) from None
     try:
-        market = json.loads(read_bounded(os.path.join(folder, MARKET), limit=_LARGEST, what="the market"))
+        market = json.loads(
+            read_bounded(os.path.join(folder, MARKET), limit=limits.JSON_BYTES, what="the market")
+        )
     except (MissingFileError, DocumentError, ValueError, RecursionError):
         market = None
     if not is_empty and not (isinstance(market, dict) and market.get("name") == NAME):

@@ -21,6 +21,7 @@ from flowrail.machines.loading.packages import (
     registered,
 )
 from flowrail.machines.loading.run_python import NotLoadedError, run_python
+from flowrail.text import limits
 
 HEAD = "from flowrail import Outcome, StepDef, Workflow\n"
 ONE = "StepDef('a', title='A', actions=['Do.'], next={'ok': None})"
@@ -134,7 +135,7 @@ def test_one_broken_module_never_hides_another(package: Path) -> None:
     put(package, "renamed.py", f"{HEAD}NAME = 'a' + 'b' * 2\nWORKFLOW = Workflow(NAME, {ONE})")
     put(package, "syntax.py", "WORKFLOW = = 5")
     put(package, "fine.py", f"{HEAD}WORKFLOW = Workflow('fine', {ONE})")
-    put(package, "large.py", "#" * (packages.LARGEST + 1))
+    put(package, "large.py", "#" * (limits.PYTHON_BYTES + 1))
 
     found = discover_workflows("the_skills")
 

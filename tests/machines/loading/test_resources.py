@@ -9,11 +9,11 @@ from support.workflows import linear
 
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.loading.resources import (
-    LARGEST,
     FolderResources,
     ResourceProvider,
     UnknownResourceError,
 )
+from flowrail.text import limits
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_convention_that_is_a_link_is_not_read(resources: FolderResources, tmp
 
 
 def test_files_are_bounded_and_text(resources: FolderResources, tmp_path: Path) -> None:
-    (tmp_path / "work/large").write_bytes(b"x" * (LARGEST + 1))
+    (tmp_path / "work/large").write_bytes(b"x" * (limits.YAML_BYTES + 1))
     (tmp_path / "work/bytes").write_bytes(b"\xff")
 
     for path in ("large", "bytes", "src", "none"):

@@ -12,15 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.machines.sessions import attachments, limits
+from flowrail.machines.sessions import attachments
 from flowrail.machines.sessions.attachments import MARK, TextDamagedError
 from flowrail.storage.file_store import FolderFiles
 from flowrail.storage.journal import TooLargeError
+from flowrail.text import limits
 
-LONG = "é" * limits.LONGEST_INLINE
+LONG = "é" * limits.INLINE_TEXT_BYTES
 TEXTS = st.one_of(
     st.text(max_size=10),
-    st.sampled_from([LONG, "x" * limits.LONGEST_INLINE, "x" * (limits.LONGEST_INLINE + 1), "\ud800" * 9_999]),
+    st.sampled_from(
+        [LONG, "x" * limits.INLINE_TEXT_BYTES, "x" * (limits.INLINE_TEXT_BYTES + 1), "\ud800" * 9_999]
+    ),
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
@@ -133,7 +136,7 @@ def test_a_reference_of_another_form_is_refused(value: object) -> None:
 
 
 def test_there_is_a_limit_for_all_texts_of_a_record_together() -> None:
-    half = b"x" * (limits.LARGEST_TEXTS // 2 + 1)
+    half = b"x" * (limits.LONG_TEXTS_BYTES // 2 + 1)
 
     with pytest.raises(TooLargeError, match="at most"):
         attachments.check_size({"texts/a.txt": half, "texts/b.txt": half})

@@ -14,16 +14,15 @@ from typing import Any
 import pytest
 
 from flowrail.errors import StorageError
-from flowrail.machines.sessions import limits
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import StoredSession
-from flowrail.storage import journal as storage_journal
 from flowrail.storage.files import NotPrivateError, WriteFailedError
 from flowrail.storage.journal import DamagedError, TooLargeError
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner
 from flowrail.storage.snapshot import LinesLostError
+from flowrail.text import limits
 
 ID = "skill-abcdef"
 
@@ -297,7 +296,7 @@ def folded(path: Path) -> None:
 
 
 def swollen(path: Path) -> None:
-    os.truncate(path, storage_journal.LARGEST_JOURNAL + 1)
+    os.truncate(path, limits.JOURNAL_BYTES + 1)
 
 
 @pytest.mark.parametrize("spoil", [linked, piped, folded, swollen])
@@ -355,7 +354,7 @@ def test_a_spoilt_definition_is_told(store: Store, content: bytes | None) -> Non
 def test_a_state_that_is_too_large_is_refused_before_anything_is_written(store: Store) -> None:
     create(store)
     before = journal(store).read_bytes()
-    large = {f"text{number}": "x" * 9_999 for number in range(storage_journal.LARGEST_LINE // 9_999 + 1)}
+    large = {f"text{number}": "x" * 9_999 for number in range(limits.RECORD_BYTES // 9_999 + 1)}
 
     with pytest.raises(TooLargeError, match="are allowed"):
         move(store, 1, state=large)
@@ -369,7 +368,7 @@ def test_a_state_that_is_too_large_is_refused_before_anything_is_written(store: 
 def test_a_journal_does_not_grow_past_its_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     create(store)
     before = journal(store).read_bytes()
-    monkeypatch.setattr(storage_journal, "LARGEST_JOURNAL", limits.LAST_ROOM + len(before) + 100)
+    monkeypatch.setattr(limits, "JOURNAL_BYTES", limits.CLOSING_BYTES + len(before) + 100)
 
     with pytest.raises(TooLargeError, match="the journal of"):
         move(store, 1)

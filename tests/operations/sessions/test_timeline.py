@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from support.sandbox import bytes_below, flow, put_skill, refused, sessions_folder, told
 
-from flowrail.machines.sessions import limits
-from flowrail.storage import journal as storage_journal
+from flowrail.text import limits
 
 LOOP = """\
 name: NAME
@@ -237,7 +236,7 @@ def test_a_full_journal_refuses_and_prints_the_fork_that_goes_on(
     session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = (sessions_folder() / session / "journal.jsonl").stat().st_size
-    monkeypatch.setattr(storage_journal, "LARGEST_JOURNAL", size + limits.LAST_ROOM + 50)
+    monkeypatch.setattr(limits, "JOURNAL_BYTES", size + limits.CLOSING_BYTES + 50)
 
     for words in (["step", "loop", "ok", "--session", session], ["session", "rewind", session, "--to", "0"]):
         status, error = refused(*words)
