@@ -25,7 +25,7 @@ def show(guidance: Guidance, form: str | None) -> None:
     streams.together()
     form = form or usual_form()
     if form == "json":
-        from flowrail.formatters.guidance.as_data import render as as_data
+        from flowrail.formatters.guidance.as_data import render as as_data  # a command prints one form
 
         data(as_data(guidance))
     elif form == "xml":

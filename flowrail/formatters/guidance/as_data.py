@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces
+from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.machines.sessions.stored_session import StoredSession
@@ -120,8 +121,6 @@ def in_short(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def result_of(dispatch: DispatchView, most: int) -> str:
     """Return what came of a piece of work as JSON of about *most* bytes; what is left out says so."""
-    from flowrail.machines.engine.agents import cut
-
     text = example_text(cut(plain(dispatch.result), most, "left out here; --json has it"))
     return text if len(text) <= 2 * most else f"{text[: 2 * most]}…"
 

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowrail.command import Command
+from flowrail.formatters.blocks.elements import element
+from flowrail.formatters.guidance.review_loop import loop_pieces
+from flowrail.machines.definition.gates import Severity
+from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import BY_LIMIT
 from flowrail.text.markup import Markup
@@ -83,7 +87,6 @@ def findings_of(guidance: Guidance, show: Show) -> tuple[list[RecordedFinding], 
     """Return the findings as they are printed, the worst of them where there are many, and what is left out."""
     if not guidance.findings:
         return [], ""
-    from flowrail.machines.definition.gates import Severity
 
     worst = sorted(guidance.findings, key=lambda each: list(Severity).index(Severity(each.severity)))
     chosen = {each.id for each in worst[:MOST_FINDINGS]}
@@ -93,8 +96,8 @@ def findings_of(guidance: Guidance, show: Show) -> tuple[list[RecordedFinding], 
         if each.id in chosen
     ]
     left = len(guidance.findings) - len(shown)
-    cut = any(len(each.text) > LONGEST_FINDING for each in shown)
-    more = f"{left} more" if left else "whole texts" if cut else ""
+    is_cut = any(len(each.text) > LONGEST_FINDING for each in shown)
+    more = f"{left} more" if left else "whole texts" if is_cut else ""
     return shown, f"{more}: {show(guidance.findings_command)}" if more and guidance.findings_command else ""
 
 
@@ -110,8 +113,6 @@ def command_of(dispatch: DispatchView, join: Join, show: Show) -> str:
 
 def result_lines(result: WorkResult, show: Show) -> list[str]:
     """Return the lines that an agent answers with when its work has ended."""
-    from flowrail.machines.engine.agents import cut  # few steps end work for another session
-
     facts = cut(result.facts, LONGEST_RESULT, show(result.whole))
     return [
         f"RESULT {result.of}",
@@ -143,10 +144,9 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
     before: list[str | Markup] = []
     after: list[str | Markup] = []
     if guidance.loop is not None:
-        from flowrail.formatters.guidance.review_loop import loop_pieces
-
         before, after = loop_pieces(guidance.loop)
     if _gives_work(guidance):
+        # brings the parser of questions, which few steps need
         from flowrail.machines.guidance.question_relay import QUESTION_RELAY_HANDLER, QUESTION_RELAY_UPWARDS
 
         after.append(QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER)
@@ -155,8 +155,7 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
     if guidance.result is not None:
         after += [ANSWER, "\n".join(result_lines(guidance.result, show))]
     if guidance.ask_command and _is_new_to_it(guidance):
-        from flowrail.formatters.blocks.elements import element
-        from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT
+        from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT  # the same
 
         after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", show(guidance.ask_command))]
     return before, after
@@ -183,7 +182,10 @@ def own_pieces(guidance: Guidance) -> list[str | Markup]:
         if isinstance(action, Markup) or FENCE not in action:
             found.append(action)
             continue
-        from flowrail.formatters.blocks.fences import with_blocks
+
+        from flowrail.formatters.blocks.fences import (
+            with_blocks,  # brings every block; few texts have a fence
+        )
 
         found += with_blocks(action, resources)
     return found

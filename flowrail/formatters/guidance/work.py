@@ -6,6 +6,7 @@ from typing import Any
 
 from flowrail.command import Command
 from flowrail.formatters.blocks.elements import block, element
+from flowrail.formatters.blocks.fences import with_blocks
 from flowrail.formatters.guidance.as_data import plain
 from flowrail.formatters.guidance.content import FENCE, FINDING, Keep, Show, result_lines
 from flowrail.machines.engine.agents import Ended, Handed
@@ -77,7 +78,6 @@ def _pieces(handed: Handed) -> list[str | Markup]:
     more = [block("context", given)] if given else []
     if FENCE not in handed.prompt:
         return [handed.prompt, *more]
-    from flowrail.formatters.blocks.fences import with_blocks
 
     return [*with_blocks(handed.prompt, Again(handed.resources)), *more]
 

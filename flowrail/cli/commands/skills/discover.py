@@ -11,11 +11,14 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.ranking.explain import explain
 from flowrail.discovery.ranking.menu import Menu, MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query, Synthesis
 from flowrail.formatters.reports import menu as as_menu
+from flowrail.formatters.reports import skill_explanation
 from flowrail.operations.environment import Environment
 from flowrail.skills.bundled import bundled
+from flowrail.storage.files import WriteFailedError
 
 if TYPE_CHECKING:
     from flowrail.discovery.session_menu_cache import SessionMenu
@@ -130,7 +133,6 @@ def _kept(
 ) -> SessionMenu | None:
     """Return the session's cache, or None where it cannot be written, which costs time only."""
     from flowrail.operations.handoffs.handoff_menu import menu_cache
-    from flowrail.storage.files import WriteFailedError
 
     scores = None if menu.asked.synthesis is None else menu.scores
     now = datetime.fromisoformat(here.now)
@@ -144,9 +146,6 @@ def _kept(
 def _tell_why(
     name: str, found: Discovery, menu: Menu, ours: Discovery, beside: Menu, *, as_json: bool
 ) -> None:
-    from flowrail.discovery.ranking.explain import explain
-    from flowrail.formatters.reports import skill_explanation
-
     told = explain(found, name, asked=menu.asked.by)
     if told.candidate is None and not told.skipped:
         behind = explain(ours, name, asked=menu.asked.by)
