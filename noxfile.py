@@ -12,20 +12,20 @@ nox.options.error_on_missing_interpreters = False
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Formatting and lint rules."""
+    """Check formatting and lint rules."""
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
 
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Every type, the tests' too."""
+    """Check types, also in the tests."""
     session.run("mypy")
 
 
 @nox.session
 def imports(session: nox.Session) -> None:
-    """Who may import whom."""
+    """Check which package imports which."""
     session.run("lint-imports", silent=True)
 
 
@@ -39,7 +39,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """All tests with branch coverage, README and docs included."""
+    """Run all tests, README and docs included, with branch coverage."""
     words = session.posargs or ["-n", "auto", "-q"]
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", "pytest", *words)
@@ -49,7 +49,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(venv_backend="venv")
 def bare(session: nox.Session) -> None:
-    """The built wheel with its run-time needs alone: the demo runs."""
+    """Run the demo with the built wheel and its run-time dependencies alone."""
     session.install("--disable-pip-version-check", ".")
     session.chdir(session.create_tmp())
     session.run("flow", "--help", silent=True)
@@ -89,7 +89,7 @@ def pictures(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def long(session: nox.Session) -> None:
-    """The long forms: thousands of kills, every system call, values drawn anew."""
+    """The long forms: thousands of kills, every system call, newly drawn values."""
     session.run("pytest", "-q", "-m", "long", "-n", "auto", "--hypothesis-profile=drawn", *session.posargs)
 
 

@@ -1,8 +1,8 @@
-"""The same broken graphs in five tools: which mistakes are named before anything runs.
+"""The same broken graphs in five tools: which mistakes does each find before anything runs?
 
-Run: pip install --group peers, then python benchmarks/broken_graphs.py; a tool that is not there is left out.
-Each graph is written as the tool's own documentation writes one: a function a step, outcomes as what it
-returns. A run then reports the outcomes that lead to the mistake.
+Run: pip install --group peers, then python benchmarks/broken_graphs.py. Tools that are not installed are left out.
+Each graph is written as in the tool's documentation: one function per step, which returns the outcome.
+A run then reports the outcomes that lead to the mistake.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ ROUNDS = 60
 
 
 class Graph(NamedTuple):
-    """A graph with one mistake: steps, ways as (step, outcome, target), and what a run reports of it.
+    """A graph with one mistake: steps, transitions as (step, outcome, target), and the reported outcomes.
 
-    ``reads`` is a value that a step reads, ``only_if`` what the last way of a step asks of a value.
+    ``reads`` is a value that a step reads, ``only_if`` the condition of a step's last transition.
     """
 
     mistake: str
@@ -40,64 +40,62 @@ LOOK, TELL = ("look", "ok", "tell"), ("tell", "ok", None)
 TWO = ("look", "tell")
 THREE = ("look", "dig", "tell")
 GRAPHS = (
+    Graph("A transition leads to a missing step", TWO, (LOOK, ("look", "fail", "reprot"), TELL), ("fail",)),
+    Graph("The first step is missing", TWO, (LOOK, TELL), ("ok", "ok"), entry="lok"),
+    Graph("A step cannot be reached", THREE, (LOOK, TELL, ("dig", "ok", "tell")), ("ok", "ok")),
     Graph(
-        "A way leads to a step that is not there", TWO, (LOOK, ("look", "fail", "reprot"), TELL), ("fail",)
-    ),
-    Graph("The first step is not there", TWO, (LOOK, TELL), ("ok", "ok"), entry="lok"),
-    Graph("No way leads to a step", THREE, (LOOK, TELL, ("dig", "ok", "tell")), ("ok", "ok")),
-    Graph(
-        "From a step no end can be reached",
+        "A step cannot reach an end",
         THREE,
         (LOOK, ("look", "fail", "dig"), ("dig", "ok", "dig"), TELL),
         ("fail", *("ok",) * ROUNDS),
     ),
-    Graph("A step has no way on", THREE, (LOOK, ("look", "fail", "dig"), TELL), ("fail", "ok")),
-    Graph("Two steps have one name", ("look", "tell", "tell"), (LOOK, TELL), ("ok", "ok")),
+    Graph("A step has no transition", THREE, (LOOK, ("look", "fail", "dig"), TELL), ("fail", "ok")),
+    Graph("Two steps have the same name", ("look", "tell", "tell"), (LOOK, TELL), ("ok", "ok")),
     Graph(
-        "One outcome has two ways",
+        "One outcome has two transitions",
         THREE,
         (LOOK, ("look", "ok", "dig"), ("dig", "ok", None), TELL),
         ("ok", "ok", "ok"),
     ),
-    Graph("A step decides on an outcome that has no way", TWO, (LOOK, TELL), ("skip",), decided=True),
+    Graph("A step decides on an outcome without a transition", TWO, (LOOK, TELL), ("skip",), decided=True),
     Graph(
         "A loop has no limit",
         TWO,
         (LOOK, ("look", "iterate", "look"), TELL),
         ("iterate",) * ROUNDS,
     ),
-    Graph("A step reads a value that nobody gives", TWO, (LOOK, TELL), ("ok", "ok"), reads=("tell", "note")),
+    Graph("A step reads a value that is never set", TWO, (LOOK, TELL), ("ok", "ok"), reads=("tell", "note")),
     Graph(
-        "A condition asks for a value that nobody gives",
+        "A condition reads a value that is never set",
         THREE,
         (LOOK, ("look", "ok", "dig"), ("dig", "ok", "tell"), TELL),
         ("ok", "ok", "ok"),
         only_if=("dig", "mood", "good"),
     ),
     Graph(
-        "A condition can never hold",
+        "A condition is never true",
         THREE,
         (LOOK, ("look", "ok", "dig"), ("dig", "ok", "tell"), TELL),
         ("ok", "ok", "ok"),
         only_if=("dig", "mode", "all"),
     ),
     Graph(
-        "A way leads to a step that is there, and is not the one that was meant",
+        "A transition leads to an existing step, but not the intended one",
         THREE,
         (("look", "ok", "dig"), ("look", "fail", "dig"), ("dig", "ok", "tell"), TELL),
         ("fail", "ok", "ok"),
     ),
 )
-"""In those with a condition `dig` comes after `look` only where it holds; `mode` is quick or full, and full."""
+"""If a graph has a condition, `dig` follows `look` only if the condition is true; `mode` can be quick or full."""
 FACTS = {"mode": "full"}
 
 
 class EnoughError(Exception):
-    """Everything was reported, and the run would go on."""
+    """All outcomes were reported, and the run would continue."""
 
 
 class Agent:
-    """Reports one outcome after the other, and remembers the steps that it came to."""
+    """Reports one outcome after the other, and records the steps that it reached."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -330,23 +328,23 @@ TOOLS = (
 
 
 def judged(tool: Tool, graph: Graph) -> str:
-    """Return when a mistake is told, and by what."""
+    """Return when a mistake is found, and by what."""
     agent = Agent(graph)
     try:
         run = tool.build(graph, agent)
     except FoundError as found:
         return f"before: {found}"
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises while it builds
+    except Exception as error:  # noqa: BLE001 - any error that a tool raises while it builds
         return f"before: {type(error).__name__}"
     try:
         run()
     except EnoughError:
-        return f"never: {_way(agent.seen)}, and on"
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises in a run
+        return f"never: {_way(agent.seen)}, without end"
+    except Exception as error:  # noqa: BLE001 - any error that a tool raises in a run
         if _enough(error):
-            return f"never: {_way(agent.seen)}, and on"
+            return f"never: {_way(agent.seen)}, without end"
         return f"in the run: {type(error).__name__} at {agent.seen[-1] if agent.seen else 'the start'}"
-    return f"never: {_way(agent.seen)}, and ends"
+    return f"never: {_way(agent.seen)}, then ends"
 
 
 def _enough(error: BaseException | None) -> bool:
@@ -371,7 +369,7 @@ def table(tools: list[Tool]) -> Iterator[str]:
     head = ["Mistake", *(f"{tool.name} {version(tool.package)}" for tool in tools)]
     rows = [[graph.mistake, *(judged(tool, graph) for tool in tools)] for graph in GRAPHS]
     counts = [sum(row[place].startswith("before") for row in rows) for place in range(1, len(head))]
-    rows.append(["**Named before anything runs**", *(f"**{count} of {len(GRAPHS)}**" for count in counts)])
+    rows.append(["**Found before anything runs**", *(f"**{count} of {len(GRAPHS)}**" for count in counts)])
     for row in (head, ["---"] * len(head), *rows):
         yield f"| {' | '.join(row)} |"
 
@@ -382,7 +380,7 @@ def main() -> None:
     there = [tool for tool in TOOLS if importlib.util.find_spec(tool.module) is not None]
     for tool in TOOLS:
         if tool not in there:
-            print(f"{tool.name} is not there: pip install {tool.package}", file=sys.stderr)
+            print(f"{tool.name} is not installed: pip install {tool.package}", file=sys.stderr)
     print("\n".join(table(there)))
 
 

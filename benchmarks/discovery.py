@@ -31,7 +31,7 @@ handoff:
 """
 PEAK = """
 import os, resource
-def peak():  # in kB; what `getrusage` tells on Linux includes the process that started this one
+def peak():  # in kB; what `getrusage` reports on Linux includes the process that started this one
     if os.path.exists("/proc/self/status"):
         return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -1,6 +1,6 @@
-"""Step one skill from start to end, as an agent would: each command is one that the answer before it printed.
+"""Step one skill from start to end, as an agent would: each command was printed by the previous answer.
 
-Runs the installed `flow` in a temporary project, so it leaves nothing behind but what it tells.
+Runs the installed `flow` in a temporary project, so it leaves nothing behind.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 SKILL = "problem-analysis"
 REPORTED = ["low", "medium", "high"]
-"""What the demo's agent reports of its confidence, round by round."""
+"""What the demo's agent reports as its confidence, attempt by attempt."""
 LINES = 7
 
 
@@ -40,7 +40,7 @@ def main() -> int:
                 sys.exit(f"{command}\n{done.stdout}{done.stderr}")
             return done.stdout
 
-        print(f"A new project in {project}, and an agent that is told to find out why logging in is slow.\n")
+        print(f"A new project in {project}, and an agent that has to find out why the login is slow.\n")
         walk(flow)
     return 0
 
@@ -58,13 +58,13 @@ def walk(flow) -> None:  # type: ignore[no-untyped-def]
     session = str(answer["session"])
     print(f"\n$ flow history {session}\n{indented(flow(f'flow history {session}'))}")
     print(
-        f"The session lies in .flow/sessions/{session}/: journal.jsonl is the truth, session.json a readable copy."
+        f"The session is in .flow/sessions/{session}/: journal.jsonl is the truth, session.json a readable copy."
     )
     print(f"\n$ flow diagram {SKILL}\n{indented(flow(f'flow diagram {SKILL}'))}")
 
 
 def tell(answer: dict) -> None:  # type: ignore[type-arg]
-    """Print what the agent is told, the long text cut."""
+    """Print what the agent reads; long texts are cut."""
     step = answer["step"]
     if step is None:
         print(indented("\n".join(answer["actions"])))
@@ -81,19 +81,19 @@ def tell(answer: dict) -> None:  # type: ignore[type-arg]
 
 
 def choose(answer: dict, confidence) -> str:  # type: ignore[no-untyped-def, type-arg]
-    """Return the command of the way that the demo's agent takes, or nothing at the end."""
+    """Return the command of the outcome that the demo's agent reports, or nothing at the end."""
     ways = answer["next"]
     if not ways:
         return ""
     if len(ways) == 1:
         return str(ways[0]["command"])
     reported = next(confidence, "high")
-    print(f"    (the agent looks around, and is of confidence {reported})\n")
+    print(f"    (the agent investigates, and reports the confidence {reported})\n")
     return next(str(way["command"]) for way in ways if way["facts"].get("confidence") == reported)
 
 
 def indented(text: str) -> str:
-    """Return *text* set in by four blanks, long lines cut."""
+    """Return *text* indented by four spaces, long lines cut."""
     return "\n".join(f"    {line[:150]}" for line in text.splitlines())
 
 

@@ -133,9 +133,9 @@ def raced(run: Run) -> str:
             each.communicate(timeout=60)
         told.append(sum(each.returncode == 0 for each in both))
     return (
-        f"one is told no, {ROUNDS} of {ROUNDS} times"
+        f"one is refused, {ROUNDS} of {ROUNDS} times"
         if set(told) == {1}
-        else f"both are told yes, {told.count(2)} of {ROUNDS} times"
+        else f"both are accepted, {told.count(2)} of {ROUNDS} times"
     )
 
 
