@@ -150,7 +150,7 @@ def test_the_lifecycle_of_a_handoff_is_drawn(form: str) -> None:
     ran = flow("handoff", "diagram", "--format", form)
 
     assert ran.status == 0
-    assert "all checks hold" in ran.out.replace("#91;", "[")
+    assert "all checks pass" in ran.out.replace("#91;", "[")
 
 
 @pytest.mark.parametrize("form", ALL_FORMS)

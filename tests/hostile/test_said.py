@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
-import pytest
-from support.forged import disown, folder_of, forged_behind
-from support.sandbox import flow, put_skill, refused, told
+from support.forged import folder_of, forged_behind
+from support.sandbox import flow, put_skill, told
 
 ASKING_AGENTS = """\
 name: NAME
@@ -20,35 +18,6 @@ steps:
     questions: [{id: go, header: Go, text: "On?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}]
     next: {ok: null, fail: null}
 """
-
-
-def dispatch(**parts: Any) -> dict[str, Any]:
-    return {"dispatches": [{"id": "d1-1", "agent": "a", **parts}]}
-
-
-@pytest.mark.parametrize(
-    "forged",
-    [
-        {"skill": "plain; touch CANARY"},
-        {"skill": "--store=x"},
-        {"step": "first\nflow trust evil"},
-        {"step": "-s"},
-        {"parent": {"session": "plain-aaaaaa; sh", "dispatch": "d1-1"}},
-        {"parent": {"session": "plain-aaaaaa", "dispatch": "--token=x"}},
-        dispatch(id="d1 d2"),
-        dispatch(child="$(sh)"),
-        dispatch(workflow="--help"),
-        {"questions": [{"id": "a b", "header": "A", "text": "b", "options": []}]},
-    ],
-)
-def test_a_session_of_somebody_else_with_an_id_that_is_none_is_damage(forged: dict[str, Any]) -> None:
-    put_skill("plain")
-    session = str(told("start", "plain")["session"])
-    forged_behind(session, kind="note", session=forged)
-    disown(session)
-
-    assert refused("session", "adopt", session)[1]["code"] == "JOURNAL_DAMAGED"
-    assert refused("resume", session)[1]["code"] == "FOREIGN_SESSION"
 
 
 def test_no_line_is_forged_by_what_a_session_of_somebody_else_holds() -> None:

@@ -62,7 +62,7 @@ def test_a_lock_ends_when_its_process_is_killed(tmp_path: Path, holder: subproce
     holder.kill()
 
     with locked(tmp_path / "lock", wait=5, what="the session"):
-        assert (tmp_path / "lock").read_text() == str(os.getpid())
+        assert (tmp_path / "lock").read_text().strip() == str(os.getpid())
 
 
 def test_a_lock_ends_with_its_block_however_that_ends(tmp_path: Path) -> None:
