@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,11 +11,10 @@ from flowrail.cli.lazy_imports import load_engine
 load_engine()
 
 from flowrail.cli import output, streams  # noqa: E402 - the engine comes first, or asyncio comes with it
-from flowrail.operations.environment import Environment, limit_functions  # noqa: E402 - the same
+from flowrail.operations.environment import Environment  # noqa: E402 - the same
 from flowrail.operations.running.steps import World  # noqa: E402 - the same
-
-if TYPE_CHECKING:
-    from flowrail.handoff.context import HandoffContext
+from flowrail.operations.running.time_limit import limit_functions  # noqa: E402 - the same
+from flowrail.operations.running.world import world_of  # noqa: E402 - the same
 
 
 def world(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -> World:
@@ -25,16 +23,11 @@ def world(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -
     From here on standard output is kept for the answer, and each function of an author is called
     under a time limit.
     """
-    return _environment(store, roots).world(wait=wait)
+    return world_of(environment(store, roots), wait=wait)
 
 
-def desk(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -> tuple[HandoffContext, World]:
-    """Return what handoffs need, and what sessions need."""
-    environment = _environment(store, roots)
-    return environment.handoff_context(wait=wait), environment.world(wait=wait)
-
-
-def _environment(store: str | None, roots: Sequence[str]) -> Environment:
+def environment(store: str | None, roots: Sequence[str]) -> Environment:
+    """Look up where the command was called, and see to its output and to the author's functions as `world` says."""
     streams.keep_apart()
     reset = limit_functions()
     command = click.get_current_context(silent=True)

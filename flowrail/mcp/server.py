@@ -12,7 +12,7 @@ from mcp.server import MCPServer
 from flowrail import __version__
 from flowrail.mcp.resources import prompts, resources
 from flowrail.mcp.tools import INSTRUCTIONS, Tools, as_sdk_tools
-from flowrail.operations.environment import limit_functions
+from flowrail.operations.running.time_limit import limit_functions
 
 
 def build(*, store: str | None, roots: Sequence[str]) -> MCPServer:

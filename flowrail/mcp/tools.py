@@ -39,6 +39,7 @@ from flowrail.handoff.sending import cancel as cancel_handoff
 from flowrail.handoff.sending import retry, send
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.context import handoff_context_of
 from flowrail.operations.handoffs.handoff_menu import synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.operations.handoffs.source_session import session_to_hand_off
@@ -52,6 +53,7 @@ from flowrail.operations.running import (
 )
 from flowrail.operations.running.session_list import summaries
 from flowrail.operations.running.steps import Answer, World
+from flowrail.operations.running.world import world_of
 from flowrail.skills import summary
 from flowrail.text.safe_text import json_visible, visible
 from flowrail.text.table import table
@@ -111,12 +113,12 @@ class Tools:
     @property
     def world(self) -> World:
         """What sessions need."""
-        return Environment(store=self._store, roots=self._roots).world(wait=WAIT)
+        return world_of(Environment(store=self._store, roots=self._roots), wait=WAIT)
 
     @property
     def handoff_context(self) -> HandoffContext:
         """What handoffs need."""
-        return Environment(store=self._store, roots=self._roots).handoff_context(wait=WAIT)
+        return handoff_context_of(Environment(store=self._store, roots=self._roots), wait=WAIT)
 
     def show(self, command: Command) -> str:
         """Return *command* as a call, or as a shell line if no tool does it."""

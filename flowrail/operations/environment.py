@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from flowrail.discovery.locations import Root, find_project_root, skill_roots
 from flowrail.errors import UsageError
@@ -14,11 +14,7 @@ from flowrail.storage.ownership import Owner, state_folder
 from flowrail.text.safe_text import can_be_typed
 
 if TYPE_CHECKING:
-    from flowrail.discovery.index import Discovery
-    from flowrail.handoff.context import HandoffContext
-    from flowrail.machines.definition.step import StepContext
     from flowrail.machines.sessions.store import Store
-    from flowrail.operations.running.steps import World
 
 LONGEST_ACTOR = 200
 
@@ -90,9 +86,7 @@ class Environment:
     @cached_property
     def store(self) -> Store:
         """The sessions that are meant."""
-        from flowrail.machines.sessions.store import (
-            Store,
-        )  # brings cattrs, which looking at skills does not need
+        from flowrail.machines.sessions.store import Store  # brings cattrs, which `flow list` does not need
 
         return Store(
             self.store_path,
@@ -113,63 +107,3 @@ class Environment:
         environ = self.environ
         named = environ.get("FLOW_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
         return named[:LONGEST_ACTOR] if named else f"uid {os.geteuid()}"
-
-    def discover(self) -> Discovery:
-        """Return the skills that can take over work: installed ones, and the bundled ones after them."""
-        from flowrail.discovery.index import discover  # only handoffs look through all skills
-        from flowrail.skills.bundled import with_bundled  # the same
-
-        installed = discover(self.cwd, self.home, self.environ, extra=self.extra, ask_git=self.ask_git)
-        return with_bundled(installed)
-
-    def world(self, *, wait: float) -> World:
-        """Return what sessions need. A call waits *wait* seconds for a session that another process holds."""
-        from flowrail.machines.sessions.host_binding import host_id  # the same reason as for `World`
-        from flowrail.operations.running.steps import (
-            World,
-        )  # brings the engine; `flow list` starts without it
-
-        return World(
-            store=self.store,
-            roots=self.roots,
-            state=self.state,
-            now=lambda: self.now,
-            by=self.by,
-            shown_store=self.shown_store,
-            wait=wait,
-            host=host_id(self.environ),
-        )
-
-    def handoff_context(self, *, wait: float) -> HandoffContext:
-        """Return what handoffs need."""
-        from flowrail.handoff.context import (
-            HandoffContext,  # brings the handoff package; few commands need it
-        )
-        from flowrail.skills.catalog import bundled_folder  # the same
-
-        return HandoffContext(
-            store=self.store,
-            discover=cache(self.discover),
-            now=lambda: self.now,
-            by=self.by,
-            state=self.state,
-            project=self.cwd,
-            trusted_roots=frozenset({bundled_folder()}),
-            environ=self.environ,
-            shown_store=self.shown_store,
-            wait=wait,
-        )
-
-
-def limit_functions() -> Callable[[], None]:
-    """Call each function of an author under a time limit from here on; the result takes that back."""
-    from flowrail.machines.engine.outcome import caller  # brings the engine; `flow list` starts without it
-
-    before = caller.set(_call_limited)
-    return lambda: caller.reset(before)
-
-
-def _call_limited(function: Callable[..., Any], context: StepContext, arguments: Mapping[str, Any]) -> Any:
-    from flowrail.operations.running.time_limit import call_limited  # few workflows have functions
-
-    return call_limited(function, context, arguments)

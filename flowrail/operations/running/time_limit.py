@@ -14,6 +14,7 @@ from flowrail.machines.engine.outcome import (
     HandlerError,
     StoppedFromOutside,
     call_plainly,
+    caller,
     function_name,
 )
 
@@ -48,6 +49,12 @@ def call_limited(
             hint="nothing has moved; make the function quicker, then report again",
             seconds=seconds,
         ) from None
+
+
+def limit_functions() -> Callable[[], None]:
+    """Call each function of an author under a time limit from here on; the result takes that back."""
+    before = caller.set(call_limited)
+    return lambda: caller.reset(before)
 
 
 @contextmanager

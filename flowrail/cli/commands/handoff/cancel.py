@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import desk
+from flowrail.cli.handoff_environment import contexts
 from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.sending import cancel
 
@@ -23,7 +23,7 @@ def command(handoff_id: str, reason: str, as_json: bool, store: str | None, wait
 
     A written payload stays, but nobody can receive it any more.
     """
-    context, _ = desk(store=store, wait=wait)
+    context, _ = contexts(store=store, wait=wait)
     data = page.as_data(context, cancel(context, handoff_id, reason))
     if as_json:
         output.data(data)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import desk
 from flowrail.cli.facts import named_values
+from flowrail.cli.handoff_environment import contexts
 from flowrail.formatters.guidance.as_data import render
 from flowrail.formatters.reports import handoff as page
 from flowrail.operations.handoffs.receive import receive_handoff
@@ -36,7 +36,7 @@ def command(
     Only one receiver gets it. If the target has a workflow, its session starts with parameters from
     the payload, and its first step is printed; -p adds parameters that the payload lacks.
     """
-    context, world = desk(store=store, roots=roots, wait=wait)
+    context, world = contexts(store=store, roots=roots, wait=wait)
     receipt, answer = receive_handoff(
         context, world, file, digest=digest, force=force, params=named_values(params, "-p")
     )

@@ -6,8 +6,8 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.commands.handoff.send_options import send_options
-from flowrail.cli.environment import desk
 from flowrail.cli.facts import facts_of
+from flowrail.cli.handoff_environment import contexts
 from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.request import HandoffRequest
 from flowrail.handoff.sending import retry
@@ -37,7 +37,7 @@ def command(
     A failed handoff returns to validation, with the target and the session as they are now. An
     interrupted one continues in its phase, with the same payload.
     """
-    context, _ = desk(store=store, roots=roots, wait=wait)
+    context, _ = contexts(store=store, roots=roots, wait=wait)
     facts = facts_of(assignments, facts_file)
     request = HandoffRequest("", "", reason, yes, approved, facts=facts)
     sent = retry(context, handoff_id, request)

@@ -6,8 +6,8 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.commands.handoff.send_options import send_options
-from flowrail.cli.environment import desk
 from flowrail.cli.facts import facts_of
+from flowrail.cli.handoff_environment import contexts
 from flowrail.formatters.reports import handoff as page
 from flowrail.handoff.request import WRITTEN_VERSIONS, HandoffRequest
 from flowrail.handoff.sending import send
@@ -57,7 +57,7 @@ def command(
     that takes over runs. The same command again prints the same answer, or continues an interrupted
     handoff.
     """
-    context, world = desk(store=store, roots=roots, wait=wait)
+    context, world = contexts(store=store, roots=roots, wait=wait)
     facts = facts_of(assignments, facts_file)
     session = session_id or session_to_hand_off(
         world,

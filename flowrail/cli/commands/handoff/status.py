@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import desk
+from flowrail.cli.handoff_environment import contexts
 from flowrail.formatters.reports import handoff as page
 from flowrail.text.phrases import count
 
@@ -20,7 +20,7 @@ def command(handoff_id: str | None, include_ended: bool, as_json: bool, store: s
 
     Changes nothing.
     """
-    context, _ = desk(store=store)
+    context, _ = contexts(store=store)
     if handoff_id is not None:
         data = page.as_data(context, context.handoffs.read(handoff_id).handoff)
         if as_json:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import desk
+from flowrail.cli.handoff_environment import contexts
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import CATEGORIES, Query
@@ -68,7 +68,7 @@ def command(
     With --session they are ranked by what the session reported, and the command that hands off to each
     is printed. Reads what skills declare and runs nothing.
     """
-    context, world = desk(store=store, roots=roots)
+    context, world = contexts(store=store, roots=roots)
     session = world.store.read(session_id).session if session_id else None
     discovery = context.discover()
     query = Query(

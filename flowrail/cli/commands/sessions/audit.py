@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import desk
+from flowrail.cli.handoff_environment import contexts
 from flowrail.diagrams.handoff import handoff_picture
 from flowrail.diagrams.renderers import svg
 from flowrail.errors import UsageError
@@ -56,7 +56,7 @@ def command(
         raise UsageError("--handoffs and --all exclude each other", hint="give one of them")
     if what == "verify" and (only_handoffs or since is not None or html):
         raise UsageError("`flow audit verify` always verifies everything", hint="remove the other options")
-    context, world = desk(store=store)
+    context, world = contexts(store=store)
     if what == "verify":
         return _verify(context, as_json=as_json)
     report = audit(
