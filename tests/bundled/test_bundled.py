@@ -103,8 +103,8 @@ def _within_limits(address: str, visits: Mapping[str, int]) -> bool:
     )
 
 
-SHORT = frozenset({"planner/executor", "problem-analysis", "refactor"})
-"""Walked in every run; `flow test` walks all bundled skills in process, in `test_rehearse.py`."""
+SHORT = frozenset({"problem-analysis", "refactor"})
+"""Walked in every run; `flow test` walks all bundled skills in process, in `tests/testing/walks/test_run.py`."""
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,14 @@ def test_agents_of_any_habit_complete_a_workflow_and_take_every_transition(addre
     assert loops == taken.capped
 
 
-def test_agents_end_a_workflow_with_a_process_for_each_command() -> None:
+@pytest.mark.long
+@pytest.mark.parametrize("address", ["problem-analysis", "refactor"])
+def test_agents_end_a_workflow_with_a_process_for_each_command(address: str) -> None:
     team = Team(runs=process)
 
-    end = team.run("flow step refactor -p n=2 -p mode=code")
+    end = team.run(begin(address, next(modes(definition_of(address, ())[0]))))
 
     assert end.status == "completed"
-    assert sorted(each.skill for each in team.sessions.values()) == ["refactor", *["refactor/explore"] * 2]
     assert {each.status for each in team.sessions.values()} == {"completed"}
 
 

@@ -176,7 +176,7 @@ MADE: Mapping[str, st.SearchStrategy[str]] = {
 
 
 @pytest.mark.parametrize("name", [each for each in MADE if each != "gate_actions"])
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_whatever_goes_in_comes_out_well_formed_with_nothing_hidden(name: str, data: st.DataObject) -> None:
     made = data.draw(MADE[name])
@@ -188,7 +188,7 @@ def test_whatever_goes_in_comes_out_well_formed_with_nothing_hidden(name: str, d
     assert "\x1b" not in seen
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(actions=st.lists(st.one_of(TEXTS, *MADE.values()), max_size=4))
 def test_what_is_put_together_is_well_formed_too(actions: list[str]) -> None:
     made = block_step.format_current_action(actions)

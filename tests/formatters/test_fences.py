@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.blocks import SAMPLES, TEXT_SAMPLES
 from support.fences import FENCES
@@ -242,7 +242,6 @@ x: $a
 After."""
 
 
-@settings(max_examples=300)
 @given(
     st.lists(st.sampled_from(["```", "~~~", "````", "\n", "flow:", "- ", "a: b", " ", "x", "\r"]), max_size=9)
 )
@@ -298,7 +297,6 @@ NESTED = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
 @given(st.lists(LINES | NESTED, max_size=14).map("\n".join), st.text(max_size=4))
 def test_blocks_in_blocks_come_out_well_formed_whatever_is_put_in(text: str, value: str) -> None:
     told = with_blocks(text, resources, fill=lambda each: fill(each, {"visit": value, "b": value}))
@@ -307,7 +305,6 @@ def test_blocks_in_blocks_come_out_well_formed_whatever_is_put_in(text: str, val
     assert ET.fromstring(format_current_action(told)) is not None  # noqa: S314 - our own output
 
 
-@settings(max_examples=200)
 @given(TEXTS)
 def test_any_text_comes_out_as_text_and_well_formed_blocks(text: str) -> None:
     told = with_blocks(text, resources)

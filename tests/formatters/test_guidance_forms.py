@@ -91,7 +91,7 @@ def test_guidance_looks_as_in_its_golden_file(name: str, form: str) -> None:
 
 
 @given(workflows(), MODE, st.data())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_all_forms_hold_the_same_ways_on(
     definition: Workflow, params: dict[str, Any], drawn: st.DataObject
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows import (
     MODE,
@@ -70,7 +70,6 @@ def run(definition: Workflow, *outcomes: str, **params: Any) -> Session:
 
 
 @given(workflows(), MODE, st.data())
-@settings(max_examples=120)
 def test_a_session_goes_where_the_table_says(
     definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:
@@ -114,7 +113,6 @@ def freeze_standing(standing: Standing) -> Standing:
 
 
 @given(workflows(), MODE, st.data())
-@settings(max_examples=120)
 def test_a_machine_used_by_itself_goes_where_the_table_says(
     definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:

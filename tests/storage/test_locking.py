@@ -81,7 +81,7 @@ def test_counting_processes_do_not_lose_a_count(tmp_path: Path) -> None:
         from flowrail.storage.locking import locked
 
         count = pathlib.Path(sys.argv[1], "count")
-        for _ in range(50):
+        for _ in range(20):
             with locked(sys.argv[1] + "/lock", wait=30, what="the count"):
                 write_atomic(count, str(int(count.read_text()) + 1).encode(), durable=False)
     """
@@ -89,7 +89,7 @@ def test_counting_processes_do_not_lose_a_count(tmp_path: Path) -> None:
     processes = [subprocess.Popen(python(code, tmp_path)) for _ in range(4)]
 
     assert [each.wait(timeout=60) for each in processes] == [0] * 4
-    assert (tmp_path / "count").read_text() == "200"
+    assert (tmp_path / "count").read_text() == "80"
 
 
 def test_a_lock_is_not_taken_through_a_link(tmp_path: Path) -> None:

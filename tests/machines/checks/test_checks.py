@@ -234,7 +234,7 @@ def test_a_step_with_a_handler_may_tell_nothing_but_is_warned_about() -> None:
 
 
 @given(workflows())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_a_workflow_that_was_made_has_no_errors(definition: Workflow) -> None:
     assert [each for each in check_workflow(definition) if each.severity == "error"] == []
 

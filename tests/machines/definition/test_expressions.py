@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flowrail.machines.definition.expressions import (
@@ -140,7 +140,6 @@ EXPRESSIONS = st.recursive(
 
 
 @given(EXPRESSIONS.filter(lambda source: len(source) <= LONGEST))
-@settings(max_examples=150)
 def test_an_expression_means_what_it_would_in_python(source: str) -> None:
     expected = bool(eval(source, {}, dict(VALUES)))  # noqa: S307 - our own expressions
 
@@ -148,7 +147,6 @@ def test_an_expression_means_what_it_would_in_python(source: str) -> None:
 
 
 @given(st.text(st.sampled_from("ab01.'\"()[]=!<>, notandri-_"), max_size=30) | st.text(max_size=30))
-@settings(max_examples=200)
 def test_whatever_comes_is_an_expression_or_refused(source: str) -> None:
     with suppress(RuleError):
         expression = parse(source)

@@ -36,7 +36,7 @@ def kept(definition: Workflow) -> Workflow:
 
 
 @given(workflows(functions=False), MODE, st.data())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_a_kept_workflow_behaves_as_the_one_it_was_made_of(
     definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:

@@ -139,7 +139,7 @@ ARGS = st.builds(
 
 
 @given(ARGS)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.filter_too_much])  # most are out of order
+@settings(suppress_health_check=[HealthCheck.filter_too_much])  # most are out of order
 def test_a_sample_fits_wherever_the_declaration_is_in_order(arg: Arg) -> None:
     assume(not check_workflow(unchecked(step(reports={"fact": arg}))))
 

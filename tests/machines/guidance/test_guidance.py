@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows import FACTS, MODE, linear, step, workflow, workflows
 
@@ -46,7 +46,6 @@ def wanted(way: OfferedTransition) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @given(workflows(), MODE, st.data())
-@settings(max_examples=150)
 def test_every_way_offered_is_open_and_leads_where_it_says(
     definition: Workflow, params: dict[str, Any], data: st.DataObject
 ) -> None:

@@ -97,7 +97,7 @@ ASKED = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(ASKED, st.sampled_from(["", "\n\n  "]))
 def test_a_block_gives_back_the_questions_that_it_was_made_of(
     questions: tuple[Question, ...], around: str
@@ -108,7 +108,7 @@ def test_a_block_gives_back_the_questions_that_it_was_made_of(
     assert visible(block) == block
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(ASKED, st.booleans())
 def test_json_gives_back_the_questions_that_it_was_made_of(
     questions: tuple[Question, ...], bare: bool
@@ -317,7 +317,6 @@ def test_hostile_texts_are_refused_shortly(name: str) -> None:
     assert len(str(caught.value)) < 5_000
 
 
-@settings(max_examples=150)
 @given(
     st.lists(
         st.sampled_from(

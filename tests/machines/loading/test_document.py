@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.documents import PLAIN_DATA
 
@@ -227,7 +227,6 @@ steps:
 
 
 @given(PLAIN_DATA)
-@settings(max_examples=150)
 def test_whatever_a_file_holds_is_read_or_told(data: object) -> None:
     result = read_yaml(data, name="dull", place=lambda path: ".".join(map(str, path)), read_text=read_text)
 
@@ -257,7 +256,6 @@ STEPS = st.lists(st.dictionaries(st.sampled_from(KEYS), PARTS), max_size=3)
 
 
 @given(STEPS, st.dictionaries(st.sampled_from(["entry", "params", "description", "name"]), PARTS))
-@settings(max_examples=200)
 def test_whatever_steps_hold_is_read_or_told(steps: list[Any], head: dict[str, Any]) -> None:
     data = {"name": "dull", **head, "steps": steps}
 

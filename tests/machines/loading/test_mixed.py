@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.loops import LATER, NOW, answered, ended, found, report
 from support.mixed import Reading, mixed
@@ -21,7 +21,6 @@ EVERY = ("ok", "fail", "skip", "iterate", "done")
 
 
 @given(st.data())
-@settings(max_examples=150)
 def test_any_run_goes_where_a_plain_reading_says(data: st.DataObject) -> None:
     made = data.draw(mixed())
     session, reading = start(made, now=NOW), Reading(made)

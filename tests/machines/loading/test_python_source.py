@@ -69,7 +69,7 @@ def written(definition: Workflow, draw: Any) -> str:
 
 
 @given(workflows(functions=False), st.data())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_what_is_read_is_what_running_the_file_gives(definition: Workflow, data: st.DataObject) -> None:
     text = written(definition, data.draw)
 
@@ -400,7 +400,6 @@ OPTIONS = st.sampled_from(["entry_point", "description", "params", "name"])
     st.dictionaries(OPTIONS, LITERALS, max_size=2),
     LITERALS,
 )
-@settings(max_examples=300)
 def test_whatever_stands_in_a_file_is_read_or_named(
     parts: dict[str, str], options: dict[str, str], name: str
 ) -> None:

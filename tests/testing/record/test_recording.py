@@ -274,14 +274,15 @@ def test_sessions_of_somebody_else_are_left_alone(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    "address", ["problem-analysis", "planner/executor", "deepthink", "leon-writing-style", "decision-critic"]
+    "address",
+    ["problem-analysis", "decision-critic", pytest.param("planner/executor", marks=pytest.mark.long)],
 )
 def test_every_walk_of_a_bundled_skill_is_recorded_as_it_went(address: str, tmp_path: Path) -> None:
     store = Store(str(tmp_path / "store"), Owner(str(tmp_path / "state")))
     world = World(store, (), str(tmp_path / "state"), lambda: "2026-01-01T00:00:00.000Z", "test", store.path)
     workflow = open_skill(address, (), world.state).workflow
     player = Player(InProcessStage(world))
-    for walk_through in plan(workflow).walks[:6]:
+    for walk_through in plan(workflow).walks[:3]:
         assert player.play(address, walk_through).passed
 
     for session in store.ids():
