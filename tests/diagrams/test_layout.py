@@ -86,11 +86,3 @@ def test_nothing_lies_over_anything_else_in_thousands(made: Workflow) -> None:
 
 def test_two_hundred_steps_are_laid_out_too() -> None:
     check(picture(sprawling(200)))
-
-
-def test_steps_stand_in_the_order_of_their_numbers() -> None:
-    drawn = picture(sprawling(60))
-    at = layout(drawn)
-
-    heights = [place.y for node, place in zip(drawn.nodes, at.nodes, strict=True) if node.is_step]
-    assert heights == sorted(heights)

@@ -10,7 +10,7 @@ from support.workflows import loop, step, workflow
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import dot, markdown, mermaid, restructured_text, svg
-from flowrail.diagrams.renderers.document import WorkflowPicture, session_summary
+from flowrail.diagrams.renderers.document import WorkflowPicture
 from flowrail.diagrams.renderers.json import as_data
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.machines.definition.workflow import Workflow
@@ -50,18 +50,6 @@ def test_what_can_still_come_is_left_and_the_rest_is_out_of_reach() -> None:
         "right": "here",
         "last": "left",
     }
-
-
-def test_a_session_that_ended_is_at_its_end() -> None:
-    seen = drawn(loop(3), "ok", "ok")
-    trace = seen.trace
-    assert trace is not None
-
-    states = {node.id: trace.state(node) for node in seen.nodes}
-    assert states["last:completed"] == "done"
-    assert states["look:completed"] == "off"
-    assert trace.current is None
-    assert session_summary(seen) == "Session dull-a1b2c3: completed, after 2 moves."
 
 
 def test_a_step_that_was_left_by_going_back_was_entered_and_is_done() -> None:
@@ -110,15 +98,3 @@ def test_every_language_shows_it() -> None:
     data = as_data(seen)["session"]
     assert data["taken"] == [{"from": "look", "to": "look", "times": 1}]
     assert [each["state"] for each in data["steps"]] == ["here", "left"]
-
-
-def test_what_is_counted_needs_no_session() -> None:
-    counted = picture(loop(3))
-    arrows = tuple(arrow._replace(taken=number) for number, arrow in enumerate(counted.arrows))
-    text = mermaid.render(counted._replace(arrows=arrows))
-
-    assert '==>|"ok · once"|' in text
-    assert "· never" not in text
-    assert '-.->|"ok · never"|' in mermaid.render(
-        counted._replace(arrows=tuple(arrow._replace(taken=0) for arrow in counted.arrows))
-    )

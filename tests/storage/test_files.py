@@ -120,17 +120,6 @@ def test_an_impossible_name_is_unreadable(name: str) -> None:
     assert caught.value.code == "FILE_UNREADABLE"
 
 
-def test_a_file_without_permission_says_how_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:  # who runs the tests may be allowed everything
-        patch.setattr(os, "open", failing(errno.EACCES))
-        with pytest.raises(UnreadableFileError, match="EACCES") as caught:
-            read_bounded(tmp_path / "a", limit=9, what="the card")
-
-    assert str(caught.value.hint) == "make it readable for this user"
-
-
 # --- writing
 
 
@@ -157,15 +146,6 @@ def test_a_write_replaces_a_link_and_leaves_its_target_alone(tmp_path: Path) -> 
 
     assert (tmp_path / "target").read_bytes() == b"told"
     assert not (tmp_path / "link").is_symlink()
-
-
-def test_a_short_write_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = os.write
-    monkeypatch.setattr(os, "write", lambda fd, data: whole(fd, data[:3]))
-
-    write_atomic(tmp_path / "a", b"0123456789")
-
-    assert (tmp_path / "a").read_bytes() == b"0123456789"
 
 
 @pytest.mark.parametrize(

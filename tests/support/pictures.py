@@ -62,7 +62,7 @@ def _sprawled(number: int, count: int) -> StepDef:
     return StepDef(f"s{number}", title, ["Do it."], next=ways, phase=phase, **more)  # type: ignore[arg-type]
 
 
-FEW = settings(max_examples=15, deadline=None)
+FEW = settings(max_examples=10, deadline=None)
 """For the normal run; long forms look at thousands."""
 
 TEXTS = st.text(max_size=60) | st.sampled_from(

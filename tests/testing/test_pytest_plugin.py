@@ -87,17 +87,6 @@ def test_every_walk_of_the_projects_skills_is_a_test_with_a_name_of_its_own() ->
     assert "flow skill trust py" in out
 
 
-def test_python_that_is_allowed_is_walked_and_never_taken_for_a_module_of_tests() -> None:
-    put_python("py", 'raise LookupError("lost")', before="def test_not_a_test():\n    pass\n\n\n")
-    allow("py")
-
-    status, out = run_pytest("--flow", "-q", ".claude/skills/py/workflow.py")
-
-    assert status == 1
-    assert "test_not_a_test" not in out
-    assert "lost" in out
-
-
 def test_one_test_runs_by_its_id_and_the_configuration_names_skills() -> None:
     put_skill("asking", ASKING)
     put_skill("small", where=Path.cwd() / "more")

@@ -211,18 +211,6 @@ def test_a_finding_is_one_line_with_place_severity_code_and_remedy() -> None:
     assert finding.line == "workflow.yaml:3: error FR102: no such step; name another"
 
 
-def test_a_place_is_the_authors_line_and_a_path_inside_the_step() -> None:
-    broken = step("a", next={"ok": None, "fail": "c"})
-    here = unchecked(broken)
-
-    (finding,) = check_workflow(here)
-    (unnamed,) = check_workflow(unchecked(step("a"), name="X"))
-
-    assert finding.place == f"{broken.origin} (a.next.fail)"
-    assert "workflows.py:" in finding.place
-    assert unnamed.place.endswith("(name)")
-
-
 def test_a_step_with_a_handler_may_tell_nothing_but_is_warned_about() -> None:
     definition = workflow(step("a", actions=(), handler=lambda _: Outcome.OK))
 

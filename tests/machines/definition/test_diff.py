@@ -10,7 +10,6 @@ from support.workflows import loop, step, unchecked, workflow, workflows
 
 from flowrail.machines.definition.diff import (
     StepChange,
-    became,
     compare,
     recognised,
     same_work,
@@ -93,20 +92,6 @@ def test_steps_that_are_gone_and_new_are_named() -> None:
         ("c", "new", "c", ()),
     )
     assert compare(old, new, {"b": "c"}) == (("a", "identical", "a", ()), ("b", "renamed", "c", ()))
-
-
-def test_a_renamed_step_that_changed_too_is_told_with_what_changed() -> None:
-    old = loop()
-    new = workflow(
-        step("search", next={"ok": "last", "iterate": "search", "skip": None}, limit=3), step("last")
-    )
-
-    assert became(old.step("look"), new, {"look": "search"}) == (
-        "look",
-        "changed",
-        "search",
-        ("`fail` is gone",),
-    )
 
 
 def renamed(definition: Workflow, names: dict[str, str]) -> Workflow:

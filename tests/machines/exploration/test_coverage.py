@@ -90,17 +90,6 @@ def test_the_limit_counts_as_the_way_it_takes_and_the_users_stop_by_itself() -> 
     assert "ended by the user at a limit: gate 1" in flow("skill", "coverage", "gated", "--sessions").out
 
 
-def test_a_gate_that_was_passed_and_never_failed_is_named_and_steps_passed_over_count() -> None:
-    put_skill("gated", GATED)
-    walk("gated", ("ok",), ("ok",), ("done",))
-
-    data = lived("gated")
-
-    assert data["never_failed"] == ["gate"]
-    assert counts(data)["extra ok"] == 1
-    assert "passed and never failed: gate" in flow("skill", "coverage", "gated", "--sessions").out
-
-
 def test_going_back_takes_no_way_and_renamed_steps_count_under_their_names_of_today() -> None:
     folder = put_skill("asking", ASKING)
     session = walk("asking", LOW, HIGH)

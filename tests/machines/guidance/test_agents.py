@@ -9,7 +9,6 @@ from support.loops import (
     NOW,
     answered,
     asking_workflow,
-    ended,
     fan,
     found,
     report,
@@ -80,16 +79,6 @@ def test_a_piece_of_work_is_told_with_the_command_that_fits(
     view = told(flow, session).dispatches[0]
 
     assert (view.status, view.resume and str(view.resume), view.again) == (status, resume, again)
-
-
-def test_what_failed_is_not_wanted_again_once_enough_have_succeeded() -> None:
-    flow = fan(join="any")
-
-    shown = told(flow, ended(start(flow, now=NOW), "fail", "ok"))
-
-    assert [each.again for each in shown.dispatches] == [False, False, False]
-    assert shown.join is not None
-    assert shown.join.met
 
 
 def test_questions_of_agents_stand_beside_those_of_the_step() -> None:

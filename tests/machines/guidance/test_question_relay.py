@@ -133,7 +133,7 @@ def test_json_gives_back_the_questions_that_it_was_made_of(
 
 
 def test_every_character_comes_back_from_a_block_or_is_no_xml() -> None:
-    for first in range(0x20, 0x20000, 0x1000):
+    for first in (0x20, 0x2000, 0xF000, 0x1F000):
         signs = [chr(code) for code in range(first, first + 0x1000)]
         text = f"a{''.join(sign for sign in signs if not problems_in([question(text=f'a{sign}b')]))}b"
 

@@ -26,10 +26,6 @@ def read(text: str, address: str = "dull") -> tuple[Workflow, tuple[Finding, ...
     return read_python(text.encode(), address, "workflow.py")[:2]
 
 
-def codes(text: str) -> list[str]:
-    return [each.code for each in read(text)[1]]
-
-
 def running(text: str, address: str = "dull") -> Workflow:
     return run_python(text.encode(), address, "/nowhere/workflow.py")
 
@@ -299,27 +295,6 @@ def test_a_file_that_is_no_python_is_told_with_its_line() -> None:
     assert [(each.code, each.severity, each.place) for each in findings] == [
         ("FR100", "error", "workflow.py:2")
     ]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\x00",
-        b"\xff",
-        b"(" * 5000,
-        b"-" * 200_000 + b"1",
-        b"# -*- coding: nonsense -*-",
-        b"a" * 10 + b"\n  b",
-    ],
-)
-def test_bytes_that_are_no_python_are_told(data: bytes) -> None:
-    findings = read_python(data, "dull", "workflow.py").findings
-
-    assert [each.code for each in findings] == ["FR100"]
-
-
-def test_a_file_without_a_workflow_is_told() -> None:
-    assert codes("x = 1") == ["FR100"]
 
 
 def test_the_rules_are_judged_in_a_file_too() -> None:
