@@ -1,6 +1,6 @@
-"""What cog puts into the reference pages: all of it read from the code, none of it written twice.
+"""Generate the parts of the reference pages that come from the code.
 
-Write anew: python docs/pages.py     Check only: python docs/pages.py --check
+Write: python docs/pages.py     Check only: python docs/pages.py --check
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GOLDEN = HERE.parent / "tests" / "golden"
 
 
 def out(*lines: str) -> None:
-    """Write *lines* where cog stands."""
+    """Print *lines* for cog."""
     print("\n".join(lines))
 
 
@@ -96,7 +96,7 @@ def _prose(paragraph: str) -> str:
 
 
 def dialects() -> None:
-    """Write where each field of a candidate stands in either dialect."""
+    """Write the key of each field of a candidate in both dialects."""
     table("Field", "Newer dialect", "Older dialect", rows=list(_dialect_rows()))
 
 
@@ -109,7 +109,7 @@ def _dialect_rows() -> Iterator[tuple[object, ...]]:
 
 
 def problem_types() -> None:
-    """Write which categories suit a problem of which type."""
+    """Write the categories that suit each problem type."""
     rows: list[tuple[object, ...]] = [(kind, ", ".join(fitting)) for kind, fitting in CATEGORIES.items()]
     table("Problem type", "Categories that suit it", rows=rows)
 
@@ -126,7 +126,7 @@ def versions() -> None:
 
 
 def notes() -> None:
-    """Write every code of discovery with what to do about it."""
+    """Write every code of discovery with its hint."""
     table(
         "Code", "What to do", rows=[(f"`{code}`", hint.replace("<", "&lt;")) for code, hint in HINTS.items()]
     )
@@ -191,11 +191,11 @@ def json_answers() -> None:
 
 
 TITLES = {
-    "team": "A step that gives out work (`flow step`, `status`, `resume`)",
-    "child": "A step of an agent's own session",
+    "team": "A step with dispatches (`flow step`, `status`, `resume`)",
+    "child": "A step of a sub-agent's session",
     "findings": "`flow finding list`",
     "finding": "`flow finding add`, `flow finding resolve`",
-    "review": "A step that is reviewed",
+    "review": "A reviewed step",
     "lived": "`flow skill coverage --sessions`",
     "inject": "`flow diagram --inject --check`",
     "diagram": "`flow diagram --format json`",
@@ -219,7 +219,7 @@ TITLES = {
     "replay": "`flow skill replay`",
     "uninstall": "`flow skill uninstall`",
     "untrust": "`flow skill untrust`",
-    "error": "A refusal of any command",
+    "error": "An error of any command",
 }
 
 
@@ -296,7 +296,7 @@ def fields(path: str) -> None:
 
 
 def python_names() -> None:
-    """Write every public name with its signature and what it says of itself."""
+    """Write every public name with its signature and docstring."""
     kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": []}
     for name in sorted(flowrail.__all__):
         value = getattr(flowrail, name)
@@ -318,9 +318,7 @@ def _name(name: str, value: Any) -> None:
         return
     if isinstance(value, str):
         out(
-            "A text that is told to agents as it is; see [blocks](blocks.md)."
-            if len(value) > 80
-            else f"`{value!r}`",
+            "A text for agents; see [blocks](blocks.md)." if len(value) > 80 else f"`{value!r}`",
             "",
         )
         return
@@ -339,7 +337,7 @@ def _name(name: str, value: Any) -> None:
 
 
 def _signature(name: str, value: Any, wide: int = 100) -> str:
-    """Return a call as a reader would write it, one parameter a line where it is long."""
+    """Return a call as a reader would write it, with one parameter per line if it is long."""
     try:
         signature = inspect.signature(value)
     except ValueError:  # (a default that means no default, or a type made of `str`)
@@ -384,7 +382,7 @@ def _default(value: Any) -> str:
 
 
 def main(words: list[str]) -> int:
-    """Write every reference page anew, or with --check tell whether one has drifted."""
+    """Generate all reference pages, or with --check report the outdated ones."""
     from cogapp import Cog
 
     marked = [
