@@ -1,4 +1,4 @@
-"""The reference of findings: a page for each code, made of its examples and of what `flow check` says of them."""
+"""The reference of findings: a page for each code, with examples and the output of `flow check`."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ INDEX = """\
 
 {made}
 
-Every code has one meaning and keeps it. Errors are mistakes: the workflow does not start. FR126 and the codes
-from FR160 on are advice, told as warnings; `--strict` fails on them too. What is advice about the steps is told
-only where they are without mistakes. A warning is let pass in the file, with its reason:
+This page lists what `flow check` can find. A code never changes its meaning. An error prevents a workflow from
+starting. FR126 and the codes from FR160 on are warnings; with `--strict` they fail the check too. Warnings about steps
+are shown only if the steps have no errors. To suppress a warning, add its code and a reason to the file:
 
 ```yaml
 ignore:
   - {{code: FR163, step: look, reason: the agent ends the loop by its own judgement}}
 ```
 
-In Python a comment does: `# flow: ignore FR163 of look: the agent ends the loop`. The page of a code has an
-example in order, a change that makes it wrong, and what `flow check` says then. The files stand in a folder
-`demo` with this `SKILL.md`, where the page shows no other:
+In Python, write a comment: `# flow: ignore FR163 of look: the agent ends the loop`.
+
+The page of each code shows a correct example, a change that breaks it, and the output of `flow check`. The files are
+in a folder `demo`. If a page shows no `SKILL.md`, it is this one:
 
 {card}
 
-| Code | What it says |
+| Code | Meaning |
 | --- | --- |
 {rows}
 
@@ -58,7 +59,7 @@ Wrong:
 
 {change}
 
-`flow check` says:
+`flow check` prints:
 
 ```text
 {told}
@@ -90,10 +91,10 @@ def page(code: str) -> str:
         code=code,
         what=CODES[code],
         made=MADE,
-        kind="Advice" if all(each.severity == "warning" for each in found) else "An error",
+        kind="A warning" if all(each.severity == "warning" for each in found) else "An error",
         why=WHY[code],
         right="\n\n".join(
-            f"{'Beside it' if at else 'In order'}, `{path}`:\n\n{_fenced(LANGUAGES[Path(path).suffix], text)}"
+            f"{'With' if at else 'Correct'}, `{path}`:\n\n{_fenced(LANGUAGES[Path(path).suffix], text)}"
             for at, (path, text) in enumerate(shown.items())
         ),
         change=_fenced("diff", _change(example)),
@@ -141,76 +142,76 @@ def _change(example: Example) -> str:
 
 
 WHY: Mapping[str, str] = {
-    "FR100": "Nothing of it can be judged before it can be read.",
-    "FR101": "A run would have nowhere to begin.",
-    "FR102": "A run that goes that way would stop in the middle of nowhere; mostly a step was renamed.",
-    "FR103": "Every run would go on for ever.",
-    "FR104": "What stands there is never told, and its author believes that it is.",
-    "FR105": "The handler would raise in the middle of a run.",
-    "FR106": "Ways that lead to the id would always find the first of them.",
-    "FR107": "Names become parts of commands, files and expressions.",
-    "FR108": "Who comes there can only abandon the run.",
-    "FR109": "Each round would lead to the next, whatever is reported.",
-    "FR110": "The step would decide, and the run could not go on.",
-    "FR111": "It says that something is caught which never comes.",
-    "FR112": "Nothing could be reported there; an end has to be said.",
-    "FR113": "A way on is taken by an outcome: `ok`, `fail`, `skip`, `iterate`, or `_default` for any other.",
+    "FR100": "A file can only be checked if it can be read.",
+    "FR101": "A session would have no first step.",
+    "FR102": "A session that takes this transition would stop with an error. Usually a step was renamed.",
+    "FR103": "Every session would run forever.",
+    "FR104": "Its instructions are never shown, although its author expects that they are.",
+    "FR105": "The handler would raise an error in the middle of a session.",
+    "FR106": "Transitions to this id would always lead to the first of the two.",
+    "FR107": "Ids and names become parts of commands, files and expressions.",
+    "FR108": "A session that reaches this step can only be abandoned.",
+    "FR109": "Each attempt would lead to the next, for every report.",
+    "FR110": "The step would decide, and the session could not continue.",
+    "FR111": "All outcomes already have a transition, so the default suggests a case that cannot occur.",
+    "FR112": "Nothing could be reported at this step. An end must be declared with `null`.",
+    "FR113": "The keys of `next` are the outcomes `ok`, `fail`, `skip` and `iterate`, and `_default` for any other.",
     "FR114": "There is nothing to run.",
-    "FR115": "An agent that is told nothing makes something up.",
-    "FR116": "Where it does not apply a run has to go on somewhere.",
-    "FR117": "The last visit has to lead on, and there has to be one.",
-    "FR118": "The first rule that holds decides; without a last one for the rest a report could be refused.",
-    "FR119": "The grammar knows `and or not`, comparisons, `in`, parentheses, literals and names.",
-    "FR120": "It would never hold, or always; mostly a name is misspelt.",
+    "FR115": "An agent without instructions invents some.",
+    "FR116": "If the step does not apply, the session must continue elsewhere.",
+    "FR117": "After the last attempt a session must continue, and at least one attempt must be allowed.",
+    "FR118": "The first matching rule decides. Without a final rule for all other cases, a report could be refused.",
+    "FR119": "Expressions consist of `and or not`, comparisons, `in`, parentheses, literals and names.",
+    "FR120": "The expression would be always true or never true. Usually a name is misspelt.",
     "FR121": "The agent would read the placeholder itself, or a gap.",
-    "FR122": "Nobody could give such a value.",
-    "FR123": "The value can never be that, so the way behind it is never taken.",
-    "FR124": "Two that decide may decide differently.",
-    "FR125": "A step tells what stands in `steps/ID.md`, in the file that `text` names, or in `actions`.",
-    "FR126": "Until it is reported, it stands for nothing: the text has a gap, the condition does not hold.",
-    "FR127": "The agent would be told a name where it needs the text.",
-    "FR130": "A key that nobody reads looks as if it worked.",
-    "FR131": "Python keeps the last and says nothing.",
-    "FR140": "There would be nothing to hand out, or a text letter by letter.",
-    "FR141": "The agent's workflow would start without it.",
+    "FR122": "No value could be given.",
+    "FR123": "The value can never occur, so the transition behind it is never taken.",
+    "FR124": "The two could decide differently.",
+    "FR125": "The instructions of a step are in `steps/ID.md`, in the file that `text` names, or in `actions`.",
+    "FR126": "Before it is reported the fact has no value: the text has a gap, and the condition is false.",
+    "FR127": "The agent would read a name where it needs the text.",
+    "FR130": "An unknown key has no effect, although its author expects one.",
+    "FR131": "Python keeps the last value without a message.",
+    "FR140": "There would be nothing to dispatch, or one dispatch per letter of a text.",
+    "FR141": "The sub-agent's workflow would start without this value.",
     "FR142": "The step could never be reported.",
-    "FR143": "The agent would be sent to a workflow that nobody finds.",
-    "FR144": "Every agent would do the same, or nothing.",
+    "FR143": "The sub-agent could not start.",
+    "FR144": "The sub-agents would all do the same, or nothing.",
     "FR145": "Every host knows the five roles. Any other name must be an agent of the host.",
     "FR146": "Hosts take at most 3 questions of 2 or 3 options with a header of at most 12 characters.",
-    "FR147": "The user would answer, and the run could not go on.",
-    "FR148": "It decides from what that review recorded; without one it would always pass.",
-    "FR149": "What failed would never be reviewed again.",
-    "FR150": "Policies say which severities block in which round; they have names.",
-    "FR151": "The last answer of a run would print a command that is refused.",
+    "FR147": "The user would answer, and the session could not continue.",
+    "FR148": "A gate decides from the findings of its review. Without a review it would always pass.",
+    "FR149": "Work that failed would never be reviewed again.",
+    "FR150": "A policy has a name and says which severities block in which round.",
+    "FR151": "The last answer of a session would print a command that is refused.",
     "FR152": "The agent would read the fence instead of the block.",
-    "FR153": "Work that is held too long is lost with its holder.",
-    "FR154": "It would not be known which of the two is meant.",
-    "FR155": "The agent could not start what it was sent to.",
-    "FR156": "Hosts know a tool by its name, or by its name with a pattern in brackets.",
-    "FR160": "A run that comes without it hands out nothing, and the join is met by nobody.",
+    "FR153": "A dispatch that is reserved for too long is lost together with its agent.",
+    "FR154": "It would be unclear which of the two applies.",
+    "FR155": "The sub-agent could not start its workflow.",
+    "FR156": "Hosts identify a tool by its name, or by its name and a pattern in parentheses.",
+    "FR160": "On such a path the step dispatches nothing, and the join can never be met.",
     "FR161": "On that path the agent reads a gap where a value should be.",
-    "FR162": "It looks as if there were a way, and there is none.",
-    "FR163": "An agent that is never satisfied goes round until somebody looks.",
-    "FR164": "Mostly the way back was forgotten.",
-    "FR165": "Agents that are told much at once skip parts of it.",
-    "FR166": "Mostly the step was renamed and the text was not.",
-    "FR167": "The agent would report a word that is refused.",
-    "FR168": "Other hosts read the same card, by the open specification.",
-    "FR169": "The first thing that an agent does would be refused.",
-    "FR170": "Who reads the card expects other steps than are told.",
-    "FR171": "Mostly it is the text of a step under an old name.",
-    "FR172": "It would hide the finding that comes there one day.",
-    "FR173": "Only the limit ends such a loop; nothing that is done in it counts.",
-    "FR174": "Its author may well be editing the one that is not read.",
-    "FR175": "A way into such a chain may come out at any step of it, so the machine grows with the square of its length.",
-    "FR176": "All that could be reported is that it went wrong.",
-    "FR177": "Rules are tried in order; what can never be first is never told or taken.",
-    "FR178": "A gate decides from the findings of its round; without a review there is none, and it says so.",
-    "FR179": "Each agent of a list has to know which part is its own.",
-    "FR180": "Parameters have defaults; a fact is what was really reported.",
-    "FR181": "The agent would report it, and be refused.",
-    "FR182": "Hosts look into `.claude/skills` and find a skill by its card; without it nobody is told that there is one.",
-    "FR183": "Discovery forgives what it can; other readers of the schema do not.",
-    "FR190": "Checking runs nothing; what a file computes is judged when it is loaded.",
+    "FR162": "The transition suggests a case that cannot occur.",
+    "FR163": "An agent that is never satisfied repeats the loop until a person looks.",
+    "FR164": "Usually the transition back was forgotten.",
+    "FR165": "Agents that read much text at once skip parts of it.",
+    "FR166": "Usually the step was renamed and the text was not.",
+    "FR167": "The agent would report an outcome that is refused.",
+    "FR168": "Other hosts read the same `SKILL.md`, according to the open specification.",
+    "FR169": "The agent's first command would be refused.",
+    "FR170": "Readers of `SKILL.md` expect other steps than they get.",
+    "FR171": "Usually it is the text of a step that was renamed.",
+    "FR172": "It would hide a later finding.",
+    "FR173": "Only the limit ends such a loop. Nothing that is done in it has an effect.",
+    "FR174": "Its author may be editing the file that is not read.",
+    "FR175": "A transition into such a chain can lead to any of its steps, so the machine grows with its square.",
+    "FR176": "Only failure could be reported.",
+    "FR177": "Rules are tried in order. A rule that never comes first is never used.",
+    "FR178": "A gate decides from the findings of its round. Without a review it refuses to decide.",
+    "FR179": "Each sub-agent must know which item is its own.",
+    "FR180": "Parameters have defaults. A fact is what was really reported.",
+    "FR181": "The agent would report the fact, and be refused.",
+    "FR182": "Hosts look into `.claude/skills` and find a skill by its `SKILL.md`.",
+    "FR183": "Discovery is lenient. Other readers of the schema are not.",
+    "FR190": "Checking runs no code. A computed value is checked when the workflow is loaded.",
 }
