@@ -11,11 +11,10 @@ from flowrail.handoff.payload.document import Payload, text_at
 from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from, receive
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.reported_values import read_values
-from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.operations.running.open_workflow import Opened, open_skill
-from flowrail.operations.running.steps import Answer, World, answer_of, look
+from flowrail.operations.running.steps import Answer, World, look, prepare_answer
 from flowrail.skills.catalog import UnknownSkillError
 
 
@@ -67,7 +66,7 @@ def _start_session(
     now = world.now()
     session = start(opened.workflow, params, session_id=session_id, source=opened.source, now=now)
     session = session._replace(received=received)
-    guide(opened.workflow, session)  # a step that cannot be printed must not leave a session behind
+    answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
     note = {"handoff": received.handoff, "sha256": received.sha256}
     stored = world.store.create(session, opened.kept, at=now, by=world.by, note=note)
-    return answer_of(world, stored, opened)
+    return answer.with_head(stored.head)

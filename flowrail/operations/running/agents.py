@@ -35,14 +35,14 @@ from flowrail.machines.sessions.session import (
     ParentSession,
     Session,
 )
-from flowrail.machines.sessions.stored_session import SessionChange, StoredSession
+from flowrail.machines.sessions.stored_session import SessionChange
 from flowrail.operations.running.child_sessions import finished, reconciled
 from flowrail.operations.running.open_workflow import Opened, open_beside, open_session
 from flowrail.operations.running.steps import (
     Answer,
     World,
-    answer_of,
     look,
+    prepare_answer,
 )
 from flowrail.text.safe_text import shortened
 
@@ -94,7 +94,7 @@ def claim(
         note = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
         change.commit(agents.replaced(session, taken), kind="claim", at=now, by=world.by, note=note)
     if child is not None:
-        return answer_of(world, *child)
+        return child
     if taken.child is not None:
         return look(world, taken.child)
     return _handed(world, opened, session, step, taken)
@@ -109,8 +109,8 @@ def _taken(
     holder: str,
     now: str,
     token: str | None,
-) -> tuple[Dispatched, tuple[StoredSession, Opened] | None]:
-    """Return *dispatch* as it is held from *now* on, and the session that was begun for it, if one was."""
+) -> tuple[Dispatched, Answer | None]:
+    """Return *dispatch* as it is held from *now* on, and the answer for the session started for it, if any."""
     until = questions.later(now, dispatch.lease)
     if token is not None:
         return dispatch._replace(holder=holder, expires_at=until), None
@@ -127,7 +127,7 @@ def _taken(
     if not taken.workflow:
         return taken, None
     child = _begin_child(world, opened, session, taken, now, _review_at(opened.workflow, session, step))
-    child_id = child[0].session.id
+    child_id = child.guidance.session
     return taken._replace(child=child_id, token=child_id), child
 
 
@@ -257,7 +257,7 @@ def _review_at(workflow: Workflow, session: Session, step: StepDef) -> str | Non
 
 def _begin_child(
     world: World, above: Opened, parent: Session, dispatch: Dispatched, now: str, review: str | None
-) -> tuple[StoredSession, Opened]:
+) -> Answer:
     address = str(dispatch.workflow)
     depth = (parent.parent.depth if parent.parent else 0) + 1
     if depth > MOST_GENERATIONS:
@@ -284,9 +284,10 @@ def _begin_child(
             "stop here and say so; the agent that launched this one cancels the work with ", off
         )
         raise
-    guide(opened.workflow, child, place=world.store.path)
     child = child.bound_to(world.host)
-    return world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id}), opened
+    answer = prepare_answer(world, child, opened)  # before the session exists: a text may be refused
+    stored = world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id})
+    return answer.with_head(stored.head)
 
 
 def _told(opened: Opened, session: Session) -> tuple[str, ...]:

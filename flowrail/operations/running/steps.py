@@ -6,7 +6,7 @@ point where anything has happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
@@ -77,10 +77,14 @@ class World(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What to tell, and what to tell beside it."""
+    """The guidance for a session, and notes to print beside it."""
 
     guidance: Guidance
     notes: tuple[str, ...] = ()
+
+    def with_head(self, head: str) -> Answer:
+        """Return the answer for the record with this hash."""
+        return self._replace(guidance=self.guidance._replace(head=head))
 
 
 def begin(world: World, address: str, params: Mapping[str, Any] | None = None) -> Answer:
@@ -90,9 +94,10 @@ def begin(world: World, address: str, params: Mapping[str, Any] | None = None) -
     now = world.now()
     session_id = world.store.new_id(address)
     session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now)
-    guide(opened.workflow, session)  # a text that cannot be told must not leave a session behind
-    kept = world.store.create(session.bound_to(world.host), opened.kept, at=now, by=world.by)
-    return answer_of(world, kept, opened)
+    session = session.bound_to(world.host)
+    answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
+    stored = world.store.create(session, opened.kept, at=now, by=world.by)
+    return answer.with_head(stored.head)
 
 
 def step_again(world: World, address: str, params: Mapping[str, Any] | None = None) -> Answer:
@@ -145,21 +150,15 @@ def report(
     """Report how the current step went, and return the step that follows."""
     if outcome != DONE and outcome not in WORDS:
         raise UnknownOutcomeError(outcome)
-    if session_id is None:
-        kept = _the_open_one(world, address)
-        if kept is None:
-            find(address, world.roots)
-            raise NoOpenSessionError(
-                f"no session of `{address}` is open",
-                hint=Hint("start one: ", _beginning(world, address)),
-                skill=address,
-            )
-        session_id = kept.session.id
-    with world.store.change(session_id, wait=world.wait) as change:
+    with ExitStack() as lock:
+        change = None if session_id else _lock_only_session(world, address, lock)
+        if change is None:
+            session_id = session_id or _open_session_id(world, address)
+            change = lock.enter_context(world.store.change(session_id, wait=world.wait))
         kept = change.kept
         session = kept.session
         _one_of(world, session, address, outcome)
-        opened = open_session(session, world.store.definition(session_id), world.roots, world.state)
+        opened = open_session(session, world.store.definition(session.id), world.roots, world.state)
         if expect is not None and expect != session.revision:
             return _replayed(world, kept, opened, outcome, facts, expect)
         session = _among_others(world, session)
@@ -170,10 +169,43 @@ def report(
         open_now(opened.workflow, step, settled(session, now), outcome)
         given = Report(outcome, _facts(step, facts))
         after = advance(opened.workflow, session, given, now=now, call=call)
-        guide(opened.workflow, after)  # a text that cannot be told must not move the session
+        after = after.bound_to(world.host)
+        answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
         definition = opened.kept if opened.changed else None
-        kept = _commit(world, change, session, after.bound_to(world.host), now, definition)
-    return answer_of(world, kept, opened)
+        stored = _commit(world, change, session, after, now, definition)
+    return answer.with_head(stored.head)
+
+
+def _lock_only_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
+    """Lock the only session that the skill has here, so that its journal is opened once.
+
+    Return `None` if there are several, or if the only one is not open or cannot be read.
+    """
+    ids = list(_ids_of(world, address))
+    if len(ids) != 1:
+        return None
+    try:
+        change = lock.enter_context(world.store.change(ids[0], wait=world.wait))
+    except (UnknownSessionError, ForeignSessionError, StorageError) as error:
+        if isinstance(error, LockTimeoutError):
+            raise
+        return None
+    if _is_open_session_of(change.kept.session, address):
+        return change
+    lock.close()
+    return None
+
+
+def _open_session_id(world: World, address: str) -> str:
+    stored = _the_open_one(world, address)
+    if stored is None:
+        find(address, world.roots)
+        raise NoOpenSessionError(
+            f"no session of `{address}` is open",
+            hint=Hint("start one: ", _beginning(world, address)),
+            skill=address,
+        )
+    return stored.session.id
 
 
 def _among_others(world: World, session: Session) -> Session:
@@ -258,22 +290,31 @@ def the_open_session(world: World) -> StoredSession:
 
 
 def _the_open_one(world: World, address: str) -> StoredSession | None:
-    stem = address.replace("/", "-") + "-"
     candidates: list[StoredSession] = []
+    for session_id in _ids_of(world, address):
+        try:
+            stored = world.store.read(session_id)
+        except (UnknownSessionError, ForeignSessionError):
+            continue  # its start was interrupted, or another user started it
+        except StorageError as error:
+            if world.store.had_ended(session_id):
+                continue  # damaged, but nothing will continue it
+            raise _in_the_way(world, session_id, address, error) from None
+        if _is_open_session_of(stored.session, address):
+            candidates.append(stored)
+    return _only(world, candidates, address)
+
+
+def _ids_of(world: World, address: str) -> Iterator[str]:
+    """Yield the ids that sessions of the workflow at *address* have."""
+    stem = address.replace("/", "-") + "-"
     for session_id in world.store.ids():
         if session_id.startswith(stem) and len(session_id) == len(stem) + 6:
-            try:
-                kept = world.store.read(session_id)
-            except (UnknownSessionError, ForeignSessionError):
-                continue  # its start was interrupted, or another user began it
-            except StorageError as error:
-                if world.store.had_ended(session_id):
-                    continue  # damaged, and nothing that anybody goes on with
-                raise _in_the_way(world, session_id, address, error) from None
-            mine = kept.session.is_open and not kept.session.parent
-            if mine and kept.session.skill == address:
-                candidates.append(kept)
-    return _only(world, candidates, address)
+            yield session_id
+
+
+def _is_open_session_of(session: Session, address: str) -> bool:
+    return session.is_open and not session.parent and session.skill == address
 
 
 def _in_the_way(world: World, session_id: str, address: str, error: StorageError) -> StorageError:
@@ -416,9 +457,23 @@ def answer_of(
     replayed: bool = False,
     resumed: bool = False,
 ) -> Answer:
-    """Return what to tell of a session as it is kept."""
+    """Return the answer for a session as it is stored."""
+    answer = prepare_answer(world, kept.session, opened, notes, replayed=replayed, resumed=resumed)
+    return answer.with_head(kept.head)
+
+
+def prepare_answer(
+    world: World,
+    session: Session,
+    opened: Opened,
+    notes: tuple[str, ...] = (),
+    *,
+    replayed: bool = False,
+    resumed: bool = False,
+) -> Answer:
+    """Return the answer for *session*, which may not be stored yet: the head of its journal is missing."""
     now = world.now()
-    session = settled(kept.session, now)
+    session = settled(session, now)
     agents: tuple[Session, ...] = ()
     if session.dispatches:
         from flowrail.operations.running.child_sessions import agents_at_work, reconciled
@@ -428,7 +483,6 @@ def answer_of(
     told = guide(
         opened.workflow,
         session,
-        head=kept.head,
         store=world.shown_store,
         place=world.store.path,
         replayed=replayed,

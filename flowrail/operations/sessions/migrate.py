@@ -22,7 +22,6 @@ from flowrail.machines.engine.migration import (
     plan,
 )
 from flowrail.machines.engine.reported_values import read_values
-from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.stored_session import StoredSession
@@ -32,7 +31,7 @@ from flowrail.operations.running.open_workflow import (
     is_there,
     open_skill,
 )
-from flowrail.operations.running.steps import Answer, World, answer_of
+from flowrail.operations.running.steps import Answer, World, answer_of, prepare_answer
 from flowrail.text.phrases import listed
 from flowrail.text.suggestions import near
 
@@ -96,7 +95,7 @@ def migrate(
             return Done(decided, answer_of(world, change.kept, seen.opened), changed=False)
         now = world.now()
         after = migrated(decided, session, workflow, now)
-        guide(workflow, after)  # a text that cannot be told must not become a record
+        answer = prepare_answer(world, after, seen.opened)  # before the record: a text may be refused
         definition_snapshot.to_bytes(seen.opened.kept)  # neither must a workflow that cannot be kept
         note = {
             **note_of(decided, session, after),
@@ -106,7 +105,7 @@ def migrate(
         kept = change.commit(
             after, kind="migrate", at=now, by=world.by, note=note, definition=seen.opened.kept
         )
-    return Done(decided, answer_of(world, kept, seen.opened), changed=True)
+    return Done(decided, answer.with_head(kept.head), changed=True)
 
 
 def _on_record(world: World, kept: StoredSession) -> Done | None:

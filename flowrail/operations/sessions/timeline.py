@@ -16,7 +16,6 @@ from flowrail.errors import ChangedError, ConflictError, DocumentError, StorageE
 from flowrail.machines.definition.fingerprint import graph_print, step_print
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
-from flowrail.machines.guidance.guide import guide
 from flowrail.machines.guidance.received_work import COPY
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
@@ -26,8 +25,8 @@ from flowrail.operations.running.open_workflow import Opened, as_it_is
 from flowrail.operations.running.steps import (
     Answer,
     World,
-    answer_of,
     check_expected,
+    prepare_answer,
 )
 from flowrail.storage.files import read_bounded, write_atomic
 from flowrail.storage.journal import DamagedError
@@ -74,9 +73,10 @@ def rewind(
         )
         after = after._replace(host=session.host).bound_to(world.host)
         note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
+        answer = prepare_answer(world, after, opened)  # before the record: a text may be refused
         definition = opened.kept if opened.changed else None
-        kept = change.commit(after, kind="rewind", at=now, by=world.by, note=note, definition=definition)
-    return answer_of(world, kept, opened)
+        stored = change.commit(after, kind="rewind", at=now, by=world.by, note=note, definition=definition)
+    return answer.with_head(stored.head)
 
 
 def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> Answer:
@@ -92,23 +92,18 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
         payload = os.path.join(world.store.folder(new_id), os.path.basename(payload))
         assert after.received is not None  # noqa: S101 - it has a payload
         after = after._replace(received=after.received._replace(payload=payload))
+    after = after._replace(started_at=now, host=None).bound_to(world.host)
+    answer = prepare_answer(world, after, opened)  # before the session exists: a text may be refused
     record = {"session": session_id, "revision": revision, "hash": then.record.hash}
     note = {"from": record, **({"reason": reason} if reason else {})}
-    kept = world.store.create(
-        after._replace(started_at=now, host=None).bound_to(world.host),
-        opened.kept,
-        at=now,
-        by=world.by,
-        note=note,
-        kind="fork",
-    )
+    stored = world.store.create(after, opened.kept, at=now, by=world.by, note=note, kind="fork")
     notes = (*_noted(world, session_id, new_id, revision, now), *_files_of(opened, session_id, new_id))
     if data:
         try:
             write_atomic(payload, data)
         except StorageError as error:
             notes += (f"the payload of `{session_id}` was not taken along: {error.message}",)
-    return answer_of(world, kept, opened, notes)
+    return answer._replace(notes=(*answer.notes, *notes)).with_head(stored.head)
 
 
 def _then(world: World, session_id: str, revision: int, *, at: int | None = None) -> Then:
@@ -184,9 +179,7 @@ def _from(
         questions=(),
         parent=parent,
     )
-    again = entered(workflow, again, now)
-    guide(workflow, again)  # a text that cannot be told must not become a record
-    return again
+    return entered(workflow, again, now)
 
 
 def _payload_of(world: World, session_id: str, session: Session) -> tuple[str, bytes]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.sandbox import ASKING, SMALL, put_skill, sessions_folder
@@ -23,7 +21,6 @@ from flowrail.operations.running.steps import (
     SeveralOpenError,
     World,
 )
-from flowrail.storage import journal
 
 
 @pytest.fixture
@@ -161,26 +158,3 @@ def test_nothing_moves_where_the_definition_cannot_be_kept(here: World) -> None:
     shutil.rmtree(definition)
     definition.write_bytes(kept)
     assert steps.report(here, "small", "ok", expect=0).guidance.revision == 1
-
-
-def test_a_step_opens_the_journal_once_and_flushes_once(here: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = steps.begin(here, "small").guidance.session
-    opened: list[str] = []
-    flushed: list[str] = []
-    open_journal, flush = journal.opened, os.fsync
-
-    def counted_open(path: str, *rest: Any) -> Any:
-        opened.append(path)
-        return open_journal(path, *rest)
-
-    def counted_flush(fd: int) -> None:
-        flushed.append(str(fd))
-        flush(fd)
-
-    monkeypatch.setattr(journal, "opened", counted_open)
-    monkeypatch.setattr(os, "fsync", counted_flush)
-
-    answer = steps.report(here, "small", "ok", session_id=session, expect=0)
-
-    assert answer.guidance.revision == 1
-    assert (len(opened), len(flushed)) == (1, 1)
