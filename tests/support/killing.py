@@ -20,12 +20,7 @@ from flowrail.cli.main import main
 _CHANGING = ("write", "pwrite", "fsync", "replace", "mkdir", "link", "unlink", "ftruncate", "open")
 
 every_few_calls = pytest.mark.parametrize(
-    "stride", [9, pytest.param(1, marks=pytest.mark.long)], ids=["some calls", "every call"]
-)
-"""Kills a command at some of its calls, and in the long form at each of them."""
-
-every_few_calls = pytest.mark.parametrize(
-    "stride", [9, pytest.param(1, marks=pytest.mark.long)], ids=["some calls", "every call"]
+    "stride", [7, pytest.param(1, marks=pytest.mark.long)], ids=["some calls", "every call"]
 )
 """Kills a command at some of its calls, and in the long form at each of them."""
 
