@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from support.agents import FREE, REVIEW, put_lead
+from support.agents import FREE, put_lead
 from support.sandbox import allow, flow, put_python, put_skill, refused, told
 
 from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT
@@ -111,30 +111,6 @@ def test_a_free_form_agent_gets_its_prompt_and_everything_it_needs() -> None:
     assert [each["holder"] for each in held][1] == "ann"
 
 
-def test_a_free_form_reviewer_is_told_how_to_record_what_it_finds() -> None:
-    put_lead("review", REVIEW.replace("run: NAME/one, vars: {area: all}", "vars: {depth: 1}"))
-    begun = told("start", "review")
-    session = begun["session"]
-    told("step", "review", "ok")
-
-    out = flow("claim", session, "d1-1").out
-
-    root = ET.fromstring(out).find("finding_command")  # noqa: S314 - our own output
-    assert root is not None
-    assert root.get("append", "").startswith("--severity MUST|SHOULD|COULD")
-    line = str(root.text).split()[1:]
-    found = told(*line, "--severity", "MUST", "--text", "wrong")
-    assert (found["session"], found["review"]) == (session, "review")
-    assert (
-        told(*told("resume", session)["dispatches"][0]["resume"].split()[1:])["finding_command"] == root.text
-    )
-    flow("finish", session, "d1-1", "--cancel")
-    status, error = refused(*line, "--severity", "MUST", "--text", "late")
-    assert (status, error["code"]) == (4, "DISPATCH_GONE")
-    free = start("free")
-    assert told(*commands(free)[0])["finding_command"] is None
-
-
 def test_once_enough_have_succeeded_the_rest_is_printed_with_what_calls_it_off() -> None:
     put_lead(join="any")
     begun = told("start", "lead")
@@ -175,23 +151,6 @@ def test_nothing_in_a_prompt_passes_for_more_than_text(item: str) -> None:
         assert str(case.text).startswith(
             f"flow finish {begun['session']} d0-1 {case.get('outcome')} --token "
         )
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "code"),
-    [
-        (["claim", "nosuch-abc234", "d0-1"], 2, "UNKNOWN_SESSION"),
-        (["claim", "ID", "d0-9"], 2, "UNKNOWN_DISPATCH"),
-        (["claim", "ID", "d0-1", "--token", "x"], 4, "DISPATCH_GONE"),
-        (["claim", "ID"], 2, "WRONG_USE"),
-    ],
-)
-def test_what_cannot_be_claimed(words: list[str], status: int, code: str) -> None:
-    session = str(start()["session"])
-
-    ran = refused(*[session if word == "ID" else word for word in words])
-
-    assert (ran[0], ran[1]["code"]) == (status, code)
 
 
 def test_an_agent_that_stands_in_goes_on_with_what_was_claimed() -> None:

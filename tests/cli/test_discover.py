@@ -16,7 +16,7 @@ from support.sandbox import (
     sessions_folder,
     told,
 )
-from support.skills import ACCEPTING, head, put
+from support.skills import head, put
 
 from flowrail.discovery import session_menu_cache as menu_cache
 from flowrail.operations.environment import Environment
@@ -137,13 +137,6 @@ def test_everything_includes_what_does_not_fit_what_is_hidden_and_what_was_passe
     assert [each["hidden_by"] for each in data["hidden"]] == [str(near)]
 
 
-def test_the_menu_counts_what_everything_would_tell() -> None:
-    put(home_skills(), "reader")
-    put(home_skills(), "closed", head("closed"))
-
-    assert "Skipped: 1 NO_HANDOFF. `flow discover --all` lists them" in flow("discover").out
-
-
 def test_why_tells_places_score_and_where_each_field_was_read() -> None:
     path = put(home_skills(), "builder", builder("builder", "metadata: {version: '7'}"))
 
@@ -159,33 +152,10 @@ def test_why_tells_places_score_and_where_each_field_was_read() -> None:
     assert f"  {home_skills()} (home): {path}\n" in out
 
 
-def test_a_name_that_nothing_goes_by_is_told_with_what_is_near() -> None:
-    put(home_skills(), "builder", builder())
-
-    ran = flow("discover", "--why", "bilder")
-
-    assert ran.status == 0
-    assert ran.out.startswith("nothing called `bilder` was found in any place\nDid you mean `builder`?")
-    assert "Did you mean" not in flow("discover", "--why", "zzz").out
-
-
 # --- where it looks -------------------------------------------------------------------------------
 
 
 # --- foreign text ---------------------------------------------------------------------------------
-
-
-def test_what_skills_say_cannot_touch_the_terminal() -> None:
-    nasty = "\x1b[2J\u202egnitaerht\x07 \u2028line"
-    put(home_skills(), "nasty", head(f'"{nasty}"', ACCEPTING, description=f'"{nasty}"'))
-    put(home_skills(), "wide", head("wide", ACCEPTING.replace("Digs deeper", "x" * 5_000)))
-    put(home_skills(), "a\x1b[31m\nb")
-
-    for words in ((), ("--all",), ("--why", "nasty"), ("--why", "a\x1b[31m\nb"), ("--text", "\x1b[2J")):
-        ran = flow("discover", *words)
-        assert ran.status == 0
-        assert not [each for each in ran.out if not each.isprintable() and each != "\n"]
-        assert max(map(len, ran.out.splitlines())) < 1_000
 
 
 # --- kept for a session ---------------------------------------------------------------------------

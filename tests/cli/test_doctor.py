@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -13,7 +12,6 @@ from support.sandbox import (
     allow,
     flow,
     home_skills,
-    project_skills,
     put_python,
     put_skill,
     sessions_folder,
@@ -148,39 +146,6 @@ def test_what_keeps_a_skill_from_working_is_wrong() -> None:
     assert flow("doctor").status == 1
 
 
-def test_departures_from_the_open_specification_and_an_older_dialect_are_warnings() -> None:
-    put(home_skills(), "reader", head("Reader", ACCEPTING))
-
-    ran = flow("doctor")
-
-    assert ran.status == 0
-    assert {"SPEC_NAME_FOLDER", "SPEC_UNKNOWN_FIELD", "LEGACY_DIALECT"} <= set(codes())
-    assert "NAME_DIFFERS" not in codes()
-    assert "  dialects: 1 v2 (legacy)\n" in ran.out
-
-
-def test_collisions_are_told_with_both_places() -> None:
-    near, far = put(project_skills(), "both", clean("both")), put(home_skills(), "both", clean("both"))
-
-    found = one("CLIENT_PREFERS_PERSONAL")
-
-    assert (found["severity"], found["place"]) == ("warning", str(near))
-    assert str(far) in found["message"]
-    assert "accept handoffs: 1; hidden by a nearer folder: 1 more" in flow("doctor").out
-
-
-def test_the_same_finding_in_many_places_stands_once() -> None:
-    for name in "abcde":
-        put(home_skills(), name)
-
-    out = flow("doctor").out
-
-    assert out.count("LEGACY_DIALECT") == 1
-    assert "  warning LEGACY_DIALECT (5 times): write `accepts_from`" in out
-    assert "    and 2 more; --json has them all" in out
-    assert codes().count("LEGACY_DIALECT") == 5
-
-
 def test_places_that_cannot_be_used_are_wrong_if_they_were_asked_for() -> None:
     assert codes() == []
     assert codes("--root", "nowhere") == ["PLACE_UNUSABLE"]
@@ -272,16 +237,6 @@ def test_a_store_that_is_no_folder_is_wrong() -> None:
         assert (found["code"], found["severity"]) == ("STORE_UNUSABLE", "error")
         assert found["message"].endswith(("is no folder", "cannot be reached: No such file or directory"))
         assert "--store" in found["remedy"]
-
-
-def test_a_store_of_somebody_else_or_without_leave_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Path.cwd() / "store"
-    store.mkdir()
-    monkeypatch.setattr(os, "access", lambda path, _: str(path) != str(store))
-    assert findings("--store", "store")[0]["message"].endswith("cannot be written to")
-    mine = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    assert findings("--store", "store")[0]["message"].endswith("belongs to another user")
 
 
 # --- trust ----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from support.sandbox import flow, home_skills, project_skills, refused, told, unchanged
+from support.sandbox import flow, home_skills, project_skills, refused, told
 from support.skills import ACCEPTING, REGISTRY, head, put
 
 FAR = """\
@@ -101,18 +101,6 @@ def test_a_registry_that_cannot_be_read_is_told() -> None:
 # --- sync -----------------------------------------------------------------------------------------
 
 
-def test_a_dry_run_shows_the_difference_and_writes_nothing() -> None:
-    put(home_skills(), "reader")
-
-    with unchanged(home_skills().parent):
-        ran, data = flow("registry", "sync", "--dry-run"), told("registry", "sync", "--dry-run")
-
-    assert ran.out.startswith(f"Would write {registry()}: adds reader.\n\n--- ")
-    assert '+  - name: "reader"' in ran.out
-    assert (data["changes"], data["written"], data["added"]) == (True, False, ["reader"])
-    assert '+  - name: "reader"\n' in data["difference"]
-
-
 def test_a_sync_writes_it_and_a_second_one_has_nothing_to_do() -> None:
     put(home_skills(), "reader")
 
@@ -157,20 +145,6 @@ def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
 
 
 # --- check ----------------------------------------------------------------------------------------
-
-
-def test_every_mistake_is_named_with_its_line_and_what_to_do() -> None:
-    write("version: '2.0'\nworkflows:\n  - {name: x}\n")
-
-    ran = flow("registry", "check")
-    data = flow("registry", "check", "--json").data
-
-    assert ran.status == 1
-    assert f"{registry()}:1: error REGISTRY_ENTRY_INVALID: `version`: " in ran.out
-    assert f"{registry()}:3: error REGISTRY_ENTRY_INVALID: `workflows.0.description`: " in ran.out
-    assert "    mend the entry" in ran.out
-    assert {each["severity"] for each in data["findings"]} == {"error"}
-    assert (data["path"], data["exists"]) == (str(registry()), True)
 
 
 # --- the group ------------------------------------------------------------------------------------

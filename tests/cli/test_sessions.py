@@ -193,26 +193,6 @@ def test_an_abandoned_session_takes_no_more_reports() -> None:
     assert told("resume", here["session"])["actions"] == [f"Session {here['session']} is abandoned."]
 
 
-def test_who_did_it_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("USER", "LOGNAME", "FLOW_ACTOR"):
-        monkeypatch.delenv(name, raising=False)
-    session = told("start", "small")["session"]
-    for name, value in (("LOGNAME", "log"), ("USER", "user"), ("FLOW_ACTOR", "reviewer\x1b[1m")):
-        monkeypatch.setenv(name, value)
-        told("start", "asking")
-
-    by = [
-        each["by"]
-        for item in told("sessions")["sessions"]
-        for each in told("history", item["session"])["steps"]
-    ]
-
-    assert by[:3] == ["reviewer\x1b[1m", "user", "log"]
-    assert by[3].startswith("uid ")
-    assert "\x1b" not in flow("history", told("sessions")["sessions"][0]["session"]).out
-    assert session
-
-
 def test_a_folder_below_the_project_has_its_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     session = told("start", "small")["session"]
     below = Path.cwd() / "src" / "deep"
@@ -230,22 +210,6 @@ def test_a_folder_below_the_project_has_its_sessions(monkeypatch: pytest.MonkeyP
 def spoilt(session: str) -> None:
     journal = sessions_folder() / session / "journal.jsonl"
     journal.write_bytes(journal.read_bytes()[:-9] + b'deadbe"}\n')
-
-
-@pytest.mark.parametrize("lost", [False, True])
-def test_a_damaged_session_that_had_ended_is_in_nobodys_way(lost: bool) -> None:
-    put_skill("small")
-    old = told("step", "small")["session"]
-    told("step", "small", "fail")
-    spoilt(old)
-    if lost:
-        (sessions_folder() / old / "journal.jsonl").write_bytes(b"")
-
-    here = told("step", "small")
-
-    assert here["session"] != old
-    assert told("step", "small", "ok")["session"] == here["session"]
-    assert refused("resume", old)[1]["code"] == ("LINES_LOST" if lost else "JOURNAL_DAMAGED")
 
 
 @pytest.mark.parametrize("copied", [False, True])

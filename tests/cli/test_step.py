@@ -12,7 +12,6 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.sandbox import (
     ASKING,
-    SMALL,
     bytes_below,
     flow,
     home_skills,
@@ -245,23 +244,6 @@ def test_facts_that_do_not_fit_are_refused(given: list[str], message: str, hint:
     assert told("step", "asking")["revision"] == 0
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["-p", "topc=x"], "cannot start `asking`: `topc` is not known, did you mean `topic`?"),
-        (["-p", "size=99"], "`-p size=…`: it is at most 9, not 99"),
-        (["-p", "size=many"], "`-p size=…`: it takes a whole number, not `many`"),
-        (["-p", "size"], "`-p size` is not NAME=VALUE"),
-    ],
-)
-@pytest.mark.parametrize("verb", ["step", "start"])
-def test_parameters_that_do_not_fit_are_refused(verb: str, given: list[str], message: str) -> None:
-    status, error = refused(verb, "asking", *given)
-
-    assert (status, error["message"]) == (2, message)
-    assert not sessions_folder().exists()
-
-
 def test_an_outcome_that_is_not_open_is_refused_with_what_is() -> None:
     told("step", "small")
     before = bytes_below(sessions_folder(), but={"lock"})
@@ -408,13 +390,6 @@ def test_anything_else_at_another_revision_is_a_conflict(words: list[str], step:
     assert bytes_below(sessions_folder(), but={"lock"}) == before
 
 
-def test_without_a_revision_every_report_is_a_new_one() -> None:
-    told("step", "asking")
-    for visit in (2, 3):
-        here = told("step", "asking", "done", "-s", "sure=low", "-s", "where=a")
-        assert (here["replayed"], here["step"]["visit"]) == (False, visit)
-
-
 # --- another store ------------------------------------------------------------------------------
 
 
@@ -511,21 +486,3 @@ def test_a_session_in_use_is_waited_for_as_long_as_was_said() -> None:
 
     assert (status, error["code"]) == (4, "LOCKED")
     assert f"session `{here['session']}` is held by process {os.getpid()}" in error["message"]
-
-
-def test_names_of_all_kinds_run() -> None:
-    words = ["send", "class", "model", "None", "state", "ok", "report_ok", "current_state"]
-    steps = "".join(
-        f"  - {{id: {word!r}, title: {word!r}, actions: [Do.], next: {{ok: {json.dumps(after)}}}}}\n"
-        for word, after in zip(words, [*words[1:], None], strict=True)
-    )
-    put_skill("send", f"name: send\nsteps:\n{steps}")
-    here = told("step", "send")
-    seen = []
-
-    while here["next"]:
-        seen.append(here["step"]["id"])
-        here = told(*next_words(here))
-
-    assert seen == words
-    assert SMALL

@@ -24,10 +24,7 @@ def test_an_agent_walks_a_bundled_skill_to_its_end(skill: str, form: str) -> Non
     assert turns[-1].seen.status == "completed"
 
 
-@pytest.mark.parametrize(
-    ("skill", "form"),
-    [("decision-critic", "xml"), ("problem-analysis", "json"), ("problem-analysis", "text")],
-)
+@pytest.mark.parametrize(("skill", "form"), [("decision-critic", "xml"), ("problem-analysis", "json")])
 def test_an_agent_walks_with_a_process_for_each_command(skill: str, form: str) -> None:
     turns = walk(f"flow step {skill}", form=form, run=as_process)
 

@@ -44,51 +44,6 @@ def test_each_problem_type_wants_any_of_its_categories(
     assert points(score_relevance(synthesis, candidate(categories=("other",))))["problem type"] == 0
 
 
-@pytest.mark.parametrize(
-    ("open_points", "categories", "expected"),
-    [
-        (("a", "b", "c"), ("research",), 2),
-        (("a", "b"), ("research",), 0),
-        (("a", "b", "c"), ("analysis",), 0),
-    ],
-)
-def test_three_uncertainties_call_for_research(
-    open_points: tuple[str, ...], categories: tuple[str, ...], expected: int
-) -> None:
-    score = score_relevance(Synthesis(key_uncertainties=open_points), candidate(categories=categories))
-
-    assert points(score)["uncertainties"] == expected
-
-
-@pytest.mark.parametrize(
-    ("summary", "expected"),
-    [
-        ("We should build it", 2),
-        ("CODE first, then talk", 2),
-        ("software-based", 2),
-        ("decode the barcode", 0),
-        ("the builder implemented creatively", 0),
-        ("", 0),
-    ],
-)
-def test_words_of_building_count_as_whole_words(summary: str, expected: int) -> None:
-    able, unable = candidate(categories=("implementation",)), candidate(categories=("research",))
-    synthesis = Synthesis(synthesis_summary=summary)
-
-    assert points(score_relevance(synthesis, able))["implementation"] == expected
-    assert points(score_relevance(synthesis, unable))["implementation"] == 0
-
-
-@pytest.mark.parametrize(
-    ("level", "expected"), [("low", 2), ("none", 2), ("medium", 0), ("high", 0), ("", 0)]
-)
-def test_low_convergence_calls_for_research(level: str, expected: int) -> None:
-    synthesis = Synthesis(convergence_level=level)
-
-    assert points(score_relevance(synthesis, candidate(categories=("research",))))["convergence"] == expected
-    assert points(score_relevance(synthesis, candidate(categories=("analysis",))))["convergence"] == 0
-
-
 @pytest.mark.parametrize("scope", list(Scope))
 def test_only_the_projects_own_skills_get_the_point_for_nearness(scope: Scope) -> None:
     score = score_relevance(Synthesis(), candidate(scope=scope))

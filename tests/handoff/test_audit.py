@@ -292,18 +292,3 @@ def test_a_damaged_journal_hides_no_other() -> None:
     assert sent[1]["handoff"] in ran.out
     flow("audit", "--html", "audit.html")
     assert "Cannot be read" in Path("audit.html").read_text()
-
-
-def test_what_never_began_is_no_finding_and_hides_no_other() -> None:
-    target("digger")
-    begun = session()
-    send("digger", begun)
-    for folder in (handoffs_folder() / "handoff-aaaaaa", sessions_folder() / "swarm-aaaaaa"):
-        folder.mkdir(mode=0o700)
-        (folder / "journal.jsonl").write_bytes(b'{"seq":0,')
-    shutil.copy(sessions_folder() / begun / "definition.json", sessions_folder() / "swarm-aaaaaa")
-
-    proof = told("audit", "verify")
-
-    assert proof["findings"] == []
-    assert proof["payloads"] == 1

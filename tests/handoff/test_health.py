@@ -150,24 +150,6 @@ def test_a_check_that_a_person_was_not_shown_does_not_run(end: str) -> None:
     assert not canary.exists()
 
 
-def test_a_check_that_ones_own_registry_adds_to_a_project_skill_runs_once_that_is_allowed() -> None:
-    canary = Path.cwd() / "canary"
-    path = target("digger", where=project_skills())
-    registry = home_skills().parent / "handoff-registry.yaml"
-    registry.parent.mkdir(parents=True, exist_ok=True)
-    entry = {"name": "digger", "skill_path": str(path), "handoff": {"health_check": f"touch {canary}"}}
-    registry.write_text(json.dumps({"workflows": [entry]}))
-    here = session()
-
-    assert (
-        "is not approved"
-        in refused("handoff", "send", "digger", "--session", here, "--health-check")[1]["message"]
-    )
-    allow("digger")
-    assert send("digger", session(), "--health-check")["phase"] == "invocation"
-    assert canary.exists()
-
-
 def test_discovery_sending_and_receiving_run_nothing_by_themselves() -> None:
     canary = Path.cwd() / "canary"
     folder = home_skills() / "digger"

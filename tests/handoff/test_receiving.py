@@ -412,19 +412,6 @@ def test_a_payload_after_too_many_hops_is_refused() -> None:
     )
 
 
-def test_another_project_receives_through_the_senders_record() -> None:
-    ours("digger")
-    sent = send("digger", session())
-    store = Path.cwd().parent / "other"
-
-    ran = receive(sent, "--store", str(store))
-
-    assert ran.status == 0
-    assert told("handoff", "status", sent["handoff"])["phase"] == "acknowledgment"
-    assert (store / "sessions" / ran.data["session"]).is_dir()
-    assert receive(sent).error["code"] == "ALREADY_RECEIVED"
-
-
 def test_a_foreign_handoff_is_refused() -> None:
     target("digger")
     sent = send("digger", session())

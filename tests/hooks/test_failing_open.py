@@ -188,14 +188,6 @@ def test_a_store_of_another_user_is_not_looked_at(session: Path) -> None:
     assert answers() == SILENT
 
 
-def test_a_store_that_is_a_link_is_not_looked_at(session: Path) -> None:
-    store = session.parent.parent
-    store.rename(store.with_name("real"))
-    store.symlink_to(store.with_name("real"))
-
-    assert answers() == SILENT
-
-
 def test_where_the_session_is_held_by_another_nobody_waits_long(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

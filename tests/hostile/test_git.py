@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -87,32 +86,3 @@ def test_nothing_is_fetched_to_tell_a_submodule(
 
     assert os.getcwd() == str(inner)
     assert not canary.exists()
-
-
-def test_a_few_objects_that_expand_to_very_many_files_are_not_listed() -> None:
-    here = Path.cwd()
-    put_skill("small")
-    shutil.rmtree(here / ".git", ignore_errors=True)
-    git(here, "init", "-q")
-    (here / "f").touch()
-    tree = made(here, "hash-object", "-w", "f")
-    mode = "100644 blob"
-    for _ in range(9):
-        tree = made(here, "mktree", given="".join(f"{mode} {tree}\t{number}\n" for number in range(10)))
-        mode = "040000 tree"
-    for name in ("small", "skills", ".claude"):
-        tree = made(here, "mktree", given=f"040000 tree {tree}\t{name}\n")
-    git(here, "tag", "bomb", made(here, "commit-tree", "-m", "very many", tree))
-
-    for words in (["check", "small", "--against", "bomb"], ["check", "--against", "bomb"]):
-        judged(*words)
-
-
-def made(folder: Path, *words: str, given: str = "") -> str:
-    """Return the name of what git makes of *given*."""
-    who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    done = subprocess.run(
-        ["git", "-C", str(folder), *words],  # noqa: S607 - the one on the path
-        input=given, text=True, capture_output=True, check=True, env={**os.environ, **who},
-    )  # fmt: skip
-    return done.stdout.strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def test_a_hostile_registry_costs_the_registry_only(data: bytes) -> None:
 
 
 def test_payloads_of_wrong_types_are_answered_or_refused() -> None:
-    for _, document in of_wrong_types(hostile.FEW):
+    for _, document in islice(of_wrong_types(hostile.FEW), None, None, 8):
         Path("given").write_text(json.dumps(document))
         for words in PAYLOAD[:3]:
             judged(*words)

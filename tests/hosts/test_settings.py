@@ -208,18 +208,6 @@ def test_codex_has_a_file_of_its_own() -> None:
     assert findings() == []
 
 
-def test_other_hosts_are_told_what_can_be_done() -> None:
-    out = flow("hook", "install", "--host", "other").out
-
-    assert "AGENTS.md" in out
-    assert "flow resume ID" in out
-    assert told("hook", "install", "--host", "other")["hooks"] == []
-    back = told("hook", "uninstall", "--host", "other")
-    assert back["hooks"] == []
-    assert flow("hook", "uninstall", "--host", "other").out == f"{back['instructions']}\n"
-    assert ".codex" not in back["instructions"]
-
-
 def test_the_doctor_knows_what_is_missing() -> None:
     assert findings() == []
     assert "flow hook install" in flow("doctor").out
@@ -231,13 +219,6 @@ def test_the_doctor_knows_what_is_missing() -> None:
     (found,) = [each for each in flow("doctor", "--json").data["findings"] if each["section"] == "hooks"]
     assert (found["code"], found["severity"]) == ("HOOKS_MISSING", "warning")
     assert "subagent-stop" in found["message"]
-
-
-def test_hooks_that_are_switched_off_are_told() -> None:
-    put('{"disableAllHooks": true}')
-    assert findings() == []
-    told("hook", "install")
-    assert [each["code"] for each in findings()] == ["HOOKS_OFF"]
 
 
 def test_what_a_host_runs_answers_even_where_there_is_no_flow(tmp_path: Path) -> None:

@@ -242,30 +242,6 @@ def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
     assert tools.refused("handoff", action="receive")["code"] == "USAGE"
 
 
-def test_open_sessions_can_be_read_and_bundled_skills_begin(tools: Tools) -> None:
-    session = tools.told("start", skill="small")["session"]
-    (resource,) = tools.ask("list_resources").resources
-    assert resource.uri == "flow://sessions"
-    text = tools.ask("read_resource", f"flow://sessions/{session}").contents[0].text
-    assert "Do the first thing." in text
-    assert '{"skill": "small", "outcome": "ok"' in text
-    assert session in tools.ask("read_resource", "flow://sessions").contents[0].text
-    assert (
-        tools.ask("list_resource_templates").resource_templates[0].uri_template == "flow://sessions/{session}"
-    )
-    prompts = {each.name: each for each in tools.ask("list_prompts").prompts}
-    assert sorted(prompts) == sorted(BUNDLED)
-    told_prompt = tools.ask("get_prompt", "planner", {"task": "a b"}).messages[0].content.text
-    assert 'start {"skill": "planner", "params": {"task": "a b"}}' in told_prompt
-    for method, word in (
-        ("read_resource", "file:///etc/passwd"),
-        ("read_resource", "flow://sessions/x"),
-        ("get_prompt", "x"),
-    ):
-        with pytest.raises(Exception, match=r"Unknown|there is no session|Internal"):
-            tools.ask(method, word)
-
-
 def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:
     put_skill("small")
     with served("--store", str(tmp_path / "kept")) as tools:
@@ -281,7 +257,7 @@ def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:
         assert tools.refused("start", skill="small")["code"] == "UNKNOWN_SKILL"
 
 
-@pytest.mark.parametrize(("skill", "mode"), [("decision-critic", "legacy"), ("planner", "auto")])
+@pytest.mark.parametrize(("skill", "mode"), [("decision-critic", "legacy"), ("problem-analysis", "auto")])
 def test_a_bundled_skill_is_walked_to_its_end_by_calls_alone(skill: str, mode: str) -> None:
     with served(mode=mode) as tools:
         assert len(tools.ask("list_tools").tools) == len(VERBS)

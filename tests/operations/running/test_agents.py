@@ -9,7 +9,7 @@ import pytest
 from support.agents import FREE, ONE, REVIEW, Team, put_lead
 from support.sandbox import HANDLER, home_skills, put_skill
 
-from flowrail.errors import ConflictError, UsageError
+from flowrail.errors import UsageError
 from flowrail.formatters.guidance import as_text
 from flowrail.machines.engine.agents import RESULTS, DispatchGoneError, JoinPendingError
 from flowrail.machines.engine.errors import SessionEndedError
@@ -175,20 +175,6 @@ def test_a_free_form_result_ends_its_work(free: Team) -> None:
     assert free.statuses() == ["ok", "pending", "pending"]
 
 
-def test_the_same_result_again_is_answered_again_and_another_one_refused(free: Team) -> None:
-    token = str(free.handed(1).dispatch.token)
-
-    def end(outcome: str, **facts: str) -> bool:
-        return agents.finish(free.world, free.id, "d0-1", outcome, token=token, facts=facts).replayed
-
-    assert [end("ok", a="1"), end("ok", a="1")] == [False, True]
-    for outcome, facts in (("fail", {"a": "1"}), ("ok", {"a": "2"}), ("ok", {})):
-        with pytest.raises(DispatchGoneError, match="has ended with `ok` already") as caught:
-            end(outcome, **facts)
-        assert caught.value.exit_status == 4
-    assert free.kinds() == ["start", "claim", "finish"]
-
-
 def test_a_late_result_is_refused_by_its_token(free: Team) -> None:
     late = str(free.handed(1, "ann").dispatch.token)
     free.clock.forward(601)
@@ -352,49 +338,7 @@ def test_a_reviewer_takes_back_what_it_found() -> None:
     assert [each.id for each in team.told().findings] == []
 
 
-@pytest.mark.parametrize("after", ["ended", "lost"])
-def test_an_agent_whose_work_is_over_records_nothing_more(after: str) -> None:
-    put_lead("review", REVIEW)
-    team = Team("review")
-    team.report("ok")
-    child = team.child(1)
-    if after == "ended":
-        team.work(child)
-    else:
-        team.clock.forward(100_000)
-        team.child(1)
-
-    with pytest.raises(ConflictError):
-        findings.add_finding(team.world, child, severity="MUST", text="late")
-
-    assert findings.list_findings(team.world, team.id)[1] == ()
-
-
 # --- many at once
-
-MANY = 80
-
-
-def test_eighty_agents_at_once_lose_nothing() -> None:
-    put_lead()
-    team = Team(params={"areas": [f"area {number}" for number in range(MANY)]})
-
-    def agent(number: int) -> str:
-        answer = agents.claim(team.world, team.id, f"d0-{number}", f"agent {number}")
-        assert isinstance(answer, Answer)
-        team.work(answer.guidance.session, found=answer.guidance.params["area"])
-        return answer.guidance.session
-
-    with ThreadPoolExecutor(MANY) as pool:
-        sessions = list(pool.map(agent, range(1, MANY + 1)))
-
-    told = team.told()
-    assert len(set(sessions)) == MANY
-    assert told.join is not None
-    assert (told.join.succeeded, told.join.met) == (MANY, True)
-    assert [each.result["found"] for each in told.dispatches] == [f"area {n}" for n in range(MANY)]
-    assert [each.child for each in told.dispatches] == sessions
-    assert team.kinds().count("claim") == MANY
 
 
 def test_of_many_who_claim_one_piece_of_work_one_gets_it(free: Team) -> None:

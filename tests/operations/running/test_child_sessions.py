@@ -55,28 +55,6 @@ def test_an_end_while_somebody_holds_the_session_above_waits_for_nobody(team: Te
     assert team.statuses()[0] == "ok"
 
 
-def test_an_end_that_comes_while_the_work_is_taken_away_does_not_count(team: Team) -> None:
-    child = team.child(1)
-    team.report("ok", child)
-    real = SessionChange.commit
-
-    def taken_away(change: SessionChange, session: object, *, kind: str, **more: object) -> object:
-        if kind == "move" and change.kept.session.id == child:
-            held.__exit__(None, None, None)
-            agents.cancel(team.world, team.id, "d0-1")
-        return real(change, session, kind=kind, **more)  # type: ignore[arg-type]
-
-    held = team.world.store.change(team.id)
-    held.__enter__()
-    with (
-        patch.object(SessionChange, "commit", taken_away),
-        pytest.raises(DispatchGoneError, match="it is cancelled"),
-    ):
-        team.report("ok", child, found="late")
-
-    assert team.statuses()[0] == "cancelled"
-
-
 def test_the_disk_may_refuse_the_record_above_and_the_end_still_counts(team: Team) -> None:
     child = team.child(1)
     team.report("ok", child)

@@ -247,35 +247,3 @@ def test_a_link_among_the_sessions_is_not_followed(tmp_path: Path) -> None:
         ".0123456789abcdef.tmp",
         *("definition.json", "journal.jsonl", "lock", "owner", "session.json"),
     ]
-
-
-def test_files_of_killed_writers_are_swept_once_they_are_old() -> None:
-    session = told("start", "small")["session"]
-    folder = sessions_folder() / session
-    state = Path(os.environ["HOME"]) / ".local" / "state" / "flowrail"
-    store = Path.cwd() / ".flow"
-    deep = (
-        folder / "handoffs",
-        folder / "texts",
-        store / "handoffs",
-        store / "handoffs" / "handoff-x",
-        state / "received",
-    )
-    left = [place / ".0123456789abcdef.tmp" for place in (folder, store, sessions_folder(), state, *deep)]
-    for path in left:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    (folder / "notes.tmp").touch()
-    (folder / ".0123456789abcdeg.tmp").touch()
-
-    told("session", "prune")
-    assert all(path.exists() for path in left)
-    with after(0.1):
-        told("session", "prune", "--dry-run")
-        assert all(path.exists() for path in left)
-        told("session", "prune")
-
-    assert not any(path.exists() for path in left)
-    assert (folder / "notes.tmp").exists()
-    assert (folder / ".0123456789abcdeg.tmp").exists()
-    assert told("resume", session)["revision"] == 0
