@@ -1,4 +1,4 @@
-"""The reference page of blocks: each with its call, its fence, and what comes of them."""
+"""The reference page of blocks: each with its call, its fence and its output."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ GROUPS = {
             "xml_mandate",
             "step_output",
         ),
-        "A script that prints its own steps puts these around them. `flow step` prints a frame of its own.",
+        "For scripts that print their own steps. `flow step` prints its own frame.",
     ),
-    "What a step tells": (
+    "Content of a step": (
         (
             "state_banner",
             "expected_output",
@@ -37,9 +37,9 @@ GROUPS = {
             "factored_verification_rationale",
             "open_question_guidance",
         ),
-        "Used in the text of any step.",
+        "For the instructions of any step.",
     ),
-    "Work for agents": (
+    "Dispatches": (
         (
             "subagent_dispatch",
             "model_selection",
@@ -50,34 +50,34 @@ GROUPS = {
             "orchestrator_constraint",
         ),
         (
-            "For scripts, and for work that needs no record. A step with a `dispatch` prints its own launches: "
-            "[Give work to many agents](../how-to/fan-out.md)."
+            "For scripts, and for work that needs no record. A step with a `dispatch` prints its own commands: "
+            "[Dispatch sub-agents](../how-to/fan-out.md)."
         ),
     ),
     "Reviews": (
         ("qr_banner", "post_qr_routing", "qr_file_output", "gate_actions", "gate_step"),
         (
-            "For scripts. A `gate` of a workflow prints its banner, its stop condition and its round by itself: "
-            "[Have work reviewed until it holds](../how-to/review-loop.md)."
+            "For scripts. A review gate in a workflow prints its banner and its round by itself: "
+            "[Review in a loop](../how-to/review-loop.md)."
         ),
     ),
     "Plain text": (
         ("text_step_header", "text_output", "step", "invoke_command"),
-        "For those who do not need XML. These return a plain string.",
+        "For output without XML. These functions return a plain string.",
     ),
 }
 TEXTS = {
-    "question_format": ("SUB_AGENT_QUESTION_FORMAT", "Told to an agent that another one launches."),
-    "question_relay": ("QUESTION_RELAY_HANDLER", "Told to the agent that launches others."),
+    "question_format": ("SUB_AGENT_QUESTION_FORMAT", "For sub-agents."),
+    "question_relay": ("QUESTION_RELAY_HANDLER", "For the agent that launches sub-agents."),
 }
 HEAD = """\
 # Blocks
 
 <!-- made by tests/formatters/test_blocks_page.py: FLOWRAIL_GOLDEN=write -->
 
-A block is a piece of what a step tells: a list of what is forbidden, a banner of where a loop stands, the
-launch of an agent. Each is a pure function, `from flowrail import format_forbidden`, and each is a fence that
-a step's Markdown may hold:
+After reading this page you can use blocks in the instructions of a step. A block is a formatted part of them, such as
+a list of forbidden actions or the launch of a sub-agent. Each block is a pure function, such as
+`from flowrail import format_forbidden`, and a fence in a step's Markdown:
 
 ````markdown
 ```flow:forbidden
@@ -85,16 +85,21 @@ a step's Markdown may hold:
 ```
 ````
 
-Functions return `Markup`, to be put among plain strings in a step's `actions`. Plain text in a block is
-escaped, and so is everything that hides, reorders or ends a line: whatever goes in, the output is well-formed
-XML. A block in a block is not escaped again. The same call gives the same bytes, so a prompt cache holds.
+The functions return `Markup`, which can be mixed with plain strings in `actions`. Plain text in a block is escaped,
+including characters that hide, reorder or end a line, so the output is always well-formed XML. A block inside a block
+is not escaped again. The same call returns the same bytes, which helps prompt caches.
 
-In a fence, `name: value` lines are arguments, lines beginning with `- ` are items, and a line indented further
-goes on with the item before. Where the block takes a mapping, its lines are `NAME = VALUE`. A block that holds
-others has a fence with a longer mark than theirs, its `name: value` lines in front. `$name` is filled as
-everywhere, `$$` is a dollar. A fence that cannot become its block stays text, and `flow check` says why (FR152).
+In a fence:
 
-Why some of them say what they say: [What research shaped in the blocks](../explanation/research.md).
+- `name: value` lines are arguments. Lines that begin with `- ` are items. A line that is indented further continues
+  the previous item.
+- A mapping has lines of the form `NAME = VALUE`.
+- A block that contains other blocks has a fence with more backticks than theirs, and its arguments come first.
+- `$name` is replaced by its value, and `$$` by a dollar sign.
+
+A fence that is not a valid block remains text, and `flow check` reports it (FR152).
+
+[What research shaped in the blocks](../explanation/research.md) explains the wording of some blocks.
 """
 
 
@@ -105,8 +110,8 @@ def page() -> str:
         parts.append(f"## {title}\n\n{about}\n")
         parts += [_shown(name) for name in names]
     parts.append(
-        "## Questions of agents\n\nTwo texts, constants of `flowrail`. Each step that gives work to agents tells "
-        "the one, each agent's first step the other: [Ask the user](../how-to/ask-the-user.md).\n"
+        "## Questions from sub-agents\n\nTwo constants of `flowrail`. A step with dispatches prints the second, the first "
+        "step of each sub-agent prints the first: [Ask the user](../how-to/ask-the-user.md).\n"
     )
     for name, (constant, about) in TEXTS.items():
         parts.append(f"### {name}\n\n`{constant}`. {about}\n")
