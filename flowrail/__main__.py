@@ -1,4 +1,4 @@
-"""`python -m flowrail`, and what the commands `flow` and `flowrail` start."""
+"""Run `flow`, `flowrail` or `python -m flowrail`."""
 
 import gc
 import sys
@@ -9,8 +9,8 @@ _HOOKS = (["session-start"], ["stop"], ["subagent-stop"], ["pre-tool-use"])
 def main() -> int:
     """Run the command line and return its exit status.
 
-    A command lives for some milliseconds and makes no garbage worth collecting: the collector would
-    look through every module at start and once more at the end, a sixth of a step's time.
+    The garbage collector is off: a command runs for milliseconds, and collecting takes a sixth of the time of
+    a step.
     """
     gc.disable()
     if sys.platform == "win32":

@@ -101,29 +101,29 @@ def require(
     why: str,
     instead: str | Hint = "",
     root: str = "",
-    now: FolderContent | None = None,
+    content: FolderContent | None = None,
 ) -> FolderContent:
     """Return the content of *folder* if exactly this content is approved; `TrustError` otherwise.
 
-    *why* says what needs approval, *instead* what else the user can do. *now* is the content if it was read
+    *why* says what needs approval, *instead* what else the user can do. *content* is the content if it was read
     already.
     """
-    now = snapshot(folder) if now is None else now
+    content = snapshot(folder) if content is None else content
     approved = approval_of(folder, state)
-    if approved is not None and approved.digest == now.digest:
-        return now
+    if approved is not None and approved.digest == content.digest:
+        return content
     if approved is None:
         what = f"{why}, and is not approved"
     else:
-        changes = ", ".join(_changes(approved.files, now.files)[:10])
+        changes = ", ".join(_changes(approved.files, content.files)[:10])
         what = f"{why}, and it changed since it was approved: {changes}"
     hint = how_to_approve(skill, root)
     raise TrustError(
         f"skill `{skill}` {what}",
         hint=Hint(hint, "; ", instead) if instead else hint,
         skill=skill,
-        folder=now.folder,
-        digest=now.digest,
+        folder=content.folder,
+        digest=content.digest,
     )
 
 

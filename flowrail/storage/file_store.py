@@ -2,7 +2,7 @@
 
     <kind>s/<id>/journal.jsonl    the truth: appended and flushed before anything is printed
     <kind>s/<id>/<kind>.json      snapshot of the newest record
-    <kind>s/<id>/owner            whose it is; see `ownership`
+    <kind>s/<id>/owner            the mark of the user who owns it; see `ownership`
     <kind>s/<id>/lock             held while a record is added
 
 Readers take no lock: an incomplete line does not count yet. `RecordStore` is what a store in a database has to
@@ -26,7 +26,7 @@ from flowrail.storage.ownership import Owner
 
 JOURNAL, LOCK = "journal.jsonl", "lock"
 REMOVED = ".gone-"
-"""How the name of a folder begins that is being deleted."""
+"""The prefix of a folder that is being deleted."""
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 T = TypeVar("T", bound=Chained)
@@ -42,7 +42,7 @@ class SideFiles(Protocol):
         """Replace a file, durably."""
 
     def size(self, name: str) -> int:
-        """Return the size of a file, -1 if there is none."""
+        """Return the size of a file, or -1 if it does not exist."""
 
 
 class Held(Protocol[T]):
@@ -83,7 +83,7 @@ class RecordStore(Protocol[T]):
         """Yield all records, newest first."""
 
     def change(self, key: str, *, wait: float) -> AbstractContextManager[Held[T]]:
-        """Hold the lock, and give what is stored under it."""
+        """Hold the lock and yield the session or handoff."""
 
     def is_foreign(self, key: str) -> bool:
         """Return whether another user or machine made it."""
@@ -102,8 +102,8 @@ class Kind(NamedTuple, Generic[T]):
     """What differs between the kinds of things that a store holds.
 
     ``noun`` is the key of the value in a record; ``encoding`` is made for the side files of one of them;
-    ``id_of`` returns whose record it is; ``unknown`` and ``foreign`` make the refusals, the first from an id
-    and a function that lists the others.
+    ``id_of`` returns the id of the session or handoff that a record belongs to. ``unknown`` and ``foreign``
+    make the errors, the first from an id and a function that lists the known ids.
     """
 
     noun: str
@@ -132,7 +132,7 @@ class FolderFiles:
         files.write_atomic(path, data)
 
     def size(self, name: str) -> int:
-        """Return the size of a file, -1 if there is none."""
+        """Return the size of a file, or -1 if it does not exist."""
         try:
             return os.lstat(os.path.join(self._folder, name)).st_size
         except OSError:
@@ -176,7 +176,7 @@ class FileStore(Generic[T]):
         self.path = path
         self.folders = os.path.join(path, f"{kind.noun}s")
         self.owner = owner
-        self._owned: set[str] = set()  # one check for each command
+        self._owned: set[str] = set()  # checked once per command
         self._kind = kind
         self._checked = False
 
@@ -245,7 +245,7 @@ class FileStore(Generic[T]):
 
     @contextmanager
     def change(self, key: str, *, wait: float) -> Iterator[HeldFolder[T]]:
-        """Hold the lock, and give what is stored under it."""
+        """Hold the lock and yield the session or handoff."""
         what = f"{self._kind.noun} `{key}`"
         with (
             self._opened(key, journal.CHANGE) as (opened, folder),
@@ -332,7 +332,7 @@ class FileStore(Generic[T]):
     def _opened(
         self, key: str, mode: int = journal.READ, *, foreign: bool = False
     ) -> Iterator[tuple[Journal[T], str]]:
-        """Hold a journal open, and give it with its folder; refuse one that is foreign unless that is wanted."""
+        """Open a journal and yield it with its folder. Refuse a foreign one unless *foreign* is set."""
         folder = self.folder(key)
         self._check_private()
         encoding = self._kind.encoding(FolderFiles(folder))
@@ -344,7 +344,7 @@ class FileStore(Generic[T]):
                 snapshot.check(copy, snapshot.read(copy), -1, "")
                 known = (
                     list if os.path.lexists(folder) else self.ids
-                )  # an interrupted start is no misspelling
+                )  # an interrupted start is not a misspelt id
                 raise self._kind.unknown(key, known) from None
             if not foreign and key not in self._owned:
                 first = opened.first_hash()
@@ -354,7 +354,7 @@ class FileStore(Generic[T]):
             yield opened, folder
 
     def _load(self, opened: Journal[T], folder: str, key: str) -> tuple[T, bool]:
-        """Return the newest record, and whether the copy has not seen it yet."""
+        """Return the newest record, and whether the snapshot is older."""
         copy = self._copy(folder)
         seen = snapshot.read(copy)  # before the journal, which can only have more records by then
         record = opened.newest()

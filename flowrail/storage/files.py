@@ -331,11 +331,11 @@ def _make_dir(folder: str) -> os.stat_result:
     missing = [folder]
     while (above := os.path.dirname(missing[-1])) and not os.path.isdir(above):
         missing.append(above)
-    for each in reversed(missing):
+    for directory in reversed(missing):
         with suppress(FileExistsError):
-            os.mkdir(each, 0o700)
-        _flush_directory(os.path.dirname(each) or ".")
-    return os.lstat(folder)
+            os.mkdir(directory, 0o700)
+        _flush_directory(os.path.dirname(directory) or ".")
+    return os.lstat(directory)
 
 
 def _bare(path: AnyPath) -> str:

@@ -1,4 +1,4 @@
-"""An append-only file of records: one line of JSON each, hash-chained, flushed before anybody relies on it.
+"""An append-only file of records: one line of JSON each, hash-chained, flushed before its answer is printed.
 
 The last key of a line is the SHA-256 of all the text before it, and each record names the hash of the record
 before it (`prev`), so accidental changes, lost lines and moved lines are noticed. Reading the first and the
@@ -59,7 +59,7 @@ class JournalFullError(TooLargeError):
 
 
 class DamagedError(StorageError):
-    """A journal is not what was written; file and line are named."""
+    """A journal is not as it was written. The message names file and line."""
 
     code = "JOURNAL_DAMAGED"
 
@@ -347,7 +347,7 @@ class Journal(Generic[T]):
 
 @contextmanager
 def opened(path: str, encoding: Encoding[T], mode: int = READ) -> Iterator[Journal[T]]:
-    """Hold the journal at *path* open; `FileNotFoundError` if there is none."""
+    """Hold the journal at *path* open; `FileNotFoundError` if it does not exist."""
     files.check_private_dir(os.path.dirname(path))
     try:
         fd = os.open(path, _OPEN | mode, 0o600)

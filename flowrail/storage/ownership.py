@@ -1,4 +1,4 @@
-"""Whose a session or handoff is: a mark made with this user's key, which is kept outside every project.
+"""The owner of a session or handoff: a mark made with the user's key, which is stored outside every project.
 
 The mark covers the id, the hash of the first record and the real path of the store. A session that came with
 a clone, or was copied or moved by hand, has no valid mark and is *foreign* until its user adopts it.

@@ -1,8 +1,8 @@
-"""A readable copy of the newest record, beside the journal, which also shows that a journal lost lines.
+"""A readable copy of the newest record. It also shows that a journal lost lines.
 
-It is written over after each record and never flushed: losing it costs nothing. Its last line tells whether it
-is whole; one that was written in part says nothing. A copy that names a later record than the journal has means
-that lines were lost. One that names an earlier record means that a writer died before the copy was renewed.
+It is overwritten after each record and never flushed: losing it costs nothing. Its last line holds a checksum,
+so an incomplete copy is ignored. If the copy names a later record than the journal has, the journal lost lines.
+If it names an earlier record, a writer died before it renewed the copy.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def write(path: str, noun: str, value: Mapping[str, Any], seq: int, digest: str)
 
 
 def read(path: str) -> Snapshot | None:
-    """Return which record the copy at *path* is of, or `None` if it does not say."""
+    """Return which record the copy at *path* is of, or `None` if the copy is incomplete."""
     data = _bytes(path)
     end = _END.search(data)
     if end is None or end[3].decode() != _check(data[:-_CHECK_LENGTH]):
@@ -53,7 +53,7 @@ def read(path: str) -> Snapshot | None:
 
 
 def content(path: str) -> dict[str, Any] | None:
-    """Return all that the copy at *path* says, or `None` if it is not JSON."""
+    """Return the content of the copy at *path*, or `None` if it is not JSON."""
     try:
         data = json.loads(_bytes(path))
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
 """How large documents may be. Every reader and writer of a document takes its limits from here.
 
-A document within these limits is read within two seconds and 150 MB, whatever it contains.
+A document within these limits is read within two seconds and 150 MB.
 """
 
 from __future__ import annotations

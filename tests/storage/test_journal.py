@@ -1,4 +1,4 @@
-"""A journal is a chain: what was written is read, and every change to it is noticed."""
+"""A journal returns the records that were written and notices every change to them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def texts_of(folder: Path) -> list[str]:
 
 
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=6))
-def test_what_was_written_is_read_in_both_directions(
+def test_written_records_are_read_in_both_directions(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
 ) -> None:
     folder = tmp_path_factory.mktemp("journal")

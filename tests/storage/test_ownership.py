@@ -1,4 +1,4 @@
-"""A session is a user's own by a mark that only their key makes, in one place, for one first record."""
+"""A mark names the owner of a session. It holds for one user, one location and one first record."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_mark_holds_for_its_user_place_and_first_record_only(
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"0" * 64, b"\xff", b"0" * 999])
-def test_anything_else_in_its_place_is_no_mark(owner: Owner, session: Path, content: bytes) -> None:
+def test_other_content_is_not_a_mark(owner: Owner, session: Path, content: bytes) -> None:
     (session / "owner").write_bytes(content)
 
     assert not owner.owns(str(session), FIRST)

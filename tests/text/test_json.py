@@ -63,7 +63,7 @@ def test_a_syntax_error_has_line_and_column(text: str, place: str, fact: str) ->
     ],
     ids=lambda value: value[:20],
 )
-def test_what_is_not_accepted_is_refused(text: str, fact: str) -> None:
+def test_ambiguous_json_is_refused(text: str, fact: str) -> None:
     error = error_of(text)
 
     assert isinstance(error, JsonRefusedError)

@@ -34,7 +34,7 @@ SHOWN_ANYWAY = {
 
 
 @given(ANY)
-def test_an_xml_parser_gives_back_what_is_visible(text: str) -> None:
+def test_an_xml_parser_returns_the_visible_text(text: str) -> None:
     content = ET.fromstring(f"<a>{xml_text(text)}</a>")  # noqa: S314 - what we just made
     attribute = ET.fromstring(f'<a b="{xml_attribute(text)}"/>')  # noqa: S314
 
@@ -44,7 +44,7 @@ def test_an_xml_parser_gives_back_what_is_visible(text: str) -> None:
 
 
 @given(ANY)
-def test_what_is_visible_can_be_written_anywhere_and_is_visible_already(text: str) -> None:
+def test_visible_text_is_unchanged_by_making_it_visible_again(text: str) -> None:
     shown = visible(text)
 
     shown.encode("utf-8")
@@ -54,7 +54,7 @@ def test_what_is_visible_can_be_written_anywhere_and_is_visible_already(text: st
 
 
 @given(ANY)
-def test_a_json_document_says_the_same_and_hides_nothing(text: str) -> None:
+def test_a_json_document_keeps_its_value_and_hides_no_character(text: str) -> None:
     written = json_visible(json.dumps({text: [text]}, ensure_ascii=False))
 
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")  # pairs made one
@@ -63,7 +63,7 @@ def test_a_json_document_says_the_same_and_hides_nothing(text: str) -> None:
 
 
 @given(st.lists(st.integers(0, 2 * LONGEST_LINE), max_size=3), st.integers(0, 2 * MOST_LINES))
-def test_what_is_bounded_is_so_in_both_ways(lengths: list[int], more: int) -> None:
+def test_bounded_text_is_limited_in_lines_and_in_their_length(lengths: list[int], more: int) -> None:
     text = "\n".join(["x" * length for length in lengths] + ["y"] * more)
 
     lines = bounded(text).split("\n")

@@ -116,7 +116,7 @@ def test_a_plain_scalar_has_its_meaning_in_yaml_1_2(text: str, meant: object) ->
         ("a: 1\nb: x\u2028c: 1", 2, "the line separator U+2028 is not allowed"),
     ],
 )
-def test_what_is_not_accepted_is_refused_with_its_line(text: str, line: int, fact: str) -> None:
+def test_unsupported_yaml_is_refused_with_its_line(text: str, line: int, fact: str) -> None:
     error = error_of(text)
 
     assert isinstance(error, YamlRefusedError)

@@ -246,7 +246,7 @@ def _allowed(
     why, instead = _why_not(found, copy)
     now = None if copy is None else copy.content
     return approval.require(
-        found.folder, state, skill=found.name, why=why, instead=instead, root=root, now=now
+        found.folder, state, skill=found.name, why=why, instead=instead, root=root, content=now
     ).contents
 
 
