@@ -24,7 +24,7 @@ _DEBUG, _WARNING = 10, 30
 class _Later(ModuleType):
     """A module that is imported when something is asked of it; what is given, it says itself."""
 
-    def __init__(self, name: str, **known: Any) -> None:
+    def __init__(self, name: str, **known: object) -> None:
         super().__init__(name)
         vars(self).update(known)
 
@@ -40,7 +40,7 @@ class _Maker:
     def __init__(self, module: str, name: str) -> None:
         self._where = (module, name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         module, name = self._where
         return getattr(import_module(module), name)(*args, **kwargs)
 

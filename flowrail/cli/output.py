@@ -58,12 +58,12 @@ def exact(document: str) -> None:
     streams.put(f"{json_visible(document)}\n")
 
 
-def data(what: Any) -> None:
+def data(what: object) -> None:
     """Print plain data as one JSON document."""
     streams.put(f"{document(what)}\n")
 
 
-def document(what: Any) -> str:
+def document(what: object) -> str:
     """Return plain data as one JSON document, as it is printed."""
     return json_visible(json.dumps(what, ensure_ascii=False, indent=1, default=_plain))
 
@@ -72,7 +72,7 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, (Command, Hint)) else list(value)
 
 
-def listed(name: str, items: Iterable[Any], after: Callable[[], Mapping[str, Any]]) -> None:
+def listed(name: str, items: Iterable[object], after: Callable[[], Mapping[str, Any]]) -> None:
     """Print one JSON document as `data` would, a list of *items* by *name* and what comes *after*, an item at a time."""
     collect_garbage()  # JSON with indents leaves cycles behind, for every item some
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -88,7 +88,7 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
     put_made(made, into)
 
 
-def put_data(what: Any, into: str | None) -> None:
+def put_data(what: object, into: str | None) -> None:
     """Print plain data as one JSON document, or write it to a file."""
     put_made(output.document(what), into)
 

@@ -111,12 +111,12 @@ def _entry(record: Record, move: Move | None, seconds: float | None) -> TraceEnt
     )
 
 
-def _facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(facts: Mapping[str, object]) -> dict[str, Any]:
     """Return the first facts, each shortened."""
     return {name: _beginning(value, [LONGEST_VALUE]) for name, value in islice(facts.items(), MOST_FACTS)}
 
 
-def _beginning(value: Any, left: list[int]) -> Any:
+def _beginning(value: object, left: list[int]) -> Any:
     """Return the beginning of *value* with about *left* characters; the list counts down."""
     left[0] -= len(value) if isinstance(value, str) else 1
     if isinstance(value, str):
@@ -129,7 +129,7 @@ def _beginning(value: Any, left: list[int]) -> Any:
     return value
 
 
-def _note(note: Mapping[str, Any]) -> str:
+def _note(note: Mapping[str, object]) -> str:
     parts = []
     for name in _SHOWN:
         value = note.get(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
@@ -157,7 +157,7 @@ def _arrived_handoff(context: HandoffContext, handoffs: Handoffs, payload: Paylo
     )
 
 
-def _recorded_hops(context: HandoffContext, handoffs: Handoffs, content: Mapping[str, Any]) -> int:
+def _recorded_hops(context: HandoffContext, handoffs: Handoffs, content: Mapping[str, object]) -> int:
     """Return the hops that our own records have of the payload's trace and session."""
     trace = text_at(content, "trace_id")
     hops = [handoff.hops for handoff in handoffs.own_ones() if handoff.trace_id == trace]

@@ -10,7 +10,6 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
-from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError
@@ -171,7 +170,7 @@ def append(
     handoff: Handoff,
     *,
     kind: str = "",
-    note: Mapping[str, Any] | None = None,
+    note: Mapping[str, object] | None = None,
 ) -> Handoff:
     """Append a record to the handoff's journal. Its kind is the phase unless another one is given."""
     return change.commit(handoff, kind=kind or handoff.phase, at=context.now(), by=context.by, note=note)

@@ -139,7 +139,7 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
     )
 
 
-def _carried_fact(content: Mapping[str, Any], name: str) -> Any:
+def _carried_fact(content: Mapping[str, object], name: str) -> Any:
     value = get(content, f"context.{name}")
     return get(content, f"payload.working.{name}") if value is None else value
 

@@ -71,7 +71,7 @@ class HandoffChange:
         self._held = held
 
     def commit(
-        self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, Any] | None = None
+        self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, object] | None = None
     ) -> Handoff:
         """Add one record; when this returns, it has happened."""
         record = HandoffRecord(self.kept.seq + 1, kind, at, by, handoff, note or {}, self.kept.hash)
@@ -91,7 +91,7 @@ class Handoffs:
         self.owner = owner
 
     def create(
-        self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, Any] | None = None
+        self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, object] | None = None
     ) -> StoredHandoff:
         """Store a new handoff; its id must be new, or its beginning must have been interrupted."""
         first = self._files.create(handoff.id, HandoffRecord(0, kind, at, by, handoff, note or {}, ""))

@@ -93,6 +93,6 @@ def bounded(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _text(said: Mapping[str, Any], key: str) -> str:
+def _text(said: Mapping[str, object], key: str) -> str:
     value = said.get(key)
     return value if isinstance(value, str) and "\0" not in value else ""

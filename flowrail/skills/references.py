@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, FlowError
@@ -175,7 +175,7 @@ def _work(
             yield Finding("FR155", "error", what, hint, locate((*at, "vars")), step.id)
 
 
-def _unfit(name: str, arg: Arg | None, value: Any, declared: Mapping[str, Arg]) -> str | None:
+def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg]) -> str | None:
     """Say what keeps *value* from being given for a parameter, as far as that can be known."""
     if arg is None:
         return f"takes no `{name}`"

@@ -36,12 +36,12 @@ class RecordError(ValueError):
         self.problems = problems
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: object) -> Any:
     """Return a record as plain data."""
     return _converter().unstructure(value)
 
 
-def from_plain(data: Any, kind: type[T]) -> T:
+def from_plain(data: object, kind: type[T]) -> T:
     """Return *data* as a record of *kind*; `RecordError` if it has another form."""
     try:
         return _converter().structure(data, kind)
@@ -62,17 +62,17 @@ def _converter() -> Converter:
     return converter
 
 
-def _same_type(value: Any, kind: type[T]) -> T:
+def _same_type(value: object, kind: type[T]) -> T:
     if type(value) is not kind:
         raise TypeError(f"got {type(value).__name__}")
     return value
 
 
-def _is_mapping(kind: Any) -> bool:
+def _is_mapping(kind: object) -> bool:
     return get_origin(kind) is Mapping
 
 
-def _is_tuple(kind: Any) -> bool:
+def _is_tuple(kind: object) -> bool:
     return get_origin(kind) is tuple
 
 
@@ -99,7 +99,7 @@ def _checked(plain: type[Any] | tuple[type[Any], ...], make: Callable[[], Hook])
     """
     generated = cache(make)
 
-    def structure(value: Any, kind: Any) -> Any:
+    def structure(value: object, kind: object) -> Any:
         if not isinstance(value, plain) or len(value) > limits.VALUES:
             raise TypeError(f"got {type(value).__name__}")
         return generated()(value, kind) if value or is_namedtuple(kind) else value

@@ -36,7 +36,7 @@ class Snapshot(NamedTuple):
     hash: str
 
 
-def write(path: str, noun: str, value: Mapping[str, Any], seq: int, digest: str) -> None:
+def write(path: str, noun: str, value: Mapping[str, object], seq: int, digest: str) -> None:
     """Replace the copy at *path*: *value* under *noun*, one line for each of its keys."""
     text = f'{{\n "{noun}": {_json(value)},\n "seq": {seq},\n "hash": "{digest}"'
     body = text.encode("utf-8", "backslashreplace")

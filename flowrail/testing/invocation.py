@@ -30,5 +30,5 @@ def run_skill_invocation(workflow: Workflow, params: Mapping[str, Any]) -> int:
     return exit_status(words)
 
 
-def _typed(value: Any) -> str:
+def _typed(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=list)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -70,7 +70,7 @@ def flow_run(request: pytest.FixtureRequest) -> Callable[..., Run]:
     """
     from flowrail.testing.run import Run, load  # start-up: loads the engine
 
-    def begin(workflow: str | Workflow, /, **params: Any) -> Run:
+    def begin(workflow: str | Workflow, /, **params: object) -> Run:
         found = load(workflow, start=str(request.config.rootpath)) if isinstance(workflow, str) else workflow
         return Run(found, **params)
 

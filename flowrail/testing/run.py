@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.definition.frozen import freeze_deep
@@ -61,7 +60,7 @@ class Run:
     Every call returns the run itself. What a command would refuse is raised as a `FlowError`.
     """
 
-    def __init__(self, workflow: Workflow, /, **params: Any) -> None:
+    def __init__(self, workflow: Workflow, /, **params: object) -> None:
         self.workflow = workflow
         self.session: Session = start(workflow, params)
 
@@ -85,7 +84,7 @@ class Run:
         """The instructions of the current step."""
         return "\n".join(self.guidance.actions)
 
-    def report(self, outcome: str = "done", /, **facts: Any) -> Run:
+    def report(self, outcome: str = "done", /, **facts: object) -> Run:
         """Report the outcome of the current step."""
         given = {name: freeze_deep(value) for name, value in facts.items()}
         self.session = advance(self.workflow, self.session, Report(str(outcome), given))

@@ -63,7 +63,7 @@ def parse(text: str) -> Any:
     return _decode(text)
 
 
-def problem(value: Any, *, values: int = limits.JSON_VALUES) -> str | None:
+def problem(value: object, *, values: int = limits.JSON_VALUES) -> str | None:
     """Say why *value* cannot be stored as JSON, in words that follow its name, or return `None`."""
     level = [value]
     count = 0

@@ -38,7 +38,7 @@ def section(title: str, lines: Sequence[str]) -> str:
     return "\n".join([title, *lines]) if lines else ""
 
 
-def in_words(value: Any) -> str:
+def in_words(value: object) -> str:
     """Return a value as it reads in a sentence."""
     if value is None:
         return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from flowrail.text.phrases import in_words
 
@@ -25,7 +24,7 @@ def placeholders(text: str) -> set[str]:
     return {name for name in PLACEHOLDER.findall(text) if name != "$"}
 
 
-def fill(text: str, values: Mapping[str, Any]) -> str:
+def fill(text: str, values: Mapping[str, object]) -> str:
     """Return *text* with each `$name` replaced by its value and `$$` by a dollar; see `Filling`."""
     return Filling(values).fill(text)
 
@@ -41,7 +40,7 @@ class Filling:
     them looks like a line of the author.
     """
 
-    def __init__(self, values: Mapping[str, Any], *, quoting: bool = False) -> None:
+    def __init__(self, values: Mapping[str, object], *, quoting: bool = False) -> None:
         self._values = values
         self._quoting = quoting
         self._words: dict[str, str] = {}

@@ -166,7 +166,7 @@ def _description(entry: TraceEntry, titles: Mapping[str, str]) -> str:
     )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -212,7 +212,7 @@ class _RegistryEditor:
         elif update(item, candidate):
             self.updated.append(candidate.skill)
 
-    def _is_about(self, item: Mapping[str, Any], candidate: Candidate) -> bool:
+    def _is_about(self, item: Mapping[str, object], candidate: Candidate) -> bool:
         path = skill_file(item, registry=self._path, home=self._home)
         if path:
             return os.path.basename(os.path.dirname(path)) == candidate.skill

@@ -101,7 +101,7 @@ def _way(way: OfferedTransition) -> dict[str, Any]:
     }
 
 
-def plain(value: Any, keep: Keep = str) -> Any:
+def plain(value: object, keep: Keep = str) -> Any:
     """Return *value* with its tuples as lists, its mappings as plain dicts, and its commands as *keep* makes them."""
     if isinstance(value, Mapping):
         return {key: plain(item, keep) for key, item in value.items()}
@@ -110,7 +110,7 @@ def plain(value: Any, keep: Keep = str) -> Any:
     return keep(value) if isinstance(value, Command) else value
 
 
-def in_short(values: Mapping[str, Any]) -> dict[str, Any]:
+def in_short(values: Mapping[str, object]) -> dict[str, Any]:
     """Return *values* as plain data, those that are long as a text that is cut."""
     texts = {name: in_words(value) for name, value in values.items()}
     return {
@@ -125,7 +125,7 @@ def result_of(dispatch: DispatchView, most: int) -> str:
     return text if len(text) <= 2 * most else f"{text[: 2 * most]}…"
 
 
-def example_text(value: Any) -> str:
+def example_text(value: object) -> str:
     """Return an example as it would be written on a command line."""
     return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
 

@@ -37,7 +37,7 @@ def render(item: Mapping[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _source(item: Mapping[str, Any]) -> str:
+def _source(item: Mapping[str, object]) -> str:
     return f"{item['source']}, as bundled" if item.get("as_bundled") else str(item["source"])
 
 
@@ -82,7 +82,7 @@ def _questions(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield "Questions to the user\n" + table(["step", "header", "question", "answers"], rows)
 
 
-def _option(option: Mapping[str, Any]) -> str:
+def _option(option: Mapping[str, object]) -> str:
     return f"{option['label']} → {option['outcome']}" if option["outcome"] else str(option["label"])
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
@@ -240,7 +240,7 @@ def _requirements_met(given: GuardInput) -> GuardAnswer:
     return GuardAnswer("requirements_met", not missing, message, missing=missing, facts=facts)
 
 
-def _has_value(draft: Mapping[str, Any], path: str) -> bool:
+def _has_value(draft: Mapping[str, object], path: str) -> bool:
     """Whether a field has a value, wherever the payload's version stores it."""
     bare = path.removeprefix("handoff.")
     name = bare.rpartition(".")[2]

@@ -105,7 +105,7 @@ def fact_for(field: str) -> str:
     return fact or bare.rpartition(".")[2]
 
 
-def _known_facts(own: Mapping[str, Any], received: ReceivedWork | None) -> dict[str, Any]:
+def _known_facts(own: Mapping[str, object], received: ReceivedWork | None) -> dict[str, Any]:
     """Return a session's facts, and the user's request from the session before it if its own has none."""
     inherited = dict(received.asked) if received is not None else {}
     for names in (PROMPTS, _REFRAMED):
@@ -117,7 +117,7 @@ def _known_facts(own: Mapping[str, Any], received: ReceivedWork | None) -> dict[
     }
 
 
-def _version_2(facts: Mapping[str, Any], session: Session, handoff: Handoff, folder: str) -> dict[str, Any]:
+def _version_2(facts: Mapping[str, object], session: Session, handoff: Handoff, folder: str) -> dict[str, Any]:
     """Return the content of a 2.0 payload, without version and time."""
     context = _filled(
         original_prompt=_text(facts, PROMPTS),
@@ -157,8 +157,8 @@ def _version_2(facts: Mapping[str, Any], session: Session, handoff: Handoff, fol
 
 
 def _version_3(
-    content: Mapping[str, Any],
-    facts: Mapping[str, Any],
+    content: Mapping[str, object],
+    facts: Mapping[str, object],
     session: Session,
     handoff: Handoff,
     folder: str,
@@ -200,7 +200,7 @@ def _version_3(
     return convert.with_token_count(new)
 
 
-def _artifacts(facts: Mapping[str, Any], project: str) -> Iterator[FileArtifact]:
+def _artifacts(facts: Mapping[str, object], project: str) -> Iterator[FileArtifact]:
     """Yield the files that facts name and that exist."""
     for name, value in facts.items():
         if not name.endswith(_FILE_ENDINGS):
@@ -226,17 +226,17 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
 
 
-def _text(facts: Mapping[str, Any], names: Sequence[str]) -> str:
+def _text(facts: Mapping[str, object], names: Sequence[str]) -> str:
     values = (facts.get(name) for name in names)
     return next((value for value in values if isinstance(value, str) and value.strip()), "")
 
 
-def _list(facts: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
+def _list(facts: Mapping[str, object], names: Sequence[str]) -> list[Any]:
     """Return the first non-empty list. A text is a JSON list, or a list of one item."""
     return next((items for name in names if (items := _as_list(facts.get(name)))), [])
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if isinstance(value, str) and value.strip():
         with suppress(ValueError, RecursionError):
             if isinstance(items := json.loads(value), list) and strict_json.problem(items) is None:
@@ -245,11 +245,11 @@ def _as_list(value: Any) -> list[Any]:
     return list(_plain(value)) if isinstance(value, list | tuple) else []
 
 
-def _filled(**values: Any) -> dict[str, Any]:
+def _filled(**values: object) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
-def _convergent(value: Any) -> Any:
+def _convergent(value: object) -> Any:
     """THEME | ARCHETYPES | CONFIDENCE | EVIDENCE; EVIDENCE."""
     if not isinstance(value, str):
         return value
@@ -262,7 +262,7 @@ def _convergent(value: Any) -> Any:
     }
 
 
-def _divergent(value: Any) -> Any:
+def _divergent(value: object) -> Any:
     """ARCHETYPE | INSIGHT | CONFIDENCE."""
     if not isinstance(value, str):
         return value
@@ -277,7 +277,7 @@ def _divergent(value: Any) -> Any:
     }
 
 
-def _term(value: Any) -> Any:
+def _term(value: object) -> Any:
     """TERM | RATIONALE."""
     if not isinstance(value, str):
         return value
@@ -307,7 +307,7 @@ def _score(text: str, scale: int) -> float | None:
     return round(number * scale / total, 2) if total else None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -74,7 +74,7 @@ def path(source: str, target: str) -> tuple[str, ...]:
     return ()
 
 
-def convert(version: str, handoff: Mapping[str, Any], target: str) -> ConvertedPayload:
+def convert(version: str, handoff: Mapping[str, object], target: str) -> ConvertedPayload:
     """Return *handoff*, a payload of *version*, as a payload of version *target*."""
     versions = path(version, target)
     if not versions:
@@ -97,7 +97,7 @@ def convert(version: str, handoff: Mapping[str, Any], target: str) -> ConvertedP
     return result
 
 
-def with_token_count(handoff: Mapping[str, Any]) -> dict[str, Any]:
+def with_token_count(handoff: Mapping[str, object]) -> dict[str, Any]:
     """Return a 3.0 payload with its token count."""
     return put(handoff, "meta.token_count", sum(tiers(handoff).values()))
 
@@ -308,18 +308,18 @@ _STEPS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], ConversionStep]] 
 }
 
 
-def _summary(old: Mapping[str, Any]) -> tuple[str, bool]:
+def _summary(old: Mapping[str, object]) -> tuple[str, bool]:
     """Return the first text that describes the work, and whether it had to be cut."""
     places = ("context.synthesis_summary", "context.reframed_challenge", "context.original_prompt")
     text = next((text for place in places if (text := text_at(old, place).strip())), "")
     return text[: v3.MAX_SUMMARY].strip(), len(text) > v3.MAX_SUMMARY
 
 
-def _trace_id(old: Mapping[str, Any]) -> str:
+def _trace_id(old: Mapping[str, object]) -> str:
     return str(uuid5(NAMESPACE_URL, canonical(old).decode("utf-8", "replace")))
 
 
-def _workflow_id(source: Mapping[str, Any]) -> str:
+def _workflow_id(source: Mapping[str, object]) -> str:
     return text_at(source, "workflow_id") or _folder_name(text_at(source, "session_path"))
 
 
@@ -336,10 +336,10 @@ def _fits_2(key: str, value: object) -> bool:
     return not any(field == "handoff" or field.startswith(f"handoff.{place}") for field in fields)
 
 
-def _pick(part: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def _pick(part: Mapping[str, object], names: Iterable[str]) -> dict[str, Any]:
     return {name: part[name] for name in names if part.get(name) is not None}
 
 
-def _others(part: Mapping[str, Any], prefix: str, names: Iterable[str]) -> list[str]:
+def _others(part: Mapping[str, object], prefix: str, names: Iterable[str]) -> list[str]:
     known = set(names)
     return [f"{prefix}{name}" for name in part if name not in known]

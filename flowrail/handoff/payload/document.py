@@ -76,7 +76,7 @@ def detect(value: object) -> tuple[str, Mapping[str, Any], tuple[PayloadProblem,
     return known, handoff, ()
 
 
-def render(handoff: Mapping[str, Any], form: str) -> bytes:
+def render(handoff: Mapping[str, object], form: str) -> bytes:
     """Return the bytes of a payload. The same content gives the same bytes."""
     document = {"handoff": handoff}
     if form == YAML:
@@ -91,7 +91,7 @@ def render(handoff: Mapping[str, Any], form: str) -> bytes:
         ) from None
 
 
-def put(handoff: Mapping[str, Any], path: str, value: object) -> dict[str, Any]:
+def put(handoff: Mapping[str, object], path: str, value: object) -> dict[str, Any]:
     """Return *handoff* with *value* at a dotted *path*. Missing mappings are added."""
     name, dot, rest = path.partition(".")
     inner = handoff.get(name)

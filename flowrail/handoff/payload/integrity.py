@@ -26,7 +26,7 @@ _SEAL = ("payload_hash", "payload_size_bytes")
 _MAX_EXACT = 2**53
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """Return plain data as the bytes that are hashed."""
     text = json.dumps(
         _normal(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -34,13 +34,13 @@ def canonical(value: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def fingerprint(version: str, handoff: Mapping[str, Any]) -> tuple[str, int]:
+def fingerprint(version: str, handoff: Mapping[str, object]) -> tuple[str, int]:
     """Return the hash and the size of a payload's content."""
     data = canonical(handoff.get("payload") if version == "3.0" else _without_seal(handoff))
     return f"sha256:{sha256(data).hexdigest()}", len(data)
 
 
-def sealed(version: str, handoff: Mapping[str, Any]) -> dict[str, Any]:
+def sealed(version: str, handoff: Mapping[str, object]) -> dict[str, Any]:
     """Return *handoff* with its hash and size in `meta`. 1.0 has no fields for them."""
     if version == "1.0":
         return dict(handoff)
@@ -65,7 +65,7 @@ def stamp(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def expiry(version: str, handoff: Mapping[str, Any]) -> datetime | None:
+def expiry(version: str, handoff: Mapping[str, object]) -> datetime | None:
     """Return when a payload expires, or `None` if it never does."""
     declared = moment(text_at(handoff, "expires_at"))
     if declared is not None:
@@ -87,7 +87,7 @@ def is_in_future(time: datetime | None, now: datetime) -> bool:
     return time is not None and time > now + CLOCK_SKEW
 
 
-def tokens(value: Any) -> int:
+def tokens(value: object) -> int:
     """Return the number of tokens that a value counts as: the length of its compact JSON divided by four."""
     if value is None:
         return 0
@@ -95,12 +95,12 @@ def tokens(value: Any) -> int:
     return -(-len(text) // 4)
 
 
-def tiers(handoff: Mapping[str, Any]) -> dict[str, int]:
+def tiers(handoff: Mapping[str, object]) -> dict[str, int]:
     """Return the tokens of each tier of a 3.0 payload."""
     return {tier: tokens(get(handoff, f"payload.{tier}")) for tier in TIERS}
 
 
-def oversize(handoff: Mapping[str, Any]) -> str:
+def oversize(handoff: Mapping[str, object]) -> str:
     """Return what to move to a file if a 3.0 payload is too large, or an empty text."""
     counts = tiers(handoff)
     parts = largest_parts(handoff)
@@ -114,7 +114,7 @@ def oversize(handoff: Mapping[str, Any]) -> str:
     )
 
 
-def largest_parts(handoff: Mapping[str, Any]) -> dict[str, int]:
+def largest_parts(handoff: Mapping[str, object]) -> dict[str, int]:
     """Return the tokens of the three largest parts of a 3.0 payload that is too large, else nothing."""
     total = sum(tiers(handoff).values())
     if total <= MAX_TOKENS:
@@ -131,7 +131,7 @@ def largest_parts(handoff: Mapping[str, Any]) -> dict[str, int]:
     return {part: parts[part] for part in largest if part == largest[0] or parts[part] * 100 >= total}
 
 
-def _without_seal(handoff: Mapping[str, Any]) -> dict[str, Any]:
+def _without_seal(handoff: Mapping[str, object]) -> dict[str, Any]:
     meta = handoff.get("meta")
     bare = {key: value for key, value in handoff.items() if key != "meta"}
     if isinstance(meta, Mapping):
@@ -139,11 +139,11 @@ def _without_seal(handoff: Mapping[str, Any]) -> dict[str, Any]:
     return bare
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _normal(value: Any) -> Any:
+def _normal(value: object) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _normal(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

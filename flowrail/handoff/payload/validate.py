@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.handoff.chain import LONG_CHAIN, format_chain
 from flowrail.handoff.errors import (
@@ -68,7 +68,7 @@ def validate(payload: Payload, rules: ValidationRules) -> ValidationResult:
     return ValidationResult(version, _with_lines(payload, problems), ignored)
 
 
-def shape_problems(version: str, handoff: Mapping[str, Any]) -> list[PayloadProblem]:
+def shape_problems(version: str, handoff: Mapping[str, object]) -> list[PayloadProblem]:
     """Return where *handoff* does not have the shape of its version."""
     problems = problems_of(MODELS[version], {"handoff": handoff})
     if "version" in handoff and not isinstance(handoff["version"], str):
@@ -101,7 +101,7 @@ def _path(field: str) -> tuple[str | int, ...]:
 
 
 def _related_fields(
-    version: str, handoff: Mapping[str, Any], rules: ValidationRules
+    version: str, handoff: Mapping[str, object], rules: ValidationRules
 ) -> Iterator[PayloadProblem]:
     source, target = text_at(handoff, "source.skill"), text_at(handoff, "target.skill")
     if source and source == target:
@@ -119,7 +119,7 @@ def _related_fields(
         yield PayloadProblem("handoff.meta.token_count", message, severity=WARNING)
 
 
-def _chain(version: str, handoff: Mapping[str, Any], source: str, target: str) -> Iterator[PayloadProblem]:
+def _chain(version: str, handoff: Mapping[str, object], source: str, target: str) -> Iterator[PayloadProblem]:
     field, chain = "handoff.meta.handoff_chain", texts_at(handoff, "meta.handoff_chain")
     if chain and chain[-1] != source:
         message = f"ends with `{in_quotes(chain[-1])}`, not with the source `{in_quotes(source)}`"
@@ -132,13 +132,13 @@ def _chain(version: str, handoff: Mapping[str, Any], source: str, target: str) -
         yield PayloadProblem(field, message, severity=ERROR if version == "3.0" else WARNING)
 
 
-def _oversize(handoff: Mapping[str, Any]) -> PayloadProblem | None:
+def _oversize(handoff: Mapping[str, object]) -> PayloadProblem | None:
     message = integrity.oversize(handoff) if isinstance(get(handoff, "payload.working"), Mapping) else ""
     return PayloadProblem("handoff.payload", message) if message else None
 
 
 def _files_on_disk(
-    version: str, handoff: Mapping[str, Any], rules: ValidationRules
+    version: str, handoff: Mapping[str, object], rules: ValidationRules
 ) -> Iterator[PayloadProblem]:
     field = "session.session_dir" if version == "1.2" else "source.session_path"
     path = text_at(handoff, field)
@@ -150,7 +150,7 @@ def _files_on_disk(
         yield from _perspectives(version, handoff, path)
 
 
-def _perspectives(version: str, handoff: Mapping[str, Any], path: str) -> Iterator[PayloadProblem]:
+def _perspectives(version: str, handoff: Mapping[str, object], path: str) -> Iterator[PayloadProblem]:
     part = {"1.0": "context", "2.0": "meta", "3.0": "payload.working"}[version]
     declared, found = get(handoff, f"{part}.perspectives_completed"), perspective_files(path)
     if isinstance(declared, int) and found and declared != len(found):
@@ -158,7 +158,7 @@ def _perspectives(version: str, handoff: Mapping[str, Any], path: str) -> Iterat
         yield PayloadProblem(f"handoff.{part}.perspectives_completed", message)
 
 
-def _seal(version: str, handoff: Mapping[str, Any]) -> Iterator[PayloadProblem]:
+def _seal(version: str, handoff: Mapping[str, object]) -> Iterator[PayloadProblem]:
     if version not in {"2.0", "3.0"}:
         return
     digest, size = integrity.fingerprint(version, handoff)
@@ -174,7 +174,7 @@ def _seal(version: str, handoff: Mapping[str, Any]) -> Iterator[PayloadProblem]:
         yield PayloadProblem("handoff.meta.payload_size_bytes", message, INTEGRITY)
 
 
-def _time(version: str, handoff: Mapping[str, Any], rules: ValidationRules) -> Iterator[PayloadProblem]:
+def _time(version: str, handoff: Mapping[str, object], rules: ValidationRules) -> Iterator[PayloadProblem]:
     expires = integrity.expiry(version, handoff)
     if expires is not None and integrity.has_expired(expires, rules.now):
         severity = WARNING if rules.allow_expired else ERROR

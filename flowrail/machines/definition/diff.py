@@ -153,7 +153,7 @@ def _texts(step: StepDef) -> dict[str, Any]:
     return {name: value for name, value in to_plain(step).items() if name not in _BY_NAME}
 
 
-def _said(value: Any) -> str:
+def _said(value: object) -> str:
     if value is None:
         return "nothing"
     return "code" if isinstance(value, Mapping) else f"`{value}`"

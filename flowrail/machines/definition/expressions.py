@@ -65,14 +65,14 @@ class Expression(NamedTuple):
     tree: Node
     names: frozenset[str]
 
-    def value(self, values: Mapping[str, Any]) -> Any:
+    def value(self, values: Mapping[str, object]) -> Any:
         """Return what the expression comes to over *values*.
 
         Raises `RuleError` where it orders things that have no order, such as a text and a number.
         """
         return _value(self.tree, values)
 
-    def holds(self, values: Mapping[str, Any]) -> bool:
+    def holds(self, values: Mapping[str, object]) -> bool:
         """Return whether the expression is true over *values*."""
         return bool(_value(self.tree, values))
 
@@ -159,7 +159,7 @@ def _name_or_literal(node: ast.expr, names: set[str]) -> Node:
     raise RuleError(f"can only compare names and literals, not `{in_quotes(ast.unparse(node))}`")
 
 
-def _value(node: Node, values: Mapping[str, Any]) -> Any:
+def _value(node: Node, values: Mapping[str, object]) -> Any:
     kind = node[0]
     if kind == "value":
         return node[1]
@@ -177,7 +177,7 @@ def _value(node: Node, values: Mapping[str, Any]) -> Any:
     return _compare(kind, left, _value(node[2], values))
 
 
-def _compare(kind: str, left: Any, right: Any) -> bool:
+def _compare(kind: str, left: object, right: object) -> bool:
     if kind == "==":
         return same(left, right)
     if kind == "!=":
@@ -192,7 +192,7 @@ def _compare(kind: str, left: Any, right: Any) -> bool:
     return _ORDER[kind](left, right)
 
 
-def _contains(item: Any, whole: Any) -> bool:
+def _contains(item: object, whole: object) -> bool:
     if whole is None:
         return False
     if isinstance(whole, str):
@@ -202,12 +202,12 @@ def _contains(item: Any, whole: Any) -> bool:
     raise RuleError(f"cannot look for {item!r} in {whole!r}")
 
 
-def same(left: Any, right: Any) -> bool:
+def same(left: object, right: object) -> bool:
     """Return whether two plain values are equal; true is not 1 here."""
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

@@ -55,7 +55,7 @@ def structure(step: StepDef) -> dict[str, Any]:
     return {**_ALWAYS, **_deciding(step.as_written())}
 
 
-def _deciding(part: Any) -> dict[str, Any]:
+def _deciding(part: object) -> dict[str, Any]:
     """Return the deciding keys of a part that do not have their default."""
     return {
         name: _form(value)
@@ -66,7 +66,7 @@ def _deciding(part: Any) -> dict[str, Any]:
     }
 
 
-def _form(value: Any) -> Any:
+def _form(value: object) -> Any:
     """Return *value* in the form whose digest is taken: a nested part is the list of its ranked keys."""
     if callable(value) and value is not Parameter.empty:
         return {"function": True}
@@ -84,6 +84,6 @@ def _form(value: Any) -> Any:
     return [_form(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]

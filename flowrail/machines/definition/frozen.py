@@ -45,7 +45,7 @@ def freeze(mapping: Mapping[K, V] | None) -> Frozen[K, V]:
     return Frozen(mapping or {})
 
 
-def freeze_deep(value: Any) -> Any:
+def freeze_deep(value: object) -> Any:
     """Return plain data with its mappings read-only and its lists as tuples."""
     if isinstance(value, dict):
         return Frozen({key: freeze_deep(item) for key, item in value.items()})

@@ -116,7 +116,7 @@ def _shape(hint: Any) -> Shape:
     return Shape(next(kind for plain, kind in _PLAIN.items() if issubclass(hint, plain)))
 
 
-def _union(members: Sequence[Any]) -> Shape:
+def _union(members: Sequence[object]) -> Shape:
     nullable = NoneType in members
     code = any(_is_code(member) for member in members)
     rest = [member for member in members if member is not NoneType and not _is_code(member)]
@@ -131,7 +131,7 @@ def _union(members: Sequence[Any]) -> Shape:
     return Shape("union", shapes, nullable=nullable, code=code)
 
 
-def _is_code(member: Any) -> bool:
+def _is_code(member: object) -> bool:
     return get_origin(member) is collections.abc.Callable
 
 

@@ -47,7 +47,7 @@ class DocumentProblem(NamedTuple):
     """If the key is unknown: the keys that could have been meant."""
 
 
-def to_plain(part: Any, *, sparse: bool = True) -> Any:
+def to_plain(part: object, *, sparse: bool = True) -> Any:
     """Return a definition, or a part of one, as plain data.
 
     Without *sparse* also the keys that have their default. Functions are left out.
@@ -65,7 +65,7 @@ def to_plain(part: Any, *, sparse: bool = True) -> Any:
     return part
 
 
-def _part_to_plain(part: Any, *, sparse: bool) -> dict[str, Any]:
+def _part_to_plain(part: object, *, sparse: bool) -> dict[str, Any]:
     code = [name for name in _DECIDING if callable(getattr(part, name))] if isinstance(part, StepDef) else []
     written = part.as_written() if hasattr(part, "as_written") else part
     plain: dict[str, Any] = {}
@@ -105,7 +105,7 @@ def has_functions(workflow: Workflow) -> bool:
     )
 
 
-def from_plain(data: Mapping[str, Any]) -> Workflow:
+def from_plain(data: Mapping[str, object]) -> Workflow:
     """Return the workflow that `to_plain` made *data* from. It was validated before it was stored.
 
     TypeError if *data* is not a workflow: it may come from a cloned repository. Equal data give the same
@@ -115,7 +115,7 @@ def from_plain(data: Mapping[str, Any]) -> Workflow:
     return _cached(text) if len(text) <= LARGEST_CACHED else _from_plain(data)
 
 
-def _refuse(value: Any) -> NoReturn:
+def _refuse(value: object) -> NoReturn:
     raise TypeError(f"a {type(value).__name__} is not plain data")
 
 
@@ -124,7 +124,7 @@ def _cached(text: str) -> Workflow:
     return _from_plain(json.loads(text))
 
 
-def _from_plain(data: Mapping[str, Any]) -> Workflow:
+def _from_plain(data: Mapping[str, object]) -> Workflow:
     if not isinstance(data, Mapping):
         raise TypeError("the workflow is not a mapping")
     reader = Reader(is_stored=True)
@@ -169,7 +169,7 @@ class Reader:
         self.positions: dict[Path, list[int]] = {}
         """For each list of which items were left out, the positions of the others in the data."""
 
-    def part(self, data: Any, kind: type[Any], path: Path) -> Any:
+    def part(self, data: object, kind: type[Any], path: Path) -> Any:
         """Return the definition class *kind* that *data* is, `MISSING` if it cannot be made."""
         keys = keys_of(kind)
         if self.has_code and isinstance(data, (list, tuple)):  # by position, such as ("ok", None) for a rule
@@ -204,7 +204,7 @@ class Reader:
             given["origin"] = self.place(path)
         return kind(**given)
 
-    def value(self, data: Any, shape: Shape, path: Path) -> Any:
+    def value(self, data: object, shape: Shape, path: Path) -> Any:
         """Return *data* if it has *shape*, `MISSING` otherwise."""
         if data is None and shape.nullable:  # in a file: not given
             return None if self.is_stored or self.has_code else MISSING
@@ -224,13 +224,13 @@ class Reader:
             return _markup(data) if isinstance(data.get("markup"), str) else self._misfit(shape, path)
         return data if _IS[shape.kind](data) else self._misfit(shape, path)
 
-    def _union(self, data: Any, shape: Shape, path: Path) -> Any:
+    def _union(self, data: object, shape: Shape, path: Path) -> Any:
         for member in shape.of:
             if _looks_like(data, member):
                 return self.value(data, member, path)
         return self._misfit(shape, path)
 
-    def _list(self, data: Any, of: Shape, path: Path) -> Any:
+    def _list(self, data: object, of: Shape, path: Path) -> Any:
         if self.has_code and of.kind == "text" and isinstance(data, str):
             return (data,)
         if not isinstance(data, (list, tuple)):
@@ -241,7 +241,7 @@ class Reader:
             self.positions[path] = [index for index, _ in kept]
         return tuple(item for _, item in kept)
 
-    def _mapping(self, data: Any, of: Shape, path: Path) -> Any:
+    def _mapping(self, data: object, of: Shape, path: Path) -> Any:
         if not isinstance(data, Mapping):
             return self._wrong(path, "is no mapping", "write `key: value` pairs")
         values: dict[str, Any] = {}
@@ -255,7 +255,7 @@ class Reader:
         return freeze(values)
 
     def _other_key(
-        self, name: Any, value: Any, kind: type[Any], keys: Mapping[str, DeclaredKey], path: Path
+        self, name: object, value: object, kind: type[Any], keys: Mapping[str, DeclaredKey], path: Path
     ) -> None:
         if self.is_stored and kind is StepDef and name == _CODE:
             return
@@ -283,14 +283,14 @@ class Reader:
 _SCALAR = Shape("scalar")
 
 
-def _quotable(name: Any) -> Any:
+def _quotable(name: object) -> Any:
     """Return a name, or a mapping to names, that findings can quote."""
     if isinstance(name, Mapping):
         return {key: _quotable(value) for key, value in name.items()}
     return in_quotes(name) if isinstance(name, str) else name
 
 
-def _looks_like(data: Any, shape: Shape) -> bool:
+def _looks_like(data: object, shape: Shape) -> bool:
     if shape.kind == "list":
         return isinstance(data, (list, tuple))
     if shape.kind in {"part", "mapping"}:
@@ -298,7 +298,7 @@ def _looks_like(data: Any, shape: Shape) -> bool:
     return _IS[shape.kind](data)
 
 
-def _markup(data: Mapping[str, Any]) -> str:
+def _markup(data: Mapping[str, object]) -> str:
     markup = str(data["markup"])
     return Markup(markup) if _is_complete(markup) else markup
 
@@ -313,11 +313,11 @@ def _is_complete(markup: str) -> bool:
     return True
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_scalar(value: Any) -> bool:
+def _is_scalar(value: object) -> bool:
     return isinstance(value, (str, int, float, bool))
 
 

@@ -229,7 +229,7 @@ def handler_args(step: StepDef) -> dict[str, Arg]:
     return {name: arg for name, arg in handler_signature(step.handler).items() if isinstance(arg, Arg)}
 
 
-def handler_signature(handler: Any) -> dict[str, Arg | bool]:
+def handler_signature(handler: object) -> dict[str, Arg | bool]:
     """Return the named parameters of *handler* after the context.
 
     A name stands for its `Arg`, or for whether it has a default where it declares none.
@@ -260,7 +260,7 @@ def handler_signature(handler: Any) -> dict[str, Arg | bool]:
     return found
 
 
-def _with_default(arg: Arg, default: Any, hint: Any) -> Arg:
+def _with_default(arg: Arg, default: object, hint: object) -> Arg:
     """Return *arg* with the default and the type that the handler's signature gives it."""
     kinds = {str: "string", int: "integer", float: "number", bool: "boolean", list: "list", tuple: "list"}
     base = getattr(hint, "__origin__", None)
@@ -275,7 +275,7 @@ def _outcome_or_as_written(key: Any) -> Any:
         return key
 
 
-def _step_or_end(target: Any) -> str | None:
+def _step_or_end(target: object) -> str | None:
     return target if target is None or isinstance(target, str) else str(target)
 
 

@@ -96,7 +96,7 @@ class Arg:
             raise ValueError(problem)
         return value
 
-    def problem(self, value: Any) -> str | None:
+    def problem(self, value: object) -> str | None:
         """Say what is wrong with *value*, or return `None`. Nothing is coerced."""
         if self.choices is not None and _IS_KIND[self.kind](value) and not self._is_choice(value):
             named = ", ".join(_short(choice) for choice in self.choices[:MOST_NAMED])
@@ -104,7 +104,7 @@ class Arg:
             return f"takes one of {named}{f' and {more} more' if more > 0 else ''}, not {_short(value)}"
         return misfit(self, value)
 
-    def _is_choice(self, value: Any) -> bool:
+    def _is_choice(self, value: object) -> bool:
         if isinstance(value, _SCALAR):
             return (isinstance(value, bool), value) in self._scalars
         return any(_same(value, choice) for choice in self.choices or ())
@@ -168,7 +168,7 @@ def least_of(arg: Arg) -> int:
     return min(max(1, arg.min_length or 1), LARGEST_LEAST) if arg.max_length != 0 else 0
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """Return the kind that *value* is of."""
     for kind, is_kind in _IS_KIND.items():
         if is_kind(value):
@@ -249,14 +249,14 @@ _IS_KIND: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(left: object, right: object) -> bool:
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
-def _short(value: Any, longest: int = 60) -> str:
+def _short(value: object, longest: int = 60) -> str:
     text = f"`{in_quotes(value)}`" if isinstance(value, str) else repr(value)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> Any:
     return tuple(_hashable(item) for item in value) if isinstance(value, (list, tuple)) else value

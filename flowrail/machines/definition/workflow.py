@@ -114,7 +114,7 @@ class Workflow:
             validate_workflow(self)
             self.derived["checked"] = True
 
-    def with_parts(self, **parts: Any) -> Workflow:
+    def with_parts(self, **parts: object) -> Workflow:
         """Return the same workflow with other *parts*, not validated again."""
         same = {name: getattr(self, name) for name in (*self.defaults, "origin")} | parts
         return Workflow(same.pop("name", self.name), *same.pop("steps"), validate=False, **same)

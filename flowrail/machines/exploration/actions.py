@@ -134,7 +134,7 @@ def _expressions(workflow: Workflow) -> Iterator[str]:
         yield from (each for each in conditions if isinstance(each, str))
 
 
-def _compared(node: Any) -> Iterator[tuple[Collection[str], Collection[Any]]]:
+def _compared(node: object) -> Iterator[tuple[Collection[str], Collection[Any]]]:
     """Yield the names and the literals that stand beside each other in a comparison."""
     if not isinstance(node, tuple) or node[0] in {"value", "name"}:
         return

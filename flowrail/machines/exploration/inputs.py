@@ -91,7 +91,7 @@ def _names(when: object) -> frozenset[str]:
         return frozenset()
 
 
-def _applies(step: StepDef, inputs: Mapping[str, Any]) -> bool:
+def _applies(step: StepDef, inputs: Mapping[str, object]) -> bool:
     """Return whether *step* applies; one that only its author's function could tell of does."""
     if not isinstance(step.when, str):
         return True

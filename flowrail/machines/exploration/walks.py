@@ -255,7 +255,7 @@ class _Search:
                     return act, after
         return first or (Act("ok"), None)
 
-    def _begin(self, params: Mapping[str, Any]) -> _SearchNode:
+    def _begin(self, params: Mapping[str, object]) -> _SearchNode:
         session = start(self.workflow, params)
         self.effort.begin(session)
         return _SearchNode(session, None, None, (), tuple(self._atoms(session, ())), given=params)

@@ -55,7 +55,7 @@ class ComputedFunction:
             hints["return"] = signature.return_annotation
             self.__annotations__ = {name: hint for name, hint in hints.items() if hint is not Signature.empty}
 
-    def __call__(self, _context: StepContext, **_arguments: Any) -> Any:
+    def __call__(self, _context: StepContext, **_arguments: object) -> Any:
         """Refuse to run."""
         raise TypeError(f"{self.__qualname__} was read, not loaded")
 

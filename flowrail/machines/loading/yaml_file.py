@@ -39,7 +39,7 @@ class _Texts:
         self._texts: dict[str, str] = {}
         self._length = 0
 
-    def put_into(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    def put_into(self, data: Mapping[str, object]) -> dict[str, Any]:
         """Return *data* with the text of each file where its name was."""
         steps = data.get("steps")
         if not isinstance(steps, list):
@@ -54,7 +54,7 @@ class _Texts:
                 return f"{name}:{_line_of(text, path[length:])}"
         return self.place(path)
 
-    def _step(self, data: Any, path: Path) -> Any:
+    def _step(self, data: object, path: Path) -> Any:
         if not isinstance(data, Mapping) or not isinstance(data.get("id"), str):
             return data
         step = dict(data)
@@ -73,7 +73,7 @@ class _Texts:
             step["dispatch"] = {**dispatch, "prompt": self._file(dispatch["prompt"], at, at)}
         return step
 
-    def _variant(self, data: Any, path: Path) -> Any:
+    def _variant(self, data: object, path: Path) -> Any:
         if not isinstance(data, Mapping) or not isinstance(data.get("text"), str) or data.get("actions"):
             return data
         at = (*path, "text")

@@ -33,7 +33,7 @@ class TextDamagedError(DamagedError):
     code = "TEXT_DAMAGED"
 
 
-def parted(value: Any, texts: dict[str, bytes]) -> Any:
+def parted(value: object, texts: dict[str, bytes]) -> Any:
     """Return plain data with its long texts replaced by references, and add those texts to *texts*."""
     if isinstance(value, str):
         return value if is_short(value) else _reference(value, texts)
@@ -45,7 +45,7 @@ def parted(value: Any, texts: dict[str, bytes]) -> Any:
     return value
 
 
-def joined(value: Any, load: Load) -> Any:
+def joined(value: object, load: Load) -> Any:
     """Return what `parted` was given, every text loaded again; `ValueError` if it cannot have written that."""
     if isinstance(value, dict):
         if MARK not in value:

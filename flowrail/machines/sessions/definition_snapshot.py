@@ -20,7 +20,7 @@ from flowrail.text import limits
 DEFINITION = "definition.json"
 
 
-def to_bytes(definition: Mapping[str, Any]) -> bytes:
+def to_bytes(definition: Mapping[str, object]) -> bytes:
     """Return *definition* as a session keeps it; refused if it is too large to be read again."""
     text = json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
     data = text.encode("utf-8", "backslashreplace")

@@ -67,11 +67,11 @@ class Store:
     def create(
         self,
         session: Session,
-        definition: Mapping[str, Any],
+        definition: Mapping[str, object],
         *,
         at: str,
         by: str,
-        note: Mapping[str, Any] | None = None,
+        note: Mapping[str, object] | None = None,
         kind: str = "start",
     ) -> StoredSession:
         """Store a new session and return it; its id must be new."""
@@ -150,7 +150,7 @@ class Store:
         """Return the digest of what the session keeps of its workflow, or nothing if there is none."""
         return definition_snapshot.kept_digest(self._files.side_files(session_id))
 
-    def keep_definition(self, session_id: str, definition: Mapping[str, Any]) -> None:
+    def keep_definition(self, session_id: str, definition: Mapping[str, object]) -> None:
         """Replace what the session keeps of its workflow."""
         self._files.side_files(session_id).write(DEFINITION, definition_snapshot.to_bytes(definition))
 

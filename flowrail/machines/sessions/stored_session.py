@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
@@ -64,9 +64,9 @@ class SessionChange:
         kind: str,
         at: str,
         by: str,
-        note: Mapping[str, Any] | None = None,
+        note: Mapping[str, object] | None = None,
         last: bool = False,
-        definition: Mapping[str, Any] | None = None,
+        definition: Mapping[str, object] | None = None,
     ) -> StoredSession:
         """Add one record; when this returns, it has happened. The *last* one has room in a full journal.
 

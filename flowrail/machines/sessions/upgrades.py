@@ -49,7 +49,7 @@ def _with_named_rules_and_variants(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "workflow": {**workflow, "steps": [_step_with_names(step) for step in steps]}}
 
 
-def _step_with_names(step: Any) -> Any:
+def _step_with_names(step: object) -> Any:
     if not isinstance(step, dict):
         return step
     named = dict(step)

@@ -307,6 +307,6 @@ def _essence(session: Session) -> dict[str, Any]:
     return essence
 
 
-def _short(value: Any, longest: int = 80) -> str:
+def _short(value: object, longest: int = 80) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail import __version__
 from flowrail.errors import ConflictError, DocumentError
@@ -117,5 +117,5 @@ def _refuse_others(folder: str) -> None:
         )
 
 
-def _json(value: Any) -> bytes:
+def _json(value: object) -> bytes:
     return json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n"

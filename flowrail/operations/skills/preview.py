@@ -41,8 +41,8 @@ def preview(
     roots: Sequence[Root],
     state: str,
     *,
-    params: Mapping[str, Any] | None = None,
-    facts: Mapping[str, Any] | None = None,
+    params: Mapping[str, object] | None = None,
+    facts: Mapping[str, object] | None = None,
     visit: int = 1,
     total: int | None = None,
     qr: QRState | None = None,
@@ -125,7 +125,7 @@ def _without_commands(told: Guidance) -> Guidance:
     )
 
 
-def _given(given: Mapping[str, Any], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
+def _given(given: Mapping[str, object], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
     values = read_values(given, declared, option)
     for name in values:
         if name not in declared:

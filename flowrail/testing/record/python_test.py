@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
 from flowrail.testing.record.script import Script, Turn
@@ -59,7 +58,7 @@ def _turn(turn: Turn) -> Iterator[str]:
         yield f"    assert run.step == {_literal(turn.to)}"
 
 
-def _call(what: str, given: Sequence[str], named: Mapping[str, Any] | None = None) -> list[str]:
+def _call(what: str, given: Sequence[str], named: Mapping[str, object] | None = None) -> list[str]:
     """Return a call on one line, or one argument per line; other names than identifiers are passed in a mapping."""
     values = plain(named or {})
     parts = list(given)
@@ -72,7 +71,7 @@ def _call(what: str, given: Sequence[str], named: Mapping[str, Any] | None = Non
     return [f"    {what}(", *(f"        {part}," for part in parts), "    )"]
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     """Return *value* as a Python literal, invisible characters as escapes."""
     return _HIDDEN.sub(lambda found: f"\\U{ord(found[0]):08x}", repr(value))
 

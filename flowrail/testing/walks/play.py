@@ -148,7 +148,7 @@ class Player:
         for act in acts:
             reply = self._perform(workflow, reply, act)
 
-    def _end_of(self, address: str, params: Mapping[str, Any], *, succeeds: bool) -> tuple[Act, ...] | None:
+    def _end_of(self, address: str, params: Mapping[str, object], *, succeeds: bool) -> tuple[Act, ...] | None:
         key = (address, json.dumps(params, sort_keys=True, default=str), succeeds)
         if key not in self._ends:
             workflow = self.stage.workflow(address)
@@ -198,7 +198,7 @@ def _transition(data: Mapping[str, Any], act: Act) -> Mapping[str, Any] | None:
     return None
 
 
-def _with(facts: Mapping[str, Any]) -> str:
+def _with(facts: Mapping[str, object]) -> str:
     return f" with {', '.join(f'{name}={_typed(value)}' for name, value in facts.items())}" if facts else ""
 
 

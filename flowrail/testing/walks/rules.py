@@ -121,7 +121,7 @@ def _command_problems(reply: Reply, workflow: Workflow) -> Iterator[str]:
             yield from _report_problems(words, reply.data, step)
 
 
-def _report_problems(words: list[str], data: Mapping[str, Any], step: StepDef | None) -> Iterator[str]:
+def _report_problems(words: list[str], data: Mapping[str, object], step: StepDef | None) -> Iterator[str]:
     line = shlex.join(["flow", *words])
     if words[1] != data["skill"] or _values_of(words, "--session") != [data["session"]]:
         yield f"`{line}` is about another session"

@@ -104,7 +104,7 @@ _MESSAGES = {
 }
 
 
-def problems_of(model: type[BaseModel], value: Any) -> list[PayloadProblem]:
+def problems_of(model: type[BaseModel], value: object) -> list[PayloadProblem]:
     """Return every problem that keeps *value* from being a *model*."""
     try:
         model.model_validate(value)
@@ -126,7 +126,7 @@ def _problem(detail: Any) -> PayloadProblem:
     return PayloadProblem(field, message, MISSING if message in {"is missing", "is empty"} else INVALID)
 
 
-def unknown_fields(model: type[BaseModel], value: Any) -> Iterator[str]:
+def unknown_fields(model: type[BaseModel], value: object) -> Iterator[str]:
     """Yield the fields of *value* that its version does not define; nothing if it is invalid."""
     try:
         document = model.model_validate(value)

@@ -94,7 +94,7 @@ def _handlers(workflow: Workflow) -> Iterator[Raw]:
                 )
 
 
-def _declared_outcomes(handler: Any) -> list[str]:
+def _declared_outcomes(handler: object) -> list[str]:
     """Return the outcomes that a handler's return annotation names with ``Literal``."""
     if not callable(handler):
         return []
@@ -246,7 +246,7 @@ def _expression(
             )
 
 
-def _never(arg: Arg, literal: Any) -> bool:
+def _never(arg: Arg, literal: object) -> bool:
     return arg.problem(literal) is not None and not (
         arg.has_default and expressions.same(arg.default, literal)
     )
