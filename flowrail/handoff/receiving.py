@@ -100,10 +100,10 @@ def receive(
         return Receipt(handoff, payload, claim.session, warnings)
 
 
-def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, Any]:
+def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, object]:
     """Return the parameters of a workflow that a payload can fill with valid values."""
     content = convert.convert(payload.version, payload.handoff, "3.0").handoff
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for name, arg in declared.items():
         is_prompt = name in PROMPTS
         candidates = (

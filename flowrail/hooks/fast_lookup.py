@@ -12,7 +12,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
@@ -74,7 +74,7 @@ def sessions_of(folder: SessionFolder, conversations: Sequence[str]) -> Iterator
         yield from (glance for glance, host in found if host.get("id") == conversation)
 
 
-def step_of(glance: SessionGlance, part: bytes = b"") -> Mapping[str, Any]:
+def step_of(glance: SessionGlance, part: bytes = b"") -> Mapping[str, object]:
     """Return the current step from the session's definition, or nothing if the definition does not contain *part*."""
     path = os.path.join(glance.folder.path, "sessions", glance.id, "definition.json")
     with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
@@ -99,7 +99,7 @@ def named_in(transcript: str, glances: Sequence[SessionGlance]) -> SessionGlance
 
 def _snapshots(
     folder: SessionFolder, marks: Sequence[bytes]
-) -> Iterator[tuple[SessionGlance, Mapping[str, Any]]]:
+) -> Iterator[tuple[SessionGlance, Mapping[str, object]]]:
     """Yield each open session whose snapshot contains one of *marks*, with its host."""
     sessions = os.path.join(folder.path, "sessions")
     try:

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail import __version__, approval
 from flowrail.command import Command, Hint
@@ -75,7 +75,7 @@ class InstalledSkill(NamedTuple):
         """Return the paths of the files that became one of *states*."""
         return [each.path for each in self.files if each.state in states]
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Return it as plain data."""
         return {**self._asdict(), "files": [each._asdict() for each in self.files]}
 

@@ -12,7 +12,6 @@ import os
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any
 from urllib.parse import quote
 
 from flowrail.diagrams.model import MEANING, NodeKind, Picture, Trace
@@ -136,7 +135,7 @@ def _timeline(picture: Picture) -> Iterator[str]:
 
 def _data(drawn: Sequence[WorkflowPicture]) -> str:
     first = drawn[0].picture
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "workflows": [
             {
                 "name": workflow.picture.name,
@@ -151,7 +150,7 @@ def _data(drawn: Sequence[WorkflowPicture]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _session(trace: Trace) -> Mapping[str, Any]:
+def _session(trace: Trace) -> Mapping[str, object]:
     more = [
         {"way": [list(pair) for pair in entry.path], "besides": entry.note, "begun": entry.visits}
         for entry in trace.entries

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import unified_diff
-from typing import Any
 
 from flowrail.hosts.settings import SettingsChange
 from flowrail.text.safe_text import bounded, one_line, visible
@@ -22,7 +21,7 @@ NONE_ELSEWHERE = "flow changes no settings of this host; remove its lines from t
 _CODEX = "Codex runs hooks only after you have reviewed them: type /hooks in Codex."
 
 
-def data(done: SettingsChange, *, dry_run: bool, permissions: Sequence[str] = ()) -> dict[str, Any]:
+def data(done: SettingsChange, *, dry_run: bool, permissions: Sequence[str] = ()) -> dict[str, object]:
     """Return the same as plain data."""
     file = done.file
     return {

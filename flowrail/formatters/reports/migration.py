@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flowrail.formatters.guidance.as_data import plain
 from flowrail.machines.definition.diff import IDENTICAL
 from flowrail.machines.engine.migration import MigrationPlan
@@ -33,7 +31,7 @@ def plan_text(plan: MigrationPlan) -> str:
     return "\n".join([*lines, *(f"parameters: {one_line(problem)}" for problem in plan.problems)])
 
 
-def plan_data(plan: MigrationPlan) -> dict[str, Any]:
+def plan_data(plan: MigrationPlan) -> dict[str, object]:
     """Return a plan as plain data."""
     return {**plain(plan._asdict()), "steps": [plain(step._asdict()) for step in plan.steps]}
 

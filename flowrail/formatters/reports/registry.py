@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowrail.discovery.diagnostics import Note
 from flowrail.discovery.registry.listing import RegistryRow, severity
@@ -24,7 +24,7 @@ def render(registry: Registry, workflows: Sequence[RegistryRow]) -> str:
     return "\n\n".join(filter(None, [*parts, notes(registry.notes)]))
 
 
-def data(registry: Registry, workflows: Iterable[RegistryRow]) -> dict[str, Any]:
+def data(registry: Registry, workflows: Iterable[RegistryRow]) -> dict[str, object]:
     """Return the same as plain data."""
     return {**registry.data(), "workflows": [workflow.data() for workflow in workflows]}
 
@@ -50,7 +50,7 @@ def render_sync(sync: Sync, *, written: bool) -> str:
     return "\n\n".join(parts)
 
 
-def sync_data(sync: Sync, *, written: bool) -> dict[str, Any]:
+def sync_data(sync: Sync, *, written: bool) -> dict[str, object]:
     """Return the same as plain data."""
     return {
         "path": sync.path,
@@ -75,7 +75,7 @@ def render_check(registry: Registry, found: Sequence[Note]) -> str:
     return "\n".join([*lines, f"{shortened(registry.path)} checked, {len(found) or 'nothing'} found"])
 
 
-def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, Any]:
+def check_data(registry: Registry, found: Iterable[Note]) -> dict[str, object]:
     """Return the same as plain data."""
     return {
         "findings": [{**note.data(), "severity": severity(note)} for note in found],

@@ -71,7 +71,7 @@ class FileArtifact(NamedTuple):
     path: str
     checksum: str
 
-    def as_payload(self) -> dict[str, Any]:
+    def as_payload(self) -> dict[str, object]:
         """Return the artifact as it is written in a payload."""
         many = self.fact.endswith(("_files", "_paths"))
         return {
@@ -83,7 +83,7 @@ class FileArtifact(NamedTuple):
         }
 
 
-def build(session: Session, handoff: Handoff, *, now: str, folder: str, project: str) -> dict[str, Any]:
+def build(session: Session, handoff: Handoff, *, now: str, folder: str, project: str) -> dict[str, object]:
     """Return the payload of *handoff* in its version, with its hash. Validation comes later.
 
     *folder* is the session's folder; relative paths in facts refer to *project*.
@@ -105,7 +105,7 @@ def fact_for(field: str) -> str:
     return fact or bare.rpartition(".")[2]
 
 
-def _known_facts(own: Mapping[str, object], received: ReceivedWork | None) -> dict[str, Any]:
+def _known_facts(own: Mapping[str, object], received: ReceivedWork | None) -> dict[str, object]:
     """Return a session's facts, and the user's request from the session before it if its own has none."""
     inherited = dict(received.asked) if received is not None else {}
     for names in (PROMPTS, _REFRAMED):
@@ -117,7 +117,9 @@ def _known_facts(own: Mapping[str, object], received: ReceivedWork | None) -> di
     }
 
 
-def _version_2(facts: Mapping[str, object], session: Session, handoff: Handoff, folder: str) -> dict[str, Any]:
+def _version_2(
+    facts: Mapping[str, object], session: Session, handoff: Handoff, folder: str
+) -> dict[str, object]:
     """Return the content of a 2.0 payload, without version and time."""
     context = _filled(
         original_prompt=_text(facts, PROMPTS),
@@ -163,7 +165,7 @@ def _version_3(
     handoff: Handoff,
     folder: str,
     project: str,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a 3.0 payload: the converted 2.0 content, other facts, artifacts, references and the trace."""
     new = convert.from_2_to_3(content).handoff
     del new["expires_at"]
@@ -231,12 +233,12 @@ def _text(facts: Mapping[str, object], names: Sequence[str]) -> str:
     return next((value for value in values if isinstance(value, str) and value.strip()), "")
 
 
-def _list(facts: Mapping[str, object], names: Sequence[str]) -> list[Any]:
+def _list(facts: Mapping[str, object], names: Sequence[str]) -> list[object]:
     """Return the first non-empty list. A text is a JSON list, or a list of one item."""
     return next((items for name in names if (items := _as_list(facts.get(name)))), [])
 
 
-def _as_list(value: object) -> list[Any]:
+def _as_list(value: object) -> list[object]:
     if isinstance(value, str) and value.strip():
         with suppress(ValueError, RecursionError):
             if isinstance(items := json.loads(value), list) and strict_json.problem(items) is None:
@@ -245,7 +247,7 @@ def _as_list(value: object) -> list[Any]:
     return list(_plain(value)) if isinstance(value, list | tuple) else []
 
 
-def _filled(**values: object) -> dict[str, Any]:
+def _filled(**values: object) -> dict[str, object]:
     return {name: value for name, value in values.items() if value}
 
 

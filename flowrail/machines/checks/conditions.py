@@ -78,7 +78,7 @@ class _Values:
             *(each for step in workflow.steps for each in step.reports.items()),
         ):
             self.declared.setdefault(name, []).append(arg)
-        self.known: dict[str, list[Any]] = {}
+        self.known: dict[str, list[object]] = {}
 
     def first_to_hold(self, step: StepDef, sources: list[str | None]) -> set[int] | None:
         """Return which of *sources* can be the first that holds; `None` where that cannot be told."""
@@ -107,7 +107,7 @@ class _Values:
                 break
         return found - {-1}
 
-    def _of(self, step: StepDef, name: str, expressions: list[Expression | None]) -> Sequence[Any]:
+    def _of(self, step: StepDef, name: str, expressions: list[Expression | None]) -> Sequence[object]:
         if name == "limit":
             return [step.bound]
         if name == "visit":
@@ -120,7 +120,7 @@ class _Values:
         always = not values or (name in step.reports and step.reports[name].required)
         return values if always or None in values else [None, *values]
 
-    def _tried(self, name: str) -> list[Any]:
+    def _tried(self, name: str) -> list[object]:
         values: dict[Any, None] = {}
         for arg in self.declared[name]:
             found = self.tries(self.workflow, name, arg)
@@ -150,7 +150,7 @@ class _Values:
         )
 
 
-def _first(expressions: list[Expression | None], values: dict[str, Any]) -> int | None:
+def _first(expressions: list[Expression | None], values: dict[str, object]) -> int | None:
     """Return the place of the first that holds, -1 where none does, `None` where one cannot be judged."""
     for place, each in enumerate(expressions):
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 MOST = 32
 LONGEST = 200
@@ -46,7 +46,7 @@ class Used(NamedTuple):
     """A tool that an agent is about to use, with what, and where."""
 
     tool: str
-    given: Mapping[str, Any]
+    given: Mapping[str, object]
     cwd: str
     project: str
     home: str

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
@@ -102,7 +102,7 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
 
 def as_data(
     workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None, *, is_part: bool = False
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return coverage as plain data; with *life*, what the sessions tell beside it.
 
     *is_part* says that the workflow is too large for all of it to be walked.
@@ -121,7 +121,7 @@ def as_data(
     }
 
 
-def _life_data(life: SessionCoverage) -> dict[str, Any]:
+def _life_data(life: SessionCoverage) -> dict[str, object]:
     return {
         "sessions": life.sessions,
         "statuses": dict(life.statuses),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from flowrail.machines.definition.questions import Option, Question
 from flowrail.machines.engine.question_input import QuestionsError, parse_questions
@@ -86,7 +85,7 @@ def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Marku
     return Markup("\n".join([*lines, "</needs_user_input>"]))
 
 
-def as_host_questions(questions: Sequence[Question]) -> dict[str, list[dict[str, Any]]]:
+def as_host_questions(questions: Sequence[Question]) -> dict[str, list[dict[str, object]]]:
     """Return *questions* as the arguments of Claude Code's ``AskUserQuestion``."""
     return {
         "questions": [

@@ -17,7 +17,7 @@ class DispatchView(NamedTuple):
     id: str
     agent: str
     workflow: str | None
-    vars: Mapping[str, Any]
+    vars: Mapping[str, object]
     model: str | None
     status: str
     holder: str | None
@@ -26,7 +26,7 @@ class DispatchView(NamedTuple):
     outcome: str | None
     command: Command | None
     item: Any
-    result: Mapping[str, Any]
+    result: Mapping[str, object]
     again: bool
     """Whether it ended without success and is still needed, so that it may be claimed once more."""
     resume: Command | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
@@ -59,7 +58,7 @@ def run_python(data: bytes, address: str, path: str) -> Workflow:
     return workflow
 
 
-def execute(data: bytes, path: str, namespace: dict[str, Any]) -> None:
+def execute(data: bytes, path: str, namespace: dict[str, object]) -> None:
     """Run the Python in *data*, called *path* in tracebacks, in *namespace*."""
     exec(compile(data, path, "exec", dont_inherit=True), namespace)  # noqa: S102 - allowed code
 

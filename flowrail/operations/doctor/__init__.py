@@ -7,7 +7,6 @@ surprise.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from flowrail.discovery.index import discover
 from flowrail.operations.doctor.hooks import hooks_section
@@ -17,7 +16,7 @@ from flowrail.operations.doctor.sessions import leave, sessions
 from flowrail.operations.doctor.skills import skill_sections
 
 
-def diagnose(context: DoctorContext) -> dict[str, Any]:
+def diagnose(context: DoctorContext) -> dict[str, object]:
     """Return what `flow doctor` reports, as plain data: sections with facts, findings, and their counts."""
     found = discover(context.cwd, context.home, context.environ, extra=context.extra, ask_git=context.ask_git)
     sections = [

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, UsageError
@@ -105,7 +105,7 @@ class _Verification:
         self._workflow: Workflow | None = None
         self._graph = ""
         self._newest: Record | None = None
-        self._states: dict[int, Mapping[str, Any]] = {}
+        self._states: dict[int, Mapping[str, object]] = {}
         self._torn = 0
 
     def run(self) -> None:
@@ -290,7 +290,7 @@ def _differences(again: Session, recorded: Session) -> list[str]:
     ]
 
 
-def _essence(session: Session) -> dict[str, Any]:
+def _essence(session: Session) -> dict[str, object]:
     """Return what of *session* follows from its definition and reports alone, as plain data.
 
     Texts of questions and names of agents may change without the graph, and the conversation with each report.
@@ -303,7 +303,7 @@ def _essence(session: Session) -> dict[str, Any]:
     plain["dispatches"] = [
         [each["id"], each.get("workflow"), each.get("item")] for each in plain["dispatches"]
     ]
-    essence: dict[str, Any] = json.loads(json.dumps(plain))
+    essence: dict[str, object] = json.loads(json.dumps(plain))
     return essence
 
 

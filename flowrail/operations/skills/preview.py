@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
@@ -125,7 +124,7 @@ def _without_commands(told: Guidance) -> Guidance:
     )
 
 
-def _given(given: Mapping[str, object], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
+def _given(given: Mapping[str, object], declared: Mapping[str, Arg], option: str) -> dict[str, object]:
     values = read_values(given, declared, option)
     for name in values:
         if name not in declared:

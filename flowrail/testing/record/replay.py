@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, TrustError, without_traceback
@@ -150,7 +150,7 @@ def text(results: Sequence[ReplayResult]) -> str:
     return "\n\n".join(parts)
 
 
-def data(results: Sequence[ReplayResult]) -> dict[str, Any]:
+def data(results: Sequence[ReplayResult]) -> dict[str, object]:
     """Return *results* as plain data."""
     return {
         "replays": [

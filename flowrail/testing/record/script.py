@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError
@@ -44,7 +44,7 @@ class Turn(NamedTuple):
     revision: int
     step: str
     report: str
-    facts: Mapping[str, Any] = Frozen()
+    facts: Mapping[str, object] = Frozen()
     agents: tuple[str, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
     resolved: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Script(NamedTuple):
 
     session: str
     skill: str
-    params: Mapping[str, Any]
+    params: Mapping[str, object]
     entry: str | None
     turns: tuple[Turn, ...]
     started_at: str = ""
@@ -198,7 +198,7 @@ def _begin(store: Store, first: Record, history: _History, depth: int) -> tuple[
     return started_at, source_history.newest_name(entry)
 
 
-def _given(definition: Workflow, session: Session) -> Mapping[str, Any]:
+def _given(definition: Workflow, session: Session) -> Mapping[str, object]:
     """Return the parameters of a session that differ from their defaults."""
     declared = definition.params
     return {
@@ -258,7 +258,7 @@ def _turn(step: StepDef | None, before: Record, after: Record, earlier: _LinkedT
     )
 
 
-def _facts_since(step: StepDef | None, old: Session, new: Session) -> Mapping[str, Any]:
+def _facts_since(step: StepDef | None, old: Session, new: Session) -> Mapping[str, object]:
     """Return the facts of a report after which a limit asked the user: no move records them."""
     changed = {name for name, value in new.state.items() if name not in old.state or old.state[name] != value}
     declared = set(step.reports) if step is not None else set()

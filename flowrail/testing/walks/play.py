@@ -148,7 +148,9 @@ class Player:
         for act in acts:
             reply = self._perform(workflow, reply, act)
 
-    def _end_of(self, address: str, params: Mapping[str, object], *, succeeds: bool) -> tuple[Act, ...] | None:
+    def _end_of(
+        self, address: str, params: Mapping[str, object], *, succeeds: bool
+    ) -> tuple[Act, ...] | None:
         key = (address, json.dumps(params, sort_keys=True, default=str), succeeds)
         if key not in self._ends:
             workflow = self.stage.workflow(address)

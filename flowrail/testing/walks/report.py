@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
 from flowrail.testing.walks.play import PlayedWalk
@@ -31,7 +30,7 @@ def summary(results: Sequence[WorkflowResult]) -> str:
     return "\n\n".join([*parts, totals or "nothing to test"])
 
 
-def data(results: Sequence[WorkflowResult]) -> dict[str, Any]:
+def data(results: Sequence[WorkflowResult]) -> dict[str, object]:
     """Return *results* as plain data."""
     return {
         "results": [_item(result) for result in results],
@@ -79,7 +78,7 @@ def _place(played: PlayedWalk) -> str:
     return f"at step {played.step}: " if played.step else ""
 
 
-def _item(result: WorkflowResult) -> dict[str, Any]:
+def _item(result: WorkflowResult) -> dict[str, object]:
     coverage = result.coverage
     missing = coverage.missing if coverage else ()
     return {

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.running.open_workflow import open_skill
@@ -88,7 +87,7 @@ def exit_status(words: Sequence[str], *, environ: Mapping[str, str] | None = Non
     return process.returncode
 
 
-def _document(out: str, err: str) -> dict[str, Any]:
+def _document(out: str, err: str) -> dict[str, object]:
     try:
         data = json.loads(out)
     except ValueError:

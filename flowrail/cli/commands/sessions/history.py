@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any
 
 import click
 
@@ -40,7 +39,7 @@ def command(session_id: str, as_json: bool, store: str | None) -> int:
         except StorageError as error:  # what came before a damage stays
             damage = error
 
-    def ended() -> dict[str, Any]:
+    def ended() -> dict[str, object]:
         if damage:
             fork = Command("session fork", session_id, at=revision, store=here.shown_store)
             damage.hint = Hint(damage.hint, "; continue from what is shown above: ", fork)
