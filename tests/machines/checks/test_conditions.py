@@ -91,7 +91,7 @@ def test_gates_that_a_run_comes_to_without_their_review_are_found(
     assert [message.partition(" a run")[0] for _, message in told(made, "FR178")] == found
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(workflows(most=4, agents=False))
 def test_what_is_said_never_to_hold_is_never_seen_in_a_walk(made: Workflow) -> None:
     found = check_workflow(made, advice=True)

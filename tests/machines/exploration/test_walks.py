@@ -207,7 +207,7 @@ def test_the_way_to_an_end_leads_to_the_one_that_is_asked_for(status: str) -> No
 
 
 @given(workflows())
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Workflow) -> None:
     found = plan(made)
 
@@ -218,7 +218,7 @@ def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Workflow) -> None:
 
 
 @given(st.data())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_sessions_at_random_stand_where_they_can(data: st.DataObject) -> None:
     made = data.draw(workflows())
     session = data.draw(sessions(made))
@@ -244,7 +244,7 @@ def tangle(count: int) -> Workflow:
 def test_of_a_large_workflow_so_much_is_walked_and_the_plan_says_so(
     bound: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = tangle(12)
+    made = tangle(9)
     whole = plan(made)
 
     monkeypatch.setattr(f"flowrail.machines.exploration.{bound}", most)
