@@ -14,6 +14,8 @@ from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine import agents, questions
+from flowrail.machines.engine import reviews as review_gates
 from flowrail.machines.engine.errors import (
     OutcomeNotOpenError,
     SessionEndedError,
@@ -113,9 +115,7 @@ def _check_lists(workflow: Workflow, given: Mapping[str, Any]) -> None:
     for step in workflow.steps:
         over = step.work.over if step.dispatch is not None and step.work is not None else None
         if isinstance(over, str) and isinstance(given.get(over), (list, tuple)):
-            from flowrail.machines.engine.agents import check_number
-
-            check_number(step, given[over])
+            agents.check_number(step, given[over])
 
 
 def advance(
@@ -139,7 +139,7 @@ def advance(
     if chosen.granted:
         session = with_extra_round(step, session, must_only=chosen.must_only)
     if session.dispatches and not at_limit:
-        _check_joined(step, session, effective_outcome(step, session, chosen.outcome))
+        agents.check_joined(step, session, effective_outcome(step, session, chosen.outcome))
     judged = _judge(workflow, step, session, chosen, state)
     ended = ENDS.get(judged.value)
     to = None if ended else judged.value
@@ -186,8 +186,6 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
     step = workflow.step(str(session.step))
     if step.work is None and not step.questions and step.id not in reviews(workflow):
         return session
-    from flowrail.machines.engine import agents, questions
-
     values = names_in(in_context(step, session.params, session.state, session.visit, session.id))
     session = session._replace(dispatches=agents.entering(step, values, session.revision))
     session = questions.with_questions(session, questions.entering(step, values, now))
@@ -218,33 +216,21 @@ def open_now(workflow: Workflow, step: StepDef, session: Session, reported: str)
     if reported != DONE and reported not in WORDS:
         raise UnknownOutcomeError(reported)
     if session.questions:
-        from flowrail.machines.engine.questions import check_answered
-
-        check_answered(session, step)
+        questions.check_answered(session, step)
     if step.gate is not None and reported in WORDS:
-        from flowrail.machines.engine.reviews import refuse_claim
-
-        raise refuse_claim(step, session, reported)
+        raise review_gates.refuse_claim(step, session, reported)
     ways = reportable(workflow, step, session)
     if reported not in ways:
         raise OutcomeNotOpenError(step=step.id, outcome=reported, ways_on=ways)
     if session.dispatches and _limit_answer(session) is None:
-        _check_joined(step, session, reported)
-
-
-def _check_joined(step: StepDef, session: Session, outcome: str) -> None:
-    from flowrail.machines.engine.agents import check_joined
-
-    check_joined(step, session, outcome)
+        agents.check_joined(step, session, reported)
 
 
 def settled(session: Session, now: str) -> Session:
     """Return *session* with the default answers of questions whose deadline has passed."""
     if not session.questions:
         return session
-    from flowrail.machines.engine.questions import overdue
-
-    return overdue(session, now)
+    return questions.overdue(session, now)
 
 
 def _answers(session: Session) -> tuple[GivenAnswer, ...]:
@@ -265,13 +251,9 @@ def _choose(
     if not step.decides:
         return _Chosen(WORDS[report.outcome])
     if step.gate is not None:
-        from flowrail.machines.engine.reviews import verdict
-
-        return _Chosen(verdict(step, session).outcome)
+        return _Chosen(review_gates.verdict(step, session).outcome)
     if step.questions:
-        from flowrail.machines.engine.questions import decided_by_answers
-
-        chosen = _Chosen(WORDS[decided_by_answers(session.questions)])
+        chosen = _Chosen(WORDS[questions.decided_by_answers(session.questions)])
     else:
         context = in_context(step, session.params, {**session.state, **facts}, session.visit, session.id)
         chosen = _Chosen(*decide(step, context, call))
@@ -295,8 +277,6 @@ def _limit_answer(session: Session) -> str | None:
 
 
 def _by_limit(answer: str) -> _Chosen:
-    from flowrail.machines.engine import questions
-
     if answer == questions.STOP:
         return _Chosen(Outcome.FAIL, stop=True)
     if answer == questions.ACCEPT:
@@ -306,8 +286,6 @@ def _by_limit(answer: str) -> _Chosen:
 
 def _ask_about_limit(step: StepDef, session: Session) -> Session:
     """Return *session*, which has not moved, with the question that its limit puts to the user."""
-    from flowrail.machines.engine import questions
-
     grant = session.granted(step.id)
     name = name_of(step, in_context(step, session.params, session.state, session.visit, session.id))
     must_only = not grant.must_only

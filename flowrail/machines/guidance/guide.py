@@ -16,6 +16,9 @@ from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine import questions as engine_questions
+from flowrail.machines.engine import reviews as engine_reviews
+from flowrail.machines.engine.agents import join_of, open_outcomes
 from flowrail.machines.engine.outcome import (
     HandlerError,
     actions_of,
@@ -277,8 +280,6 @@ def _outcomes(workflow: Workflow, step: StepDef, session: Session, *, at_limit: 
     outcomes = [str(outcome) for outcome in accepted_outcomes(workflow, step)]
     if not session.dispatches:
         return outcomes
-    from flowrail.machines.engine.agents import join_of, open_outcomes
-
     join = join_of(step, session.dispatches)
     return open_outcomes(join, outcomes) if not join.total or join.met or not join.open else outcomes
 
@@ -354,9 +355,6 @@ def _decided(
 
 def _on_record(step: StepDef, session: Session) -> Outcome | None:
     """Return the outcome that follows from findings or answers, if they are all there."""
-    from flowrail.machines.engine import questions as engine_questions
-    from flowrail.machines.engine import reviews as engine_reviews
-
     if step.gate is not None:
         try:
             return engine_reviews.verdict(step, session).outcome

@@ -14,6 +14,7 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
+from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine.advance import (
     WORDS,
     advance,
@@ -29,6 +30,14 @@ from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import ABANDONED, Report, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import SessionChange, StoredSession
+from flowrail.operations.running.child_sessions import (
+    agents_at_work,
+    came_back,
+    ended_by,
+    loss_of,
+    reconciled,
+    still_theirs,
+)
 from flowrail.operations.running.open_workflow import Opened, open_session, open_skill
 from flowrail.skills.catalog import find
 from flowrail.storage.locking import LockTimeoutError
@@ -212,8 +221,6 @@ def _among_others(world: World, session: Session) -> Session:
     """Return *session* with what became of its agents; refuse where it is itself one that lost its work."""
     if not session.parent and not session.dispatches:
         return session
-    from flowrail.operations.running.child_sessions import reconciled, still_theirs
-
     if session.is_open:
         still_theirs(world.store, session)
     return reconciled(world.store, session)
@@ -236,9 +243,6 @@ def _commit(
     note = {"dispatches": to_plain(before.dispatches)} if before.dispatches else None
     if after.is_open or not after.parent:
         return change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
-    from flowrail.machines.engine import agents as engine_agents
-    from flowrail.operations.running.child_sessions import came_back, ended_by, still_theirs
-
     with ExitStack() as held:
         above = None
         with suppress(LockTimeoutError):
@@ -375,8 +379,6 @@ def _look(world: World, kept: StoredSession) -> Answer:
 
 def _told_of_its_loss(world: World, session: Session, answer: Answer) -> Answer:
     """Return *answer*, without work or a way on where nothing that its agent reports would count."""
-    from flowrail.operations.running.child_sessions import loss_of
-
     lost = loss_of(world.store, session)
     if lost is None:
         return answer
@@ -476,8 +478,6 @@ def prepare_answer(
     session = settled(session, now)
     agents: tuple[Session, ...] = ()
     if session.dispatches:
-        from flowrail.operations.running.child_sessions import agents_at_work, reconciled
-
         session = reconciled(world.store, session)
         agents = tuple(settled(each, now) for each in agents_at_work(world.store, session))
     told = guide(
