@@ -19,7 +19,6 @@ from flowrail.formatters.blocks.fences import (
     KNOWN_FENCES,
     fence_names,
     fence_problems,
-    resource_names,
     with_blocks,
 )
 from flowrail.formatters.blocks.step import format_current_action
@@ -87,7 +86,6 @@ def test_values_are_put_into_blocks_within_blocks_and_open_none() -> None:
 def test_a_resource_is_quoted_for_each_name() -> None:
     text = fence("resource", "severity", "", "- temporal")
 
-    assert resource_names(text) == ("severity", "temporal")
     assert blocks_in(text) == [
         instructions.format_resource(name, f"The text of {name}.") for name in ("severity", "temporal")
     ]

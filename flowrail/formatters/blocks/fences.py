@@ -105,11 +105,6 @@ def fence_names(text: str) -> tuple[str, ...]:
     return tuple(fence.name for fence in _fences(text))
 
 
-def resource_names(text: str) -> tuple[str, ...]:
-    """Return the resources that the fences of *text* quote, in order."""
-    return tuple(name for fence in _fences(text) if fence.name == "resource" for name in _items(fence.body))
-
-
 def fence_problems(text: str, *, depth: int = 0) -> tuple[FenceProblem, ...]:
     """Return every ``flow:`` fence that stays text, with the reason."""
     found: list[FenceProblem] = []
