@@ -105,7 +105,7 @@ def test_what_is_no_html_gets_the_steps_as_a_table(build: Build) -> None:
     assert "<svg" not in text
 
 
-def test_a_page_is_made_anew_when_its_skill_has_changed(build: Build, tmp_path: Path) -> None:
+def test_a_page_is_built_again_after_its_skill_changed(build: Build, tmp_path: Path) -> None:
     build()
     file = tmp_path / "skills" / "release" / "workflow.yaml"
     file.write_text(SKILL.replace("Second", "Another"))

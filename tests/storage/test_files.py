@@ -323,3 +323,34 @@ def test_sweeping_deletes_only_old_temporary_files(tmp_path: Path) -> None:
 
     assert not ours[0].exists()
     assert len(list(tmp_path.iterdir())) == 7
+
+
+def test_a_file_without_permission_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:  # who runs the tests may be allowed everything
+        patch.setattr(os, "open", failing(errno.EACCES))
+        with pytest.raises(UnreadableFileError, match="EACCES") as caught:
+            read_bounded(tmp_path / "a", limit=9, what="the card")
+
+    assert str(caught.value.hint) == "make it readable for this user"
+
+
+def test_a_disk_error_while_reading_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").touch()
+    monkeypatch.setattr(os, "read", failing(errno.EIO))
+
+    with pytest.raises(UnreadableFileError, match="EIO"):
+        read_bounded(tmp_path / "a", limit=9, what="the card")
+
+
+def test_a_directory_below_a_file_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(WriteFailedError, match="could not be created"):
+        make_private_dir(tmp_path / "file/a")
+
+
+def test_a_missing_directory_cannot_be_flushed(tmp_path: Path) -> None:
+    with pytest.raises(WriteFailedError, match="ENOENT"):
+        sync_dir(tmp_path / "missing")

@@ -269,7 +269,7 @@ def test_a_screen_reader_is_told_all_of_it(page: Page) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("phone", [False, True])
-def test_axe_finds_nothing_to_mend(page: Page, *, dark: bool, phone: bool) -> None:
+def test_axe_finds_no_accessibility_problem(page: Page, *, dark: bool, phone: bool) -> None:
     found = Path(os.environ.get("AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
     if not found.is_file():
         pytest.skip("no axe here: npm install --no-save axe-core, or set AXE to its axe.min.js")

@@ -49,7 +49,7 @@ def test_nothing_foreign_becomes_an_element(made: Workflow) -> None:
     }
 
 
-def test_who_cannot_see_it_is_told() -> None:
+def test_a_picture_has_a_title_and_a_description_for_screen_readers() -> None:
     svg = render(picture(loop(3, title="Look")))
 
     assert 'role="img" aria-labelledby="flow-title flow-desc"' in svg

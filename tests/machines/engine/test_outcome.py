@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import pytest
@@ -14,12 +14,15 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine.outcome import (
     Decision,
     HandlerError,
+    actions_of,
     applies,
     by_rules,
     call_plainly,
     decide,
+    holds,
     in_context,
     names_in,
+    title_of,
 )
 
 
@@ -166,9 +169,42 @@ def test_whatever_a_function_raises_is_told(error: BaseException, told: str) -> 
         call_plainly(handler, context(), {})
 
 
-def test_stopping_the_program_by_hand_is_no_failure() -> None:
+def test_an_interrupt_is_passed_on() -> None:
     def handler(_: StepContext) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         call_plainly(handler, context(), {})
+
+
+def test_an_expression_that_cannot_tell_names_where_it_stands() -> None:
+    with pytest.raises(HandlerError) as caught:
+        applies(step("look", when="mode > 3"), context())
+    with pytest.raises(HandlerError, match="a variant of step `look`: cannot tell"):
+        actions_of(step("look", variants=[("mode > 3", ("x",))]), context())
+    with pytest.raises(HandlerError, match="a rule of step `look`: cannot tell"):
+        by_rules(step("look", rules=[("ok", "mode > 3"), ("ok", None)]), {"mode": "full"})
+
+    assert caught.value.message.startswith("`when` of step `look`: cannot tell whether 'full' > 3")
+    assert caught.value.details == {"place": "`when` of step `look`"}
+    assert not holds("size > 3", context(), where="here")
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), float("nan"), b"x", lambda: 1])
+def test_values_that_could_not_be_kept_are_refused(value: object) -> None:
+    with pytest.raises(HandlerError, match="values that cannot be kept"):
+        decided(lambda _: (Outcome.OK, {"a": value}))
+
+
+def test_what_a_function_goes_on_to_run_is_told_too() -> None:
+    def lines(_: StepContext) -> Iterator[str]:
+        yield "one"
+        raise LookupError("two")
+
+    def title(_: StepContext) -> object:
+        return MuteError()
+
+    with pytest.raises(HandlerError, match="lines` raised LookupError: two"):
+        actions_of(StepDef("a", "A", lines, next={Outcome.OK: None}), context())  # type: ignore[arg-type]
+    with pytest.raises(HandlerError, match="title` raised LookupError"):
+        title_of(StepDef("a", title, ["x"], next={Outcome.OK: None}), context())  # type: ignore[arg-type]

@@ -14,13 +14,15 @@ from flowrail.machines.definition.gates import POLICIES, GateConfig
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.reviews import (
+    MOST,
     BadFindingError,
     GateDecidesError,
     ReviewPendingError,
     RoundClosedError,
+    UnknownFindingError,
 )
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.session import RecordedFinding, Session
 
 ALL, MOST_OF_ALL, LEAST = {"MUST", "SHOULD", "COULD"}, {"MUST", "SHOULD"}, {"MUST"}
 SETTLED = {
@@ -181,7 +183,7 @@ def test_at_the_gate_nobody_takes_a_finding_away() -> None:
     assert reviews.resolve(flow, session, "F1", at=NOW)[1].is_open is False  # of an earlier round
 
 
-def test_whoever_mends_says_so_and_the_next_round_is_fresh_all_the_same() -> None:
+def test_a_resolved_finding_does_not_change_the_next_round() -> None:
     flow = review_loop()
     sent_back = report(flow, at_gate(1, "MUST"), "done")
 
@@ -238,3 +240,31 @@ def test_a_loop_goes_as_it_was_settled(
             another += choice == "another-round"
             must_only = must_only or choice == "must-only"
         session = report(flow, session, "ok")
+
+
+def test_there_is_an_end_to_findings() -> None:
+    flow = review_loop()
+    many = [RecordedFinding(f"F{number}", "COULD", "x") for number in range(1, MOST + 1)]
+
+    with pytest.raises(BadFindingError, match=f"{MOST} findings"):
+        found(flow, start(flow, now=NOW)._replace(findings=tuple(many)), "COULD")
+
+
+@pytest.mark.parametrize("where", [{"place": "x" * 401}, {"item": "x" * 401}])
+def test_places_and_items_are_bounded(where: dict[str, str]) -> None:
+    flow = review_loop()
+
+    with pytest.raises(reviews.BadFindingError, match="401 characters"):
+        reviews.record(flow, start(flow), severity="MUST", text="wrong", **where)
+    session, _ = reviews.record(flow, start(flow), severity="MUST", text="wrong")
+    with pytest.raises(reviews.BadFindingError, match="the note has"):
+        reviews.resolve(flow, session, "F1", note="x" * 4_001)
+
+
+def test_a_finding_that_is_not_there_is_refused_with_near_ids() -> None:
+    flow = review_loop()
+
+    with pytest.raises(UnknownFindingError) as caught:
+        reviews.resolve(flow, at_gate(1, "MUST"), "f1")
+
+    assert caught.value.details["findings"] == ["F1"]

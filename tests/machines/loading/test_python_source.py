@@ -341,7 +341,7 @@ TEXTS = "\n".join(f"A{at} = A{at + 1} + A{at + 1}" for at in range(14)) + f"\nA1
         ),
     ],
 )
-def test_a_file_made_to_hurt_is_answered(text: str) -> None:
+def test_a_hostile_python_file_ends_in_findings(text: str) -> None:
     _, findings = read(text)
 
     assert {each.code for each in findings} <= {"FR190", "FR100", "FR103", "FR112", "FR115"}

@@ -89,7 +89,7 @@ def test_files_are_for_their_user_only(store: Store) -> None:
     assert stat.S_IMODE(os.stat(store.path).st_mode) == 0o700
 
 
-def test_git_is_told_to_look_away(store: Store) -> None:
+def test_the_store_is_ignored_by_git(store: Store) -> None:
     create(store)
     assert Path(store.path, ".gitignore").read_text() == "*\n"
 
@@ -244,7 +244,7 @@ def test_a_journal_that_lost_everything_is_not_a_session_that_never_began(
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"seq": "x", "hash": ""}', b"[" * 9999, b"\xff"])
-def test_a_spoilt_copy_tells_nothing_and_is_made_again(store: Store, content: bytes) -> None:
+def test_a_damaged_snapshot_is_ignored_and_written_again(store: Store, content: bytes) -> None:
     create(store)
     copy(store).write_bytes(content)
 
@@ -254,7 +254,7 @@ def test_a_spoilt_copy_tells_nothing_and_is_made_again(store: Store, content: by
     assert json.loads(copy(store).read_text())["hash"] == kept.hash
 
 
-def test_a_copy_is_never_written_into_what_is_somebody_elses(store: Store, tmp_path: Path) -> None:
+def test_a_snapshot_is_never_written_through_a_link(store: Store, tmp_path: Path) -> None:
     create(store)
     outside = tmp_path / "outside"
     outside.write_text("mine")
@@ -336,7 +336,7 @@ def test_a_definition_can_be_replaced(store: Store) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{", b"[" * 9999, b"\xff", None])
-def test_a_spoilt_definition_is_told(store: Store, content: bytes | None) -> None:
+def test_a_damaged_definition_is_an_error(store: Store, content: bytes | None) -> None:
     create(store)
     path = Path(store.folder(ID), "definition.json")
     path.unlink()
@@ -427,7 +427,7 @@ def test_a_flush_that_fails_is_no_commit(store: Store, monkeypatch: pytest.Monke
     assert store.read(ID).seq == 0
 
 
-def test_what_cannot_even_be_cut_off_is_torn_and_cut_by_the_next(
+def test_an_incomplete_record_is_removed_by_the_next_change(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(store)
@@ -474,7 +474,7 @@ def test_a_commit_flushes_the_journal_once_and_nothing_else(store: Store, flushe
 # --- together -----------------------------------------------------------------------------------
 
 
-def test_reading_waits_for_nobody(store: Store) -> None:
+def test_reading_needs_no_lock(store: Store) -> None:
     create(store)
 
     with store.change(ID):
@@ -482,7 +482,7 @@ def test_reading_waits_for_nobody(store: Store) -> None:
         assert len(list(store.records(ID))) == 1
 
 
-def test_changing_waits_for_its_turn_and_not_for_ever(store: Store) -> None:
+def test_a_change_waits_for_the_lock_up_to_a_limit(store: Store) -> None:
     create(store)
 
     with store.change(ID), pytest.raises(LockTimeoutError) as caught, store.change(ID, wait=0.01):

@@ -134,7 +134,7 @@ def test_everything_that_was_done_stands_in_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("began", ['""";X()\n#z', '"""%x+"""', "\\\n", "2026\u202e-01", ""])
-def test_nothing_that_somebody_else_recorded_leaves_its_text_in_the_test(began: str) -> None:
+def test_foreign_text_never_becomes_code_in_a_recorded_test(began: str) -> None:
     given = {"fi": 1, "\ufb01": 2, "__debug__": 3, "x\n): pass": '"""', "class": None}
     turn = Turn(1, 'a"\n', "ok'", given, to="b\\", findings=(("MUST\n", "'"),), answers=(("q)", ('"',)),))
 
@@ -263,7 +263,7 @@ def test_what_cannot_be_read_is_skipped_and_refused_where_it_was_named() -> None
     assert refused("skill", "replay", "nosuch")[0] == 2
 
 
-def test_sessions_of_somebody_else_are_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_foreign_sessions_are_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     put_skill("asking", ASKING)
     session = walk("asking", HIGH)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))

@@ -33,7 +33,7 @@ def first(tmp_path: Path) -> tuple[Reply, Any]:
     return on.run(["start", "asking"]), on.workflow("asking")
 
 
-def test_a_good_answer_has_no_problems(tmp_path: Path) -> None:
+def test_a_correct_answer_has_no_problems(tmp_path: Path) -> None:
     reply, workflow = first(tmp_path)
 
     assert list(rules.problems(reply, workflow)) == []
