@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -10,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support.handing import ours, send, session, target
-from support.sandbox import ASKING, SMALL, flow, put_skill, refused, told
+from support.sandbox import ASKING, SMALL, allow, flow, put_python, put_skill, refused, told
 
 FANNING = """\
 name: NAME
@@ -194,3 +195,38 @@ def test_a_page_tells_of_work_that_was_handed_out_and_of_no_token() -> None:
     assert "<code>d0-1</code> explore: claimed" in page
     assert ": claim d0-1 by " in page
     assert child not in page
+
+
+def test_code_that_is_not_run_is_left_out_with_a_word() -> None:
+    put_python("py")
+
+    ran = flow("diagram", "py")
+
+    assert ran.status == 0
+    assert "FR190" in ran.err or "left out" in ran.err or '"1 · ' in ran.out
+    allow("py")
+
+
+def test_more_arrows_than_mermaid_draws_are_told_of() -> None:
+    steps = "".join(
+        f"  - {{id: s{at}, title: S, actions: [Do.], next: {{ok: s{at + 1}, fail: s{at + 2}}}}}\n"
+        for at in range(260)
+    )
+    ends = "".join(f"  - {{id: s{at}, title: S, actions: [Do.], next: {{ok: null}}}}\n" for at in (260, 261))
+    put_skill("wide", f"name: NAME\nsteps:\n{steps}{ends}")
+
+    ran = flow("diagram", "wide")
+
+    assert re.search(r"flow: \d+ arrows, and Mermaid draws 500: take svg or html", ran.err)
+
+
+def test_a_workflow_with_mistakes_is_drawn_as_far_as_it_goes_with_a_word() -> None:
+    put_skill("small", SMALL.replace("null", "nowhere"))
+
+    ran = flow("diagram", "small", "--format", "html")
+
+    assert ran.status == 0
+    assert "1 · " in ran.out
+    assert re.search(
+        r"`small` has (a mistake|\d mistakes) and is drawn as far as it goes: flow check small", ran.err
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +22,11 @@ from support.sandbox import (
 from support.skills import ACCEPTING, head, put
 
 from flowrail import __version__
+from flowrail.errors import StorageError
+from flowrail.machines.definition.findings import Finding
+from flowrail.machines.sessions.store import Store
+from flowrail.operations import doctor
+from flowrail.operations.doctor.section import Section
 
 OURS = "#!/bin/sh\n# from flowrail.__main__ import main\n"
 
@@ -279,3 +285,41 @@ def test_every_finding_has_a_fact_and_what_to_do() -> None:
     }
     assert all(each["message"] and each["remedy"] for each in found)
     assert {each["severity"] for each in found} == {"error", "warning"}
+
+
+def test_another_program_of_that_name_is_told(on_path: Path) -> None:
+    on_path.write_text("#!/bin/sh\n# checks types\n")
+
+    found = one("FLOW_MAY_BE_ANOTHER")
+
+    assert (found["severity"], found["place"]) == ("warning", str(on_path))
+    assert f"`flow {__version__}`" in found["remedy"]
+
+
+def test_a_command_that_cannot_be_read_is_left_alone(on_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: str(on_path / "no"))
+
+    assert codes() == []
+
+
+def test_a_store_that_refuses_to_be_listed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Store) -> None:
+        raise StorageError("it is odd", hint="move it away")
+
+    monkeypatch.setattr(Store, "ids", refuse)
+
+    assert (one("STORE_UNUSABLE")["message"], one("STORE_UNUSABLE")["remedy"]) == (
+        "it is odd",
+        "move it away",
+    )
+
+
+def test_many_kinds_of_findings_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = [Finding(f"CODE_{number:02}", "warning", "x", "y", "") for number in range(25)]
+    monkeypatch.setattr(doctor, "installation_section", lambda _: Section("installation", [], more, {}))
+
+    out = flow("doctor").out
+
+    assert "CODE_19" in out
+    assert "CODE_20" not in out
+    assert "  and 5 more kinds; --json has them all\n" in out

@@ -36,3 +36,26 @@ def test_a_preview_as_text_has_a_heading_and_speaks_of_no_session() -> None:
 
     assert first.startswith("loop · step 1 of 3")
     assert second == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "mode", "to"),
+    [
+        (["--step", "3"], "review", None),
+        (["--step", "3", "--qr-status", "pass"], "passed", None),
+        (["--step", "3", "--qr-status", "fail"], "re-verify", "work"),
+        (["--step", "3", "--qr-status", "fail", "--qr-iteration", "4"], "re-verify", "work"),
+        (["--step", "3", "--qr-status", "fail", "--qr-iteration", "5"], "ask-user", None),
+        (["--step", "1", "--qr-fail", "--qr-iteration", "3"], "fix", "review"),
+        (["--step", "2", "--qr-iteration", "3"], "re-verify", "gate"),
+    ],
+)
+def test_a_review_loop_is_told_as_it_stands(words: list[str], mode: str, to: str | None) -> None:
+    previewed = told("skill", "preview", "loop", *words)
+
+    assert previewed["loop"]["mode"] == mode
+    assert {way["to"] for way in previewed["next"]} == {to}
+    assert {way["command"] for way in previewed["next"]} == {None}
+    assert previewed["findings"] == []
+    for form in ("xml", "text"):
+        assert f'mode="{mode}"' in flow("skill", "preview", "loop", *words, "--format", form).out

@@ -160,3 +160,14 @@ def test_discovery_sending_and_receiving_run_nothing_by_themselves() -> None:
     assert process(*sent["receive_command"].split()[1:]).status == 0
     assert flow("handoff", "targets").status == 0
     assert not canary.exists()
+
+
+@pytest.mark.parametrize("command", [None, "", "  "])
+def test_without_a_check_nothing_runs(command: str | None) -> None:
+    assert run(candidate(command), ENVIRON).passed
+
+
+def test_closing_the_output_is_not_the_end() -> None:
+    code = "import os, time; os.close(1); os.close(2); time.sleep(60)"
+
+    assert "took more than" in run(candidate(python(code)), ENVIRON, seconds=0.5).message

@@ -563,3 +563,53 @@ def test_a_remote_target_is_not_compared() -> None:
 
     assert not sent["has_workflow"]
     assert "a remote target is not compared" in {each["message"] for each in sent["checks"]}
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_facts_that_cannot_be_written_are_refused(version: str) -> None:
+    target("digger", schema_version=f'"{version}"')
+    facts = Path("facts.json")
+    facts.write_text('{"synthesis_summary": "half \\ud800 a character"}')
+
+    status, error = refused("handoff", "send", "digger", "--session", session(), "--facts", "facts.json")
+
+    assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
+    assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
+
+
+def test_targets_are_listed_even_if_they_cannot_be_cached() -> None:
+    target("digger")
+    here = session()
+    (sessions_folder() / here / "available-workflows.yaml").mkdir()
+
+    ran = flow("handoff", "targets", "--session", here)
+
+    assert ran.status == 0
+    assert "the menu was not cached" in ran.err
+
+
+def test_another_file_with_the_payloads_name_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    target("digger", schema_version='"2.0"')
+    here = session()
+    monkeypatch.setattr("flowrail.handoff.payload.file.file_name", lambda *_, **__: "taken.yaml")
+    folder = sessions_folder() / here / "handoffs"
+    folder.mkdir(0o700)
+    (folder / "taken.yaml").write_text("other")
+
+    status, error = refused("handoff", "send", "digger", "--session", here)
+
+    assert (status, error["code"]) == (3, "PAYLOAD_EXISTS")
+    assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
+
+
+def test_a_target_that_disappeared_is_refused() -> None:
+    card = target("digger")
+    here = session()
+    handoff = interrupted(here, "validation")
+    card.unlink()
+
+    status, error = refused("handoff", "retry", handoff)
+
+    assert (status, error["code"]) == (6, "TARGET_NOT_FOUND")
+    assert "no longer exists" in error["message"]
+    assert told("handoff", "status", handoff)["phase"] == "failed"

@@ -219,3 +219,32 @@ def test_nothing_is_changed_behind_a_link_out_of_the_project(
     assert (status, error["code"]) == (4, "PLACE_ELSEWHERE")
     assert "leads out of the project" in error["message"]
     assert error["hint"].endswith("--dir DIR" if words[0] == "new" else "--to DIR")
+
+
+def test_a_place_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_args: object, **_options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "makedirs", refuses)
+
+    assert refused("install", SKILL)[0] == 3
+
+
+def test_a_link_inside_the_project_and_one_in_home_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(".claude").mkdir()
+    Path("skills").mkdir()
+    Path(".claude/skills").symlink_to("../skills")
+    dotfiles = tmp_path / "dotfiles"
+    dotfiles.mkdir()
+    home = Path(os.environ["HOME"])
+    (home / ".claude").symlink_to(dotfiles)
+
+    flow("install", SKILL)
+    flow("install", SKILL, "--to", "home")
+
+    assert (Path("skills") / SKILL / "SKILL.md").exists()
+    assert (dotfiles / "skills" / SKILL / "SKILL.md").exists()
+    monkeypatch.chdir(home)
+    assert states("skill", "uninstall", SKILL)["SKILL.md"] == "removed"

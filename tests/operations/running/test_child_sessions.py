@@ -115,3 +115,13 @@ def test_agents_of_agents_keep_a_lease_alive() -> None:
     with pytest.raises(DispatchGoneError):
         team.claim(1)
     assert reconciled(team.world.store, parent) != parent
+
+
+def test_what_an_agent_did_is_kept_when_the_step_is_left(team: Team) -> None:
+    for number in (1, 2, 3):
+        team.work(team.child(number), found=str(number))
+    team.report("ok")
+
+    move = next(record for record in team.world.store.records(team.id) if record.kind == "move")
+
+    assert [each["result"] for each in move.note["dispatches"]] == [{"found": n} for n in "123"]

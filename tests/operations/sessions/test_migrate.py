@@ -13,6 +13,7 @@ from support.sandbox import (
     bytes_below,
     flow,
     home_skills,
+    put_python,
     put_skill,
     refused,
     sessions_folder,
@@ -288,3 +289,17 @@ def test_a_skill_that_is_gone_cannot_be_migrated_to(session: str, folder: Path) 
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
     assert "nothing to migrate" in error["message"]
     assert told("step", "loop", "ok", "--session", session)["step"]["id"] == "third"
+
+
+def test_code_is_compared_by_its_place() -> None:
+    folder = put_python("py", where=home_skills())
+    session = told("step", "py")["session"]
+    path = folder / "workflow.py"
+    path.write_text(path.read_text().replace("Do it.", "Do it otherwise."))
+    assert migrated(session)["verdict"] == "text only"
+
+    path.write_text(path.read_text().replace("Outcome.FAIL: None", "Outcome.SKIP: None"))
+    assert refused("session", "migrate", session)[1]["details"]["verdict"] == "changed"
+    assert migrated(session, "--accept")["revision"] == 1
+    assert told("step", "py", "done")["step"]["id"] == "second"
+    assert flow("session", "verify", session).status == 0

@@ -8,13 +8,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.sandbox import flow, put_skill, refused, sessions_folder, told, unchanged
 
 from flowrail.cli.commands.sessions.prune import Age
 from flowrail.cli.environment import world
+from flowrail.operations.running.steps import World
+from flowrail.operations.sessions import prune
 from flowrail.operations.sessions.prune import DAY
+from flowrail.operations.sessions.timeline import rewind
 
 AGENTS = """\
 name: NAME
@@ -247,3 +251,51 @@ def test_a_link_among_the_sessions_is_not_followed(tmp_path: Path) -> None:
         ".0123456789abcdef.tmp",
         *("definition.json", "journal.jsonl", "lock", "owner", "session.json"),
     ]
+
+
+def test_a_child_that_lost_its_work_has_ended() -> None:
+    parent = told("step", "agents")["session"]
+    first = told("claim", parent, "d0-1")["session"]
+    told("finish", parent, "d0-1", "--cancel")
+    second = told("claim", parent, "d0-1")["session"]
+
+    listed = {each["session"]: each for each in told("sessions")["sessions"]}
+    assert {name: each["lost"] for name, each in listed.items()} == {
+        parent: False,
+        first: True,
+        second: False,
+    }
+    assert (listed[first]["parent"], listed[first]["command"]) == (parent, None)
+    assert "active (lost)" in flow("sessions").out
+    with after(MUCH_LATER):
+        assert stays() == {first: f"`{parent}`, which it works for, is open"}
+        told("session", "abandon", parent)
+    with after(2 * MUCH_LATER):
+        assert told("session", "prune", "--dry-run", "--status", "lost")["sessions"] != []
+        assert gone() == {parent, first, second}
+
+
+def test_one_that_is_opened_again_in_between_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = ended("abandoned")
+    real = prune._remove
+
+    def remove(world: World, item: Any, parting: prune.Parting) -> str:
+        rewind(world, session, 0)
+        return real(world, item, parting)
+
+    monkeypatch.setattr(prune, "_remove", remove)
+    with after(MUCH_LATER):
+        assert stays() == {session: "it was opened again"}
+
+
+def test_a_link_that_lies_among_them_goes_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    ended()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    (sessions_folder() / ".gone-link").symlink_to(tmp_path / "full")
+    (sessions_folder() / ".gone-file").touch()
+
+    with unchanged(tmp_path), after(MUCH_LATER):
+        gone()
+
+    assert not list(sessions_folder().glob(".gone-*"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -138,3 +139,25 @@ def test_many_different_mistakes_are_reported_together_each_with_place_and_remed
         assert finding.severity in {"error", "warning"}
     lines = [int(finding.place.partition(":")[2].partition(":")[0]) for finding in found.findings]
     assert set(lines) >= {2, 3, 5, 6, 7, 8, 9, 10}
+
+
+def test_an_unreadable_file_is_a_finding_and_not_the_end() -> None:
+    folder = put_skill("small")
+    (folder / "workflow.yaml").unlink()
+    (folder / "workflow.yaml").symlink_to("elsewhere")
+    put_skill("other")
+
+    found = check(".claude/skills")
+
+    assert addresses(found) == ["other", "small"]
+    assert codes(found) == ["FR100"]
+
+
+def test_a_folder_that_cannot_be_looked_into_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(path: str) -> list[str]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(os, "listdir", refuse)  # root may look into every folder
+
+    with pytest.raises(UsageError, match="cannot be looked into \\(Permission denied\\)"):
+        check(str(tmp_path))
