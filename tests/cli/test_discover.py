@@ -16,7 +16,7 @@ from support.sandbox import (
     sessions_folder,
     told,
 )
-from support.skills import head, put
+from support.skills import head, put, repository
 
 from flowrail.discovery import session_menu_cache as menu_cache
 from flowrail.operations.environment import Environment
@@ -257,3 +257,24 @@ def test_where_nothing_can_be_kept_the_menu_is_shown_and_that_is_told(session: s
 
 
 # --- what it costs --------------------------------------------------------------------------------
+
+
+def test_git_is_asked_where_the_files_cannot_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    outer = repository(tmp_path / "outer")
+    put(outer / ".claude/skills", "outer-one")
+    inner = repository(outer / "inner")
+    monkeypatch.chdir(inner)
+
+    assert names() == []
+
+
+def test_notes_are_capped() -> None:
+    for number in range(30):
+        put(home_skills(), f"s{number:02}")
+        put(project_skills(), f"s{number:02}")
+
+    out = flow("discover").out
+
+    assert out.count("HIDES_ELIGIBLE") + out.count("CLIENT_PREFERS_PERSONAL") == 20
+    assert "and 40 more; --json has them all" in out
+    assert len(told("discover")["notes"]) == 60

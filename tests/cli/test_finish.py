@@ -82,3 +82,21 @@ def test_a_long_result_is_kept_whole_and_told_in_short(begun: Any) -> None:
     assert facts["found"].startswith("(20002 bytes: flow status ")
     assert len(out) < 1_000
     assert told("status", begun["session"])["dispatches"][0]["result"]["found"] == long
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([], "USAGE"),
+        (["ok"], "USAGE"),
+        (["--token", "x"], "USAGE"),
+        (["maybe", "--token", "x"], "USAGE"),
+        (["ok", "--token", "x", "-s", "found"], "USAGE"),
+    ],
+)
+def test_wrong_use_is_told(begun: Any, words: list[str], code: str) -> None:
+    claim(begun)
+
+    status, error = refused("finish", begun["session"], "d0-1", *words)
+
+    assert (status, error["code"]) == (2, code)

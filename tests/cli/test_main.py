@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -219,3 +220,23 @@ def test_arguments_that_are_no_text_do_not_break_the_answer(form: str) -> None:
     assert done.returncode == 0, done.stderr
     if form == "json":
         assert json.loads(done.stdout)["params"]["topic"] == "\udcff"
+
+
+def test_other_complaints_of_the_command_line_are_refusals_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(*_: object) -> Any:
+        raise click.ClickException("no such luck")
+
+    monkeypatch.setattr("flowrail.skills.summary.items", look)
+
+    assert flow("list") == Ran(2, "", "flow: no such luck [USAGE]\n  see --help\n")
+
+
+def test_a_stdout_that_is_full_is_told() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs a device that is always full")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", ENTRY, "list"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+
+    assert done.returncode != 0

@@ -250,3 +250,14 @@ def test_of_a_damaged_session_history_tells_what_comes_before_the_damage() -> No
     assert "[JOURNAL_DAMAGED]" in text.err
     forked = told("session", "fork", session, "--at", "0")
     assert (forked["revision"], forked["step"]["id"]) == (0, "first")
+
+
+def test_a_folder_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = Path.cwd() / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    status, error = refused("sessions")
+
+    assert (status, error["message"]) == (2, "the current folder is gone")

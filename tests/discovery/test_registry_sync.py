@@ -296,3 +296,20 @@ def test_a_skill_that_the_registry_cannot_hold_is_left_out_alone_and_told(home: 
     assert check(discover(str(home), str(home), {})) == []
     assert not sync(home).changes
     assert sync(home).left_out == planned.left_out
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["~: x", "~: [a, # b\n # c\n d]", "meta:\n  ~: x", ("workflows:\n- name: a\n  remote: true\n  ~: x\n"
+     "  description: x\n  handoff: {accepts_from: ['*']}\n  categories: [a]")],
+)  # fmt: skip
+def test_what_could_not_be_written_as_it_was_is_not_touched(home: Path, odd: str) -> None:
+    put(home / ".claude/skills", "new", head("new", ACCEPTING))
+    text = f"version: '1.0'\n{'' if 'workflows' in odd else 'workflows: []'}\n{odd}\n"
+    file_of(home).write_text(text)
+
+    with pytest.raises(DocumentError, match=r"ruamel\.yaml (would change|cannot read it)") as refused:
+        sync(home)
+
+    assert refused.value.place.startswith(str(file_of(home)))
+    assert file_of(home).read_text() == text

@@ -232,3 +232,18 @@ def test_every_pair_in_the_compatibility_matrix_can_be_converted() -> None:
             elif compatibility(source, target).possible:
                 assert path(source, target)
     assert not path("3.0", "1.2")
+
+
+def test_values_that_2_0_does_not_accept_are_lost() -> None:
+    three = with_(
+        example("3.0"),
+        "payload.working",
+        {"insights": {"convergent": 3, "uncertainties": ["a"]}, "convergence_level": "huge"},
+    )
+
+    two = convert("3.0", three, "2.0")
+
+    assert not errors(two.handoff, sealed=False)
+    assert {"payload.working.insights", "payload.working.convergence_level"} <= set(two.lost)
+    both = with_(example("3.0"), "payload.working", {"insights": {"uncertainties": ["other"]}})
+    assert "context.known_gaps: replaced by insights.uncertainties" in convert("3.0", both, "2.0").lost

@@ -326,3 +326,24 @@ params: {area: {type: string, required: true}}
 steps:
   - {id: first, title: First, actions: ["Look at $area."], forbids: [Edit], next: {ok: null, fail: null}}
 """
+
+
+def test_a_shell_that_is_not_told_its_conversation_is_told_by_the_start(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    file = tmp_path / "env.sh"
+    monkeypatch.setenv("CLAUDE_ENV_FILE", str(file))
+
+    begin(A)
+    begin(B)
+
+    assert file.read_text().splitlines() == [f"export FLOW_HOST_SESSION={each}" for each in (A, B)]
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", A)
+    begin(A)
+    assert len(file.read_text().splitlines()) == 2
+    start(conversation=B, variable="FLOW_HOST_SESSION")
+    assert stop(B)
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+    monkeypatch.setenv("CLAUDE_ENV_FILE", "relative")
+    begin(A)
+    assert not Path("relative").exists()

@@ -259,3 +259,21 @@ def test_no_permission_lets_an_agent_decide_for_a_person() -> None:
         "mcp",
     }
     assert all(flow(word, "--help").status == 0 for word in words)
+
+
+def test_hooks_that_are_switched_off_are_told() -> None:
+    put('{"disableAllHooks": true}')
+    assert findings() == []
+    told("hook", "install")
+    assert [each["code"] for each in findings()] == ["HOOKS_OFF"]
+
+
+@pytest.mark.parametrize("words", [("install", "--to", "home"), ("plugin", "/proc/nowhere/plugin")])
+def test_a_place_that_cannot_be_made_is_refused_with_a_hint(words: tuple[str, ...]) -> None:
+    (Path.home() / ".claude").symlink_to("/proc/nowhere")
+
+    ran = flow("hook", *words)
+
+    assert ran.status == 3
+    assert "could not be created" in ran.err
+    assert "[WRITE_FAILED]\n  " in ran.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from support.sandbox import (
     LOOP,
     LOOP_TEXTS,
+    SMALL,
     allow,
     bytes_below,
     flow,
@@ -22,6 +24,9 @@ from support.sandbox import (
     sessions_folder,
     told,
 )
+
+from flowrail.cli.environment import world
+from flowrail.operations.running.open_workflow import open_session
 
 
 @pytest.fixture
@@ -294,3 +299,29 @@ def test_a_yaml_skill_that_comes_to_hide_ones_own_needs_trust_only_when_it_chang
     assert refused("step", "small", "ok")[0] == 7
     allow("small")
     assert told("step", "small", "ok")["step"]["id"] == "second"
+
+
+def test_a_session_keeps_to_the_folder_that_it_was_begun_in() -> None:
+    put_skill("small")
+    here = told("step", "small")
+    other = put_skill(
+        "small", SMALL.replace("Do the first", "Do another"), where=Path.cwd() / "b/.claude/skills"
+    )
+
+    os.chdir(other.parents[2])
+
+    assert told(*here["next"][0]["command"].split()[1:])["step"]["id"] == "second"
+
+
+def test_a_session_without_its_place_among_the_roots_is_still_judged() -> None:
+    folder = put_skill("small", where=Path.cwd() / "more")
+    told("step", "small", "--root", "more")
+    here = world(store=None)
+    (path,) = sessions_folder().iterdir()
+    kept = here.store.read(path.name)
+    (folder / "workflow.yaml").write_text((folder / "workflow.yaml").read_text() + "# changed\n")
+
+    opened = open_session(kept.session, here.store.definition(path.name), here.roots, here.state)
+
+    assert opened.changed
+    assert told("step", "small", "ok")["source"] == "extra"

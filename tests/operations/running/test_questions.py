@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from support.agents import FREE, LEAD, Team, put_lead
+from support.agents import FREE, LEAD, Team, put_lead, question
 from support.sandbox import put_skill
 
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.questions import Option
+from flowrail.machines.engine import questions
 from flowrail.machines.engine.agents import DispatchGoneError
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
 from flowrail.operations.running import agents
+from flowrail.operations.running import questions as running_questions
+from flowrail.operations.running.questions import NotWaitingError
 from flowrail.operations.running.steps import Answer
 
 
@@ -213,3 +216,19 @@ def test_the_report_that_raised_a_limit_is_answered_again() -> None:
     for outcome, facts in (("fail", {"why": "blue"}), ("ok", {}), ("done", {})):
         with pytest.raises(QuestionOpenError):
             team.report(outcome, **facts)
+
+
+def test_where_nothing_was_asked_nothing_is_answered(team: Team) -> None:
+    with pytest.raises(NotWaitingError) as caught:
+        team.answer(team.id, "db=Redis")
+
+    assert caught.value.exit_status == 4
+
+
+def test_a_step_takes_only_so_many_questions(team: Team) -> None:
+    child = team.child()
+    for number in range(questions.MOST_ASKED):
+        running_questions.ask(team.world, child, [question(f"q{number}")])
+
+    with pytest.raises(running_questions.TooManyQuestionsError, match="24 are the most"):
+        running_questions.ask(team.world, child, [question("more")])

@@ -303,3 +303,21 @@ def test_code_is_compared_by_its_place() -> None:
     assert migrated(session, "--accept")["revision"] == 1
     assert told("step", "py", "done")["step"]["id"] == "second"
     assert flow("session", "verify", session).status == 0
+
+
+def test_a_damaged_definition_and_a_changed_step_need_to_be_accepted(session: str) -> None:
+    (sessions_folder() / session / "definition.json").unlink()
+    edited(CHANGED)
+
+    assert refused("session", "migrate", session)[1]["details"]["needs"] == ["accept"]
+    assert migrated(session, "--accept")["revision"] == 3
+
+
+def test_an_abandoned_session_is_migrated_wherever_it_stood(session: str) -> None:
+    told("session", "abandon", session)
+    edited(GONE, other="Do the other.\n")
+
+    done = migrated(session)
+
+    assert (done["changed"], done["revision"], done["next"]) == (True, 2, [])
+    assert told("sessions", "--all")["sessions"][0]["status"] == "abandoned"

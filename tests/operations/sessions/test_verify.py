@@ -271,3 +271,14 @@ def test_a_session_of_another_user_is_reported_until_it_is_adopted(session: str)
 
     assert flow("session", "adopt", session).status == 0
     assert problems(session) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [(["x-abcdef"], 2), (["small-aaaaaa"], 2), (["../x"], 2), (["--head", "12345678"], 2)],
+)
+def test_what_cannot_be_meant_is_refused(session: str, words: list[str], status: int) -> None:
+    (sessions_folder() / "small-aaaaaa").mkdir()
+
+    assert flow("session", "verify", *words).status == status
+    assert flow("session", "verify", session, "--all").status == 2
