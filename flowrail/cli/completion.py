@@ -53,6 +53,7 @@ def _outcomes(params: Params) -> Iterable[str]:
 
     Judged from what the session keeps of its workflow, so that no skill's code is run.
     """
+    # brings the engine, which completing names of skills and steps does without
     from flowrail.machines.definition.serialization import from_plain
     from flowrail.machines.guidance.guide import guide
 

@@ -118,6 +118,7 @@ class Arg:
     @property
     def domain(self) -> Domain | None:
         """Return the values to try, all of them, or `None` where they are too many to name."""
+        # only tests and checks try values
         from flowrail.machines.definition.domains import BoundedInt, ChoiceSet, Constant
 
         if self.choices is not None:

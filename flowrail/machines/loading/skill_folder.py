@@ -143,7 +143,7 @@ def read(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Loa
     With *contents*, a snapshot of the folder, nothing is read from the disk again.
     """
     if file.is_python:
-        from flowrail.machines.loading.python_source import read_python
+        from flowrail.machines.loading.python_source import read_python  # only for a Python workflow
 
         data = _taken(file, file.path, contents)
         found = read_python(data, file.address, file.path)
@@ -156,7 +156,7 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
     """Return the workflow in *file*, ready to run; a Python one is run, which must be allowed."""
     if not file.is_python:
         return read(file, contents)
-    from flowrail.machines.loading.run_python import run_python
+    from flowrail.machines.loading.run_python import run_python  # only for a Python workflow
 
     data = _taken(file, file.path, contents)
     workflow = run_python(data, file.address, os.path.join(file.folder, file.path))
@@ -164,6 +164,7 @@ def run(file: WorkflowFile, contents: Mapping[str, bytes] | None = None) -> Load
 
 
 def _read_yaml(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Loaded:
+    # brings PyYAML, which a Python workflow does without
     from flowrail.machines.loading.yaml_file import read_yaml
     from flowrail.text import yaml as yaml_text
 
