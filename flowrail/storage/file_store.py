@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -374,4 +373,6 @@ def _remove(path: str) -> None:
     if os.path.islink(path) or not os.path.isdir(path):
         os.unlink(path)
     else:
+        import shutil  # 2 ms with the archive formats that it imports, and only deletions need it
+
         shutil.rmtree(path)
