@@ -1,4 +1,4 @@
-"""What a shell may complete: skills, steps, outcomes and sessions. Nothing is run, no error is told.
+"""Shell completion of skills, steps, outcomes and sessions. Nothing is run, no error is shown.
 
 A shell puts a word into the line as it stands, unquoted, and may look for commands and file names in it: no
 word is offered that is none of ours to name.

@@ -75,5 +75,5 @@ def read_facts(name: str) -> dict[str, object]:
     text, source = read_text(name, what="the file of facts")
     value = strict_json.load(text, source=source)
     if not isinstance(value, dict):
-        raise DocumentError("holds no JSON object", hint='write {"name": value}', place=source)
+        raise DocumentError("does not contain a JSON object", hint='write {"name": value}', place=source)
     return value

@@ -1,4 +1,4 @@
-"""A hook as a host calls it: JSON in, one JSON object out, exit status 0 whatever happens.
+"""A hook as a host calls it: JSON in, one JSON object out, exit status 0 always.
 
 No click, no engine, no session is loaded here; `hooks.dispatch` loads what it needs, when it needs it.
 """

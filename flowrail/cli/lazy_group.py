@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
 
 class UnknownCommandError(UsageError):
-    """There is no such command."""
+    """The command does not exist."""
 
     code = "UNKNOWN_COMMAND"
 
@@ -54,12 +54,12 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that *args* begin with; near names where there is none."""
+        """Return the command that *args* begin with; refuse an unknown name and suggest similar ones."""
         name = args[0]
         if name not in self.table and not name.startswith("-") and not ctx.resilient_parsing:
             path = ctx.command_path
             raise UnknownCommandError(
-                f"there is no command `{path} {name[:80]}`",
+                f"unknown command `{path} {name[:80]}`",
                 hint=did_you_mean(name[:80], self.table, f"`{path} --help` lists them"),
                 command=name[:80],
             )

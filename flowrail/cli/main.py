@@ -26,10 +26,8 @@ COMMANDS = {
     ),
     "resume": Entry(f"{_COMMANDS}.run.resume", _AGENTS, "Show the current step of a session again"),
     "status": Entry(f"{_COMMANDS}.run.status", _AGENTS, "Show the state of a session"),
-    "claim": Entry(f"{_COMMANDS}.agents.claim", _AGENTS, "Take a piece of work that a step hands out"),
-    "finish": Entry(
-        f"{_COMMANDS}.agents.finish", _AGENTS, "Report the end of work that was given with a prompt"
-    ),
+    "claim": Entry(f"{_COMMANDS}.agents.claim", _AGENTS, "Claim a dispatch of a step"),
+    "finish": Entry(f"{_COMMANDS}.agents.finish", _AGENTS, "Report the result of a dispatch"),
     "ask": Entry(f"{_COMMANDS}.agents.ask", _AGENTS, "Put an agent's questions to the user"),
     "answer": Entry(
         f"{_COMMANDS}.agents.answer", _AGENTS, "Record the user's answers and show what comes next"

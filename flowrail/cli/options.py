@@ -43,14 +43,18 @@ form = stacked(
         "--format",
         "form",
         type=click.Choice(["xml", "text", "json"]),
-        help="How to print it (default: text on a terminal, XML in a pipe).",
+        help="The output format (default: text on a terminal, XML in a pipe).",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-store = click.option("--store", metavar="DIR", help="Keep sessions there instead of in the project's .flow.")
+store = click.option("--store", metavar="DIR", help="The folder for sessions (default: the project's .flow).")
 root = click.option(
-    "--root", "roots", multiple=True, metavar="DIR", help="Look for skills there too. May be repeated."
+    "--root",
+    "roots",
+    multiple=True,
+    metavar="DIR",
+    help="Also search this folder for skills. May be repeated.",
 )
 params = click.option(
     "-p",
@@ -58,7 +62,7 @@ params = click.option(
     "params",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A parameter of the workflow. May be repeated.",
+    help="A workflow parameter. May be repeated.",
 )
 wait = click.option(
     "--wait",
@@ -76,7 +80,7 @@ wait_in_a_crowd = click.option(
     metavar="SECONDS",
     help="How long to wait for the session's lock.",
 )
-"""For what the agents of one step run all at once, on whatever machine."""
+"""For commands that several agents run at the same time, on any machine."""
 where = click.option(
     "--to",
     default="project",
@@ -93,8 +97,8 @@ host = click.option(
     callback=lambda _context, _option, value: _AS_HOOKS_SAY.get(value, value),
     help="In .claude/skills, or in .agents/skills that hosts share; or a host's name, as in `flow hook`.",
 )
-dry_run = click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
-reason = click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+dry_run = click.option("--dry-run", is_flag=True, help="Show what would be done, without doing it.")
+reason = click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
 expect = click.option(
     "--expect",
     type=click.IntRange(min=0),
@@ -110,10 +114,10 @@ session_option = click.option(
     "--session",
     "session_id",
     metavar="ID",
-    help="Which session, if several are open.",
+    help="The session, if several are open.",
     shell_complete=complete("sessions"),
 )
 autonomous = click.option(
-    "--autonomous", is_flag=True, help="Nobody stays in the loop: prefer those that work on their own."
+    "--autonomous", is_flag=True, help="No user is present: prefer skills that run without one."
 )
 outcome = click.argument("outcome", required=False, shell_complete=complete("outcomes"))

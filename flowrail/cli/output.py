@@ -39,7 +39,7 @@ def show(guidance: Guidance, form: str | None) -> None:
 
 
 def usual_form() -> str:
-    """Return the form of what is told where none was asked for."""
+    """Return the default output format."""
     return "text" if sys.stdout.isatty() else "xml"
 
 
@@ -110,7 +110,7 @@ def _put_in_pieces(parts: Iterable[str]) -> None:
 
 
 def to_file(path: str, content: bytes, *, mode: int = 0o644) -> None:
-    """Write *content* where a person said; ``/dev/stdout`` is where answers go, whatever stands there now."""
+    """Write *content* where a person said; ``/dev/stdout`` means where answers go, even if standard output was redirected."""
     if path == "/dev/stdout":
         streams.put_bytes(content)
     else:
@@ -124,7 +124,7 @@ def notes(lines: Iterable[str]) -> None:
 
 
 def refuse(error: FlowError, *, as_json: bool) -> int:
-    """Print a refusal and return the exit status it stands for."""
+    """Print an error and return its exit status."""
     if as_json:
         from flowrail.formatters.reports.error import error_data  # few commands end with an error
 

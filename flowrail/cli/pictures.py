@@ -29,7 +29,7 @@ form = options.stacked(
         type=click.Choice(FORMS),
         default="mermaid",
         show_default=True,
-        help="The language to draw it in.",
+        help="The diagram language.",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
 )
@@ -37,13 +37,13 @@ session = click.option(
     "--session",
     "session_id",
     metavar="ID",
-    help="Show that session on it: where it is, its way, what is left.",
+    help="Show this session: its step, its path, the steps left.",
     shell_complete=options.complete("sessions"),
 )
 link = click.option(
     "--link",
     metavar="TEMPLATE",
-    help="Where workflows that agents run are drawn, such as {workflow}.svg (mermaid, dot, svg).",
+    help="The files for the workflows of sub-agents, such as {workflow}.svg (mermaid, dot, svg).",
 )
 into = click.option("-o", "--output", "into", metavar="FILE", help="Write it there.")
 
@@ -75,14 +75,14 @@ def _put_picture(picture: Picture, form: str, *, link: str | None = None, into: 
         made = svg.render(picture, links=links)
     elif form == "png":
         if into is None and sys.stdout.isatty():
-            raise UsageError("a PNG is nothing for a terminal", hint="add -o FILE")
+            raise UsageError("a PNG cannot be shown on a terminal", hint="add -o FILE")
         made = png.render(svg.render(picture, scheme="light"))
     elif form == "json":
         put_data(as_data(picture), into)
         return
     else:
         if len(picture.arrows) > mermaid.MOST_ARROWS:
-            told = f"{len(picture.arrows)} arrows, and Mermaid draws {mermaid.MOST_ARROWS}: take svg or html"
+            told = f"{len(picture.arrows)} arrows, but Mermaid draws at most {mermaid.MOST_ARROWS}: use svg or html"
             output.notes([told])
         made = mermaid.render(picture, links=links)
     put_made(made, into)

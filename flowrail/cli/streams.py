@@ -2,7 +2,7 @@
 
 What an author's code prints, or a program that it starts, goes to standard error. A reader that has
 gone is no error of ours. An answer that cannot be written (a full disk, a closed stream) is one; what
-was done by then stands, and is told again.
+was done by then is kept; the next command shows it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def tell(what: str) -> None:
 
 
 def _give_up(stream: TextIO) -> None:
-    """Send the rest of a stream nowhere; Python would fail over it once more at the end."""
+    """Send the rest of a stream nowhere; otherwise Python fails on it again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -138,7 +138,7 @@ def add_hooks(file: SettingsFile, *, permissions: bool, dry_run: bool) -> Settin
 
 
 def remove_hooks(file: SettingsFile, *, dry_run: bool) -> SettingsChange:
-    """Remove our hooks and permissions from a host's settings. A file that holds nothing else is deleted."""
+    """Remove our hooks and permissions from a host's settings. A file that contains nothing else is deleted."""
     path = _writable_path(file)
     before = _read(path)
     if before is None:

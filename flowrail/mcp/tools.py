@@ -223,7 +223,7 @@ class Tools:
                 description="The label for each question's id, several as a list; other words as `other:TEXT`."
             ),
         ],
-        reason: Annotated[str, Field(description="Why, for the record.")] = "",
+        reason: Annotated[str, Field(description="The reason, for the journal.")] = "",
     ) -> Told:
         """Record the user's answers to the open questions of a session and show what comes next."""
         labels = {name: given if isinstance(given, list) else [given] for name, given in answers.items()}
@@ -238,7 +238,7 @@ class Tools:
             str | None, Field(description="Continues what another agent had claimed, by its token.")
         ] = None,
     ) -> Told:
-        """Take a piece of work that a step hands out.
+        """Claim a dispatch of a step.
 
         The answer is the first step of a session for it, or a prompt and the calls that end it.
         """
@@ -295,7 +295,7 @@ class Tools:
             ]
             head = ["id", "severity", "state", "what"]
             return Told(
-                table(head, rows) if rows else f"no finding is on record in {home}",
+                table(head, rows) if rows else f"no finding recorded in {home}",
                 {"findings": [finding_data(home, each) for each in found]},
             )
         if action == "resolve":
@@ -311,7 +311,7 @@ class Tools:
             item=item,
             token=token,
         )
-        return Told(f"{one.id} {one.severity} is on record in {home}", finding_data(home, one))
+        return Told(f"{one.id} {one.severity} recorded in {home}", finding_data(home, one))
 
     def discover(
         self,

@@ -34,7 +34,7 @@ def test_an_object_is_read(content: bytes, expected: object) -> None:
     ("content", "message"),
     [
         (b"", r"^facts\.json:1: invalid JSON: Expecting value"),
-        (b"\n[1]", r"^facts\.json: holds no JSON object"),
+        (b"\n[1]", r"^facts\.json: does not contain a JSON object"),
         (b'{"a": 1,\n"a": 2}', r"^facts\.json: the document has the key `a` twice in one object"),
         (b'{"a":\nNaN}', r"^facts\.json: the document holds NaN, which is not a JSON number"),
         (b'{"a": \xff}', "byte 0xFF is not UTF-8"),

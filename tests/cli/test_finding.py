@@ -37,7 +37,7 @@ def test_a_finding_is_recorded_with_all_that_belongs_to_it(session: str) -> None
     }
     assert (found["open"], found["review"], found["round"]) == (True, "review", 1)
     assert flow("finding", "add", session, "--severity", "COULD", "--text", "x").out == (
-        f"F2 COULD is on record in {session}\n"
+        f"F2 COULD recorded in {session}\n"
     )
 
 
@@ -49,7 +49,7 @@ def test_a_long_text_comes_from_a_file(session: str) -> None:
 
 
 def test_findings_are_listed(session: str) -> None:
-    assert flow("finding", "list", session).out == f"no finding is on record in {session}\n"
+    assert flow("finding", "list", session).out == f"no findings in {session}\n"
     add(session, "--severity", "MUST", "--text", "wrong\x1b[2J", "--place", "a.py:3")
     add(session, "--severity", "COULD", "--text", "nicer")
     told("finding", "resolve", session, "F2", "--note", "not so")

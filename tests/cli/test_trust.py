@@ -213,7 +213,7 @@ def test_without_a_terminal_nobody_can_be_asked() -> None:
     ran = process("skill", "trust", "py", stdin="yes\n", before="import os; os.setsid()")
 
     assert ran.status == 7
-    assert "there is no terminal to ask at" in ran.err
+    assert "there is no terminal to ask on" in ran.err
     assert refused("step", "py")[0] == 7
 
 

@@ -212,7 +212,7 @@ def test_the_command_tells_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     refused = flow("check", "demo", "--against", "nosuch", "--json")
 
     assert ran.status == 0
-    assert "demo: step `tell` `fail` is new, to `look`; sessions that stand there stop\n" in ran.out
+    assert "demo: step `tell` `fail` is new, to `look`; sessions at this step stop\n" in ran.out
     assert ran.out.endswith("1 workflow checked, 1 found, 1 changed\n")
     assert data["changes"][0] == {
         "workflow": "demo",
@@ -241,7 +241,7 @@ def test_workflows_that_are_gone_are_told_too(monkeypatch: pytest.MonkeyPatch, t
     }
 
     assert told["demo"][-2:] == [
-        "demo/area: the workflow is gone; sessions that stand there stop",
+        "demo/area: the workflow is gone; sessions at this step stop",
         "1 workflow checked, nothing found, 1 changed",
     ]
     assert told["demo kept"][-2:] == [told["demo"][-2], "3 workflows checked, nothing found, 1 changed"]

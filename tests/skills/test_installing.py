@@ -124,7 +124,7 @@ def test_a_file_changed_by_hand_is_left_and_named(installed: Path) -> None:
 
     assert changed.read_text() == "Mine.\n"
     assert gone.exists()
-    assert "left as it is, not written by us or changed since: steps/synthesis.md" in ran.out
+    assert "not replaced, since flow did not write it or it was changed: steps/synthesis.md" in ran.out
     assert states("install", SKILL)["steps/synthesis.md"] == "left"
 
 

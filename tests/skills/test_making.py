@@ -153,7 +153,7 @@ def test_what_to_do_next_is_told_with_where_it_is() -> None:
     assert re.search(
         r"^test it: .*python\S* .claude/skills/two/tests/test_two.py$", told_python, re.MULTILINE
     )
-    assert told_python.endswith("a person types: flow skill trust two\n")
+    assert told_python.endswith("a person must run: flow skill trust two\n")
 
 
 def test_the_printed_command_finds_a_skill_that_lies_where_nobody_looks() -> None:
@@ -168,5 +168,5 @@ def test_the_printed_command_finds_a_skill_that_lies_where_nobody_looks() -> Non
 
 
 def test_the_name_of_a_bundled_skill_is_told_to_need_leave() -> None:
-    assert "it stands in front of the bundled planner" in flow("new", "planner").out
+    assert "it replaces the bundled planner" in flow("new", "planner").out
     assert refused("start", "planner", "-p", "task=x")[0] == 7

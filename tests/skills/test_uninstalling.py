@@ -59,7 +59,7 @@ def test_what_stays_and_what_was_never_there_is_told(installed: Path) -> None:
 
     assert foretold.startswith(f"{SKILL} in {installed}: files ")
     assert foretold.endswith(" to be taken away\nnothing was taken away\n")
-    assert done.endswith(" taken away\nits folder stays: it holds files that were not installed\n")
+    assert done.endswith(" taken away\nits folder stays: it contains files that were not installed\n")
     assert again == f"no skill was installed in {project_skills()}\n"
 
 

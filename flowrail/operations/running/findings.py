@@ -54,7 +54,7 @@ def add_finding(
 def resolve_finding(
     world: World, session_id: str, finding_id: str, note: str = "", *, token: str | None = None
 ) -> tuple[str, RecordedFinding]:
-    """Record that a finding is settled."""
+    """Mark a finding as resolved."""
     home, agents = _home_of_findings(world, session_id)
     for agent in agents:
         still_at_work(world.store, agent)

@@ -20,7 +20,7 @@ from flowrail.operations.running import questions
 )
 @options.session_argument
 @click.argument("answers", nargs=-1, required=True, metavar="Q=OPTION...")
-@click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+@click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
 @options.form
 @options.store
 @options.wait_in_a_crowd
@@ -29,8 +29,8 @@ def command(
 ) -> None:
     """Record the user's answers and show what comes next
 
-    Q=OPTION for each question, by its label; Q=other:TEXT for an answer in other words; one pair
-    for each choice where several may be chosen.
+    Give Q=OPTION for each question, where OPTION is a label, or Q=other:TEXT for another answer.
+    If a question allows several options, give one pair for each.
     """
     here = world(store=store, wait=wait)
     answer = questions.answer(here, session_id, given_answers(answers), reason)

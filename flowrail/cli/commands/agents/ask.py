@@ -17,7 +17,7 @@ from flowrail.operations.running import questions as running_questions
 )
 @options.session_argument
 @click.argument("file")
-@click.option("--token", metavar="T", help="The word that came with the prompt of the work.")
+@click.option("--token", metavar="T", help="The token that came with the prompt.")
 @options.as_json
 @options.store
 @options.wait_in_a_crowd
@@ -27,7 +27,7 @@ def command(
     """Put an agent's questions to the user
 
     FILE holds the needs_user_input block or the same as JSON; - reads standard input. The session
-    waits until they are answered. Prints the block to return as the agent's whole answer.
+    waits for the answers. Prints the block that the agent returns as its whole answer.
     """
     text, source = read_text(file, what="the file of questions")
     questions = parse_questions(text, source=source)

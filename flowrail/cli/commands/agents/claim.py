@@ -19,8 +19,8 @@ from flowrail.operations.running.steps import Answer
 )
 @options.session_argument
 @click.argument("dispatch")
-@click.option("--as", "holder", metavar="NAME", help="Who takes it, for the record.")
-@click.option("--token", metavar="T", help="Go on with what another agent had claimed, by its token.")
+@click.option("--as", "holder", metavar="NAME", help="Who claims it, for the journal.")
+@click.option("--token", metavar="T", help="Continue a dispatch that another agent claimed, by its token.")
 @options.form
 @options.store
 @options.wait_in_a_crowd
@@ -33,11 +33,11 @@ def command(
     store: str | None,
     wait: float,
 ) -> None:
-    """Take a piece of work that a step hands out
+    """Claim a dispatch of a step
 
-    Where it is a workflow, the answer is the first step of a session of one's own; else it is a
-    prompt, and the command that ends it. It is held for an hour unless the step says otherwise,
-    longer while its session moves.
+    If the dispatch runs a workflow, starts its session and prints the first step. Otherwise prints a
+    prompt and the command that reports the result. The lease is one hour unless the step sets
+    another; it is renewed when the session moves.
     """
     taken = agents.claim(world(store=store, wait=wait), session_id, dispatch, holder, token=token)
     if isinstance(taken, Answer):

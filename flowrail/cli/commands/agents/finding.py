@@ -18,7 +18,8 @@ from flowrail.text.table import table
 def command() -> None:
     """Record, list and resolve findings of a review
 
-    A gate decides from them. Those of an agent's session count for the nearest gate above it.
+    A review gate decides from the findings. Findings of a sub-agent's session count for the nearest
+    gate above it.
     """
 
 
@@ -27,12 +28,14 @@ def command() -> None:
     epilog=options.examples("flow finding add planner-k3x9q2 --severity MUST --text 'no way back'"),
 )
 @options.session_argument
-@click.option("--severity", required=True, metavar="MUST|SHOULD|COULD", help="How much it matters.")
+@click.option("--severity", required=True, metavar="MUST|SHOULD|COULD", help="How severe it is.")
 @click.option("--text", "text", metavar="T", help="What is wrong.")
-@click.option("--file", "file", metavar="F", help="A file that says what is wrong; - reads standard input.")
+@click.option(
+    "--file", "file", metavar="F", help="A file that describes the problem; - reads standard input."
+)
 @click.option("--place", metavar="FILE:LINE", help="Where.")
-@click.option("--item", metavar="NAME", help="What it is about; the same again is its next version.")
-@click.option("--token", metavar="T", help="The word that came with the prompt of the review.")
+@click.option("--item", metavar="NAME", help="What it is about. The same item again records a new version.")
+@click.option("--token", metavar="T", help="The token that came with the review's prompt.")
 @options.as_json
 @options.store
 @options.wait_in_a_crowd
@@ -50,7 +53,7 @@ def add(
 ) -> None:
     """Record one finding"""
     if (text is None) == (file is None):
-        raise UsageError("say what is wrong by --text or by --file", hint="give one of them")
+        raise UsageError("exactly one of --text and --file is needed", hint="give one of them")
     said = text if text is not None else read_text(str(file), what="the file of the finding")[0]
     home, finding = running_findings.add_finding(
         world(store=store, wait=wait),
@@ -64,7 +67,7 @@ def add(
     if as_json:
         output.data(finding_data(home, finding))
     else:
-        output.text(f"{finding.id} {finding.severity} is on record in {home}")
+        output.text(f"{finding.id} {finding.severity} recorded in {home}")
 
 
 @command.command("list", epilog=options.examples("flow finding list planner-k3x9q2"))
@@ -72,13 +75,13 @@ def add(
 @options.as_json
 @options.store
 def list_(session_id: str, as_json: bool, store: str | None) -> None:
-    """List the findings on record"""
+    """List the recorded findings"""
     home, findings = running_findings.list_findings(world(store=store), session_id)
     items = any(each.item for each in findings)
     if as_json:
         output.data({"findings": [finding_data(home, each) for each in findings]})
     elif not findings:
-        output.text(f"no finding is on record in {home}")
+        output.text(f"no findings in {home}")
     else:
         output.text(
             table(
@@ -94,8 +97,8 @@ def list_(session_id: str, as_json: bool, store: str | None) -> None:
 )
 @options.session_argument
 @click.argument("finding")
-@click.option("--note", default="", metavar="TEXT", help="How, for the record.")
-@click.option("--token", metavar="T", help="The word that came with the prompt of the review.")
+@click.option("--note", default="", metavar="TEXT", help="How it was resolved, for the journal.")
+@click.option("--token", metavar="T", help="The token that came with the review's prompt.")
 @options.as_json
 @options.store
 @options.wait_in_a_crowd
@@ -108,9 +111,10 @@ def resolve(
     store: str | None,
     wait: float,
 ) -> None:
-    """Record that a finding is settled
+    """Mark a finding as resolved
 
-    While its review is at work, only whoever found it takes it back; before its gate nobody does.
+    During its review, only the reviewer who recorded a finding can resolve it. At its gate, no finding
+    can be resolved.
     """
     here = world(store=store, wait=wait)
     home, settled = running_findings.resolve_finding(here, session_id, finding, note, token=token)

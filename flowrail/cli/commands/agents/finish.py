@@ -24,19 +24,19 @@ from flowrail.text.safe_text import visible
 @options.session_argument
 @click.argument("dispatch")
 @click.argument("outcome", required=False)
-@click.option("--token", metavar="T", help="The word that came with the prompt.")
+@click.option("--token", metavar="T", help="The token that came with the prompt.")
 @click.option(
     "-s",
     "--set",
     "assignments",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A fact of the result. May be repeated.",
+    help="A fact. May be repeated.",
 )
 @click.option(
     "--facts", "facts_file", metavar="FILE", help="A JSON file with the result; - reads standard input."
 )
-@click.option("--cancel", is_flag=True, help="Call it off instead; needs no token.")
+@click.option("--cancel", is_flag=True, help="Cancel the dispatch. Needs no token.")
 @options.as_json
 @options.store
 @options.wait_in_a_crowd
@@ -52,10 +52,10 @@ def command(
     store: str | None,
     wait: float,
 ) -> None:
-    """Report the end of work that was given with a prompt
+    """Report the result of a dispatch
 
-    OUTCOME is ok or fail. A result that comes late or twice is refused by its token; the same one
-    again is answered again. Prints the lines to answer with.
+    OUTCOME is ok or fail. A late or second result is refused; the same result again prints the same
+    answer. Prints the lines that the agent answers with.
     """
     here = world(store=store, wait=wait)
     if cancel and outcome is not None:

@@ -14,7 +14,7 @@ from flowrail.handoff.sending import cancel
     "cancel", epilog=options.examples("flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
 )
 @click.argument("handoff_id", metavar="ID")
-@click.option("--reason", default="", metavar="WHY", help="Why; it is recorded.")
+@click.option("--reason", default="", metavar="WHY", help="The reason, for the journal.")
 @options.as_json
 @options.store
 @options.wait

@@ -7,7 +7,7 @@ import click
 from flowrail.cli import options
 
 send_options = options.stacked(
-    click.option("--reason", default="", metavar="WHY", help="Why the work goes there; part of the payload."),
+    click.option("--reason", default="", metavar="WHY", help="Why this target; part of the payload."),
     click.option("--yes", is_flag=True, help="Allow a target that had this work before."),
     click.option("--approved", is_flag=True, help="The user approved a chain of more than five skills."),
     click.option(

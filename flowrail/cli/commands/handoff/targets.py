@@ -30,9 +30,7 @@ from flowrail.storage.files import WriteFailedError
     ),
 )
 @options.session_option
-@click.option(
-    "--problem-type", metavar="T", help="Rank for this problem type, whatever the session reported."
-)
+@click.option("--problem-type", metavar="T", help="Rank for this problem type instead of the reported one.")
 @click.option(
     "--from", "source", default="", metavar="SKILL", help="The skill that hands off, if there is no session."
 )

@@ -9,9 +9,9 @@ _EVENTS, _SETUP = "Called by a host: JSON in, JSON out", "Set up"
 
 HELP = """Answer the hooks of an agent's host, and install them
 
-A host calls a hook with one JSON object on standard input and reads one from standard output. Where
-there is nothing to say, where the session is another conversation's, and whatever goes wrong, the
-answer is {}, the exit status 0, and the agent is let go.
+A host calls a hook with one JSON object on standard input and reads one from standard output. If
+there is nothing to say, if the session belongs to another conversation, or if anything fails, the
+answer is {}, the exit status is 0, and the agent may stop.
 """
 
 command = LazyGroup(
@@ -20,10 +20,10 @@ command = LazyGroup(
     table={
         "install": Entry(f"{_HERE}.install", _SETUP, "Add our hooks to a host's settings"),
         "uninstall": Entry(f"{_HERE}.uninstall", _SETUP, "Remove our hooks from a host's settings"),
-        "session-start": Entry(f"{_HERE}.session_start", _EVENTS, "Tell which sessions are open here"),
-        "stop": Entry(f"{_HERE}.stop", _EVENTS, "Keep an agent at a procedure that is not finished"),
+        "session-start": Entry(f"{_HERE}.session_start", _EVENTS, "List the open sessions for the agent"),
+        "stop": Entry(f"{_HERE}.stop", _EVENTS, "Keep an agent working until its session ends"),
         "subagent-stop": Entry(
-            f"{_HERE}.subagent_stop", _EVENTS, "The same for an agent that works for another"
+            f"{_HERE}.subagent_stop", _EVENTS, "Keep a sub-agent working until its session ends"
         ),
         "pre-tool-use": Entry(f"{_HERE}.pre_tool_use", _EVENTS, "Deny a tool that the current step forbids"),
         "plugin": Entry(f"{_HERE}.plugin", _SETUP, "Write a Claude Code plugin: hooks and skills in one"),

@@ -22,7 +22,9 @@ from flowrail.operations.environment import Environment
 )
 @host
 @where
-@click.option("--permissions", is_flag=True, help="Also let the agent run flow's commands unasked.")
+@click.option(
+    "--permissions", is_flag=True, help="Also allow the agent to run flow's commands without asking."
+)
 @options.dry_run
 @options.as_json
 def command(host: str, to: str, permissions: bool, dry_run: bool, as_json: bool) -> None:

@@ -18,8 +18,9 @@ from flowrail.text.safe_text import one_line
 def command(folder: str, as_json: bool) -> None:
     """Write a Claude Code plugin: hooks and skills in one
 
-    DIR becomes a marketplace with one plugin, to be added from there or kept in a repository.
-    The skills are cards; the steps stay with this package, which has to be installed too.
+    DIR becomes a marketplace with one plugin. Add it from there or keep it in a repository.
+    The plugin contains a SKILL.md for each skill. The steps stay in the flowrail package, which must be
+    installed too.
     """
     if not folder.strip():
         raise UsageError("DIR is empty", hint="name a new folder, such as ./flowrail-plugin")

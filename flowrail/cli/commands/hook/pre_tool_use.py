@@ -6,7 +6,7 @@ command = event(
     "pre-tool-use",
     """Deny a tool that the current step forbids
 
-    By the rules in the step's `forbids`, such as Edit or Bash(git push*). Commands of `flow` are never
-    denied.
+    Applies the rules in the step's `forbids`, such as Edit or Bash(git push*). Never denies `flow`
+    commands.
     """,
 )

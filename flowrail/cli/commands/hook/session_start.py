@@ -4,9 +4,9 @@ from flowrail.cli.commands.hook.event import event
 
 command = event(
     "session-start",
-    """Tell which sessions are open here
+    """List the open sessions for the agent
 
-    Also after the context was compacted or cleared, and where a conversation goes on: where each session
-    stands, whose it is, and the command that shows its step again.
+    Runs when a conversation starts or resumes, and after its context was compacted or cleared. Prints
+    each session's step, its conversation, and the command that shows the step again.
     """,
 )

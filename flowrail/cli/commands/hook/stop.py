@@ -4,9 +4,9 @@ from flowrail.cli.commands.hook.event import event
 
 command = event(
     "stop",
-    """Keep an agent at a procedure that is not finished
+    """Keep an agent working until its session ends
 
-    Only while a session of its own conversation is active: never while a question waits for the user or
-    agents are at work, and at most three times before the session moves. Each time is put on record.
+    Only if a session of the agent's conversation is active. Never while a question waits for the user or
+    sub-agents are working, and at most three times before the session moves. Each time is recorded.
     """,
 )

@@ -4,8 +4,8 @@ from flowrail.cli.commands.hook.event import event
 
 command = event(
     "subagent-stop",
-    """The same for an agent that works for another
+    """Keep a sub-agent working until its session ends
 
-    Its session is the one bound to it, the one that its transcript speaks of, or the only one there is.
+    Its session is the one bound to it, the one that its transcript mentions, or the only open one.
     """,
 )

@@ -24,7 +24,7 @@ from flowrail.operations.environment import Environment
 def command(host: str, to: str, dry_run: bool, as_json: bool) -> None:
     """Remove our hooks from a host's settings
 
-    Other entries stay. A file that holds nothing else is deleted.
+    Other entries stay. A file that contains nothing else is deleted.
     """
     if host == OTHER:
         output.data({"hooks": [], "instructions": NONE_ELSEWHERE}) if as_json else output.text(NONE_ELSEWHERE)

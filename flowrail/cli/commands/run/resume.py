@@ -22,8 +22,8 @@ from flowrail.operations.running import steps
 def command(session_id: str | None, form: str | None, store: str | None) -> None:
     """Show the current step of a session again
 
-    Without ID the one open session is meant. It stays as it is, however often it is asked; what
-    `flow discover` offered it is found anew.
+    Without ID, shows the only open session. The session does not change. The skills that
+    `flow discover` offered it are searched again.
     """
     here = world(store=store)
     answer = steps.resume(here, session_id)

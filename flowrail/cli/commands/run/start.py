@@ -21,7 +21,7 @@ def command(
 ) -> None:
     """Start a new session and show its first step
 
-    Other open sessions of the skill go on beside it; every printed command names its own.
+    Other open sessions of the skill stay open. Every printed command names its session.
     """
     answer = steps.begin(world(store=store, roots=roots), skill, named_values(params, "-p"))
     output.notes(answer.notes)

@@ -17,7 +17,7 @@ from flowrail.operations.running import steps
 def command(session_id: str | None, as_json: bool, store: str | None) -> None:
     """Show the state of a session
 
-    Without ID the one open session is meant. The JSON is that of a step.
+    Without ID, shows the only open session. The JSON has the same form as a step's.
     """
     answer = steps.resume(world(store=store), session_id)
     output.notes(answer.notes)

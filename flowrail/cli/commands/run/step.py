@@ -29,7 +29,7 @@ from flowrail.operations.running.time_limit import call_limited
     "assignments",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A fact that belongs to the report. May be repeated.",
+    help="A fact of the report. May be repeated.",
 )
 @click.option("--facts", "facts_file", metavar="FILE", help="A JSON file with facts; - reads standard input.")
 @options.params
@@ -59,9 +59,9 @@ def command(
 ) -> None:
     """Show the current step, or report its outcome and show the next
 
-    Without OUTCOME the open session's step is shown again and nothing changes; where none is
-    open, one is begun (-p gives its parameters). OUTCOME is ok, fail, skip or iterate, or done
-    where the step itself decides. Every answer prints the commands that are open now.
+    Without OUTCOME, shows the step of the open session again; nothing changes. If no session is
+    open, starts one (-p sets its parameters). OUTCOME is ok, fail, skip or iterate, or done
+    if the step itself decides. Every answer prints the commands that can come next.
     """
     here = world(store=store, roots=roots, wait=wait)
     if outcome is None:

@@ -15,14 +15,14 @@ from flowrail.operations.running import steps
     epilog=options.examples("flow session abandon problem-analysis-k3x9q2 --reason 'solved otherwise'"),
 )
 @options.session_argument
-@click.option("--reason", default="", metavar="TEXT", help="Why, for the record.")
+@click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
 @options.as_json
 @options.store
 @options.wait
 def command(session_id: str, reason: str, as_json: bool, store: str | None, wait: float) -> None:
     """End a session that will not be finished
 
-    What was done stays on record; nothing more can be reported.
+    Its journal stays. Nothing more can be reported.
     """
     kept = steps.abandon(world(store=store, wait=wait), session_id, reason)
     if as_json:

@@ -19,8 +19,8 @@ from flowrail.text.safe_text import one_line
 def command(session_id: str, as_json: bool, store: str | None) -> None:
     """Make a foreign session yours
 
-    For you on this machine, and that session only. Says what it is. Its records must be whole, and
-    what they say is taken as it is: look at `flow history ID` first.
+    For you on this machine, and for this session only. Prints what the session is. Its records must
+    be complete and are believed as they are: read `flow history ID` first.
     """
     here = world(store=store)
     taken = adopt(here, session_id)

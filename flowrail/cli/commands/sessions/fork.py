@@ -30,8 +30,8 @@ def command(
 ) -> None:
     """Start a new session from an earlier revision of another
 
-    The other one goes on beside it, unless its journal takes nothing more. The new one works for
-    nobody, also where the other has a parent. Damage behind that revision does not matter.
+    The other session stays open unless its journal is damaged. The new session has no parent, even if
+    the other one has. Damage after that revision does not matter.
     """
     here = world(store=store, roots=roots, wait=wait)
     answer = timeline.fork(here, session_id, revision, reason=reason)

@@ -23,8 +23,8 @@ from flowrail.machines.sessions.record import Record
 def command(session_id: str, as_json: bool, store: str | None) -> int:
     """Show what happened in a session, when and by whom
 
-    One line a record, read from the journal; each is checked against the one before it. Of a damaged
-    journal it tells what stands before the damage, and exits 3.
+    Prints one line for each record of the journal and checks it against the one before. If the journal
+    is damaged, prints the records before the damage and exits 3.
     """
     here = world(store=store)
     damage: StorageError | None = None

@@ -20,9 +20,9 @@ from flowrail.operations.sessions import migrate
     ),
 )
 @options.session_argument
-@click.option("--plan", "only_plan", is_flag=True, help="Only show what it would do.")
-@click.option("--map", "maps", multiple=True, metavar="OLD=NEW", help="A step goes by another name now.")
-@click.option("--accept", is_flag=True, help="Accept other ways on, and names that were recognised.")
+@click.option("--plan", "only_plan", is_flag=True, help="Show what would change, without changing it.")
+@click.option("--map", "maps", multiple=True, metavar="OLD=NEW", help="The new name of a step.")
+@click.option("--accept", is_flag=True, help="Accept changed transitions and recognised names.")
 @options.params
 @options.form
 @options.store
@@ -42,8 +42,8 @@ def command(
     """Move a session to a changed workflow
 
     Shows what became of each step: identical, text only, compatible, changed, renamed, gone, new.
-    Then does it, or exits 5 and says what has to be decided: where the session stands now (--map),
-    that other ways on are meant (--accept), what a new parameter is (-p).
+    Then migrates, or exits 5 and says what you must decide: the step that the session is at now (--map),
+    whether changed transitions are intended (--accept), the value of a new parameter (-p).
     """
     here = world(store=store, roots=roots, wait=wait)
     form = form or "text"

@@ -30,7 +30,7 @@ _IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}
 
 
 class Age(click.FloatRange):
-    """Days, as a number or with a unit as `flow audit --since` takes it."""
+    """Days, as a number or with a unit, as in `flow audit --since`."""
 
     name = "age"
 
@@ -42,7 +42,7 @@ class Age(click.FloatRange):
         except ValueError:
             days = inf
         if not isfinite(days) or not str(value).isascii():
-            self.fail(f"`{str(value)[:40]}` is no age: write days, or 30m, 12h, 7d, 2w", param, ctx)
+            self.fail(f"`{str(value)[:40]}` is not an age: write days, or 30m, 12h, 7d, 2w", param, ctx)
         return super().convert(days, param, ctx)
 
 
@@ -53,16 +53,16 @@ class Age(click.FloatRange):
     default=MONTH,
     show_default=True,
     metavar="DAYS",
-    help="Only sessions whose last record is older; 30m, 12h, 7d and 2w are ages too.",
+    help="Only sessions whose last record is older: days, or 30m, 12h, 7d, 2w.",
 )
 @click.option(
     "--status",
     "statuses",
     multiple=True,
     type=click.Choice([COMPLETED, FAILED, ABANDONED, LOST, UNBEGUN]),
-    help="Only those that ended so. May be repeated.",
+    help="Only sessions with this status. May be repeated.",
 )
-@click.option("--dry-run", is_flag=True, help="Only tell which.")
+@click.option("--dry-run", is_flag=True, help="List them without deleting them.")
 @options.as_json
 @options.store
 @options.wait
@@ -76,8 +76,8 @@ def command(
 ) -> None:
     """Delete old sessions that have ended
 
-    Never one that is open, works for one that is, has a handoff on its way, was begun by somebody
-    else or cannot be read. An agent's session that lost its work has ended, too.
+    Keeps sessions that are open, that work for an open session, that have an open handoff, that another
+    user started or that cannot be read. A sub-agent's session that lost its dispatch counts as ended.
     """
     here = world(store=store, wait=wait)
     needs, parting = _handoffs(here)
@@ -101,7 +101,7 @@ def command(
 
 
 def _handoffs(here: World) -> tuple[Needs, Parting]:
-    """Return what tells which sessions have a handoff on its way, and what records that a session's payloads go."""
+    """Return two functions: which sessions have an open handoff, and record that payloads are deleted."""
     if not os.path.isdir(os.path.join(here.store.path, "handoffs")):
         return lambda _: "", lambda _: None
 

@@ -32,8 +32,8 @@ def command(
 ) -> None:
     """Take a session back to an earlier revision
 
-    Adds a record; nothing is deleted. The revision counts on, so commands that were printed before
-    conflict. Work and questions of the step begin anew. `flow history ID` lists the revisions.
+    Adds a record; nothing is deleted. The revision still increases, so commands that were printed
+    before are refused. The step's dispatches and questions start again. `flow history ID` lists the revisions.
     """
     here = world(store=store, roots=roots, wait=wait)
     answer = timeline.rewind(here, session_id, revision, expect=expect, reason=reason)

@@ -12,14 +12,14 @@ from flowrail.text.table import table
 
 
 @click.command("sessions", epilog=options.examples("flow sessions", "flow sessions --all"))
-@click.option("--all", "every", is_flag=True, help="Those that have ended too.")
+@click.option("--all", "every", is_flag=True, help="Include sessions that have ended.")
 @options.as_json
 @options.store
 def command(every: bool, as_json: bool, store: str | None) -> None:
     """List the open sessions
 
-    A session that came with a clone is marked foreign, an agent's whose work was given to another or called
-    off is marked lost, one that cannot be read has the reason.
+    A session that came with a clone is marked foreign. A sub-agent's session whose dispatch was reassigned
+    or cancelled is marked lost. If a session cannot be read, the reason is shown.
     """
     here = world(store=store)
     items = [

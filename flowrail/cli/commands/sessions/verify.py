@@ -20,16 +20,16 @@ from flowrail.text.safe_text import one_line
     ),
 )
 @options.optional_session
-@click.option("--all", "every", is_flag=True, help="Every session, as without ID.")
-@click.option("--head", metavar="HEX", help="A head that was seen earlier; it must be in the journal.")
+@click.option("--all", "every", is_flag=True, help="Verify every session (the default without ID).")
+@click.option("--head", metavar="HEX", help="A head from an earlier run. It must be in the journal.")
 @options.as_json
 @options.store
 def command(session_id: str | None, every: bool, head: str | None, as_json: bool, store: str | None) -> int:
     """Check that sessions are as they were written
 
-    Recomputes the chain of records, the signature, each move by the workflow that the session keeps,
-    and compares the copy and the texts with the journal. Exits 1 and names file and line where
-    anything is otherwise. Nothing is run or changed.
+    Recomputes the chain of records, the signature, and each move with the session's own workflow.
+    Compares the snapshot and the texts with the journal. If anything differs, exits 1 and names file
+    and line. Nothing is run or changed.
     """
     if session_id and every:
         raise UsageError("an ID and --all are both given", hint="leave one of them out")

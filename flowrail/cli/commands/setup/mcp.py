@@ -32,7 +32,7 @@ def command(folder: str | None, store: str | None, roots: tuple[str, ...]) -> No
     """
     if find_spec("mcp") is None or find_spec("mcp_types") is None:
         raise McpMissingError(
-            "the package `mcp` is not installed, and the server speaks through it",
+            "the server needs the package `mcp`, which is not installed",
             hint="pip install 'flowrail[mcp]'",
         )
     if folder is not None:

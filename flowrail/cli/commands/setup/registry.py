@@ -19,15 +19,15 @@ from flowrail.operations.environment import Environment
 def command() -> None:
     """Show, sync or check the registry of workflows
 
-    It is optional, one file of the user's own: what skills declare counts without it. It adds what a
-    skill cannot say of itself: priority, notes, tags, workflows that live elsewhere.
+    The registry is one optional file of the user. It adds what a skill cannot declare itself: priority,
+    notes, tags, workflows that are stored elsewhere.
     """
 
 
 @command.command("show", epilog=options.examples("flow registry show --json"))
 @options.as_json
 def show(as_json: bool) -> None:
-    """Show what stands in it, and where each field was read"""
+    """Show its entries and the source of each field"""
     found = _discover(Environment())
     workflows = registered(found)
     if as_json:
@@ -37,13 +37,13 @@ def show(as_json: bool) -> None:
 
 
 @command.command("sync", epilog=options.examples("flow registry sync --dry-run"))
-@click.option("--dry-run", is_flag=True, help="Show the difference, write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the difference without writing it.")
 @options.as_json
 def sync(dry_run: bool, as_json: bool) -> None:
-    """Bring it up to date with the skills in home
+    """Update it from the skills in home
 
-    Comments, order and what a person wrote stay. The result is checked before it takes the file's
-    place, whole or not at all.
+    Comments, order and entries that a person wrote stay. The result is checked before it replaces the
+    file.
     """
     here = Environment()
     found = _discover(here)
@@ -60,12 +60,12 @@ def sync(dry_run: bool, as_json: bool) -> None:
 
 
 @command.command("check", epilog=options.examples("flow registry check"))
-@click.option("--strict", is_flag=True, help="Fail on warnings too: on what a sync would bring up to date.")
+@click.option("--strict", is_flag=True, help="Fail on warnings too: entries that a sync would update.")
 @options.as_json
 def check(strict: bool, as_json: bool) -> int:
-    """Name every mistake in it, and where the skills say otherwise
+    """List its errors and its differences from the skills
 
-    Exits 1 where anything is wrong. That there is no registry is not wrong.
+    Exits 1 if anything is wrong. A missing registry is not an error.
     """
     found = _discover(Environment())
     notes = registry_check_module.check(found)

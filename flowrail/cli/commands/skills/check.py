@@ -24,7 +24,7 @@ from flowrail.text.safe_text import one_line
 )
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
-@click.option("--against", metavar="REV", help="Tell as well what changed since that revision of git.")
+@click.option("--against", metavar="REV", help="Also show what changed since this git revision.")
 @options.as_json
 @options.root
 def command(
@@ -32,10 +32,9 @@ def command(
 ) -> int:
     """Find errors in a workflow
 
-    Checks the named skills or folders, or all in sight, with the workflows of their agents; of the
-    folder of a skill without a workflow, its card.
-    Read as text: nothing is run. Exits 1 where anything is wrong. A warning is let pass, with the
-    reason, by `ignore` in the workflow.
+    Checks the named skills or folders, or all installed skills, with the workflows that they dispatch.
+    Checks only SKILL.md if a skill has no workflow. Runs no code of a skill. Exits 1 on any error.
+    To suppress a warning, add its code and a reason to `ignore` in the workflow.
     """
     load_engine()  # conditions are tried out by it; first, or asyncio comes with it
     here = Environment(roots=roots)
@@ -78,7 +77,7 @@ def _lines(reports: Sequence[CheckReport], changes: Sequence[WorkflowChange] | N
             lines += [f"{one_line(where)}: {one_line(finding.message)}", f"    {one_line(finding.remedy)}"]
     for change in changes or ():
         step = f" step `{change.step}`" if change.step else ""
-        stops = "; sessions that stand there stop" if change.stops else ""
+        stops = "; sessions at this step stop" if change.stops else ""
         lines.append(f"{one_line(change.workflow)}:{step} {one_line(change.what)}{stops}")
     found = sum(len(report.findings) for report in reports)
     counted = [("workflow", sum(report.is_workflow for report in reports))]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class StaleError(FlowError):
-    """Blocks of pages are not as they are made from the skills today."""
+    """The blocks of a page differ from what the skills generate."""
 
     code = "BLOCKS_STALE"
 
@@ -50,10 +50,10 @@ class StaleError(FlowError):
     "pages",
     multiple=True,
     metavar="PATH",
-    help="Rewrite the marked blocks of that page, or of all below that folder. May be repeated.",
+    help="Rewrite the marked blocks of this page, or of all pages in this folder. May be repeated.",
 )
 @click.option(
-    "--check", is_flag=True, help="With --inject: only tell what would be rewritten; exit 1 if any."
+    "--check", is_flag=True, help="With --inject: list the blocks that differ, write nothing, exit 1 if any."
 )
 @options.root
 @options.store
@@ -71,10 +71,10 @@ def command(
 ) -> int:
     """Draw a workflow, or a session on it
 
-    With --session: where it is, the way it took with counts and times, what is left. svg and html need
+    With --session: the current step, the path so far with counts and times, and the steps left. svg and html need
     nothing else; png needs `pip install 'flowrail[png]'` or rsvg-convert. With --inject: the blocks
     diagram, svg, steps, outcomes, params and skills of Markdown pages, between comments such as
-    <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Read as text: nothing of the skill is run.
+    <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Runs no code of the skill.
     """
     if pages:
         others = {"--session": session_id, "--alone": alone, "--link": link, "--output": into}
@@ -149,7 +149,7 @@ def _inject(
 
 
 def _pages(skill: str | None, paths: Sequence[str], here: Environment) -> Iterator[Page]:
-    """Yield each page with its blocks made anew; what is none in a folder, or lies elsewhere, is passed over."""
+    """Yield each page with its blocks generated again. Files in a folder that are not pages are ignored."""
     if not all(paths):
         raise UsageError("--inject is empty", hint="name a page, or a folder of pages")
     for each in paths:

@@ -31,28 +31,40 @@ if TYPE_CHECKING:
     ),
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Everything: those hidden and passed over too, and why."
+    "--all", "everything", is_flag=True, help="Include hidden and rejected skills, and the reasons."
 )
 @click.option(
-    "--why", "name", metavar="NAME", help="All about one skill: places, reasons, score part by part."
+    "--why", "name", metavar="NAME", help="Explain one skill: locations, reasons, each part of the score."
 )
-@click.option("--rescan", is_flag=True, help="Ignore what the session was offered before (with --session).")
+@click.option("--rescan", is_flag=True, help="Ignore the session's cache (with --session).")
 @options.session_option
 @click.option(
-    "--category", "categories", multiple=True, metavar="C", help="One of these it must have. May be repeated."
+    "--category",
+    "categories",
+    multiple=True,
+    metavar="C",
+    help="Only skills with one of these categories. May be repeated.",
 )
-@click.option("--from", "source", default="", metavar="SKILL", help="It must accept work from this skill.")
-@click.option("--schema", default="", metavar="V", help="It must understand this version of the schema.")
 @click.option(
-    "--input", "inputs", multiple=True, metavar="X", help="One of these it must take. May be repeated."
+    "--from", "source", default="", metavar="SKILL", help="Only skills that accept work from this skill."
 )
-@click.option("--text", default="", metavar="T", help="Words that must all be in what it says of itself.")
+@click.option("--schema", default="", metavar="V", help="Only skills that accept this schema version.")
 @click.option(
-    "--problem-type", metavar="T", help="Rank by fit to such a problem, and to the session's facts."
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="X",
+    help="Only skills that accept one of these. May be repeated.",
 )
+@click.option(
+    "--text", default="", metavar="T", help="Only skills whose description contains all these words."
+)
+@click.option("--problem-type", metavar="T", help="Rank by this problem type and the session's facts.")
 @options.autonomous
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show so many (default: three to five).")
-@click.option("--recursive", is_flag=True, help="Look deeper than one level below each place.")
+@click.option(
+    "--top", type=click.IntRange(min=1), metavar="N", help="Show at most N (default: three to five)."
+)
+@click.option("--recursive", is_flag=True, help="Search deeper than one level below each location.")
 @options.root
 @options.as_json
 @options.store
@@ -76,9 +88,9 @@ def command(
 ) -> None:
     """Find skills that can take over a piece of work
 
-    Reads their SKILL.md, runs nothing. The best three to five are shown with their scores and why;
-    a skill that is not offered is told with the reason by --all or --why. With --session they are
-    kept in its available-workflows.yaml for 30 minutes, or until something changes.
+    Reads SKILL.md files and runs nothing. Shows the best three to five with their scores and reasons;
+    --all and --why show why a skill is not offered. With --session, the result is
+    cached in available-workflows.yaml for 30 minutes, or until something changes.
     """
     here = Environment(store=store, roots=roots)
     history, chain = _past(here, session_id)

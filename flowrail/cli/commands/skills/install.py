@@ -31,7 +31,7 @@ _WORDS = {NEW: "new", UPDATED: "brought up to date", SAME: "as they were", REMOV
 @click.option("--all", "every", is_flag=True, help="Install every bundled skill.")
 @options.where
 @options.host
-@click.option("--card", is_flag=True, help="Only SKILL.md; the steps stay with the package.")
+@click.option("--card", is_flag=True, help="Install only SKILL.md; the steps stay in the package.")
 @click.option("--force", is_flag=True, help="Replace files that were changed by hand, too.")
 @options.dry_run
 @options.as_json
@@ -47,11 +47,11 @@ def command(
 ) -> None:
     """Install bundled skills where agents look for them
 
-    Files that were changed by hand, or were there before, are left as they are. A copy that is
-    as it was shipped runs like the bundled skill; one that was changed needs `flow skill trust`.
+    Files that were changed by hand, or were there before, are left as they are. An unchanged copy
+    runs like the bundled skill. A changed copy needs `flow skill trust`.
     """
     if bool(names) == every:
-        raise UsageError("say which skills to install", hint="name them, or give --all")
+        raise UsageError("either names of skills or --all is needed", hint="give one of them")
     here = Environment()
     root = locations.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
     wanted = install.bundled() if every else names
@@ -69,4 +69,4 @@ def _told(placed: InstalledSkill) -> Iterator[str]:
     counted = [f"{len(placed.only(state))} {words}" for state, words in _WORDS.items() if placed.only(state)]
     yield f"{placed.skill} in {placed.folder}: files {', '.join(counted) or 'none'}"
     for path in placed.only(LEFT):
-        yield f"left as it is, not written by us or changed since: {path}"
+        yield f"not replaced, since flow did not write it or it was changed: {path}"

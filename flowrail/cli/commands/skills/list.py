@@ -17,7 +17,7 @@ from flowrail.text.table import table
 def command(as_json: bool, roots: tuple[str, ...]) -> None:
     """List the skills
 
-    The nearest of each name; nothing of them is run.
+    If several skills share a name, lists the one that runs. Runs no code of a skill.
     """
     items = summary.items(Environment(roots=roots).roots)
     if as_json:

@@ -25,8 +25,8 @@ from flowrail.text.safe_text import one_line
 def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
     """Create a skill
 
-    A small procedure that is in order from the start, with a test that walks it. Change it
-    step by step; `flow check NAME` names every mistake.
+    Writes a small workflow that passes `flow check`, and a test that walks through it. Edit the steps,
+    then run `flow check NAME` to list all errors.
     """
     here = Environment()
     given = place_named(folder, here.cwd, here.home) if folder else ""
@@ -39,17 +39,15 @@ def command(name: str, python: bool, folder: str | None, as_json: bool) -> None:
     test = next(each for each in made.files if each.startswith("tests/"))
     tried = (_python(), os.path.join(path, test)) if python else ("flow", "test", path)
     lines = [
-        f"{made.skill} is made in {made.folder}: {', '.join(made.files)}",
+        f"{made.skill} created in {made.folder}: {', '.join(made.files)}",
         f"check it: {shlex.join(['flow', 'check', path])}",
         f"test it: {shlex.join(tried)}",
         f"run it: flow step {named}",
     ]
     if python:
-        lines.append(f"before it runs in a project, a person types: flow skill trust {named}")
+        lines.append(f"before it runs in a project, a person must run: flow skill trust {named}")
     elif made.hides_bundled:
-        lines.append(
-            f"it stands in front of the bundled {made.skill}: a person types flow skill trust {made.skill}"
-        )
+        lines.append(f"it replaces the bundled {made.skill}: a person must run flow skill trust {made.skill}")
     output.text("\n".join(one_line(line) for line in lines))
 
 

@@ -23,12 +23,12 @@ from flowrail.operations.skills.preview import preview
 )
 @options.skill
 @click.argument("step", required=False, shell_complete=options.complete("steps"))
-@click.option("--step", "number", metavar="N", help="The same as STEP, for those who come from scripts.")
-@click.option("--total-steps", type=int, metavar="M", help="How many steps there are; checked, never needed.")
-@click.option("--qr-iteration", type=click.IntRange(min=1), metavar="N", help="In which round of review.")
-@click.option("--qr-fail", is_flag=True, help="As if the review before had sent it back.")
+@click.option("--step", "number", metavar="N", help="The same as STEP, for old scripts.")
+@click.option("--total-steps", type=int, metavar="M", help="The number of steps; checked if given.")
+@click.option("--qr-iteration", type=click.IntRange(min=1), metavar="N", help="The round of the review.")
+@click.option("--qr-fail", is_flag=True, help="As if the last review failed.")
 @click.option(
-    "--qr-status", type=click.Choice(["pass", "fail"]), help="What the review before a gate came to."
+    "--qr-status", type=click.Choice(["pass", "fail"]), help="The result of the review before a gate."
 )
 @click.option(
     "-s",
@@ -36,11 +36,15 @@ from flowrail.operations.skills.preview import preview
     "assignments",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A fact as if it had been reported. May be repeated.",
+    help="A reported fact. May be repeated.",
 )
 @options.params
 @click.option(
-    "--visit", type=click.IntRange(min=1), default=1, show_default=True, help="As if entered so often."
+    "--visit",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How often the step was entered.",
 )
 @options.form
 @options.root
@@ -60,11 +64,12 @@ def command(
 ) -> None:
     """Show what a step prints, without a session
 
-    STEP is its id or its number. The ways on are shown without commands, since there is nothing
-    to report to.
+    STEP is an id or a number. Transitions are shown without commands, since there is no session.
     """
     if (step is None) == (number is None):
-        raise UsageError("say which step: STEP, or --step N", hint=Command("skill preview", skill, "1"))
+        raise UsageError(
+            "exactly one of STEP and --step is needed", hint=Command("skill preview", skill, "1")
+        )
     here = Environment(roots=roots)
     qr = QRState(qr_iteration or visit, qr_fail, qr_status)
     told = preview(

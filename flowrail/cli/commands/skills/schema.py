@@ -15,7 +15,9 @@ NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
 
 @click.command("schema", epilog=options.examples("flow skill schema workflow"))
 @click.argument("name", required=False)
-@click.option("--json", is_flag=True, expose_value=False, help="Print one JSON document, as it does anyway.")
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
+)
 def command(name: str | None) -> None:
     """Print the JSON Schema of a document
 

@@ -17,7 +17,7 @@ from flowrail.skills import summary
 def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
     """Show a skill's steps, transitions and parameters
 
-    Read as text: nothing of the skill is run.
+    Runs no code of the skill.
     """
     item = summary.show(skill, Environment(roots=roots).roots)
     if as_json:

@@ -19,7 +19,7 @@ from flowrail.text.safe_text import one_line
 
 @click.command("trust", epilog=options.examples("flow skill trust my-skill"))
 @options.skill
-@click.option("--digest", metavar="HEX", help="Allow without asking, if the folder has exactly this digest.")
+@click.option("--digest", metavar="HEX", help="Approve without asking if the folder has this digest.")
 @options.as_json
 @options.root
 def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...]) -> None:
@@ -42,7 +42,7 @@ def command(skill: str, digest: str | None, as_json: bool, roots: tuple[str, ...
     elif digest != now.digest:
         raise TrustError(
             f"the folder's digest is {now.digest}, not {digest[:80]}",
-            hint="look at what changed before allowing it",
+            hint="read what changed before you approve it",
             digest=now.digest,
         )
     approval.approve(now, here.state, at=here.now)
@@ -74,7 +74,7 @@ def _ask(skill: str, shown: str, digest: str, hint: str | Hint) -> None:
             answer = terminal.readline(64).strip().lower()
     except OSError:
         raise TrustError(
-            "a person must allow this, and there is no terminal to ask at",
+            "a person must approve this, and there is no terminal to ask on",
             hint=hint,
             digest=digest,
         ) from None

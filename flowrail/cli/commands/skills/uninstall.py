@@ -17,7 +17,7 @@ from flowrail.text.safe_text import one_line
 
 @click.command("uninstall", epilog=options.examples("flow skill uninstall planner"))
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=options.complete("skills"))
-@click.option("--all", "every", is_flag=True, help="Take away every skill that was installed there.")
+@click.option("--all", "every", is_flag=True, help="Remove every installed skill.")
 @options.where
 @options.host
 @options.dry_run
@@ -25,10 +25,10 @@ from flowrail.text.safe_text import one_line
 def command(names: tuple[str, ...], every: bool, to: str, host: str, dry_run: bool, as_json: bool) -> None:
     """Remove what `flow install` wrote
 
-    Files that somebody changed since, and files that it did not write, stay.
+    Files that were changed since, and files that it did not write, stay.
     """
     if bool(names) == every:
-        raise UsageError("say which skills to take away", hint="name them, or give --all")
+        raise UsageError("either names of skills or --all is needed", hint="give one of them")
     here = Environment()
     root = locations.place(to, host, cwd=here.cwd, home=here.home, environ=here.environ)
     wanted = install.installed(root) if every else names
@@ -42,7 +42,7 @@ def command(names: tuple[str, ...], every: bool, to: str, host: str, dry_run: bo
         for path in each.only(LEFT):
             output.text(one_line(f"left, since it was changed: {path}"))
         if not (dry_run or each.only(LEFT)) and os.path.isdir(each.folder):
-            output.text("its folder stays: it holds files that were not installed")
+            output.text("its folder stays: it contains files that were not installed")
     if not placed:
         output.text(one_line(f"no skill was installed in {root}"))
     if dry_run:

@@ -17,7 +17,7 @@ from flowrail.text.safe_text import one_line
 def command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
     """Withdraw the approval of a skill
 
-    The skill's code runs no more until a person allows it again.
+    The skill's code does not run until a person approves it again.
     """
     here = Environment(roots=roots)
     folder, was = withdraw(skill, here.roots, here.state)

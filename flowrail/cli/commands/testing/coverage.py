@@ -31,14 +31,16 @@ DRAWN = ("mermaid", "dot", "svg", "png")
     ),
 )
 @options.skill
-@click.option("--sessions", "lived", is_flag=True, help="Of the kept sessions, not of `flow test`.")
+@click.option(
+    "--sessions", "lived", is_flag=True, help="Count stored sessions, not the walks of `flow test`."
+)
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json", *DRAWN]),
     default="text",
     show_default=True,
-    help="How to print it, or the language to draw it in.",
+    help="The output format, or the diagram language.",
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option(
@@ -46,7 +48,7 @@ DRAWN = ("mermaid", "dot", "svg", "png")
     type=click.IntRange(0, 100),
     default=0,
     metavar="PERCENT",
-    help="Exit 1 where fewer of the ways were taken.",
+    help="Exit 1 if fewer transitions were taken, in percent.",
 )
 @pictures.into
 @options.store
@@ -62,9 +64,9 @@ def command(
 ) -> int:
     """Show which transitions of a workflow were taken
 
-    Of the walks that `flow test` goes; or with --sessions of real life, read from the journals of
-    the store: also where sessions stop, how long steps take, and gates that never failed. Journals
-    are only read, and nothing of the skill is run for them. A picture has a count on every way.
+    Counts the transitions of the walks of `flow test`. With --sessions, counts those in the journals of
+    the store; also shows where sessions stop, how long steps take, and gates that never failed.
+    Journals are only read, and no code of the skill is run. A diagram shows a count on every transition.
     """
     life: coverage.SessionCoverage | None = None
     is_part = False
