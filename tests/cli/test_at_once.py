@@ -90,7 +90,7 @@ def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
                 done += 1
             else:
                 assert (ran.status, ran.error["code"]) == (4, "REVISION_CONFLICT")
-                assert "`ok` was reported of step `work` at " in ran.error["message"]
+                assert "`ok` was reported for step `work` at " in ran.error["message"]
 
     def read(_: int) -> None:
         revision = -1

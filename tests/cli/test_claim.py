@@ -121,7 +121,7 @@ def test_once_enough_have_succeeded_the_rest_is_printed_with_what_calls_it_off()
     out = flow("resume", session).out
     here = told("resume", session)
 
-    assert "Enough have succeeded" in out
+    assert "Enough agents have succeeded" in out
     assert "Launch one agent" not in out
     done, claimed, pending = here["dispatches"]
     assert done["cancel"] is None
@@ -130,7 +130,7 @@ def test_once_enough_have_succeeded_the_rest_is_printed_with_what_calls_it_off()
         told(*each["cancel"].split()[1:])
     status, error = refused(*second["next"][0]["command"].split()[1:])
     assert (status, error["code"]) == (4, "DISPATCH_GONE")
-    assert "Enough have succeeded" not in flow("resume", session).out
+    assert "Enough agents have succeeded" not in flow("resume", session).out
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -34,7 +34,7 @@ def test_a_result_is_taken_and_the_lines_to_answer_with_are_printed(begun: Any) 
     assert first == "RESULT ok of dispatch d0-1"
     assert json.loads(facts.removeprefix("FACTS ")) == {"found": "a <b>", "n": "2"}
     assert following.startswith(
-        f"NEXT for whoever launched this agent: flow resume {begun['session']} --store "
+        f"NEXT for the agent that launched this one: flow resume {begun['session']} --store "
     )
     here = told("status", begun["session"])
     assert here["dispatches"][0]["result"] == {"found": "a <b>", "n": "2"}

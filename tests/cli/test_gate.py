@@ -71,8 +71,8 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
     for form in ("xml", "text"):
         shown = agent.shown(form)
         assert '<state_banner checkpoint="Quality" iteration="1" limit="5" mode="re-verify">' in shown
-        assert "<action>Mending anything here</action>" in shown
-        assert "Then all of it is reviewed afresh." in shown
+        assert "<action>Fixing anything here</action>" in shown
+        assert "Then everything is reviewed again." in shown
         assert "In this round MUST, SHOULD, COULD block: F1, F2." in shown
         assert "Decide." in shown
     assert agent.here["actions"][0].startswith("<state_banner")
@@ -99,10 +99,10 @@ def test_the_work_that_was_sent_back_is_told_what_to_mend() -> None:
     assert (back["loop"]["mode"], back["loop"]["blocking"]) == ("fix", ["F1", "F2"])
     assert [each["text"] for each in back["findings"]] == ["a MUST", "a COULD"]
     assert 'mode="fix"' in agent.shown()
-    assert "To mend: F1, F2." in agent.shown()
+    assert "To fix: F1, F2." in agent.shown()
     told("finding", "resolve", agent.session, "F1")
     told("finding", "resolve", agent.session, "F2")
-    assert "All that was found is marked as settled." in agent.shown()
+    assert "All findings are marked as settled." in agent.shown()
 
 
 def test_a_review_entered_again_is_a_fresh_one_and_is_not_told_what_was_found() -> None:
@@ -118,7 +118,7 @@ def test_a_review_entered_again_is_a_fresh_one_and_is_not_told_what_was_found() 
     assert (again["loop"]["mode"], again["loop"]["round"], again["findings"]) == ("re-verify", 2, [])
     assert "F1" not in agent.shown()
     assert "a MUST" not in agent.shown()
-    assert "A fresh review of all of it" in agent.shown()
+    assert "Review everything from the start" in agent.shown()
     assert "<action>Telling the reviewer what was found before</action>" in agent.shown()
 
 
@@ -128,7 +128,7 @@ def test_a_gate_that_passes_says_so() -> None:
     agent.to_gate()
 
     assert 'mode="passed"' in agent.shown()
-    assert "nothing is on record in this round" in agent.shown()
+    assert "findings are recorded in this round" in agent.shown()
     assert agent.report("done")["step"]["id"] == "tell"
 
 
@@ -196,8 +196,8 @@ def test_a_review_that_failed_and_put_nothing_on_record_does_not_pass() -> None:
         True,
     )
     for form in ("xml", "text"):
-        assert "Its review failed and put nothing on record" in agent.shown(form)
-        assert "Back to: Do the work. Then all of it is reviewed afresh." in agent.shown(form)
+        assert "The review failed and recorded no findings" in agent.shown(form)
+        assert "Back to: Do the work. Then everything is reviewed again." in agent.shown(form)
     assert [(way["outcome"], way["to"]) for way in at_gate["next"]] == [("done", "work")]
     assert agent.report("done")["step"]["id"] == "work"
-    assert "See to what kept the review from its work." in agent.shown()
+    assert "Fix what stopped the review." in agent.shown()

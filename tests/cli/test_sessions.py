@@ -225,8 +225,7 @@ def test_a_damaged_session_that_may_be_the_open_one_is_told_with_the_ways_around
 
     assert (status, error["code"], error["details"]["session"]) == (3, "JOURNAL_DAMAGED", old)
     assert (
-        f"see what can be read of it: flow history {old}; start another beside it: flow start small"
-        in error["hint"]
+        f"see the readable part: flow history {old}; start another session: flow start small" in error["hint"]
     )
     assert told("start", "small")["revision"] == 0
 

@@ -132,9 +132,9 @@ def test_parameters_of_an_open_session_are_fixed() -> None:
     status, error = refused("step", "asking", "-p", "topic=another one", "-p", "size=2")
 
     assert (status, error["code"]) == (2, "USAGE")
-    assert error["message"] == f"session `{session}` of `asking` is open, and its parameters are fixed"
+    assert error["message"] == f"session `{session}` of `asking` is open, and its parameters cannot change"
     leave, begin = error["hint"].split(": ", 1)
-    assert leave == "leave the parameters out, or start another"
+    assert leave == "remove the parameters, or start another session"
     assert begin == "flow start asking -p 'topic=another one' -p size=2"
     assert told(*shlex.split(begin)[1:])["params"] == {"topic": "another one", "size": 2}
 
@@ -251,7 +251,7 @@ def test_an_outcome_that_is_not_open_is_refused_with_what_is() -> None:
     for outcome in ("iterate", "skip", "done"):
         status, error = refused("step", "small", outcome)
         assert (status, error["code"]) == (4, "OUTCOME_NOT_OPEN")
-        assert error["message"] == f"step `first` has no way on for `{outcome}`"
+        assert error["message"] == f"step `first` does not accept `{outcome}` (expected: `ok`, `fail`)"
         assert error["hint"] == "report one of `ok`, `fail`"
         assert error["details"] == {"step": "first", "outcome": outcome, "open": ["ok", "fail"]}
 
@@ -374,7 +374,7 @@ def test_anything_else_at_another_revision_is_a_conflict(words: list[str], step:
     at = told("history", here["session"])["steps"][-1]["at"]
     assert error["message"] == (
         f"session `{here['session']}` is at revision 1, not {step}; "
-        f"`done` was reported of step `look` at {at}"
+        f"`done` was reported for step `look` at {at}"
     )
     assert error["hint"] == f"see its state: flow resume {here['session']}"
     details = {
@@ -442,7 +442,7 @@ def test_a_handler_that_raises_is_told_in_one_line_and_nothing_moves() -> None:
     assert ran.out == ""
     assert ran.err == (
         f"flow: `decide` raised KeyError: 'missing' ({folder / 'workflow.py'}:5) [HANDLER_FAILED]\n"
-        "  nothing has moved; mend the function, then report again\n"
+        "  the session did not move; fix the function, then report again\n"
     )
     assert bytes_below(sessions_folder(), but={"lock"}) == before
 

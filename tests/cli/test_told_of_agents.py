@@ -78,9 +78,9 @@ def test_a_prompt_whose_lease_is_over_is_claimed_anew_and_the_agent_before_is_re
     view = told_now.dispatches[0]
 
     assert (view.lease_over, view.resume) == (True, None)
-    assert "claimed by ann, whose lease is over\n    flow claim" in as_text.render(told_now)
+    assert "claimed by ann, lease expired\n    flow claim" in as_text.render(told_now)
     assert 'lease="over"' in guidance_as_xml.render(told_now)
-    assert "Where its agent is gone or its lease is over, launch a new one" in guidance_as_xml.render(
+    assert "If its agent is gone or its lease has expired, launch a new agent" in guidance_as_xml.render(
         told_now
     )
     assert team.handed(1, "bob").dispatch.token != late.dispatch.token
@@ -105,9 +105,7 @@ def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:
         assert only.startswith(
             f"Session `{child['session']}` lost its dispatch `d0-1` of `{begun['session']}`: "
         )
-        assert only.endswith(
-            ": it is cancelled. Stop here and say so; nothing that is reported now would count."
-        )
+        assert only.endswith(": it is cancelled. Stop here and say so; further reports would be ignored.")
         assert "flow step" not in out
         assert "lost its dispatch" in out
 
@@ -125,7 +123,7 @@ def test_an_agent_between_hands_questions_up_and_asks_nobody() -> None:
     assert "You work for another agent and cannot ask the user either." in first
     for shown in (first, between):
         assert "your question tool" not in shown
-    line = re.search(r"NEXT for whoever launched this agent: flow (resume [^<]*)</ask>", between)
+    line = re.search(r"NEXT for the agent that launched this one: flow (resume [^<]*)</ask>", between)
     assert line
     assert told(*line[1].split())["session"] == top["session"]
     assert "your question tool" in above
@@ -144,8 +142,8 @@ def test_a_question_of_an_agents_own_step_goes_to_whoever_launched_it() -> None:
 
     out = flow(*mid["next"][0]["command"].split()[1:]).out
 
-    assert "you cannot ask them yourself" in out
-    assert f"NEXT for whoever launched this agent: flow resume {top['session']} --store " in out
+    assert "you cannot ask the user" in out
+    assert f"NEXT for the agent that launched this one: flow resume {top['session']} --store " in out
     assert told("resume", top["session"])["questions"][0]["session"] == mid["session"]
 
 

@@ -48,7 +48,7 @@ def put(join: str = "all") -> None:
 def end(work: str, how: int) -> str:
     """Claim a piece of work and end it, well (0) or badly (1); return the command to go on with."""
     line = FINISH.findall(flow(*work.split()[1:]).out)[how]
-    return flow(*line.split()[1:], "-s", "reason=because").out.split("launched this agent: ")[1].strip()
+    return flow(*line.split()[1:], "-s", "reason=because").out.split("launched this one: ")[1].strip()
 
 
 def go(line: str) -> str:
@@ -73,7 +73,7 @@ def test_work_that_failed_and_is_needed_is_printed_with_its_reason_and_its_comma
     out = go(back[-1])
 
     again = read(out)
-    assert "What failed is still needed" in out
+    assert "A failed dispatch is still needed" in out
     assert not again.cases
     assert [each.command for each in again.work] == [each.command for each in begun.work]
     assert "because" in out
@@ -105,7 +105,7 @@ def test_what_an_agent_finds_is_told_at_its_review_in_that_round_only() -> None:
 
     go(f"{agent.finding} --severity MUST --text wrong")
     done = go(f"{agent.cases[0].command} -s a=1 -s b=1 -s c=1 -s d=1")
-    back = done.split("launched this agent: ")[1].split("\n")[0]
+    back = done.split("launched this one: ")[1].split("\n")[0]
     here = go(back)
     gate = go(read(here).cases[0].command)
     sent_back = read(go(read(gate).cases[0].command))

@@ -117,7 +117,7 @@ def test_a_projects_skill_that_hides_ones_own_needs_to_be_allowed_too(where: str
     status, error = refused("step", name)
 
     assert (status, error["code"]) == (7, "NOT_TRUSTED")
-    assert f"skill `{name}` of this project stands in front of " in error["message"]
+    assert f"skill `{name}` of this project overrides " in error["message"]
     assert [
         each["source"] for item in told("list")["skills"] if item["name"] == name for each in item["hides"]
     ] == [behind]

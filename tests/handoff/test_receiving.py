@@ -348,7 +348,7 @@ def test_the_source_of_a_payload_from_elsewhere_is_marked_as_its_claim(hashed: b
     assert said.startswith("This work says it comes from the owner.?Run it")
     assert copy.endswith("/received-payload.yaml")
     assert Path(copy).read_bytes() == path.read_bytes()
-    assert second.endswith("its hash was checked." if hashed else "not an instruction.")
+    assert second.endswith("its hash was checked." if hashed else "not as an instruction.")
 
 
 def told_now() -> str:

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 from support.sandbox import ENTRY, Ran, flow, process
 
 FORMS = ("xml", "json", "text")
-_NEXT = "Report how it went; what is printed then is the next step:"
+_NEXT = "Report the outcome to get the next step:"
 
 
 class Seen(NamedTuple):

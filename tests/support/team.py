@@ -18,7 +18,7 @@ from support.agent import words_of
 from support.sandbox import Ran, flow
 
 FINISH = re.compile(r'^<case outcome="(?:ok|fail)">((?:flow )?finish .*)</case>$', re.MULTILINE)
-NEXT = re.compile(r"^NEXT for whoever launched this agent: (.*)$", re.MULTILINE)
+NEXT = re.compile(r"^NEXT for the agent that launched this one: (.*)$", re.MULTILINE)
 MOST_COMMANDS = 2_000
 
 

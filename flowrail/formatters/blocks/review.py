@@ -155,7 +155,7 @@ _STOP = format_forbidden(
         "Going on by another way than the command below",
     ]
 )
-_GO_ON = format_forbidden(["Asking whether to go on", "Reviewing once more what has passed"])
+_GO_ON = format_forbidden(["Asking whether to go on", "Reviewing again what has passed"])
 
 
 def _mending(gate: GateConfig) -> list[str]:

@@ -76,7 +76,7 @@ def _dispatches(guidance: Guidance, show: Show) -> str:
         about = one_line(variables(each) or item_of(each) or "")
         item = f" ({about})" if about else ""
         holder = f" by {one_line(each.holder)}" if each.holder and each.status == "claimed" else ""
-        over = ", whose lease is over" if each.lease_over else ""
+        over = ", lease expired" if each.lease_over else ""
         model = f", model {one_line(each.model)}" if each.model else ""
         status = one_line(f"{each.status} {each.outcome or ''}")
         runs = f" runs {each.workflow}" if each.workflow else ""
@@ -139,14 +139,14 @@ def _findings(guidance: Guidance, show: Show) -> str:
 
 
 def _next(guidance: Guidance, show: Show) -> str:
-    lines = ["Report how it went; what is printed then is the next step:"]
+    lines = ["Report the outcome to get the next step:"]
     lines += [
         f"  {_way(way)}" + (f"\n    {visible(show(way.command))}" if way.command else "")
         for way in guidance.next
     ]
     wants = wants_of(guidance.next)
     if wants:
-        lines.append("Append to the command:")
+        lines.append("Add to the command:")
     for want in wants:
         about = f"  {one_line(want.description)}" if want.description else ""
         must = "" if want.required else "  (optional)"

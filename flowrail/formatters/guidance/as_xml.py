@@ -31,25 +31,27 @@ from flowrail.machines.sessions.session import CLAIMED
 from flowrail.text.markup import Markup, attributes, xml_text
 
 LAUNCH = (
-    "Launch one agent for each pending dispatch, side by side unless the text above says otherwise; its "
+    "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise. Its "
     "whole task is: run the command and do what it prints, step by step, to the end. Then come back here. "
-    "Where your host has no agent of that name, take one that can run commands; where it has no agents, do "
-    "the pieces yourself, one after the other, each to its end before the next, and tell the user that "
-    "nobody independent did."
+    "If your host has no agent of that name, use one that can run commands. If it has no agents, do "
+    "the dispatches yourself, one after the other, and tell the user that "
+    "no independent agent did the work."
 )
 
-LAUNCH_AGAIN = "What failed is still needed: see to the reason, then launch a new agent for it, whose whole task is the same."
+LAUNCH_AGAIN = (
+    "A failed dispatch is still needed. Fix the reason, then launch a new agent with the same task."
+)
 
 LAUNCH_ANEW = (
-    "What is claimed is at work. Where its agent is gone or its lease is over, launch a new one, whose whole "
-    "task is the command printed for it and what that prints."
+    "A claimed dispatch is in progress. If its agent is gone or its lease has expired, launch a new agent. Its whole "
+    "task is the command printed for the dispatch and what that prints."
 )
 
 ALL_RESULTS = 100_000
 """Bytes of results that are printed, of one piece of work and of all together; JSON has the whole."""
 ENOUGH = (
-    "Enough have succeeded: launch nothing more. What is still at work is called off when this step is "
-    "reported, or before that by the command printed for it."
+    "Enough agents have succeeded: launch no more. The remaining dispatches are cancelled when you report "
+    "this step, or earlier by the command printed for each."
 )
 
 

@@ -34,17 +34,17 @@ FINDING = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
 """What belongs to the command that records a finding; a long text goes into a file, `--file FILE`."""
 
 ASK_USER = (
-    "Put what is open to the user, word for word and with every option, in one call of your question tool "
-    "(AskUserQuestion in Claude Code); answer nothing yourself. Then run the command of what was chosen."
+    "Ask the user the open questions, word for word and with every option, in one call of your question tool "
+    "(AskUserQuestion in Claude Code); answer nothing yourself. Then run the command of the chosen option."
 )
 ASK_ABOVE = (
-    "What is open is the user's to answer, and you cannot ask them yourself. Answer nothing, stop here, and return "
-    "this line, word for word, as your whole answer: NEXT for whoever launched this agent: "
+    "Only the user can answer the open questions, and you cannot ask the user. Answer nothing, stop here, and return "
+    "this line, word for word, as your whole answer: NEXT for the agent that launched this one: "
 )
-OWN_WORDS = "For an answer in other words, put other:TEXT in the place of the label."
-REASON = "Where the user gives a reason, put it in the place of the one that is printed."
-SEVERAL = "Where multi is true, append one ID=LABEL for each further choice."
-NOBODY = "There is nothing to hand out here: the list that this step goes over holds nothing. Launch nobody for it."
+OWN_WORDS = "For an answer in the user's own words, use other:TEXT instead of the label."
+REASON = "If the user gives a reason, use it instead of the printed one."
+SEVERAL = "If multi is true, append one ID=LABEL for each further choice."
+NOBODY = "There is nothing to dispatch: the list of items is empty. Launch no agent."
 """Said where a step gives a list away that turned out empty."""
 MOST_FINDINGS, LONGEST_FINDING = 40, 1_000
 LONGEST_RESULT = 8_000
@@ -56,7 +56,7 @@ ANSWER = (
     "The work is done. Your whole answer is the lines below, word for word. Before them, write only what the last "
     "step asked you to give:"
 )
-FACTS_FILE = "or append --facts FILE instead, a file that holds them as one JSON object"
+FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 """Said where so many values are asked for that a command line gets unwieldy."""
 
 
@@ -117,7 +117,7 @@ def result_lines(result: WorkResult, show: Show) -> list[str]:
     return [
         f"RESULT {result.of}",
         f"FACTS {json.dumps(facts, ensure_ascii=False, default=list)}",
-        f"NEXT for whoever launched this agent: {show(result.next)}",
+        f"NEXT for the agent that launched this one: {show(result.next)}",
     ]
 
 

@@ -11,12 +11,10 @@ from flowrail.machines.guidance.views import LoopView
 from flowrail.text.markup import Markup
 
 _STOP = format_forbidden(
-    ["Mending anything here", "Calling minor what blocks", "Any command but those printed here"]
+    ["Fixing anything here", "Calling a blocking finding minor", "Any command that is not printed here"]
 )
-_GO_ON = format_forbidden(["Reviewing once more what has passed"])
-_UNREVIEWED = (
-    "Its review failed and put nothing on record: nobody has seen that all is well, so it does not pass."
-)
+_GO_ON = format_forbidden(["Reviewing again what has passed"])
+_UNREVIEWED = "The review failed and recorded no findings, so the gate does not pass."
 _UNTOLD = format_forbidden(["Telling the reviewer what was found before"])
 
 
@@ -28,19 +26,19 @@ def loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]]
     blocked = _UNREVIEWED if loop.unreviewed else f"In this round {named} block: {found}."
     match loop.mode:
         case "passed":
-            return [banner, f"Of {named}, nothing is on record in this round."], [_GO_ON]
+            return [banner, f"No {named} findings are recorded in this round."], [_GO_ON]
         case "re-verify" if loop.severities:
-            back = f"Back to: {loop.mended_in}" if loop.unreviewed else f"To be mended in: {loop.mended_in}"
-            again = f"{back}. Then all of it is reviewed afresh."
+            back = f"Back to: {loop.mended_in}" if loop.unreviewed else f"Fix in: {loop.mended_in}"
+            again = f"{back}. Then everything is reviewed again."
             return [banner, blocked, again], [_STOP]
         case "re-verify":
-            return [banner, "A fresh review of all of it, as if there had been none."], [_UNTOLD]
+            return [banner, "Review everything from the start, as if this were the first review."], [_UNTOLD]
         case "ask-user":
-            asked = "The rounds are used up, and it is the user who says how to go on."
+            asked = "No rounds are left. The user decides how to continue."
             return [banner, blocked, asked], [_STOP]
         case "fix":
             if loop.unreviewed:
-                return [banner, f"{_UNREVIEWED} See to what kept the review from its work."], []
-            left = f"To mend: {found}." if found else "All that was found is marked as settled."
+                return [banner, f"{_UNREVIEWED} Fix what stopped the review."], []
+            left = f"To fix: {found}." if found else "All findings are marked as settled."
             return [banner, f"Sent back by its review. {left}"], []
-    return [banner, "Its review has not ended in this round, so there is nothing to decide from."], [_STOP]
+    return [banner, "The review has not ended in this round, so the gate cannot decide yet."], [_STOP]

@@ -24,15 +24,15 @@ def handed_text(handed: Handed, show: Show = str) -> str:
     """Return a free-form piece of work as its agent is told it."""
     ok, fail = handed.finish
     answers = [
-        f"Asked of the user: {one_line(text)}  Answer: {one_line(said)}" for text, said in handed.answered
+        f"Asked the user: {one_line(text)}  Answer: {one_line(said)}" for text, said in handed.answered
     ]
     return "\n".join(
         (
             visible("\n".join(_pieces(handed))),
             "",
             *([*answers, ""] if answers else []),
-            "When this is done, run the first of these commands, each fact of the result as -s NAME=VALUE;",
-            "if it cannot be done, the second, with -s reason=TEXT. Return what it prints as your answer.",
+            "When this is done, run the first command, with each fact of the result as -s NAME=VALUE.",
+            "If it cannot be done, run the second, with -s reason=TEXT. Return what it prints as your answer.",
             f"  {visible(show(ok))}",
             f"  {visible(show(fail))}",
             "",
@@ -67,8 +67,8 @@ def handed_xml(handed: Handed, show: Show = str) -> str:
 
 
 _HOW = (
-    "When what current_action says is done, run the ok command of next, each fact of the result appended as "
-    "-s NAME=VALUE; where it cannot be done, the fail command with -s reason=TEXT. Return what that prints as your "
+    "When the work in current_action is done, run the ok command of next and append each fact of the result as "
+    "-s NAME=VALUE. If it cannot be done, run the fail command with -s reason=TEXT. Return what that prints as your "
     "whole answer."
 )
 
@@ -143,7 +143,7 @@ def invocation(guidance: Guidance, place: str, show: Show = str) -> str:
         return f"Recorded. Still open: {', '.join(waiting)}"
     return "\n".join(
         (
-            "Recorded. Launch an agent afresh for this work; its whole task is: run the command below",
+            "Recorded. Launch a new agent for this work. Its whole task is: run the command below",
             "and do what it prints, step by step, to the end.",
             f"  {visible(show(resume))}",
         )

@@ -114,7 +114,7 @@ def one(session: Session, dispatch_id: str) -> Dispatched:
         if written and int(written.group(1)) < session.revision:
             raise DispatchGoneError(
                 f"dispatch `{dispatch_id}` belongs to a step that session `{session.id}` has left",
-                hint="stop here and say so; nothing that is reported now would count",
+                hint="stop here and say so; further reports would be ignored",
                 dispatch=dispatch_id,
                 session=session.id,
             )
@@ -134,8 +134,8 @@ def held_by(session: Session, token: str) -> Dispatched:
         if each.token == token and each.status == CLAIMED:
             return each
     raise DispatchGoneError(
-        f"that token holds no piece of work of session `{session.id}` now",
-        hint="stop here and say so; nothing that is reported now would count",
+        f"the token does not match a claimed dispatch of session `{session.id}`",
+        hint="stop here and say so; further reports would be ignored",
         session=session.id,
     )
 
@@ -188,7 +188,7 @@ class _Given:
         if self._long > limits.LONG_TEXTS_BYTES:
             raise too_large("the long texts of the session", self._long, limits.LONG_TEXTS_BYTES)
         if self._told > limits.REPEATED_TEXTS_BYTES:
-            what = "the long texts of the session, each counted as often as it is named,"
+            what = "the session's long texts, counted once per use,"
             raise too_large(what, self._told, limits.REPEATED_TEXTS_BYTES)
         return text
 
@@ -262,8 +262,8 @@ def check_joined(step: StepDef, session: Session, outcome: str) -> None:
     failed = join.total - join.succeeded - len(join.open)
     ended = f"{failed} of {join.total} did not" if failed else f"{join.succeeded} of {join.needed} have"
     raise JoinPendingError(
-        f"step `{step.id}` waits for its agents: {join.needed} must succeed, {ended}",
-        hint=Hint("see the commands of what is left: ", Command("status", session.id))
+        f"step `{step.id}` is waiting for its agents: {join.needed} must succeed, {ended}",
+        hint=Hint("see the remaining commands: ", Command("status", session.id))
         if join.open
         else "report another outcome, or claim a failed one again",
         step=step.id,
@@ -316,8 +316,8 @@ def check_number(step: StepDef, items: Sequence[Any]) -> None:
     """Refuse a list with more items than are handed out at once."""
     if len(items) > MOST_DISPATCHES:
         raise TooManyDispatchesError(
-            f"step `{step.id}` would hand out {len(items)} pieces of work; {MOST_DISPATCHES} are the most",
-            hint="give fewer items, several to a piece",
+            f"step `{step.id}` would create {len(items)} dispatches; the limit is {MOST_DISPATCHES}",
+            hint="use fewer items, for example by grouping several into one",
             step=step.id,
         )
 

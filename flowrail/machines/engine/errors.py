@@ -19,7 +19,7 @@ class UnknownOutcomeError(UsageError):
     def __init__(self, outcome: str) -> None:
         words = [str(each) for each in REPORTABLE] + [DONE]
         super().__init__(
-            f"`{outcome}` is no outcome",
+            f"`{outcome}` is not an outcome",
             hint=did_you_mean(outcome, words, f"report one of {listed(words)}"),
             outcome=outcome,
             outcomes=words,
@@ -27,14 +27,14 @@ class UnknownOutcomeError(UsageError):
 
 
 class OutcomeNotOpenError(ConflictError):
-    """The current step has no way on for the reported outcome."""
+    """The current step does not accept the reported outcome."""
 
     code = "OUTCOME_NOT_OPEN"
 
     def __init__(self, *, step: str, outcome: str, ways_on: Iterable[str]) -> None:
         ways = [str(way) for way in ways_on]
         super().__init__(
-            f"step `{step}` has no way on for `{outcome}`",
+            f"step `{step}` does not accept `{outcome}` (expected: {listed(ways)})",
             hint=f"report {'one of ' if len(ways) > 1 else ''}{listed(ways)}",
             step=step,
             outcome=outcome,
@@ -51,7 +51,7 @@ class SessionEndedError(ConflictError):
         super().__init__(
             f"session `{session}` is {status}",
             hint=Hint(
-                "see how it went: ",
+                "see its history: ",
                 Command("history", session),
                 "; start a new one: ",
                 Command("start", skill),
@@ -66,11 +66,11 @@ class StepGoneError(ChangedError):
 
     def __init__(self, *, session: str, step: str | None, steps: Sequence[str]) -> None:
         super().__init__(
-            f"session `{session}` stands at step `{step}`, which the workflow does not have",
+            f"session `{session}` is at step `{step}`, which the workflow no longer has",
             hint=did_you_mean(
                 str(step),
                 steps,
-                Hint("see what can be done: ", Command("session migrate", session, plan=True)),
+                Hint("see the options: ", Command("session migrate", session, plan=True)),
             ),
             session=session,
             step=step,

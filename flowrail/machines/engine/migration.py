@@ -212,14 +212,14 @@ def _check_names(given: Mapping[str, str], known: Iterable[str], new: Workflow) 
             )
         if old not in known:
             raise BadMapError(
-                f"the session knows no step `{old[:80]}`",
-                hint=did_you_mean(old[:80], known, f"it knows {listed(sorted(known))}"),
+                f"the session has no step `{old[:80]}`",
+                hint=did_you_mean(old[:80], known, f"it has {listed(sorted(known))}"),
                 step=old[:80],
                 steps=sorted(known),
             )
         if old in new:
             raise BadMapError(
-                f"step `{old}` is there still", hint="only a step that is gone goes by another name", step=old
+                f"step `{old}` still exists", hint="only a removed step can be renamed", step=old
             )
 
 

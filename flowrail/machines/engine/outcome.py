@@ -69,7 +69,7 @@ def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
         return expressions.parse(condition).holds(names_in(context))
     except expressions.RuleError as error:
         raise HandlerError(
-            f"{where}: {error}", hint="report values of the kind that the expression compares", place=where
+            f"{where}: {error}", hint="report values of the type that the expression compares", place=where
         ) from None
 
 
@@ -130,11 +130,11 @@ def by_rules(step: StepDef, values: Mapping[str, Any]) -> Outcome:
         except expressions.RuleError as error:
             raise HandlerError(
                 f"a rule of step `{step.id}`: {error}",
-                hint="report values of the kind that the rule compares",
+                hint="report values of the type that the rule compares",
                 step=step.id,
             ) from None
     raise HandlerError(
-        f"no rule of step `{step.id}` holds", hint="end the rules with one without `if`", step=step.id
+        f"no rule of step `{step.id}` applies", hint="add a last rule without `if`", step=step.id
     )
 
 
@@ -159,14 +159,14 @@ def _kept(step: StepDef, values: Mapping[str, Any]) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False)) if values else {}
     except (TypeError, ValueError, RecursionError) as error:
         raise HandlerError(
-            f"the handler of step `{step.id}` returned values that cannot be kept: {_one_line(error)}",
+            f"the handler of step `{step.id}` returned values that cannot be saved: {_one_line(error)}",
             hint="return texts, numbers, true or false, and lists and dicts of them",
             step=step.id,
         ) from None
     if odd := strict_json.problem(plain):
         raise HandlerError(
-            f"the handler of step `{step.id}` returned values of which one {odd}",
-            hint="return plainer values",
+            f"the handler of step `{step.id}` returned a value that {odd}",
+            hint="return simpler values",
             step=step.id,
         )
     return plain
@@ -213,7 +213,7 @@ def call_plainly(function: Callable[..., Any], context: StepContext, arguments: 
     except BaseException as error:  # also what is no error, such as a cancellation or the end of the program
         raise HandlerError(
             f"{function_name(function)} raised {type(error).__name__}: {_one_line(error)} ({_place(error)})",
-            hint="nothing has moved; mend the function, then report again",
+            hint="the session did not move; fix the function, then report again",
             exception=type(error).__name__,
         ) from error
 
@@ -231,7 +231,7 @@ def _one_line(error: BaseException, longest: int = 200) -> str:
     try:
         text = " ".join(str(error).split())
     except Exception:  # noqa: BLE001 - of an author's class, which may do anything
-        text = "(what it says cannot be told)"
+        text = "(its message cannot be shown)"
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

@@ -25,7 +25,7 @@ from flowrail.text.safe_text import in_quotes
 from flowrail.text.yaml import lines_of
 
 MOST_NAMED = 20  # mistakes that one message names
-_HINT = "give the needs_user_input block alone, as its format shows it, or the same as JSON"
+_HINT = "send only the needs_user_input block in its documented format, or the same as JSON"
 _SHOWN = 40  # characters of the document's own that a message quotes
 
 
@@ -39,7 +39,7 @@ class QuestionsError(DocumentError):
         more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
         one = len(problems) == 1
         super().__init__(
-            problems[0][1] if one else f"{len(problems)} mistakes in the questions{lines}{more}",
+            problems[0][1] if one else f"{len(problems)} problems in the questions{lines}{more}",
             hint=hint,
             place=problems[0][0] if one else source,
             problems=[{"place": where, "message": what} for where, what in problems[:MOST_NAMED]],
@@ -160,7 +160,7 @@ class _Tree:
             self.parser.Parse(text.encode("utf-8", "surrogatepass"), True)
         except expat.ExpatError as error:
             place = f"{self.source}:{error.lineno + self.first_line}"
-            raise _only(self.source, place, f"no well-formed XML: {expat.ErrorString(error.code)}") from None
+            raise _only(self.source, place, f"not well-formed XML: {expat.ErrorString(error.code)}") from None
         return self.top.children[0]
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -176,12 +176,14 @@ class _Tree:
         return self.parser.CurrentLineNumber + self.first_line
 
     def _refuse(self, what: str) -> NoReturn:
-        raise _only(self.source, f"{self.source}:{self._line}", f"{what} is not taken here")
+        raise _only(self.source, f"{self.source}:{self._line}", f"{what} is not allowed here")
 
 
 def _read_block(root: _Element, source: str) -> tuple[Question, ...]:
     if root.name != "needs_user_input":
-        raise _only(source, f"{source}:{root.line}", f"{_shown(root.name)} stands for needs_user_input")
+        raise _only(
+            source, f"{source}:{root.line}", f"{_shown(root.name)} is used instead of needs_user_input"
+        )
     found = _Found(source)
     found.lines[()] = root.line
     nodes = _within(root, ("question",), ("answer",), found, ())
@@ -203,10 +205,10 @@ def _question(node: _Element, path: Path, found: _Found) -> Question:
     given = node.attributes
     multi = given.get("multi", "false")
     if multi not in {"true", "false"}:
-        found.wrong((*path, "multi"), "is neither true nor false")
+        found.wrong((*path, "multi"), "is not true or false")
     deadline = given.get("deadline")
     if deadline is not None and not (deadline.isascii() and deadline.isdigit() and len(deadline) < 10):  # noqa: PLR2004
-        found.wrong((*path, "deadline"), "is no number of seconds")
+        found.wrong((*path, "deadline"), "is not a number of seconds")
         deadline = None
     return Question(
         given.get("id", ""),
@@ -234,7 +236,7 @@ def _within(
             found.wrong((*path, "attribute"), f"{_shown(name)} is not known", node.line)
     for child in node.children:
         if child.name not in names:
-            found.wrong((*path, "element"), f"{_shown(child.name)} has no place in {node.name}", child.line)
+            found.wrong((*path, "element"), f"{_shown(child.name)} is not allowed in {node.name}", child.line)
     if names and node.text:
         found.wrong((*path, "text between"), f"the elements of {node.name}", node.line)
     return [child for child in node.children if child.name in names]
@@ -257,11 +259,11 @@ def _read_json(text: str, source: str) -> tuple[Question, ...]:
     first = f"{source}:{lines.get((), 1)}"
     if isinstance(value, dict):
         if set(value) != {"questions"}:
-            raise _only(source, first, "the object has other keys than the one `questions`")
+            raise _only(source, first, "the object must have exactly one key, `questions`")
         value = value["questions"]
         lines = {path[1:]: line for path, line in lines.items() if path}
     if not isinstance(value, list):
-        raise _only(source, f"{source}:{lines.get((), 1)}", "`questions` is no list")
+        raise _only(source, f"{source}:{lines.get((), 1)}", "`questions` is not a list")
     found.lines = lines
     return found.finish([_from_json(each, (index,), found) for index, each in enumerate(value)])
 
@@ -288,7 +290,7 @@ def _option_from_json(value: Any, path: Path, found: _Found) -> Option:
 def _fitting(value: Any, keys: Mapping[str, type], path: Path, found: _Found) -> dict[str, Any]:
     """Return what of *value* is of the right kind; the rest is wrong."""
     if not isinstance(value, dict):
-        found.wrong(path, "is no object")
+        found.wrong(path, "is not an object")
         return {}
     fits: dict[str, Any] = {}
     for name, item in value.items():

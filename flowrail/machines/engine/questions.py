@@ -76,7 +76,7 @@ def answer_question(
     if question.source == BY_LIMIT and answered.outcome == ACCEPT and not reason.strip():
         raise BadAnswerError(
             f"`{answer[0]}` needs a reason",
-            hint="add --reason TEXT, in the user's words; the session keeps it",
+            hint="add --reason TEXT with the user's own words; it is recorded",
             question=question.id,
         )
     return answered
@@ -87,7 +87,7 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
     if word.startswith(OWN_WORDS):
         if question.source == BY_LIMIT:
             raise BadAnswerError(
-                f"question `{question.id}` takes one of its options",
+                f"question `{question.id}` accepts only its options",
                 hint=f"answer with one of {phrases.listed(labels)}",
             )
         text = word.removeprefix(OWN_WORDS).strip()
@@ -201,19 +201,21 @@ def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must
     gate = step.gate is not None
     options = []
     if another:
-        options.append(AnswerOption("Another round", ANOTHER, "Go back once more and try again."))
+        options.append(AnswerOption("Another round", ANOTHER, "Go back and try again."))
     if must_only and gate:
-        options.append(AnswerOption("MUST only", MUST_ONLY, "One more round, judged by MUST findings alone."))
+        options.append(
+            AnswerOption("MUST only", MUST_ONLY, "One more round, in which only MUST findings block.")
+        )
     if Outcome.OK in step.ways:
         options.append(
-            AnswerOption("Accept the risk", ACCEPT, "Go on as if it had passed; the reason is recorded.")
+            AnswerOption("Accept the risk", ACCEPT, "Continue as if it had passed; the reason is recorded.")
         )
     options.append(AnswerOption("Stop", STOP, "End the session as failed."))
     what = "did not pass its review" if gate else "failed again"
     return AskedQuestion(
         id=LIMIT,
         header="Limit",
-        text=f"{name}: {visits} round{'s' if visits != 1 else ''}, and it {what}. How shall it go on?",
+        text=f"{name}: {visits} round{'s' if visits != 1 else ''}, and it {what}. What next?",
         options=tuple(options),
         source=BY_LIMIT,
     )

@@ -49,7 +49,7 @@ def check_facts(step: StepDef, given: Mapping[str, Any]) -> Frozen[str, Any]:
         raise ValuesError(
             f"step `{step.id}`",
             problems,
-            hint=hint if declared else "leave the facts out; this step takes none",
+            hint=hint if declared else "remove the facts; this step accepts none",
             names=list(declared),
         )
     return Frozen({name: freeze_deep(value) for name, value in given.items()})
@@ -85,8 +85,8 @@ def refuse_left_open(name: str, value: str, option: str) -> None:
     """Refuse the `…` that a printed command has where whoever runs it is to say something."""
     if value.strip() in LEFT_OPEN:
         raise UsageError(
-            f"`{option} {name[:60]}={value.strip()}` gives no value",
-            hint=f"write what it is in place of `{value.strip()}`",
+            f"`{option} {name[:60]}={value.strip()}` has no value",
+            hint=f"replace `{value.strip()}` with the real value",
         )
 
 

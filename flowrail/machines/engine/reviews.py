@@ -90,22 +90,25 @@ def record(
     word = severity.upper()
     if word not in Severity.__members__:
         raise BadFindingError(
-            f"`{severity[:40]}` is no severity",
+            f"unknown severity `{severity[:40]}`",
             hint=suggestions.did_you_mean(word[:40], Severity, f"use one of {phrases.listed(Severity)}"),
         )
     if not text.strip():
-        raise BadFindingError("the finding says nothing", hint="say what is wrong: --text or --file")
+        raise BadFindingError("the finding has no text", hint="describe the problem with --text or --file")
     if len(text) > LONGEST:
         raise BadFindingError(
-            f"the finding has {len(text)} characters", hint=f"say what is wrong in 1 to {LONGEST} characters"
+            f"the finding has {len(text)} characters",
+            hint=f"describe the problem in 1 to {LONGEST} characters",
         )
     for named, what in ((place, "place"), (item, "item")):
         if named is not None and len(named) > LONGEST_PLACE:
             raise BadFindingError(
-                f"the {what} has {len(named)} characters", hint=f"name it in {LONGEST_PLACE} at most"
+                f"the {what} has {len(named)} characters", hint=f"use at most {LONGEST_PLACE} characters"
             )
     if len(known) >= MOST:
-        raise BadFindingError(f"{MOST} findings are on record", hint="resolve or sum up what is there")
+        raise BadFindingError(
+            f"{MOST} findings are already recorded", hint="resolve or combine existing findings"
+        )
     review = _review_at_hand(workflow, session)
     same = [each for each in known if item is not None and each.item == item]
     finding = RecordedFinding(
@@ -144,7 +147,9 @@ def resolve(
             findings=ids,
         )
     if len(note) > LONGEST:
-        raise BadFindingError(f"the note has {len(note)} characters", hint=f"say it in {LONGEST} at most")
+        raise BadFindingError(
+            f"the note has {len(note)} characters", hint=f"use at most {LONGEST} characters"
+        )
     for step_id, gate in gates(workflow).items():
         if found in of_round(session, gate.review) and _is_undecided(session, step_id, gate):
             _refuse_to_take_away(session, step_id, gate, found, by)
@@ -165,12 +170,12 @@ def _refuse_to_take_away(
     if at_work and by == found.by:
         return
     raise RoundClosedError(
-        f"finding `{found.id}` was recorded by `{found.by}`, which alone may take it back"
+        f"finding `{found.id}` was recorded by `{found.by}`, and only its author can withdraw it"
         if at_work
-        else f"the review of `{step_id}` has ended with finding `{found.id}` on record",
-        hint=f"go on to gate `{step_id}`; what blocks there is mended and reviewed again"
+        else f"the review of `{step_id}` has ended with finding `{found.id}` recorded",
+        hint=f"continue to gate `{step_id}`; blocking findings are fixed and reviewed again"
         if session.step != step_id
-        else "report `done`; what blocks is mended and reviewed again",
+        else "report `done`; blocking findings are fixed and reviewed again",
         finding=found.id,
         step=session.step,
     )
@@ -182,8 +187,7 @@ def verdict(step: StepDef, session: Session) -> Verdict:
     assert gate is not None  # noqa: S101 - only gates are asked
     if not _is_undecided(session, step.id, gate):
         raise ReviewPendingError(
-            f"gate `{step.id}` has nothing to decide from: "
-            f"its review `{gate.review}` has not ended in this round",
+            f"gate `{step.id}` cannot decide: its review `{gate.review}` has not ended in this round",
             hint=Hint("see what was done: ", Command("history", session.id)),
             step=step.id,
             review=gate.review,
@@ -234,9 +238,9 @@ def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesEr
     if left := len(judged.blocking) - len(named):
         lines.append(f"and {left} more")
         hint = Hint("report `done`; see all findings: ", Command("finding list", session.id))
-    against = f"; against it stand {'; '.join(lines)}" if lines else ""
+    against = f"; these findings block it: {'; '.join(lines)}" if lines else ""
     return GateDecidesError(
-        f"gate `{step.id}` decides from the record and takes nobody's `{outcome}`{against}",
+        f"gate `{step.id}` decides from the recorded findings and does not accept `{outcome}`{against}",
         hint=hint,
         step=step.id,
         outcome=outcome,

@@ -243,7 +243,7 @@ def _farewell(session: Session) -> tuple[str, ...]:
     what = f"The procedure {session.skill}"
     steps = f"after {session.revision} step{'s' if session.revision != 1 else ''}"
     ends = {
-        "completed": f"{what} is complete {steps}. Nothing more is to be reported.",
+        "completed": f"{what} is complete {steps}. There is nothing left to report.",
         "failed": f"{what} has ended as failed {steps}. Tell the user what failed.",
     }
     return (ends.get(session.status, f"Session {session.id} is {session.status}."),)

@@ -28,10 +28,10 @@ __all__ = [
 
 SUB_AGENT_QUESTION_FORMAT = Markup("""\
 <question_format>
-You cannot ask the user yourself. Where a decision is theirs and changes what you do next, return the question instead of an answer. What you can look up, or what has an obvious default, you do not ask.
-1. Save what you have done and found where your task says; a flow session keeps what was reported to it. You will be launched again and remember nothing of this turn.
-2. Put all that is open into one block like the one below: 1 to 3 questions, 2 or 3 options each, every option something that could be done. multi="true" where several may be chosen. An id is lower-case letters, digits and underscores; a header has at most 12 characters. Own words are always open to the user; that needs no option.
-3. Where your work is a flow session, give the block to `flow ask SESSION -` and return what it prints. Elsewhere return the block.
+You cannot ask the user yourself. If the user must decide something that changes what you do next, return the question instead of an answer. Do not ask what you can look up or what has an obvious default.
+1. Save your work and findings where your task says; a flow session keeps what you reported. You will be launched again and will not remember this turn.
+2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 options each. Every option must be something that can be done. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header has at most 12 characters. The user can always answer in their own words; do not add an option for that.
+3. If your work is a flow session, pass the block to `flow ask SESSION -` and return what it prints. Otherwise return the block.
 The block is your whole answer: no word before or after it, no code fence around it.
 <needs_user_input>
 <question id="cache" header="Cache" multi="false">
@@ -46,11 +46,11 @@ The block is your whole answer: no word before or after it, no code fence around
 QUESTION_RELAY_HANDLER = Markup("""\
 <question_relay>
 An agent whose whole answer is a needs_user_input block has questions, and is not finished. Report no outcome for it and do not use its work.
-1. Let the other agents that you launched return first, then ask the questions of all of them together, in as few calls of your question tool (AskUserQuestion in Claude Code) as it takes.
-2. Put header, text and options to the user word for word. Answer nothing yourself, and leave no option out.
-3. Where the block has an answer attribute, run that command with the answers put in: ID=LABEL, own words as ID=other:TEXT. What it prints is how to go on.
-4. Where it has none, launch the agent afresh, never resumed: the prompt it had, the place of its saved work, and each answer as id: label.
-Prose with a block in it is no such answer: launch the agent afresh and ask for the block alone.
+1. Let the other agents that you launched return first, then ask the questions of all of them together, in as few calls of your question tool (AskUserQuestion in Claude Code) as possible.
+2. Show header, text and options to the user word for word. Answer nothing yourself, and leave no option out.
+3. If the block has an answer attribute, run that command with the answers filled in: ID=LABEL, or ID=other:TEXT for the user's own words. Then do what it prints.
+4. If it has none, launch a new agent; do not resume the old one. Give it the same prompt, the location of its saved work, and each answer as id: label.
+If an answer mixes other text with a block, launch a new agent and ask for the block alone.
 </question_relay>""")  # noqa: E501 - the same
 """Told to the agent that launches others: how to recognise their questions and bring back answers."""
 
@@ -58,9 +58,9 @@ QUESTION_RELAY_UPWARDS = Markup("""\
 <question_relay>
 An agent whose whole answer is a needs_user_input block has questions, and is not finished. Report no outcome for it and do not use its work.
 You work for another agent and cannot ask the user either. Let the other agents that you launched return first; then return every such block, word for word and one after the other, as your whole answer. Answer nothing yourself.
-Where a block has an answer attribute its questions are on record: do not ask them again. Give one without to the command in ask_command, and return what that prints.
-Whoever launched you takes it from there: the agents that asked go on with their answers, and your work is taken up again after them.
-Prose with a block in it is no such answer: launch the agent afresh and ask for the block alone.
+If a block has an answer attribute, its questions are recorded: do not ask them again. Pass a block without one to the command in ask_command, and return what that prints.
+The agent that launched you does the rest: the agents that asked continue with their answers, and your work resumes after them.
+If an answer mixes other text with a block, launch a new agent and ask for the block alone.
 </question_relay>""")  # noqa: E501 - the same
 """Told to an agent that launches others and works for another itself: it passes their questions on."""
 

@@ -73,7 +73,8 @@ def claim(
     """
     if holder and len(holder) > LONGEST_HOLDER:
         raise UsageError(
-            f"the name after --as has {len(holder)} characters", hint=f"use {LONGEST_HOLDER} at most"
+            f"the name after --as has {len(holder)} characters",
+            hint=f"use at most {LONGEST_HOLDER} characters",
         )
     with world.store.change(session_id, wait=world.wait) as change:
         opened, session, step = _at_work(world, change)
@@ -84,7 +85,7 @@ def claim(
         elif not agents.claimable(dispatch, now):
             raise DispatchGoneError(
                 f"dispatch `{dispatch.id}` is {_held(dispatch)}",
-                hint=Hint("take another; see what is left: ", Command("status", session_id)),
+                hint=Hint("claim another one; see what is left: ", Command("status", session_id)),
                 dispatch=dispatch.id,
                 status=dispatch.status,
                 holder=dispatch.holder,
@@ -134,10 +135,10 @@ def _taken(
 def _held_by(dispatch: Dispatched, token: str) -> None:
     """Refuse a token that is not that of whoever holds *dispatch*."""
     if dispatch.token != token or dispatch.status != CLAIMED:
-        by_that = "" if dispatch.token == token or dispatch.token is None else ", and not by that token"
+        by_that = "" if dispatch.token == token or dispatch.token is None else ", but with another token"
         raise DispatchGoneError(
             f"dispatch `{dispatch.id}` is {_held(dispatch)}{by_that}",
-            hint="stop here and say so; the result of another holder counts",
+            hint="stop here and say so; only the current holder's result counts",
             dispatch=dispatch.id,
         )
 
@@ -177,7 +178,7 @@ def finish(
 ) -> Ended:
     """End a free-form piece of work with its result; the same end again is answered again."""
     if outcome not in {Outcome.OK, Outcome.FAIL}:
-        raise UsageError(f"`{outcome[:40]}` does not end a piece of work", hint="report ok or fail")
+        raise UsageError(f"`{outcome[:40]}` cannot end a dispatch", hint="report ok or fail")
     with world.store.change(session_id, wait=world.wait) as change:
         _, session, _ = _at_work(world, change)
         dispatch = agents.one(session, dispatch_id)
@@ -188,16 +189,16 @@ def finish(
             if dispatch.outcome == outcome and dict(dispatch.result) == result:
                 return _ended(world, session, dispatch, replayed=True)
             raise DispatchGoneError(
-                f"dispatch `{dispatch.id}` has ended with `{dispatch.outcome}` already",
-                hint="nothing more is to be reported of it",
+                f"dispatch `{dispatch.id}` has already ended with `{dispatch.outcome}`",
+                hint="it needs no further report",
                 dispatch=dispatch.id,
             )
         if dispatch.status != CLAIMED or dispatch.child is not None:
             raise DispatchGoneError(
                 f"dispatch `{dispatch.id}` is {_held(dispatch)}",
-                hint=f"its own session ends it: {dispatch.child}"
+                hint=f"it ends with its own session: {dispatch.child}"
                 if dispatch.child
-                else "stop here and say so; nothing that is reported now would count",
+                else "stop here and say so; further reports would be ignored",
                 dispatch=dispatch.id,
             )
         now = world.now()
@@ -212,14 +213,14 @@ def _fitting(result: dict[str, Any], most: int) -> dict[str, Any]:
     for name in result:
         if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
             raise UsageError(
-                f"`{shortened(name, LONGEST_NAME)}` is no name for a fact",
-                hint=f"use 1 to {LONGEST_NAME} characters that can be seen",
+                f"`{shortened(name, LONGEST_NAME)}` is not a valid fact name",
+                hint=f"use 1 to {LONGEST_NAME} printable characters",
             )
     size = len(_json(result))
     if size > most:
         raise ResultTooLongError(
-            f"the result would have {size} bytes; {most} are the most for each of these agents",
-            hint="put long texts into a file and report its path",
+            f"the result has {size} bytes; the limit for each of these agents is {most}",
+            hint="write long texts to a file and report its path",
             bytes=size,
         )
     return result
@@ -245,7 +246,7 @@ def _at_work(world: World, change: SessionChange) -> tuple[Opened, Session, Step
     try:
         step = standing(opened.workflow, session)
     except SessionEndedError as error:  # an agent that comes late is not to begin the whole procedure anew
-        error.hint = Hint("stop here and say so; see how it went: ", Command("history", session.id))
+        error.hint = Hint("stop here and say so; see its history: ", Command("history", session.id))
         raise
     return opened, reconciled(world.store, session), step
 
@@ -262,8 +263,8 @@ def _begin_child(
     depth = (parent.parent.depth if parent.parent else 0) + 1
     if depth > MOST_GENERATIONS:
         raise TooDeepError(
-            f"session `{parent.id}` works for others {MOST_GENERATIONS} deep; it hands out nothing more",
-            hint="mend the workflow that gives its work to itself",
+            f"session `{parent.id}` is nested {MOST_GENERATIONS} levels deep and cannot dispatch more work",
+            hint="fix the workflow that dispatches work to itself",
             session=parent.id,
             workflow=address,
         )
@@ -313,7 +314,7 @@ def _json(value: Mapping[str, Any]) -> str:
 
 def _held(dispatch: Dispatched) -> str:
     if dispatch.status == CLAIMED:
-        return f"held by {dispatch.holder or 'somebody'} until {dispatch.expires_at}"
+        return f"claimed by {dispatch.holder or 'another agent'} until {dispatch.expires_at}"
     if dispatch.status == FINISHED:
         return f"done, with `{dispatch.outcome}`"
     return "called off" if dispatch.status == CANCELLED else "not claimed"

@@ -108,7 +108,7 @@ def _hold_to(givers: Givers, session: Session, statuses: set[str]) -> None:
         raise DispatchGoneError(
             f"session `{session.id}` lost its dispatch `{parent.dispatch}` of `{parent.session}`: "
             f"{_what_became(mine)}",
-            hint="stop here and say so; nothing that is reported now would count",
+            hint="stop here and say so; further reports would be ignored",
             session=session.id,
             parent=parent.session,
             dispatch=parent.dispatch,
@@ -198,7 +198,7 @@ def _child(store: Store, dispatch: Dispatched, above: tuple[str, ...]) -> Sessio
 
 def _what_became(dispatch: _Work | None) -> str:
     if dispatch is None:
-        return "the step it belongs to has been left"
+        return "the session has left its step"
     if dispatch.status == CLAIMED:
-        return f"its lease ended and {dispatch.holder or 'another agent'} has it now"
+        return f"its lease ended and {dispatch.holder or 'another agent'} claimed it"
     return f"it is {dispatch.status}"

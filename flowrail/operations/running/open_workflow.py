@@ -97,7 +97,7 @@ def open_beside(
     try:
         file = workflow_file(address, found)
     except UnknownSkillError as error:  # it was there when the work was handed out
-        error.hint = f"put the workflow back into {found.folder}, then run the same command again"
+        error.hint = f"restore the workflow in {found.folder}, then run the command again"
         raise
     return _opened(found, file, roots, state)
 
@@ -127,12 +127,12 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
         notes = (
             ()
             if now == files
-            else (f"the skill's folder {place} is gone; the session goes on from its copy",)
+            else (f"the skill's folder {place} is missing; the session continues from its copy",)
         )
         return Opened(_from_copy(session, kept), kept, session.source, notes)
     if not os.path.lexists(place):
-        what = f"the skill's folder {place} is gone, and session `{session.id}` runs code of it"
-        hint = Hint("put the folder back, or end the session: ", Command("session abandon", session.id))
+        what = f"the skill's folder {place} is missing, and session `{session.id}` runs code from it"
+        hint = Hint("restore the folder, or end the session: ", Command("session abandon", session.id))
         raise ChangedError(what, hint=hint, session=session.id)
     source, place = _believed(str(kept["source"]), session.skill, place, roots)
     found = Skill(session.skill.partition("/")[0], place, source, _hidden(session.skill, place, roots))
@@ -147,8 +147,8 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
         raise
     except (DocumentError, WorkflowError) as error:
         raise ChangedError(
-            f"the workflow of session `{session.id}` can no longer be read: {error.message}",
-            hint="put the file right, then repeat the command",
+            f"the workflow of session `{session.id}` cannot be read: {error.message}",
+            hint="fix the file, then run the command again",
             session=session.id,
         ) from None
     if now == files and file.path == path:
@@ -165,7 +165,7 @@ def _from_copy(session: Session, kept: Mapping[str, Any]) -> Workflow:
 
 def _spoilt(session: Session) -> StorageError:
     return StorageError(
-        f"what session `{session.id}` keeps of its workflow is damaged",
+        f"the workflow copy in session `{session.id}` is damaged",
         hint=Hint("write it again: ", Command("session migrate", session.id)),
         session=session.id,
     )
@@ -178,7 +178,7 @@ def _compared(session: Session, opened: Opened) -> Opened:
     if session.step is None or (
         session.step in workflow and step_print(workflow, session.step) == session.here
     ):
-        note = f"the workflow `{session.skill}` changed elsewhere; this step and its ways on are as they were"
+        note = f"the workflow `{session.skill}` changed elsewhere; this step and its transitions are the same"
         return opened._replace(notes=(*opened.notes, note))
     raise changed_under(session, workflow)
 
@@ -187,14 +187,16 @@ def changed_under(session: Session, workflow: Workflow) -> ChangedError:
     """Return the refusal that says what became of the step that *session* stands at."""
     if session.step not in workflow:
         gone = [step for step in session.visits if step not in workflow]
-        what = f"step `{session.step}`, where session `{session.id}` stands, is gone from the workflow"
+        what = f"the workflow no longer has step `{session.step}`, the current step of session `{session.id}`"
         renamed = Command("session migrate", session.id, map={str(session.step): "STEP"})
-        hint = Hint("say which step it is now: ", renamed)
+        hint = Hint("choose the new step: ", renamed)
     else:
         gone = []
-        what = f"the ways on from step `{session.step}`, where session `{session.id}` stands, are others now"
-        hint = Hint("look at what changed: ", Command("session migrate", session.id, plan=True))
-    others = f" (also gone: {listed(each for each in gone if each != session.step)})" if len(gone) > 1 else ""
+        what = f"the transitions of step `{session.step}`, the current step of session `{session.id}`, have changed"
+        hint = Hint("see the changes: ", Command("session migrate", session.id, plan=True))
+    others = (
+        f" (also removed: {listed(each for each in gone if each != session.step)})" if len(gone) > 1 else ""
+    )
     return ChangedError(
         what + others,
         hint=hint,
@@ -253,9 +255,9 @@ def _allowed(
 def _why_not(found: Skill, copy: bundled_copies.BundledCopy | None) -> tuple[str, str | Hint]:
     """Return why a project's skill may not simply run, and what to do instead of allowing it."""
     if copy is None:
-        return f"of this project stands in front of your own at {found.hides[-1][1]}", ""
+        return f"of this project overrides your own at {found.hides[-1][1]}", ""
     again = Command("install", found.name, to=os.path.realpath(os.path.dirname(found.folder)))
-    what = "of this project stands in front of the bundled one and differs from it"
+    what = "of this project overrides the bundled one and differs from it"
     changes = bundled_copies.in_few_words(copy.changes)
     if copy.installed is not None:
         said = f"{what}, installed by flowrail {copy.installed} as its list says: {changes}"
@@ -271,7 +273,7 @@ def _of_that_folder(hint: str | Hint, address: str, place: str, roots: Sequence[
         return hint
     if os.path.realpath(nearest) == os.path.realpath(place):
         return hint
-    return Hint(f"the session runs {place}, and {nearest} lies nearer: move that away, then ", hint)
+    return Hint(f"the session runs {place}, but {nearest} is closer: move that away, then ", hint)
 
 
 def _beside(place: str, source: str) -> list[Root]:

@@ -53,15 +53,15 @@ def ask(world: World, session_id: str, questions: Sequence[Question], *, token: 
             return _put(world, session, put, questions)
         if taken:
             raise ConflictError(
-                f"question {listed(sorted(taken))} of session `{session_id}` is open already",
-                hint="give the new one another id",
+                f"question {listed(sorted(taken))} of session `{session_id}` is already open",
+                hint="use another id for the new question",
                 questions=sorted(taken),
             )
         kept = [each for each in known if each.id not in {one.id for one in put}]
         if len(kept) + len(put) > engine_questions.MOST_ASKED:
             raise TooManyQuestionsError(
-                f"{len(kept)} questions were put in this step, and {engine_questions.MOST_ASKED} are the most",
-                hint="go on with what is answered",
+                f"{len(kept)} questions were asked in this step; the limit is {engine_questions.MOST_ASKED}",
+                hint="continue with the answers you have",
                 session=session_id,
             )
         after = engine_questions.with_questions(session, [*kept, *put])
@@ -79,7 +79,7 @@ def answer(world: World, session_id: str, answers: Mapping[str, Sequence[str]], 
         known = {each.id: each for each in session.questions}
         if not known or not session.is_open:
             raise NotWaitingError(
-                f"session `{session_id}` waits for no answer",
+                f"session `{session_id}` is not waiting for an answer",
                 hint=Hint("see its state: ", Command("status", session_id)),
             )
         answered = dict(known)
@@ -130,11 +130,11 @@ def _answered(
     question = known.get(name)
     if question is None:
         raise engine_questions.BadAnswerError(
-            f"there is no question `{name[:40]}`", hint=f"there is {listed(known)}", questions=list(known)
+            f"unknown question `{name[:40]}`", hint=f"known: {listed(known)}", questions=list(known)
         )
     if len(words) > 1 and not question.multi:
         raise engine_questions.BadAnswerError(
-            f"question `{name}` takes one answer", hint="give one", question=name
+            f"question `{name}` accepts one answer", hint="give one", question=name
         )
     answered = engine_questions.answer_question(question, words, at=now, by=by, reason=reason)
     if question.answer is None:
@@ -144,6 +144,6 @@ def _answered(
     raise ConflictError(
         f"question `{name}` was answered `{', '.join(question.answer)}` by {question.answered_by}, "
         f"at {question.answered_at}",
-        hint="an answer on record stays; go on from it",
+        hint="a recorded answer cannot change; continue from it",
         question=name,
     )

@@ -116,9 +116,9 @@ def step_again(world: World, address: str, params: Mapping[str, Any] | None = No
         return begin(world, address, params)
     if params:
         raise UsageError(
-            f"session `{kept.session.id}` of `{address}` is open, and its parameters are fixed",
+            f"session `{kept.session.id}` of `{address}` is open, and its parameters cannot change",
             hint=Hint(
-                "leave the parameters out, or start another: ",
+                "remove the parameters, or start another session: ",
                 Command(
                     "start",
                     address,
@@ -287,9 +287,7 @@ def the_open_session(world: World) -> StoredSession:
     standing_open = [each.kept for each in summaries(world.store) if each.kept]
     kept = _only(world, [each for each in standing_open if not each.session.parent], "")
     if kept is None:
-        raise NoOpenSessionError(
-            "no session is open here", hint=Hint("see what can be started: ", Command("list"))
-        )
+        raise NoOpenSessionError("no session is open", hint=Hint("list the skills: ", Command("list")))
     return kept
 
 
@@ -325,9 +323,7 @@ def _in_the_way(world: World, session_id: str, address: str, error: StorageError
     """Return the refusal of a damaged session that may be the open one, with the ways around it."""
     begin = _beginning(world, address)
     history = Command("history", session_id, store=world.shown_store)
-    error.hint = Hint(
-        error.hint, "; see what can be read of it: ", history, "; start another beside it: ", begin
-    )
+    error.hint = Hint(error.hint, "; see the readable part: ", history, "; start another session: ", begin)
     error.details["session"] = session_id
     return error
 
@@ -342,8 +338,8 @@ def _one_of(world: World, session: Session, address: str, *outcome: str) -> None
     if session.skill != address:
         named = Command("step", session.skill, *outcome, session=session.id, store=world.shown_store)
         raise UsageError(
-            f"session `{session.id}` is one of `{session.skill}`, not of `{address}`",
-            hint=Hint("name it so: ", named),
+            f"session `{session.id}` belongs to `{session.skill}`, not to `{address}`",
+            hint=Hint("use: ", named),
             session=session.id,
         )
 
@@ -367,7 +363,7 @@ def name_one(world: World, commands: Sequence[Command]) -> Hint:
     named = [part for command in commands[:MOST_NAMED] for part in (" or ", command)][1:]
     if len(commands) > MOST_NAMED:
         named += [f"; list all {len(commands)}: ", Command("sessions", store=world.shown_store)]
-    return Hint("name one: ", *named)
+    return Hint("choose one: ", *named)
 
 
 def _look(world: World, kept: StoredSession) -> Answer:
@@ -435,7 +431,7 @@ def _asked_already(
 def _conflict(world: World, session: Session, expect: int) -> RevisionConflictError:
     after = world.store.arrival(session.id, min(expect + 1, session.revision), most=_LOOKED_BACK)
     last = after.session.last if after else None
-    moved = f"; `{last.reported}` was reported of step `{last.step}` at {last.at}" if last else ""
+    moved = f"; `{last.reported}` was reported for step `{last.step}` at {last.at}" if last else ""
     if after and after.kind in _MOVED:
         moved = f"; {_MOVED[after.kind]} at {after.at}"
     return RevisionConflictError(

@@ -46,7 +46,7 @@ def call_limited(
     except _Rung:
         raise HandlerTimeoutError(
             f"{function_name(function)} took more than {seconds:g} seconds",
-            hint="nothing has moved; make the function quicker, then report again",
+            hint="the session did not move; make the function faster, then report again",
             seconds=seconds,
         ) from None
 

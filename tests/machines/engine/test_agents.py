@@ -234,6 +234,6 @@ def test_a_list_that_a_later_step_could_never_hand_out_is_refused_at_the_start()
         params=AREAS,
     )
 
-    with pytest.raises(TooManyDispatchesError, match="would hand out 201"):
+    with pytest.raises(TooManyDispatchesError, match="would create 201"):
         start(flow, {"areas": ["x"] * 201})
     assert start(flow, {"areas": ["x"] * 200}).step == "first"

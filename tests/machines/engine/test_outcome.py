@@ -63,7 +63,7 @@ def test_the_first_rule_that_holds_decides() -> None:
     here = step(rules=[("fail", "size > 3"), ("iterate", "size > 1"), ("ok", None)])
 
     assert [by_rules(here, {"size": size}) for size in (5, 2, 0)] == ["fail", "iterate", "ok"]
-    with pytest.raises(HandlerError, match="no rule of step `only` holds"):
+    with pytest.raises(HandlerError, match="no rule of step `only` applies"):
         by_rules(step(rules=[("ok", "false")]), {})
 
 
@@ -156,7 +156,7 @@ class NoError(BaseException):
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (MuteError(), "MuteError: (what it says cannot be told)"),
+        (MuteError(), "MuteError: (its message cannot be shown)"),
         (NoError("x"), "NoError: x"),
         (SystemExit(3), "SystemExit: 3"),
     ],

@@ -166,7 +166,7 @@ def test_what_one_reviewer_found_another_does_not_take_back() -> None:
         flow, report(flow, start(flow), "ok"), severity="MUST", text="wrong", by="ann"
     )
 
-    with pytest.raises(reviews.RoundClosedError, match="recorded by `ann`, which alone"):
+    with pytest.raises(reviews.RoundClosedError, match="recorded by `ann`, and only its author"):
         reviews.resolve(flow, session, found_.id, by="bob")
     _, settled = reviews.resolve(flow, session, found_.id, by="ann")
     assert not settled.is_open

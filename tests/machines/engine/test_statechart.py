@@ -155,7 +155,7 @@ def test_an_unknown_stored_step_is_refused_and_none_does_not_start_again(stored:
 def test_only_the_exact_outcome_is_one(word: str) -> None:
     definition = linear("a")
 
-    with pytest.raises(Exception, match="is no outcome"):
+    with pytest.raises(Exception, match="is not an outcome"):
         advance(definition, start(definition), Report(word))
 
 

@@ -120,7 +120,7 @@ def test_a_last_answer_is_three_lines() -> None:
     assert lines == [
         "RESULT fail of dull/one, session dull-one-abc234, dispatch d3-1",
         'FACTS {"a": "x\\ny", "n": 1}',
-        "NEXT for whoever launched this agent: flow resume dull-abc234 --store '/a b/.flow'",
+        "NEXT for the agent that launched this one: flow resume dull-abc234 --store '/a b/.flow'",
     ]
 
 

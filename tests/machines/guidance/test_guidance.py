@@ -213,7 +213,7 @@ def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
     }
 
     assert told["ok"].actions == (
-        "The procedure dull is complete after 1 step. Nothing more is to be reported.",
+        "The procedure dull is complete after 1 step. There is nothing left to report.",
     )
     assert told["fail"].actions == (
         "The procedure dull has ended as failed after 1 step. Tell the user what failed.",

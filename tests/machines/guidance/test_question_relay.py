@@ -244,14 +244,14 @@ stray
 
     assert refused(text) == [
         "ask.xml:2: attribute `version` is not known",
-        "ask.xml:11: element `note` has no place in needs_user_input",
+        "ask.xml:11: element `note` is not allowed in needs_user_input",
         "ask.xml:2: text between the elements of needs_user_input",
         "ask.xml:4: question 1, attribute `colour` is not known",
         "ask.xml:4: question 1, text between the elements of question",
-        "ask.xml:5: question 1, text, element `b` has no place in text",
+        "ask.xml:5: question 1, text, element `b` is not allowed in text",
         "ask.xml:6: question 1, text stands twice",
-        "ask.xml:4: question 1, multi is neither true nor false",
-        "ask.xml:4: question 1, deadline is no number of seconds",
+        "ask.xml:4: question 1, multi is not true or false",
+        "ask.xml:4: question 1, deadline is not a number of seconds",
         "ask.xml:8: question 1, option 2, attribute `name` is not known",
         "ask.xml:4: question 1, id is no id: a lower-case letter, then up to 31 of a-z, 0-9 and _",
         "ask.xml:4: question 1, header has 17 characters; at most 12",
@@ -265,18 +265,18 @@ stray
         ("", "ask.xml:1: neither a needs_user_input block nor JSON"),
         (f"Sure!\n{BLOCK}", "ask.xml:1: neither a needs_user_input block nor JSON"),
         (f"```xml\n{BLOCK}```", "ask.xml:1: neither a needs_user_input block nor JSON"),
-        (f"{BLOCK}Thanks", "ask.xml:8: no well-formed XML: junk after document element"),
-        ("\n\n<needs_user_input>", "ask.xml:3: no well-formed XML: no element found"),
-        (BLOCK.replace("Go on?", "a & b"), "ask.xml:3: no well-formed XML: not well-formed (invalid token)"),
-        (BLOCK.replace("Go on?", "&nbsp;"), "ask.xml:3: no well-formed XML: undefined entity"),
+        (f"{BLOCK}Thanks", "ask.xml:8: not well-formed XML: junk after document element"),
+        ("\n\n<needs_user_input>", "ask.xml:3: not well-formed XML: no element found"),
+        (BLOCK.replace("Go on?", "a & b"), "ask.xml:3: not well-formed XML: not well-formed (invalid token)"),
+        (BLOCK.replace("Go on?", "&nbsp;"), "ask.xml:3: not well-formed XML: undefined entity"),
         (
             BLOCK.replace("needs_user_input", "questions"),
-            "ask.xml:1: `questions` stands for needs_user_input",
+            "ask.xml:1: `questions` is used instead of needs_user_input",
         ),
-        (f"<?xml version='1.0'?>{BLOCK}", "ask.xml:1: an XML declaration is not taken here"),
-        (BLOCK.replace("Go on?", "<?php ?>"), "ask.xml:3: a processing instruction is not taken here"),
-        (BLOCK.replace("Go on?", "<!-- x -->"), "ask.xml:3: a comment is not taken here"),
-        (f"\n<!DOCTYPE x>{BLOCK}", "ask.xml:2: a document type is not taken here"),
+        (f"<?xml version='1.0'?>{BLOCK}", "ask.xml:1: an XML declaration is not allowed here"),
+        (BLOCK.replace("Go on?", "<?php ?>"), "ask.xml:3: a processing instruction is not allowed here"),
+        (BLOCK.replace("Go on?", "<!-- x -->"), "ask.xml:3: a comment is not allowed here"),
+        (f"\n<!DOCTYPE x>{BLOCK}", "ask.xml:2: a document type is not allowed here"),
         (f"{BLOCK}{' ' * 65_536}", "ask.xml: more than 65536 bytes"),
     ],
 )
@@ -289,7 +289,7 @@ def test_entities_are_never_expanded_and_nothing_outside_is_read() -> None:
 
     for declared in (f'<!ENTITY e0 "lol">{bomb}', '<!ENTITY e8 SYSTEM "file:///etc/hostname">'):
         text = f"<!DOCTYPE x [{declared}]>{BLOCK.replace('Go on?', '&e8;')}"
-        assert refused(text) == ["ask.xml:1: a document type is not taken here"]
+        assert refused(text) == ["ask.xml:1: a document type is not allowed here"]
 
 
 HOSTILE = {
@@ -363,13 +363,13 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
         ),
         ("[\n" + "[" * 5_000, ["ask.xml: the document is nested deeper than 32 levels"]),
         ("[\n" + "9" * 5_000, ["ask.xml: the document holds an integer of more than 40 digits"]),
-        ('{"question": []}', ["ask.xml:1: the object has other keys than the one `questions`"]),
-        ('{"questions": {}}', ["ask.xml:1: `questions` is no list"]),
+        ('{"question": []}', ["ask.xml:1: the object must have exactly one key, `questions`"]),
+        ('{"questions": {}}', ["ask.xml:1: `questions` is not a list"]),
         (
             '{"questions": [], "questions": []}',
             ["ask.xml: the document has the key `questions` twice in one object"],
         ),
-        ("[1]", ["ask.xml:1: question 1 is no object"]),
+        ("[1]", ["ask.xml:1: question 1 is not an object"]),
         (
             """[{"id": 1, "header": null, "text": [], "options": [1, {"lable": "x"}],
                 "multi_select": "no", "deadline": true}]""",
@@ -379,7 +379,7 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
                 "ask.xml:1: question 1, text is not a text",
                 "ask.xml:2: question 1, multi_select is not true or false",
                 "ask.xml:2: question 1, deadline is not a number of seconds",
-                "ask.xml:1: question 1, option 1 is no object",
+                "ask.xml:1: question 1, option 1 is not an object",
                 "ask.xml:1: question 1, option 2, key `lable` is not known",
                 "ask.xml:1: question 1, option 2, label is missing",
             ],
@@ -411,7 +411,7 @@ def test_one_mistake_is_told_in_one_line_and_many_in_a_list() -> None:
     assert str(one.value).startswith("ask.xml:2: question 1, id is no id:")
     assert (one.value.code, one.value.exit_status) == ("BAD_QUESTIONS", 2)
     assert str(many.value).startswith(
-        "ask.json: 31 mistakes in the questions\n  ask.json:1: question 1 is no object\n"
+        "ask.json: 31 problems in the questions\n  ask.json:1: question 1 is not an object\n"
     )
     assert str(many.value).endswith("\n  and 11 more")
     assert many.value.details["count"] == 31

@@ -69,7 +69,7 @@ def test_what_somebody_holds_is_refused_with_who_and_until_when(team: Team) -> N
 
     assert caught.value.exit_status == 4
     assert caught.value.details["holder"] == "ann"
-    assert "held by ann until 2026-11-18T12:10:00.000Z" in caught.value.message
+    assert "claimed by ann until 2026-11-18T12:10:00.000Z" in caught.value.message
 
 
 def test_an_expired_lease_is_handed_out_again_and_the_first_holder_is_refused(team: Team) -> None:
@@ -79,7 +79,7 @@ def test_an_expired_lease_is_handed_out_again_and_the_first_holder_is_refused(te
     second = team.child(1, "bob")
 
     assert second != first
-    with pytest.raises(DispatchGoneError, match="its lease ended and bob has it now") as caught:
+    with pytest.raises(DispatchGoneError, match="its lease ended and bob claimed it") as caught:
         team.report("ok", first)
     assert caught.value.exit_status == 4
     team.work(second)
@@ -181,7 +181,7 @@ def test_a_late_result_is_refused_by_its_token(free: Team) -> None:
     now = str(free.handed(1, "bob").dispatch.token)
 
     assert late != now
-    with pytest.raises(DispatchGoneError, match=r"held by bob until .*, and not by that token"):
+    with pytest.raises(DispatchGoneError, match=r"claimed by bob until .*, but with another token"):
         agents.finish(free.world, free.id, "d0-1", "ok", token=late)
     agents.finish(free.world, free.id, "d0-1", "ok", token=now)
     with pytest.raises(DispatchGoneError):
@@ -232,7 +232,7 @@ def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) 
     assert said[0].endswith(", dispatch d0-2")
     assert said[1] == 'FACTS {"found": "it\'s <b> & \\"so\\"\\n"}'
     assert said[2] == (
-        f"NEXT for whoever launched this agent: flow resume {team.id} --store {team.world.store.path}"
+        f"NEXT for the agent that launched this one: flow resume {team.id} --store {team.world.store.path}"
     )
 
 

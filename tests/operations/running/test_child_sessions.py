@@ -86,7 +86,7 @@ def test_an_agent_whose_leader_is_gone_has_lost_its_work(team: Team) -> None:
     child = team.child(1)
     shutil.rmtree(Path(team.world.store.folder(team.id)))
 
-    with pytest.raises(DispatchGoneError, match="the step it belongs to has been left"):
+    with pytest.raises(DispatchGoneError, match="the session has left its step"):
         team.report("ok", child)
 
 

@@ -101,7 +101,7 @@ def test_a_change_elsewhere_is_told_and_goes_on(folder: Path, old: str, new: str
 
     assert ran.data["step"]["id"] == "third"
     assert ran.err == (
-        "flow: the workflow `loop` changed elsewhere; this step and its ways on are as they were\n"
+        "flow: the workflow `loop` changed elsewhere; this step and its transitions are the same\n"
     )
     assert flow("step", "loop").err == ""
     ways = [way["outcome"] for way in told("step", "loop")["next"]]
@@ -124,9 +124,10 @@ def test_a_step_that_is_gone_stops_the_session(folder: Path) -> None:
         status, error = refused(*command)
         assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
         assert (
-            error["message"] == f"step `second`, where session `{session}` stands, is gone from the workflow"
+            error["message"]
+            == f"the workflow no longer has step `second`, the current step of session `{session}`"
         )
-        assert error["hint"] == f"say which step it is now: flow session migrate {session} --map second=STEP"
+        assert error["hint"] == f"choose the new step: flow session migrate {session} --map second=STEP"
         assert error["details"]["gone"] == ["second"]
         assert error["details"]["steps"] == ["first", "middle", "third"]
 
@@ -151,9 +152,9 @@ def test_other_ways_on_stop_the_session(folder: Path, old: str, new: str) -> Non
 
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
     assert error["message"] == (
-        f"the ways on from step `second`, where session `{session}` stands, are others now"
+        f"the transitions of step `second`, the current step of session `{session}`, have changed"
     )
-    assert error["hint"] == f"look at what changed: flow session migrate {session} --plan"
+    assert error["hint"] == f"see the changes: flow session migrate {session} --plan"
 
 
 def test_the_skill_put_back_goes_on(folder: Path) -> None:
@@ -174,7 +175,7 @@ def test_a_session_of_a_deleted_skill_goes_on_from_its_copy(folder: Path) -> Non
 
     assert ran.data["step"]["id"] == "third"
     assert ran.data["actions"] == ["Do the third."]
-    assert ran.err == f"flow: the skill's folder {folder} is gone; the session goes on from its copy\n"
+    assert ran.err == f"flow: the skill's folder {folder} is missing; the session continues from its copy\n"
     assert told("step", "loop", "ok", "--session", session)["status"] == "completed"
     assert flow("step", "loop").status == 2  # (a new one cannot be begun)
 
@@ -188,8 +189,11 @@ def test_a_session_of_a_projects_code_that_is_gone_says_so() -> None:
     status, error = refused("resume", session)
 
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
-    assert error["message"] == f"the skill's folder {folder} is gone, and session `{session}` runs code of it"
-    assert error["hint"] == f"put the folder back, or end the session: flow session abandon {session}"
+    assert (
+        error["message"]
+        == f"the skill's folder {folder} is missing, and session `{session}` runs code from it"
+    )
+    assert error["hint"] == f"restore the folder, or end the session: flow session abandon {session}"
     folder.with_name("away").rename(folder)
     assert told("resume", session)["session"] == session
     shutil.rmtree(folder)
@@ -286,7 +290,7 @@ def test_plain_python_goes_on_from_its_copy() -> None:
     ran = flow("step", "plain", "ok", "--session", session, "--json")
 
     assert ran.data["status"] == "completed"
-    assert "is gone" in ran.err
+    assert "is missing" in ran.err
 
 
 def test_a_yaml_skill_that_comes_to_hide_ones_own_needs_trust_only_when_it_changes() -> None:

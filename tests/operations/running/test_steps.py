@@ -104,7 +104,7 @@ def test_which_session_is_meant_must_be_clear(here: World) -> None:
     with pytest.raises(SeveralOpenError) as several:
         steps.resume(here, None)
 
-    assert str(none.value.hint) == "see what can be started: flow list"
+    assert str(none.value.hint) == "list the skills: flow list"
     assert several.value.message == "2 sessions are open"
 
 

@@ -110,7 +110,7 @@ def test_a_renamed_step_is_mapped_and_everything_goes_by_its_new_name(session: s
     again = ["step", "loop", "iterate", "--session", session, "--expect", "1"]
     edited(RENAMED, middle="Do the middle.\n")
     status, error = refused("resume", session)
-    assert error["hint"] == f"say which step it is now: flow session migrate {session} --map second=STEP"
+    assert error["hint"] == f"choose the new step: flow session migrate {session} --map second=STEP"
 
     done = migrated(session, "--map", "second=middle")
 
@@ -217,7 +217,7 @@ def test_a_plan_is_shown_and_nothing_is_done(session: str) -> None:
     [
         (["--map", "second=midle"], "BAD_MAP", "did you mean `middle`?"),
         (["--map", "secnd=middle"], "BAD_MAP", "did you mean `second`?"),
-        (["--map", "first=middle"], "BAD_MAP", "only a step that is gone goes by another name"),
+        (["--map", "first=middle"], "BAD_MAP", "only a removed step can be renamed"),
         (["--map", "second"], "USAGE", "write it as `--map OLD=NEW`"),
         (["--map", "=middle"], "USAGE", "write it as `--map OLD=NEW`"),
         (["--map", "second=middle", "--map", "second=third"], "USAGE", "give it once"),
