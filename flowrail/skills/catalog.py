@@ -75,7 +75,7 @@ def places(roots: Iterable[Root]) -> list[tuple[str, str]]:
 
 
 def find(address: str, roots: Iterable[Root]) -> Skill:
-    """Return the nearest skill of that name; refuse with refuse an unknown name and suggest similar ones."""
+    """Return the nearest skill of that name; refuse an unknown name and suggest similar ones."""
     if not WORKFLOW_NAME.match(address):
         raise _unknown(address, roots)
     name = address.partition("/")[0]

@@ -44,7 +44,7 @@ def _never(workflow: Workflow) -> Iterator[Raw]:
             first = values.first_to_hold(step, [source]) if isinstance(source, str) else {0}
             if first is not None and not first:
                 said = f"{what} of step `{step.id}`, `{in_quotes(str(source))}`, never holds"
-                yield Raw("FR177", path, said, "mend the condition, or take it out", step.id, "warning")
+                yield Raw("FR177", path, said, "fix the condition, or remove it", step.id, "warning")
 
 
 def _rules(at: Path, step: StepDef, values: _Values) -> Iterator[Raw]:
@@ -55,7 +55,7 @@ def _rules(at: Path, step: StepDef, values: _Values) -> Iterator[Raw]:
         if first is None or number in first or rule.when is None:  # the last one for the rest has to be there
             continue
         what = f"rule {number + 1} of step `{step.id}`, `{rule.when}`, is never the first that holds"
-        hint = "the rules are tried in order: move it up, or mend the condition"
+        hint = "the rules are tried in order: move it up, or fix the condition"
         yield Raw("FR177", (*at, "rules", number), what, hint, step.id, "warning")
 
 
@@ -189,7 +189,7 @@ def _gates(workflow: Workflow) -> Iterator[Raw]:
             failed = graph.reach(_failed(step, around), after, past=gate.review)
             way = "after it failed" if step.id in failed else "on some path"
             what = f"{way} a run comes to gate `{step.id}` without its review `{gate.review}`, and is refused there"
-            hint = f"lead to `{gate.review}`, not past it"
+            hint = f"let the transition lead to `{gate.review}`"
             yield Raw("FR178", ("steps", index, "gate"), what, hint, step.id, "warning")
 
 

@@ -192,7 +192,9 @@ def _step_values(
     for read in _reads(index, step):
         if read.name == "limit" and step.bound is None and read.gap:
             what = f"{read.what} has `$limit`, and step `{step.id}` has no limit"
-            yield Raw("FR161", read.path, what, "give the step a `limit`, or take it out", step.id, "warning")
+            yield Raw(
+                "FR161", read.path, what, "add a `limit` to the step, or remove `$limit`", step.id, "warning"
+            )
         if read.name not in declared or (read.name, read.what) in told:
             continue
         if read.again:

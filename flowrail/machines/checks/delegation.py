@@ -15,8 +15,8 @@ def _successes(workflow: Workflow) -> Iterator[Raw]:
     """Warn about steps that dispatch agents but cannot report success."""
     for index, step in enumerate(workflow.steps):
         if step.work is not None and not step.decides and step.ways and Outcome.OK not in step.ways:
-            what = f"the agents of step `{step.id}` may succeed, and it has no `ok` way on"
-            hint = "say in `next` where `ok` leads"
+            what = f"step `{step.id}` has no `ok` transition for when its agents succeed"
+            hint = "add `ok` to `next`"
             yield Raw("FR176", ("steps", index, "next"), what, hint, step.id, "warning")
 
 
@@ -32,7 +32,7 @@ def _items(workflow: Workflow) -> Iterator[Raw]:
             continue
         told = [*work.prompt, *(value for value in work.context_vars.values() if isinstance(value, str))]
         if not any("item" in placeholders.placeholders(str(text)) for text in told):
-            what = f"step `{step.id}` goes over a list, and tells no agent its `$item`: all do the same"
+            what = f"step `{step.id}` goes over a list, but no agent gets its `$item`: all do the same"
             where = "vars" if work.run else "prompt"
             hint = f"put `$item` into its `{where}`, or leave `over` out"
             yield Raw("FR179", ("steps", index, "dispatch", where), what, hint, step.id, "warning")

@@ -55,8 +55,8 @@ def _outcomes(workflow: Workflow) -> Iterator[Raw]:
         for outcome in step.next:
             if outcome in {*chosen, *used, Outcome.DEFAULT} or outcome not in step.ways:
                 continue
-            what = f"step `{step.id}` never decides `{outcome}`, so that way on is never taken"
-            hint = "let a rule or an answer decide it, or take it out of `next`"
+            what = f"step `{step.id}` never decides `{outcome}`, so that transition is never taken"
+            hint = "let a rule or an answer decide it, or remove it from `next`"
             yield Raw("FR162", ("steps", index, "next", str(outcome)), what, hint, step.id, "warning")
 
 
@@ -73,8 +73,8 @@ def _rounds(workflow: Workflow) -> Iterator[Raw]:
     for members in graph.components(ids, loose):
         first = min(members, key=lambda each: place[each])
         in_order = sorted(members, key=lambda each: place[each])
-        what = f"nothing bounds the loop of {phrases.listed(in_order)}: an agent may go round for ever"
-        hint = "give a `limit` to one that leads back by `iterate` or `fail`"
+        what = f"the loop of {phrases.listed(in_order)} has no limit: an agent may repeat it forever"
+        hint = "add a `limit` to a step that leads back by `iterate` or `fail`"
         yield Raw("FR163", ("steps", place[first]), what, hint, first, "warning")
     for index, step in enumerate(workflow.steps):
         if step.limit is not None and step.id in circling:
@@ -82,26 +82,31 @@ def _rounds(workflow: Workflow) -> Iterator[Raw]:
         if step.id in circling:
             continue
         if step.limit is not None:
-            what = f"step `{step.id}` has a limit, and no way leads back to it"
+            what = f"step `{step.id}` has a limit, but no transition leads back to it"
             yield Raw(
-                "FR164", ("steps", index, "limit"), what, "take it out, or lead back", step.id, "warning"
+                "FR164",
+                ("steps", index, "limit"),
+                what,
+                "remove it, or add a transition back",
+                step.id,
+                "warning",
             )
         for number, variant in enumerate(step.variants):
             if guard_of(variant.when).again:
                 what = (
-                    f"variant {number + 1} is told when step `{step.id}` is entered again, which it never is"
+                    f"variant {number + 1} of step `{step.id}` is for a second attempt, which never happens"
                 )
                 path: Path = ("steps", index, "variants", number)
-                yield Raw("FR164", path, what, "take it out, or lead back to the step", step.id, "warning")
+                yield Raw(
+                    "FR164", path, what, "remove it, or add a transition back to the step", step.id, "warning"
+                )
 
 
 def _idle(workflow: Workflow, index: int, step: StepDef) -> Iterator[Raw]:
     """Judge a limit that no way of its step meets, though the step is in a loop."""
     if not any(is_limited(workflow, step, outcome) for outcome in step.ways):
-        what = (
-            f"step `{step.id}` has a limit that ends nothing: it goes back neither by `iterate` nor by `fail`"
-        )
-        hint = "give it to the step that leads back"
+        what = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
+        hint = "move the limit to the step that leads back"
         yield Raw("FR164", ("steps", index, "limit"), what, hint, step.id, "warning")
 
 
@@ -117,10 +122,8 @@ def _sizes(workflow: Workflow) -> Iterator[Raw]:
         for path, what, told in texts:
             size = sum(len(str(each).encode("utf-8", "surrogatepass")) for each in told)
             if size > LARGEST_TOLD:
-                said = (
-                    f"{what} of step `{step.id}` has {size} bytes; above {LARGEST_TOLD} much of it is missed"
-                )
-                hint = "part the step, or put what is looked up into a resource"
+                said = f"{what} of step `{step.id}` has {size} bytes; agents miss parts of texts above {LARGEST_TOLD}"
+                hint = "split the step, or move reference material to a resource"
                 yield Raw("FR165", path, said, hint, step.id, "warning")
 
 
@@ -140,10 +143,10 @@ def _chains(workflow: Workflow) -> Iterator[Raw]:
         longest = max(known, key=lambda target: known[target])
         at = next(index for index, step in enumerate(workflow.steps) if step.id == longest)
         what = (
-            f"from step `{longest}` on {known[longest] - 1} steps in a row may not apply, each for a reason of "
-            f"its own: the machine has {count} transitions, which every step of a run has to wait for"
+            f"from step `{longest}` on {known[longest] - 1} steps in a row may not apply, each with a "
+            f"condition of its own: the workflow compiles to {count} transitions, which slows down every step"
         )
-        hint = "give some of them the same `when`, or let one step decide by rules where to go on"
+        hint = "give some of them the same `when`, or let one step decide by rules what comes next"
         yield Raw("FR175", ("steps", at, "when"), what, hint, longest, "warning")
 
 
@@ -151,7 +154,7 @@ def _defaults(workflow: Workflow) -> Iterator[Raw]:
     for index, step in enumerate(workflow.steps):
         for name, arg in step.reports.items():
             if arg.has_default:
-                what = f"the default of fact `{name}` stands in for nothing: a fact that is not reported is not known"
+                what = f"the default of fact `{name}` is never used: a fact that is not reported has no value"
                 hint = "make it required, or write a rule for the case without it"
                 yield Raw("FR180", ("steps", index, "reports", name), what, hint, step.id, "warning")
 
@@ -170,7 +173,7 @@ def _changes(workflow: Workflow) -> Iterator[Raw]:
             back = [rule.outcome for rule in step.rules if _way(step, rule.outcome) in inside]
             if names and back and not names & known:
                 said = f"step `{step.id}` goes back by {phrases.listed(sorted(names))}"
-                what = f"{said}, which no step of the loop reports: every round comes out the same"
+                what = f"{said}, which no step of the loop reports: every attempt has the same result"
                 hint = "report it in the loop, or decide by what is reported there"
                 path: Path = ("steps", place[step.id], "rules")
                 yield Raw("FR173", path, what, hint, step.id, "warning")

@@ -60,7 +60,7 @@ def _steps(
 ) -> Iterator[Raw]:
     for name in dict.fromkeys(found for pair in _STEP.findall(text) for found in pair if found):
         if name not in ids:
-            what = f"the text of step `{step.id}` speaks of step `{name}`, which there is not"
+            what = f"the text of step `{step.id}` mentions unknown step `{name}`"
             hint = guesses.did_you_mean(name, ids, "name a step of this workflow")
             yield Raw("FR166", (*path, f"`{name}`"), what, hint, step.id, "warning")
 
@@ -71,7 +71,7 @@ def _outcomes(path: Path, text: str, step: StepDef, name: str) -> Iterator[Raw]:
     decided = {str(outcome) for outcome in step.ways} if step.decides else set()
     for word in dict.fromkeys([*_OUTCOME.findall(text), *run]):
         if word not in {*here, *decided, *step.reports} or (word in run and word not in here):
-            known = f"`{word}` is not reported there" if word in WORDS else f"`{word}` is no outcome"
+            known = "the step does not accept it" if word in WORDS else "it is not an outcome"
             what = f"the text of step `{step.id}` names `{word}`, but {known}"
             hint = suggestions.did_you_mean(word, here, f"it takes {phrases.listed(here)}")
             yield Raw("FR167", (*path, word), what, hint, step.id, "warning")
@@ -84,7 +84,7 @@ def _facts(path: Path, text: str, step: StepDef, guesses: suggestions.Suggestion
     asked = [name for names in _FACTS.findall(text) for name in _BOLD.findall(names)]
     for name in dict.fromkeys(asked):
         if name not in step.reports:
-            what = f"the text of step `{step.id}` asks for **{name}**, which the step does not take"
+            what = f"the text of step `{step.id}` asks for **{name}**, which the step does not accept"
             known = phrases.listed(step.reports) or "nothing"
             hint = guesses.did_you_mean(name, step.reports, f"it takes {known}")
             yield Raw("FR181", (*path, f"**{name}**"), what, hint, step.id, "warning")

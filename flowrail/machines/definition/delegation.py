@@ -102,7 +102,7 @@ def needed_by(join: str, total: int) -> int:
     """Return how many of *total* dispatches must succeed; `ValueError` if *join* is not a join."""
     found = _JOIN.match(join)
     if found is None:
-        raise ValueError(f"`{join}` is no join; write all, any or at least N")
+        raise ValueError(f"invalid join `{join}`: write all, any or at least N")
     if join == "all":
         return total
     return int(found.group("least") or 1)

@@ -97,8 +97,8 @@ def _differences(before: StepDef, after: StepDef, names: Mapping[str, str]) -> t
         for part in _COMPARED_BY_VALUE
         if one[part] != other[part]
     ]
-    found += [f"`{part}` is another" for part in _other_parts() if one.get(part) != other.get(part)]
-    return tuple(found) if found or one == other else ("its ways on are written another way",)
+    found += [f"`{part}` is different" for part in _other_parts() if one.get(part) != other.get(part)]
+    return tuple(found) if found or one == other else ("its transitions are written differently",)
 
 
 def _ways(before: StepDef, after: StepDef, names: Mapping[str, str]) -> list[str]:

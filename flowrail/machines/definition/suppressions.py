@@ -77,12 +77,12 @@ def applied(findings: Iterable[Finding], exceptions: Iterable[Suppression]) -> l
 
 def _problem(each: Suppression, *, is_error: bool, is_there: bool) -> tuple[str, str] | None:
     if each.code not in CODES:
-        return f"`{each.code[:20]}` is no code", "see the reference of findings"
+        return f"unknown code `{each.code[:20]}`", "see the findings reference"
     if not each.reason.strip():
-        return f"{each.code} is let pass without a reason", "say why it may be so"
+        return f"{each.code} is suppressed without a reason", "add a reason"
     if is_error:
-        return f"{each.code} is an error and cannot be let pass", "mend what it names"
+        return f"{each.code} is an error and cannot be suppressed", "fix the error"
     if not is_there:
         where = f" of step `{each.step}`" if each.step else ""
-        return f"there is no {each.code}{where} to let pass", "take the exception out"
+        return f"found no {each.code}{where} to suppress", "remove the suppression"
     return None

@@ -55,7 +55,7 @@ class Used(NamedTuple):
 def problem(rule: object) -> str | None:
     """Return what is wrong with *rule*, or `None`."""
     if not isinstance(rule, str) or not (found := _RULE.match(rule)):
-        return "is no rule"
+        return "is not a rule"
     if len(rule) > LONGEST:
         return f"has more than {LONGEST} characters"
     return (

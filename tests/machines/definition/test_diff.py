@@ -57,7 +57,7 @@ def test_other_texts_are_text_only(parts: dict[str, Any]) -> None:
     [
         ({"next": {"ok": "b", "fail": "a", "skip": None}}, "`skip` is new, to nothing"),
         ({"next": {"ok": "b", "fail": "a", "iterate": "a"}, "limit": None}, "`iterate` is new, to `a`"),
-        ({"reports": {"note": Arg("A note")}}, "`reports` is another"),
+        ({"reports": {"note": Arg("A note")}}, "`reports` is different"),
     ],
 )
 def test_what_leaves_everything_open_that_was_is_compatible(parts: dict[str, Any], what: str) -> None:
@@ -72,8 +72,8 @@ def test_what_leaves_everything_open_that_was_is_compatible(parts: dict[str, Any
         ({"next": {"ok": "b", "fail": "a"}, "limit": 2}, "`limit` was nothing, is `2`"),
         ({"when": "visit < 3"}, "`when` was nothing, is `visit < 3`"),
         ({"when": lambda _: True}, "`when` was nothing, is code"),
-        ({"handler": lambda _: "ok"}, "`handler` is another"),
-        ({"reports": {"note": Arg("A note", required=True)}}, "`reports` is another"),
+        ({"handler": lambda _: "ok"}, "`handler` is different"),
+        ({"reports": {"note": Arg("A note", required=True)}}, "`reports` is different"),
     ],
 )
 def test_anything_else_is_changed(parts: dict[str, Any], what: str) -> None:

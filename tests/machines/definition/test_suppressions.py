@@ -29,11 +29,11 @@ def test_what_is_excepted_is_let_pass() -> None:
 @pytest.mark.parametrize(
     ("exception", "what"),
     [
-        (passed("FR164"), "there is no FR164 to let pass"),
-        (passed(step="other"), "there is no FR163 of step `other` to let pass"),
-        (passed("FR999"), "`FR999` is no code"),
+        (passed("FR164"), "found no FR164 to suppress"),
+        (passed(step="other"), "found no FR163 of step `other` to suppress"),
+        (passed("FR999"), "unknown code `FR999`"),
         (passed(reason=" "), "without a reason"),
-        (passed("FR102"), "FR102 is an error and cannot be let pass"),
+        (passed("FR102"), "FR102 is an error and cannot be suppressed"),
     ],
 )
 def test_an_exception_without_effect_is_a_finding(exception: Suppression, what: str) -> None:

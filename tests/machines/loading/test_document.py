@@ -220,9 +220,7 @@ steps:
     (finding,) = parsed(text).findings
 
     assert (finding.code, finding.place) == ("FR102", "workflow.yaml:3")
-    assert finding.message == (
-        "step `look` leads to `formulate`, which is no step, and so do 2 other transitions"
-    )
+    assert finding.message == ("step `look` leads to unknown step `formulate`, and so do 2 other transitions")
     assert finding.remedy == "did you mean `formulat`?"
 
 

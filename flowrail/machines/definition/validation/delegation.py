@@ -98,18 +98,16 @@ def _over(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[
     if isinstance(over, str):
         arg = known.values.get(over)
         if arg is None:
-            what = f"step `{step.id}` goes over `{over}`, which nobody declares"
+            what = f"step `{step.id}` goes over `{over}`, which is not declared"
             yield Raw("FR140", path, what, known.near(over), step.id)
         elif arg.kind != "list":
-            what = f"step `{step.id}` goes over `{over}`, a {arg.kind} and no list"
+            what = f"step `{step.id}` goes over `{over}`, which is a {arg.kind}, not a list"
             yield Raw("FR140", path, what, "declare it with `type: list`", step.id)
     elif not isinstance(over, tuple) or not over:
-        what = (
-            f"step `{step.id}` goes over {'an empty list' if over == () else f'`{over}`, which is no list'}"
-        )
+        what = f"step `{step.id}` goes over {'an empty list' if over == () else f'`{over}`, which is not a list'}"
         yield Raw("FR140", path, what, "list the items, or name a fact that is a list", step.id)
     elif len(over) > MOST_DISPATCHES:
-        what = f"step `{step.id}` goes over {len(over)} items; {MOST_DISPATCHES} are the most"
+        what = f"step `{step.id}` goes over {len(over)} items; at most {MOST_DISPATCHES} are allowed"
         yield Raw("FR140", path, what, "give several to an agent", step.id)
 
 
@@ -118,12 +116,12 @@ def _join(path: Path, step: StepDef, work: Dispatch) -> Iterator[Raw]:
     try:
         needed = needed_by(str(work.join), 0)
     except ValueError:
-        what = f"`{work.join}` is no join of step `{step.id}`"
+        what = f"step `{step.id}` has an invalid join `{work.join}`"
         yield Raw("FR142", (*path, "join"), what, "write `all`, `any` or `at least 1`", step.id)
         return
     if count is not None and needed > count > 0:
         what = f"step `{step.id}` waits for {needed} of {count}"
-        yield Raw("FR142", (*path, "join"), what, f"ask for {count} at most, or write `all`", step.id)
+        yield Raw("FR142", (*path, "join"), what, f"write at most {count}, or `all`", step.id)
 
 
 def _told(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[Raw]:
@@ -131,7 +129,9 @@ def _told(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[
     for name, value in work.context_vars.items():
         at = (*path, "vars", name)
         if not VALUE_NAME.match(name) or name in BUILT_IN:
-            yield Raw("FR141", at, f"`{name}` is no name for a variable", "use a lower-case word", step.id)
+            yield Raw(
+                "FR141", at, f"`{name}` is not a valid name for a variable", "use a lower-case word", step.id
+            )
         for missing in known.missing(value, more & {"item"}) if isinstance(value, str) else ():
             what = f"variable `{name}` of step `{step.id}` has `${missing}`, unknown here"
             hint = "say what it goes `over`" if missing == "item" else known.near(missing)
@@ -145,11 +145,11 @@ def _told(path: Path, step: StepDef, work: Dispatch, known: _Known) -> Iterator[
     if work.run is not None or prompt:
         return
     if work.over is not None:
-        what = f"step `{step.id}` tells no agent which item is its own"
-        hint = "write a `prompt` that has `$item` in it, or name a workflow to `run`"
+        what = f"step `{step.id}` does not give its agents their item"
+        hint = "write a `prompt` that contains `$item`, or name a workflow to `run`"
         yield Raw("FR144", path, what, hint, step.id)
     elif not callable(step.actions) and not any(str(text).strip() for text in step.actions):
-        what = f"step `{step.id}` tells its agent nothing"
+        what = f"step `{step.id}` has no instructions for its agent"
         yield Raw("FR144", path, what, "write a `prompt`, or the text of the step", step.id)
 
 
@@ -194,7 +194,7 @@ def _answers(path: Path, step: StepDef) -> Iterator[Raw]:
                 yield Raw("FR147", (*path, *at), what, hint, step.id)
     said = {each.outcome for question in step.questions for each in question.options}
     if Outcome.OK in graph.answered_outcomes(step) - said and Outcome.OK not in step.ways:
-        what = f"step `{step.id}` goes on by `ok` when it is answered, which leads nowhere"
+        what = f"step `{step.id}` has no `ok` transition for when its questions are answered"
         yield Raw("FR147", path, what, "add `ok` to `next`, or give the options an `outcome`", step.id)
 
 
@@ -209,14 +209,14 @@ def _gates(workflow: Workflow) -> Iterator[Raw]:
         path: Path = ("steps", index, "gate")
         missing = [outcome for outcome in (Outcome.OK, Outcome.FAIL) if outcome not in step.ways]
         for outcome in missing:
-            what = f"gate `{step.id}` decides `{outcome}` and has no such way on"
+            what = f"gate `{step.id}` has no transition for `{outcome}`"
             yield Raw("FR148", ("steps", index, "next"), what, f"add `{outcome}` to `next`", step.id)
         if step.gate.review in targets and step.gate.review not in workflow:
             continue  # reported as a transition to an unknown step
         if step.gate.review not in workflow or step.gate.review == step.id:
             ids = (each.id for each in workflow.steps if each.id != step.id)
             hint = guesses.did_you_mean(step.gate.review, ids, "name the step that reviews")
-            what = f"the review `{step.gate.review}` of gate `{step.id}` is no step before it"
+            what = f"the review `{step.gate.review}` of gate `{step.id}` is not a step before it"
             yield Raw("FR148", (*path, "review"), what, hint, step.id)
         elif not missing:
             yield from _loop(("steps", index, "next", "fail"), step, step.gate, ahead)
@@ -227,10 +227,10 @@ def _loop(path: Path, step: StepDef, gate: GateConfig, ahead: graph.Adjacency) -
     back = step.way(Outcome.FAIL)
     if back is None or gate.review not in graph.reach([back], ahead):
         what = f"`fail` of gate `{step.id}` does not lead back to its review `{gate.review}`"
-        hint = "let it lead to the step that mends, from which the review is reached again"
+        hint = "let it lead to the step that fixes the findings, which leads to the review again"
         yield Raw("FR149", path, what, hint, step.id)
     elif step.id not in graph.reach([gate.review], ahead):
-        what = f"from the review `{gate.review}` its gate `{step.id}` is not reached"
+        what = f"no path leads from the review `{gate.review}` to its gate `{step.id}`"
         yield Raw("FR149", path, what, "let the review lead to its gate", step.id)
 
 
@@ -239,7 +239,7 @@ def _rounds(path: Path, step: StepDef, gate: GateConfig) -> Iterator[Raw]:
         what = f"gate `{step.id}` has `{gate.limit}` rounds"
         yield Raw("FR150", (*path, "limit"), what, "use a whole number from 1", step.id)
     if gate.policy is not None and gate.policy not in POLICIES:
-        what = f"gate `{step.id}` goes by `{gate.policy}`, which is no policy"
+        what = f"gate `{step.id}` has an unknown policy `{gate.policy}`"
         hint = suggestions.did_you_mean(gate.policy, POLICIES, f"use one of {phrases.listed(POLICIES)}")
         yield Raw("FR150", (*path, "policy"), what, hint, step.id)
 

@@ -31,7 +31,7 @@ def _names(workflow: Workflow) -> Iterator[Raw]:
         yield Raw(
             "FR107",
             ("name",),
-            f"`{workflow.name}` is no name for a workflow",
+            f"`{workflow.name}` is not a valid name for a workflow",
             NAMES,
         )
     seen: dict[str, int] = {}
@@ -40,7 +40,7 @@ def _names(workflow: Workflow) -> Iterator[Raw]:
             yield Raw(
                 "FR107",
                 ("steps", index, "id"),
-                f"`{step.id}` is no id for a step",
+                f"`{step.id}` is not a valid id for a step",
                 "start with a letter; use letters, digits, `_` and `-`, at most 64",
                 str(step.id),
             )
@@ -57,11 +57,11 @@ def _names(workflow: Workflow) -> Iterator[Raw]:
 
 def _entry(workflow: Workflow) -> Iterator[Raw]:
     if not workflow.steps:
-        yield Raw("FR114", ("steps",), f"workflow `{workflow.name}` has no steps", "write at least one")
+        yield Raw("FR114", ("steps",), f"workflow `{workflow.name}` has no steps", "add at least one step")
     elif workflow.entry_point not in workflow:
         names = workflow._step_order  # noqa: SLF001
         hint = suggestions.did_you_mean(str(workflow.entry_point), names, "name one of the steps")
-        yield Raw("FR101", ("entry",), f"entry point `{workflow.entry_point}` is no step", hint)
+        yield Raw("FR101", ("entry",), f"unknown entry point `{workflow.entry_point}`", hint)
 
 
 def _targets(workflow: Workflow) -> Iterator[Raw]:
@@ -81,23 +81,23 @@ def _targets(workflow: Workflow) -> Iterator[Raw]:
             path: Path = ("steps", index, "next", str(outcome))
             if not isinstance(outcome, Outcome):
                 words = phrases.listed(Outcome)
-                yield Raw("FR113", path, f"`{outcome}` is no outcome", f"use one of {words}", step.id)
+                yield Raw("FR113", path, f"unknown outcome `{outcome}`", f"use one of {words}", step.id)
             if target is not None and target not in workflow:
                 unknown.setdefault(target, []).append((path, step.id))
         if Outcome.DEFAULT in step.next and all(outcome in step.next for outcome in REPORTABLE):
             yield Raw(
                 "FR111",
                 ("steps", index, "next", str(Outcome.DEFAULT)),
-                f"step `{step.id}` names every outcome, so its default way is never taken",
-                "take `_default` away, or one of the others",
+                f"step `{step.id}` names every outcome, so its default transition is never taken",
+                "remove `_default` or one of the others",
                 step.id,
             )
     ids = [step.id for step in workflow.steps]
     for target, uses in unknown.items():
         first_path, source = uses[0]
         others = f", and so do {len(uses) - 1} other transitions" if len(uses) > 1 else ""
-        what = f"step `{source}` leads to `{target}`, which is no step{others}"
-        hint = guesses.did_you_mean(target, ids, "name one of the steps; `null` ends the run")
+        what = f"step `{source}` leads to unknown step `{target}`{others}"
+        hint = guesses.did_you_mean(target, ids, "use the id of a step; `null` ends the run")
         yield Raw("FR102", first_path, what, hint, source)
 
 
@@ -113,7 +113,7 @@ def _shape(workflow: Workflow) -> Iterator[Raw]:
             "FR103",
             ("steps",),
             "no step ends the workflow",
-            "let the last step lead to nothing: `next: {ok: null}`",
+            "end the run at the last step: `next: {ok: null}`",
         )
     reached = graph.reach([str(workflow.entry_point)], known)
     is_misspelt = any(target not in workflow for targets in after.values() for target in targets)
@@ -123,16 +123,16 @@ def _shape(workflow: Workflow) -> Iterator[Raw]:
             yield Raw(
                 "FR104",
                 ("steps", index),
-                f"step `{step.id}` cannot be reached from `{workflow.entry_point}`",
-                "lead to it from another step, or take it out",
+                f"no path leads from `{workflow.entry_point}` to step `{step.id}`",
+                "add a transition to it from another step, or remove it",
                 step.id,
             )
         elif step.id in reached and ends and step.next and step.id not in perhaps:
             yield Raw(
                 "FR108",
                 ("steps", index),
-                f"from step `{step.id}` no end can be reached",
-                "give the loop it is in a way on that leads to an end",
+                f"no path leads from step `{step.id}` to an end",
+                "add a transition that leads out of its loop",
                 step.id,
             )
     yield from _loops(workflow, leaving)
@@ -158,7 +158,7 @@ def _loops(workflow: Workflow, leaving: set[str]) -> Iterator[Raw]:
                 "FR109",
                 ("steps", place[first]),
                 f"the loop of {phrases.listed(in_order)} is never left",
-                "give a step of it a `limit` with an `ok` way out, or a rule whose outcome leads out",
+                "add a `limit` to one of its steps with an `ok` transition that leads out, or a rule whose outcome leads out",
                 first,
             )
 
@@ -170,7 +170,7 @@ def _texts(workflow: Workflow) -> Iterator[Raw]:
                 "FR115",
                 ("steps", index),
                 f"step `{step.id}` has no title",
-                "give it one, a few words",
+                "add a title of a few words",
                 step.id,
             )
         if not callable(step.actions):
@@ -178,7 +178,7 @@ def _texts(workflow: Workflow) -> Iterator[Raw]:
                 yield Raw(
                     "FR115",
                     ("steps", index),
-                    f"step `{step.id}` tells nothing",
+                    f"step `{step.id}` has no instructions",
                     f"write `actions` or the file `steps/{step.id}.md`",
                     step.id,
                     "warning" if step.handler is not None else "error",
@@ -188,8 +188,8 @@ def _texts(workflow: Workflow) -> Iterator[Raw]:
                 yield Raw(
                     "FR115",
                     ("steps", index),
-                    f"the text of step `{step.id}` has {size} characters; {LARGEST_ACTIONS} are the most",
-                    "part the step, or keep the long text in a file that the agent reads",
+                    f"the text of step `{step.id}` has {size} characters; at most {LARGEST_ACTIONS} are allowed",
+                    "split the step, or move the long text to a file that the agent reads",
                     step.id,
                 )
 
@@ -203,7 +203,7 @@ def _ways_past(workflow: Workflow) -> Iterator[Raw]:
             yield Raw(
                 "FR116",
                 ("steps", index, "when"),
-                f"step `{step.id}` is the first and may not apply",
+                f"step `{step.id}` is the first step and may not apply",
                 "start with a step that always applies",
                 step.id,
             )
@@ -211,8 +211,8 @@ def _ways_past(workflow: Workflow) -> Iterator[Raw]:
             yield Raw(
                 "FR116",
                 ("steps", index, "when"),
-                f"when step `{step.id}` does not apply, no step is found that does",
-                "give the steps with `when` a `skip` way to one without",
+                f"if step `{step.id}` does not apply, no step follows it",
+                "add a `skip` transition to a step without `when`",
                 step.id,
             )
     yield from _too_many_ways_past(workflow)
@@ -230,7 +230,7 @@ def _too_many_ways_past(workflow: Workflow) -> Iterator[Raw]:
                 ("steps", index),
                 f"with step `{step.id}` there are more than {MOST_TRANSITIONS} ways, each step that may not apply "
                 "being tried for those before it",
-                "part the workflow, or lead `skip` past several steps at once",
+                "split the workflow, or let `skip` lead past several steps at once",
                 step.id,
             )
             return
@@ -270,8 +270,8 @@ def _limits(workflow: Workflow) -> Iterator[Raw]:
             yield Raw(
                 "FR117",
                 path,
-                f"at its limit step `{step.id}` has no `ok` way to go on by",
-                "add `ok`; the last `iterate` takes it",
+                f"step `{step.id}` has no `ok` transition for when its limit is reached",
+                "add `ok`; the last `iterate` follows it",
                 step.id,
             )
 
@@ -281,15 +281,15 @@ def _forbids(workflow: Workflow) -> Iterator[Raw]:
         count = Counter(step.forbids[: tool_rules.MOST])
         wrong = {each: tool_rules.problem(each) for each in count}
         told = [f"`{str(each)[:60]}` {what}" for each, what in wrong.items() if what]
-        told += [f"`{str(each)[:60]}` stands there twice" for each in wrong if count[each] > 1]
+        told += [f"`{str(each)[:60]}` is listed twice" for each in wrong if count[each] > 1]
         if len(step.forbids) > tool_rules.MOST:
             told.append(f"{len(step.forbids)} rules are more than {tool_rules.MOST}")
         for what in told:
             yield Raw(
                 "FR156",
                 ("steps", index, "forbids"),
-                f"step `{step.id}` cannot forbid so: {what}",
-                "name a tool, or a tool and what it is called with: `Edit`, `Bash(git push*)`",
+                f"step `{step.id}` has an invalid rule in `forbids`: {what}",
+                "name a tool, or a tool and its arguments: `Edit`, `Bash(git push*)`",
                 step.id,
             )
 

@@ -58,7 +58,7 @@ def _rules(workflow: Workflow) -> Iterator[Raw]:
                 yield Raw(
                     "FR118",
                     path,
-                    f"rule {place + 1} of step `{step.id}` always holds, so those after it are never tried",
+                    f"rule {place + 1} of step `{step.id}` always holds, so the rules after it are never tried",
                     "move it to the end",
                     step.id,
                 )
@@ -66,7 +66,7 @@ def _rules(workflow: Workflow) -> Iterator[Raw]:
             yield Raw(
                 "FR118",
                 ("steps", index, "rules", len(step.rules) - 1),
-                f"it may be that no rule of step `{step.id}` holds",
+                f"it is possible that no rule of step `{step.id}` holds",
                 "end with a rule without `if`",
                 step.id,
             )
@@ -79,7 +79,7 @@ def _handlers(workflow: Workflow) -> Iterator[Raw]:
                 yield Raw(
                     "FR105",
                     ("steps", index, "handler"),
-                    f"the handler of step `{step.id}` asks for `{name}`, which nothing supplies",
+                    f"the handler of step `{step.id}` asks for `{name}`, which nothing provides",
                     "declare it with `Arg`, as a parameter of the workflow, or as a fact of the step",
                     step.id,
                 )
@@ -126,7 +126,11 @@ def _value(path: Path, name: str, arg: Arg, step: StepDef | None) -> Iterator[Ra
         or name in expressions.CONSTANTS
     ):
         yield Raw(
-            "FR107", path, f"`{name}` is no name for a value", "use a lower-case word such as `topic`", owner
+            "FR107",
+            path,
+            f"`{name}` is not a valid name for a value",
+            "use a lower-case word such as `topic`",
+            owner,
         )
     odd = _odd(arg)
     if odd is not None:
@@ -155,12 +159,12 @@ def _odd(arg: Arg) -> tuple[str, str] | None:
 
 def _bound_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
     if arg.choices is not None and not arg.choices:
-        yield f"`{name}` has an empty list of choices", "name the choices, or none at all"
+        yield f"`{name}` has an empty list of choices", "list the choices, or remove `choices`"
     for low, high, unit in ((arg.min, arg.max, ""), (arg.min_length, arg.max_length, " long")):
         if low is not None and high is not None and low > high:
             yield f"`{name}` is at least {low} and at most {high}{unit}", "swap the bounds"
     if arg.min_length is not None and arg.min_length > LARGEST_LEAST:
-        what = f"`{name}` is at least {arg.min_length} long; {LARGEST_LEAST} is the most"
+        what = f"`{name}` has a minimum length of {arg.min_length}; at most {LARGEST_LEAST} is allowed"
         yield what, "let the value be the path of a file that holds it"
     for choice in arg.choices or ():
         problem = misfit(arg, choice)
@@ -209,7 +213,7 @@ def _expression(
 ) -> Iterator[Raw]:
     try:
         if not isinstance(source, str):
-            raise expressions.RuleError(f"is no text but `{in_quotes(str(source))}`")  # noqa: TRY301 - told like any other
+            raise expressions.RuleError(f"is not a text: `{in_quotes(str(source))}`")  # noqa: TRY301 - told like any other
         expression = expressions.parse(source)
     except expressions.RuleError as error:
         yield Raw(
@@ -240,7 +244,7 @@ def _expression(
             yield Raw(
                 "FR123",
                 path,
-                f"`{in_quotes(source)}` of step `{step.id}` compares `{name}` with `{value}`, which it never is",
+                f"`{in_quotes(source)}` of step `{step.id}` compares `{name}` with `{value}`, a value that it never has",
                 f"it {arg.problem(literal)}",
                 step.id,
             )
