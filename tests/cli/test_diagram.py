@@ -217,7 +217,7 @@ def test_more_arrows_than_mermaid_draws_are_told_of() -> None:
 
     ran = flow("diagram", "wide")
 
-    assert re.search(r"flow: \d+ arrows, and Mermaid draws 500: take svg or html", ran.err)
+    assert re.search(r"flow: \d+ arrows, but Mermaid draws at most 500: use svg or html", ran.err)
 
 
 def test_a_workflow_with_mistakes_is_drawn_as_far_as_it_goes_with_a_word() -> None:

@@ -402,7 +402,7 @@ def test_a_payload_with_too_many_tokens_is_refused() -> None:
     )
 
     assert status == 6
-    assert error["message"].endswith("move to a file: `payload.working.facts.evidence` (2251)")
+    assert "`payload.working.facts.evidence` (2251)" in error["message"]
     handoff = error["details"]["handoff"]
     again = f"flow handoff retry {handoff} -s evidence= -s evidence_file=…"
     assert error["hint"].replace("'", "") == f"write it to a file and name the file: {again}"

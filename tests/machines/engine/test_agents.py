@@ -140,7 +140,7 @@ def test_a_step_can_be_reported_exactly_when_its_join_says_so(statuses: list[str
 
 @pytest.mark.parametrize("wrong", ["", "ALL", "at least", "at least 0", "at least 1000", "all\n", "most"])
 def test_what_is_no_join_is_refused(wrong: str) -> None:
-    with pytest.raises(ValueError, match="is no join"):
+    with pytest.raises(ValueError, match="invalid join"):
         needed_by(wrong, 3)
 
 

@@ -192,7 +192,7 @@ def test_an_expression_that_cannot_tell_names_where_it_stands() -> None:
 
 @pytest.mark.parametrize("value", [{1, 2}, object(), float("nan"), b"x", lambda: 1])
 def test_values_that_could_not_be_kept_are_refused(value: object) -> None:
-    with pytest.raises(HandlerError, match="values that cannot be kept"):
+    with pytest.raises(HandlerError, match="values that cannot be saved"):
         decided(lambda _: (Outcome.OK, {"a": value}))
 
 

@@ -230,5 +230,5 @@ def test_a_step_takes_only_so_many_questions(team: Team) -> None:
     for number in range(questions.MOST_ASKED):
         running_questions.ask(team.world, child, [question(f"q{number}")])
 
-    with pytest.raises(running_questions.TooManyQuestionsError, match="24 are the most"):
+    with pytest.raises(running_questions.TooManyQuestionsError, match="the limit is 24"):
         running_questions.ask(team.world, child, [question("more")])
