@@ -147,7 +147,7 @@ def _unknown(address: str, roots: Iterable[Root]) -> UnknownSkillError:
     meant = folder if folder in known else address[:80]
     similar = did_you_mean(meant, known, Hint("see all skills: ", Command("list")))
     return UnknownSkillError(
-        f"there is no skill `{address[:80]}`",
+        f"unknown skill `{address[:80]}`",
         hint=_lying_there(address, roots) or similar,
         skill=address[:80],
         known=known,

@@ -277,7 +277,7 @@ def test_a_step_that_decides_takes_done_and_nothing_else() -> None:
         run(definition, "ok")
 
     assert caught.value.details == {"step": "only", "outcome": "ok", "open": ["done"]}
-    assert str(caught.value.hint) == "report `done`"
+    assert str(caught.value.hint) == "read the step again and report what happened: flow resume dull"
 
 
 def test_a_handler_may_not_decide_an_outcome_that_leads_nowhere() -> None:

@@ -221,7 +221,7 @@ def open_now(workflow: Workflow, step: StepDef, session: Session, reported: str)
         raise review_gates.refuse_claim(step, session, reported)
     ways = reportable(workflow, step, session)
     if reported not in ways:
-        raise OutcomeNotOpenError(step=step.id, outcome=reported, ways_on=ways)
+        raise OutcomeNotOpenError(session=session.id, step=step.id, outcome=reported, ways_on=ways)
     if session.dispatches and _limit_answer(session) is None:
         agents.check_joined(step, session, reported)
 
@@ -259,7 +259,9 @@ def _choose(
         chosen = _Chosen(*decide(step, context, call))
     accepted = accepted_outcomes(workflow, step)
     if chosen.outcome not in accepted:
-        raise OutcomeNotOpenError(step=step.id, outcome=chosen.outcome.value, ways_on=accepted)
+        raise OutcomeNotOpenError(
+            session=session.id, step=step.id, outcome=chosen.outcome.value, ways_on=accepted
+        )
     return chosen
 
 
@@ -312,7 +314,9 @@ def _judge(
     machine.current_state_value = step.id
     if not is_accepted(machine, STOP if chosen.stop else EVENTS[chosen.outcome]):
         accepted = accepted_outcomes(workflow, step)
-        raise OutcomeNotOpenError(step=step.id, outcome=chosen.outcome.value, ways_on=accepted)
+        raise OutcomeNotOpenError(
+            session=session.id, step=step.id, outcome=chosen.outcome.value, ways_on=accepted
+        )
     judged = _Judged(machine.current_state_value, model.visits)
     if judged.value not in ENDS:
         spare.append(machine)  # one that has ended takes no more events; from here on it is somebody else's

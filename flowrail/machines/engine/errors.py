@@ -31,11 +31,11 @@ class OutcomeNotOpenError(ConflictError):
 
     code = "OUTCOME_NOT_OPEN"
 
-    def __init__(self, *, step: str, outcome: str, ways_on: Iterable[str]) -> None:
+    def __init__(self, *, session: str, step: str, outcome: str, ways_on: Iterable[str]) -> None:
         ways = [str(way) for way in ways_on]
         super().__init__(
             f"step `{step}` does not accept `{outcome}` (expected: {listed(ways)})",
-            hint=f"report {'one of ' if len(ways) > 1 else ''}{listed(ways)}",
+            hint=Hint("read the step again and report what happened: ", Command("resume", session)),
             step=step,
             outcome=outcome,
             open=ways,

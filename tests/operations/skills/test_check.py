@@ -87,7 +87,7 @@ def test_what_is_no_workflow_is_refused(target: str) -> None:
         ("", "`` holds no workflow"),
         ("./there", "there is nothing at `./there`"),
         ("/nowhere/workflow.yaml", "there is nothing at `/nowhere/workflow.yaml`"),
-        ("there", "there is no skill `there`"),
+        ("there", "unknown skill `there`"),
     ],
 )
 def test_what_is_not_there_is_refused_as_what_it_was_named_as(target: str, said: str) -> None:
