@@ -62,7 +62,7 @@ class SessionEndedError(ConflictError):
 
 
 class StepGoneError(ChangedError):
-    """The session stands at a step that the definition no longer has."""
+    """The session is at a step that the definition no longer has."""
 
     def __init__(self, *, session: str, step: str | None, steps: Sequence[str]) -> None:
         super().__init__(
