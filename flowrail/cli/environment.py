@@ -12,9 +12,8 @@ load_engine()
 
 from flowrail.cli import output, streams  # noqa: E402 - the engine comes first, or asyncio comes with it
 from flowrail.operations.environment import Environment  # noqa: E402 - the same
-from flowrail.operations.running.steps import World  # noqa: E402 - the same
 from flowrail.operations.running.time_limit import limit_functions  # noqa: E402 - the same
-from flowrail.operations.running.world import world_of  # noqa: E402 - the same
+from flowrail.operations.running.world import World, world_of  # noqa: E402 - the same
 
 
 def world(*, store: str | None, roots: Sequence[str] = (), wait: float = 10.0) -> World:

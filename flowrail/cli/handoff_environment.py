@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from flowrail.cli.environment import environment
 from flowrail.handoff.context import HandoffContext
 from flowrail.operations.handoffs.context import handoff_context_of
-from flowrail.operations.running.steps import World
-from flowrail.operations.running.world import world_of
+from flowrail.operations.running.world import World, world_of
 
 
 def contexts(

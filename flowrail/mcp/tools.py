@@ -52,8 +52,8 @@ from flowrail.operations.running import (
     questions as running_questions,
 )
 from flowrail.operations.running.session_list import summaries
-from flowrail.operations.running.steps import Answer, World
-from flowrail.operations.running.world import world_of
+from flowrail.operations.running.steps import Answer
+from flowrail.operations.running.world import World, world_of
 from flowrail.skills import summary
 from flowrail.text.safe_text import json_visible, visible
 from flowrail.text.table import table

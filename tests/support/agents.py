@@ -15,7 +15,8 @@ from flowrail.machines.engine.agents import Handed
 from flowrail.machines.engine.questions import Put
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.running import agents, questions, steps
-from flowrail.operations.running.steps import Answer, World
+from flowrail.operations.running.steps import Answer
+from flowrail.operations.running.world import World
 
 LEAD = """\
 name: NAME

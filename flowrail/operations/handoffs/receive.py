@@ -14,7 +14,8 @@ from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.operations.running.open_workflow import Opened, open_skill
-from flowrail.operations.running.steps import Answer, World, look, prepare_answer
+from flowrail.operations.running.steps import Answer, look, prepare_answer
+from flowrail.operations.running.world import World
 from flowrail.skills.catalog import UnknownSkillError
 
 

@@ -9,10 +9,10 @@ from flowrail.operations.running.session_list import summaries
 from flowrail.operations.running.steps import (
     NoOpenSessionError,
     SeveralOpenError,
-    World,
     name_one,
     the_open_session,
 )
+from flowrail.operations.running.world import World
 
 
 def session_to_hand_off(world: World, send_command: Callable[[str], Command]) -> str:

@@ -38,12 +38,8 @@ from flowrail.machines.sessions.session import (
 from flowrail.machines.sessions.stored_session import SessionChange
 from flowrail.operations.running.child_sessions import finished, reconciled
 from flowrail.operations.running.open_workflow import Opened, open_beside, open_session
-from flowrail.operations.running.steps import (
-    Answer,
-    World,
-    look,
-    prepare_answer,
-)
+from flowrail.operations.running.steps import Answer, look, prepare_answer
+from flowrail.operations.running.world import World
 from flowrail.text.safe_text import shortened
 
 MOST_GENERATIONS = 12
@@ -241,8 +237,7 @@ def cancel(world: World, session_id: str, dispatch_id: str) -> Ended:
 
 def _at_work(world: World, change: SessionChange) -> tuple[Opened, Session, StepDef]:
     session = settled(change.kept.session, world.now())
-    definition = world.store.definition(session.id)
-    opened = open_session(session, definition, world.roots, world.state)
+    opened = open_session(world, session)
     try:
         step = standing(opened.workflow, session)
     except SessionEndedError as error:  # an agent that comes late is not to begin the whole procedure anew
@@ -268,7 +263,7 @@ def _begin_child(
             session=parent.id,
             workflow=address,
         )
-    opened = open_beside(address, parent, above.kept, world.roots, world.state)
+    opened = open_beside(world, address, parent, above.kept)
     params = {name: value for name, value in dispatch.vars.items() if value is not None}
     try:
         child = start(

@@ -11,7 +11,7 @@ from flowrail.machines.engine.advance import standing
 from flowrail.machines.sessions.session import RecordedFinding, Session
 from flowrail.operations.running.child_sessions import still_at_work
 from flowrail.operations.running.open_workflow import open_session
-from flowrail.operations.running.steps import World
+from flowrail.operations.running.world import World
 
 
 def add_finding(
@@ -34,7 +34,7 @@ def add_finding(
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
         finder = _finder(world, agents[0] if agents else session, home, token)
-        opened = open_session(session, world.store.definition(home), world.roots, world.state)
+        opened = open_session(world, session)
         standing(opened.workflow, session)
         now = world.now()
         after, finding = reviews.record(
@@ -60,7 +60,7 @@ def resolve_finding(
         still_at_work(world.store, agent)
     with world.store.change(home, wait=world.wait) as change:
         session = change.kept.session
-        opened = open_session(session, world.store.definition(home), world.roots, world.state)
+        opened = open_session(world, session)
         standing(opened.workflow, session)
         now = world.now()
         by = _finder(world, agents[0] if agents else session, home, token)

@@ -23,6 +23,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.upgrades import DEFINITION_FORMAT
+from flowrail.operations.running.world import World
 from flowrail.skills import bundled_copies
 from flowrail.skills.catalog import (
     BUNDLED,
@@ -38,6 +39,8 @@ from flowrail.skills.catalog import (
 )
 from flowrail.text.phrases import listed
 
+PROGRAM = "library"
+"""The source of a workflow that a Python program defined, not a skill's folder."""
 _SCOPES = frozenset(scope.value for scope in Scope)
 _SHAPE = {
     "source": str,
@@ -80,14 +83,22 @@ def _opened(found: Skill, file: skill_folder.WorkflowFile, roots: Sequence[Root]
     return Opened(workflow, _kept(workflow, loaded, file, found), found.source)
 
 
-def open_beside(
-    address: str, session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str
-) -> Opened:
+def of_program(workflow: Workflow) -> Opened:
+    """Return a workflow of the calling Python program."""
+    return Opened(workflow, _kept_of_program(workflow), PROGRAM)
+
+
+def open_beside(world: World, address: str, session: Session, kept: Mapping[str, Any]) -> Opened:
     """Return the workflow that an agent of *session* is to run, wherever that agent stands.
 
     One of the same skill is that of the folder which the session runs; any other one is looked for
     beside that folder first.
     """
+    roots, state = world.roots, world.state
+    if address in world.workflows:
+        return of_program(world.workflows[address])
+    if kept["source"] == PROGRAM:
+        return open_skill(address, roots, state)
     name = address.partition("/")[0]
     source, place = _believed(str(kept["source"]), session.skill, _folder_of(kept), roots)
     if name == session.skill.partition("/")[0]:
@@ -102,9 +113,10 @@ def open_beside(
     return _opened(found, file, roots, state)
 
 
-def open_session(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str) -> Opened:
-    """Return the workflow of a session as it is to go on; `ChangedError` where it cannot."""
-    opened = as_it_is(session, kept, roots, state)
+def open_session(world: World, session: Session) -> Opened:
+    """Return the workflow of a session as it continues; `ChangedError` if it cannot."""
+    kept = world.store.definition(session.id)
+    opened = as_it_is(world, session, kept)
     return _compared(session, opened) if opened.changed or not kept["functions"] else opened
 
 
@@ -115,10 +127,13 @@ def is_there(kept: Mapping[str, Any]) -> bool:
     return os.path.lexists(os.path.join(_folder_of(kept), str(kept["file"])))
 
 
-def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], state: str) -> Opened:
-    """Return the workflow of a session as its files are now, whatever became of the step it stands at."""
+def as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> Opened:
+    """Return the workflow of a session as its files are now, even if its current step has changed."""
+    roots, state = world.roots, world.state
     if any(type(kept.get(key)) is not kind for key, kind in _SHAPE.items()) or "\0" in kept["folder"]:
         raise _spoilt(session)
+    if kept["source"] == PROGRAM:
+        return _of_program_as_it_is(world, session, kept)
     place = _folder_of(kept)
     path, files = str(kept["file"]), dict(kept["files"])
     now = skill_folder.digests(place, files)
@@ -154,6 +169,35 @@ def as_it_is(session: Session, kept: Mapping[str, Any], roots: Sequence[Root], s
     if now == files and file.path == path:
         return Opened(workflow, kept, session.source)
     return Opened(workflow, _kept(workflow, loaded, file, found), found.source, (), changed=True)
+
+
+def _of_program_as_it_is(world: World, session: Session, kept: Mapping[str, Any]) -> Opened:
+    """Return the program's workflow; a workflow without functions also continues without the program."""
+    workflow = world.workflows.get(session.skill)
+    if workflow is not None:
+        opened = of_program(workflow)
+        return opened._replace(changed=opened.kept != kept)
+    if not kept["functions"]:
+        return Opened(_from_copy(session, kept), kept, PROGRAM)
+    raise ChangedError(
+        f"session `{session.id}` runs functions of the Python program that started it",
+        hint="continue it in that program, or move the workflow into a skill's workflow.py",
+        session=session.id,
+    )
+
+
+def _kept_of_program(workflow: Workflow) -> dict[str, Any]:
+    return {
+        "format": DEFINITION_FORMAT,
+        "skill": workflow.name,
+        "source": PROGRAM,
+        "folder": "",
+        "file": "",
+        "texts": "",
+        "files": {},
+        "functions": has_functions(workflow),
+        "workflow": to_plain(workflow),
+    }
 
 
 def _from_copy(session: Session, kept: Mapping[str, Any]) -> Workflow:

@@ -14,7 +14,8 @@ from flowrail.machines.engine.questions import Put
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.open_workflow import open_session
-from flowrail.operations.running.steps import Answer, World, look
+from flowrail.operations.running.steps import Answer, look
+from flowrail.operations.running.world import World
 from flowrail.text.phrases import listed
 
 
@@ -38,7 +39,7 @@ def ask(world: World, session_id: str, questions: Sequence[Question], *, token: 
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
         session = settled(change.kept.session, now)
-        opened = open_session(session, world.store.definition(session_id), world.roots, world.state)
+        opened = open_session(world, session)
         standing(opened.workflow, session)
         still_theirs(world.store, session)
         if token is not None:

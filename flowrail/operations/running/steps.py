@@ -6,12 +6,11 @@ point where anything has happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
-from flowrail.discovery.locations import Root
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.engine import agents as engine_agents
@@ -28,7 +27,7 @@ from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reported_values import fact_args, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import ABANDONED, Report, Session
-from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.machines.sessions.store import ForeignSessionError, UnknownSessionError
 from flowrail.machines.sessions.stored_session import SessionChange, StoredSession
 from flowrail.operations.running.child_sessions import (
     agents_at_work,
@@ -39,6 +38,7 @@ from flowrail.operations.running.child_sessions import (
     still_theirs,
 )
 from flowrail.operations.running.open_workflow import Opened, open_session, open_skill
+from flowrail.operations.running.world import World
 from flowrail.skills.catalog import find
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.records import to_plain
@@ -69,22 +69,6 @@ _LOOKED_BACK = 2_000
 _MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
 
 
-class World(NamedTuple):
-    """What the verbs need of the world. *shown_store* is named in every printed command.
-
-    *host* is the conversation of the agent's host that the command was called in, where there is one.
-    """
-
-    store: Store
-    roots: Sequence[Root]
-    state: str
-    now: Callable[[], str]
-    by: str
-    shown_store: str | None = None
-    wait: float = 10.0
-    host: str | None = None
-
-
 class Answer(NamedTuple):
     """The guidance for a session, and notes to print beside it."""
 
@@ -98,7 +82,13 @@ class Answer(NamedTuple):
 
 def begin(world: World, address: str, params: Mapping[str, Any] | None = None) -> Answer:
     """Start a session of the workflow at *address* and return its first step."""
-    opened = open_skill(address, world.roots, world.state)
+    return begin_opened(world, address, open_skill(address, world.roots, world.state), params)
+
+
+def begin_opened(
+    world: World, address: str, opened: Opened, params: Mapping[str, Any] | None = None
+) -> Answer:
+    """Start a session of a workflow that is loaded already and return its first step."""
     given = read_values(params or {}, opened.workflow.params, "-p")
     now = world.now()
     session_id = world.store.new_id(address)
@@ -167,7 +157,7 @@ def report(
         kept = change.kept
         session = kept.session
         _one_of(world, session, address, outcome)
-        opened = open_session(session, world.store.definition(session.id), world.roots, world.state)
+        opened = open_session(world, session)
         if expect is not None and expect != session.revision:
             return _replayed(world, kept, opened, outcome, facts, expect)
         session = _among_others(world, session)
@@ -367,8 +357,7 @@ def name_one(world: World, commands: Sequence[Command]) -> Hint:
 
 
 def _look(world: World, kept: StoredSession) -> Answer:
-    definition = world.store.definition(kept.session.id)
-    opened = open_session(kept.session, definition, world.roots, world.state)
+    opened = open_session(world, kept.session)
     answer = answer_of(world, kept, opened, resumed=kept.session.is_open)
     return _told_of_its_loss(world, kept.session, answer) if kept.session.parent else answer
 

@@ -1,10 +1,34 @@
-"""What sessions need of the environment in which a command or a tool call runs."""
+"""What sessions need of the environment in which a command, a tool call or a program runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from flowrail.discovery.locations import Root
+from flowrail.machines.definition.frozen import Frozen
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.host_binding import host_id
+from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import Environment
-from flowrail.operations.running.steps import World
+
+
+class World(NamedTuple):
+    """What the operations on sessions need. *shown_store* is named in every printed command.
+
+    *host* is the conversation of the agent's host that the command was called in, if there is one. *workflows*
+    are those of the calling Python program, by name.
+    """
+
+    store: Store
+    roots: Sequence[Root]
+    state: str
+    now: Callable[[], str]
+    by: str
+    shown_store: str | None = None
+    wait: float = 10.0
+    host: str | None = None
+    workflows: Mapping[str, Workflow] = Frozen()
 
 
 def world_of(environment: Environment, *, wait: float) -> World:

@@ -16,7 +16,7 @@ from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.machines.sessions.stored_session import StoredSession
-from flowrail.operations.running.steps import World
+from flowrail.operations.running.world import World
 from flowrail.text.safe_text import shortened
 
 LONGEST_REASON = 200

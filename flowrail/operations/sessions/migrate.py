@@ -31,7 +31,8 @@ from flowrail.operations.running.open_workflow import (
     is_there,
     open_skill,
 )
-from flowrail.operations.running.steps import Answer, World, answer_of, prepare_answer
+from flowrail.operations.running.steps import Answer, answer_of, prepare_answer
+from flowrail.operations.running.world import World
 from flowrail.text.phrases import listed
 from flowrail.text.suggestions import near
 
@@ -152,9 +153,9 @@ def _kept(world: World, session_id: str) -> Mapping[str, Any] | None:
 
 def _as_it_is(world: World, session: Session, kept: Mapping[str, Any] | None) -> Opened:
     """Return the workflow as it is now: in the folder that it was in, else wherever it is found."""
-    if kept is not None and is_there(kept):
+    if kept is not None and (is_there(kept) or session.skill in world.workflows):
         try:
-            return as_it_is(session, kept, world.roots, world.state)
+            return as_it_is(world, session, kept)
         except StorageError:
             pass  # it is kept in a damaged form
     try:

@@ -18,7 +18,7 @@ from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.machines.sessions.stored_session import StoredSession
 from flowrail.operations.running.child_sessions import Givers, is_lost
-from flowrail.operations.running.steps import World
+from flowrail.operations.running.world import World
 from flowrail.storage import files
 from flowrail.storage.file_store import JOURNAL, LOCK
 from flowrail.storage.locking import LockTimeoutError

@@ -22,12 +22,8 @@ from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession,
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.open_workflow import Opened, as_it_is
-from flowrail.operations.running.steps import (
-    Answer,
-    World,
-    check_expected,
-    prepare_answer,
-)
+from flowrail.operations.running.steps import Answer, check_expected, prepare_answer
+from flowrail.operations.running.world import World
 from flowrail.storage.files import read_bounded, write_atomic
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.locking import LockTimeoutError
@@ -66,7 +62,7 @@ def rewind(
         if session.parent:
             still_theirs(world.store, session)
         then = _then(world, session_id, revision, at=session.revision)
-        opened = as_it_is(session, world.store.definition(session_id), world.roots, world.state)
+        opened = as_it_is(world, session, world.store.definition(session_id))
         now = world.now()
         after = _from(
             then, opened, now, session_id=session.id, revision=session.revision + 1, parent=session.parent
@@ -83,7 +79,7 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     """Begin a new session from where another was; that one goes on beside it, unless its journal is full."""
     then = _then(world, session_id, revision)
     source = then.record.session
-    opened = as_it_is(source, world.store.definition(session_id), world.roots, world.state)
+    opened = as_it_is(world, source, world.store.definition(session_id))
     now = world.now()
     new_id = world.store.new_id(source.skill)
     after = _from(then, opened, now, session_id=new_id, revision=revision, parent=None)

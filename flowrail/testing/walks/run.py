@@ -18,7 +18,7 @@ from flowrail.machines.exploration.coverage import Coverage, of_walks
 from flowrail.machines.exploration.walks import Plan, Walk, plan
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.running.steps import World
+from flowrail.operations.running.world import World
 from flowrail.skills.catalog import find
 from flowrail.storage.ownership import Owner
 from flowrail.testing.walks.play import CommandLimitError, PlayedWalk, Player

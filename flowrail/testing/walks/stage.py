@@ -24,7 +24,7 @@ from flowrail.operations.running import (
     steps,
 )
 from flowrail.operations.running.open_workflow import open_skill
-from flowrail.operations.running.steps import World
+from flowrail.operations.running.world import World
 
 NAMED = "named by path"
 """The origin of a folder of skills that is searched because the user named a path in it."""

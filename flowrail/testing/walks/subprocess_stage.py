@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.running.open_workflow import open_skill
-from flowrail.operations.running.steps import World
+from flowrail.operations.running.world import World
 from flowrail.testing.walks.stage import NAMED, Reply
 
 SECONDS_PER_COMMAND = 120.0

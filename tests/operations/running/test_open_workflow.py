@@ -325,7 +325,7 @@ def test_a_session_without_its_place_among_the_roots_is_still_judged() -> None:
     kept = here.store.read(path.name)
     (folder / "workflow.yaml").write_text((folder / "workflow.yaml").read_text() + "# changed\n")
 
-    opened = open_session(kept.session, here.store.definition(path.name), here.roots, here.state)
+    opened = open_session(here, kept.session)
 
     assert opened.changed
     assert told("step", "small", "ok")["source"] == "extra"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.running.steps import World
+from flowrail.operations.running.world import World
 from flowrail.storage.ownership import Owner
 from flowrail.testing.walks.subprocess_stage import SubprocessStage
 
