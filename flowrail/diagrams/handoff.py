@@ -8,7 +8,7 @@ from flowrail.diagrams.extract import machine_picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.session_trace import with_handoff
 from flowrail.handoff.handoff import EXPIRED, REJECTED
-from flowrail.handoff.lifecycle.machine import CHECKS, HandoffMachine
+from flowrail.handoff.lifecycle import CHECKS, HandoffMachine
 
 _DESCRIPTION = "One piece of work on its way from one skill to another."
 _FAILED_ENDS = frozenset({REJECTED, EXPIRED})

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
+from flowrail.handoff import checks
 from flowrail.handoff.chain import MAX_HOPS, format_chain
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
@@ -22,9 +23,8 @@ from flowrail.handoff.errors import (
     payload_refusal,
 )
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION, CheckResult, Handoff
-from flowrail.handoff.lifecycle import guards
-from flowrail.handoff.payload import convert, file, integrity, validate
-from flowrail.handoff.payload.document import Payload, text_at, texts_at
+from flowrail.handoff.payload import convert, integrity, validate
+from flowrail.handoff.payload.document import PAYLOAD_FOLDER, Payload, text_at, texts_at
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.storage import files
@@ -115,7 +115,7 @@ def _store_of(path: str) -> str:
 
 def _is_file(store: str, handoff: Handoff, path: str) -> bool:
     """Whether the handoff's payload was written to *path*, also if the store was moved since."""
-    recorded = now_at(handoff.payload, os.path.join(store, "sessions", handoff.session, file.FOLDER))
+    recorded = now_at(handoff.payload, os.path.join(store, "sessions", handoff.session, PAYLOAD_FOLDER))
     return bool(recorded) and os.path.realpath(recorded) == os.path.realpath(path)
 
 
@@ -169,13 +169,13 @@ def _recorded_hops(context: HandoffContext, handoffs: Handoffs, content: Mapping
 
 def _check_arrival(context: HandoffContext, handoff: Handoff, payload: Payload) -> tuple[CheckResult, ...]:
     """Refuse a chain that is too long, and a payload that the target does not accept."""
-    given = guards.GuardInput(context, handoff._replace(draft=payload.handoff), context.discover())
+    given = checks.GuardInput(context, handoff._replace(draft=payload.handoff), context.discover())
     shown, within_limit = format_chain(handoff.chain, handoff.target), handoff.hops <= MAX_HOPS
     too_far = f"the work came through {handoff.hops} handoffs, and at most {MAX_HOPS} are allowed: {shown}"
     answers = (
-        *guards.check_target(given),
-        guards.GuardAnswer("chain_allowed", within_limit, shown if within_limit else too_far),
-        guards.GuardAnswer("payload_valid", True, "complete, valid and not expired"),
+        *checks.check_target(given),
+        checks.GuardAnswer("chain_allowed", within_limit, shown if within_limit else too_far),
+        checks.GuardAnswer("payload_valid", True, "complete, valid and not expired"),
     )
     failed = [answer for answer in answers if not answer.holds]
     if failed:

@@ -7,12 +7,10 @@ counted from our own records, and nothing lifts the limit of eight.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
-from flowrail.handoff.store import Handoffs
+from flowrail.handoff.handoff import Handoff
 from flowrail.machines.sessions.session import Session
 
 LONG_CHAIN = 5
@@ -88,10 +86,3 @@ def judge_handoff(handoff: Handoff) -> ChainVerdict:
     """Return whether the chain of *handoff* may grow by its target."""
     consent = ChainConsent(handoff.yes, handoff.reason, handoff.approved)
     return judge_chain(handoff.chain, handoff.target, hops=handoff.hops, consent=consent)
-
-
-def acknowledged_targets(handoffs: Handoffs) -> frozenset[str]:
-    """Return the skills that received a handoff from this store. Foreign handoffs do not count."""
-    if not os.path.isdir(handoffs.path):
-        return frozenset()
-    return frozenset(h.target for h in handoffs.own_ones() if h.phase == ACKNOWLEDGMENT)

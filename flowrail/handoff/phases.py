@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError
-from flowrail.handoff import invocation
+from flowrail.handoff import checks
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import HandoffRefusedError, InvalidPayloadError, ValidationFailedError
 from flowrail.handoff.handoff import (
@@ -25,13 +25,20 @@ from flowrail.handoff.handoff import (
     Handoff,
     HandoffFailure,
 )
-from flowrail.handoff.lifecycle import guards
-from flowrail.handoff.lifecycle.machine import next_phase
-from flowrail.handoff.payload import file, integrity
+from flowrail.handoff.lifecycle import next_phase
+from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.build import build
-from flowrail.handoff.payload.document import put, render, text_at
+from flowrail.handoff.payload.document import (
+    PAYLOAD_FOLDER,
+    payload_file_name,
+    put,
+    render,
+    text_at,
+    write_newest_payload,
+    write_payload,
+)
+from flowrail.handoff.request import choose_target, trigger_line
 from flowrail.handoff.store import HandoffChange
-from flowrail.handoff.target import choose_target
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.stored_session import SessionChange
 from flowrail.storage import files
@@ -72,7 +79,7 @@ def _examine(context: HandoffContext, change: HandoffChange, session_change: Ses
 def _validate(context: HandoffContext, change: HandoffChange, session_change: SessionChange) -> None:
     handoff = change.kept.handoff
     try:
-        answers = guards.check_all(guards.GuardInput(context, handoff, context.discover()))
+        answers = checks.check_all(checks.GuardInput(context, handoff, context.discover()))
     except DocumentError as error:  # the reported facts cannot be written as a payload
         refusal: HandoffRefusedError = InvalidPayloadError(error.message, hint=error.hint, recoverable=True)
         _fail(context, change, handoff, refusal)
@@ -81,14 +88,14 @@ def _validate(context: HandoffContext, change: HandoffChange, session_change: Se
     handoff = handoff._replace(checks=tuple(answer.result() for answer in answers))
     if not all(held.values()):
         retry = context.command("handoff retry", handoff.id, root=handoff.root)
-        refusal = guards.refusal(handoff, answers, _preserve_draft(change, handoff), retry)
+        refusal = checks.refusal(handoff, answers, _preserve_draft(change, handoff), retry)
         not_fixable = any(not answer.holds and not answer.fixable for answer in answers)
         _fail(context, change, handoff, refusal, not_fixable=not_fixable)
         raise refusal
     phase = next_phase(handoff.phase, "hand_on", held)
     data = render(handoff.draft, handoff.form)
     digest = sha256(data).hexdigest()
-    name = file.file_name(
+    name = payload_file_name(
         handoff.schema,
         handoff.form,
         digest,
@@ -96,7 +103,7 @@ def _validate(context: HandoffContext, change: HandoffChange, session_change: Se
         target=handoff.target,
         timestamp=text_at(handoff.draft, "timestamp"),
     )
-    path = os.path.join(session_change.kept.folder, file.FOLDER, name)
+    path = os.path.join(session_change.kept.folder, PAYLOAD_FOLDER, name)
     handoff = handoff._replace(phase=phase, payload=path, digest=digest, size=len(data))
     append(context, change, handoff, note={"payload": path, "sha256": digest})
 
@@ -116,16 +123,16 @@ def _transfer(context: HandoffContext, change: HandoffChange, session_change: Se
         raise expired
     data = render(handoff.draft, handoff.form)
     try:
-        file.write(handoff.payload, data)
+        write_payload(handoff.payload, data)
         if handoff.schema == "2.0":
-            file.write_newest(session_change.kept.folder, handoff.form, data)
+            write_newest_payload(session_change.kept.folder, handoff.form, data)
         _note_in_session(context, session_change, handoff)
     except StorageError as error:
         refusal = ValidationFailedError(error.message, hint=error.hint, recoverable=True)
         with suppress(StorageError):
             _fail(context, change, handoff, refusal)
         raise
-    phase = next_phase(handoff.phase, "invoke", {"payload_written": guards.is_written(handoff)})
+    phase = next_phase(handoff.phase, "invoke", {"payload_written": checks.is_written(handoff)})
     line = invocation_line(context, handoff)
     append(context, change, handoff._replace(phase=phase, invocation=line), note={"line": line})
 
@@ -137,7 +144,7 @@ def invocation_line(context: HandoffContext, handoff: Handoff) -> str:
     """Return the line that invokes the target with the payload."""
     if handoff.has_workflow:
         return str(receive_command(context, handoff))
-    return invocation.line(handoff.trigger, handoff.target, handoff.payload)
+    return trigger_line(handoff.trigger, handoff.target, handoff.payload)
 
 
 def receive_command(context: HandoffContext, handoff: Handoff) -> Command:

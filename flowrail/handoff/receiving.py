@@ -34,7 +34,7 @@ from flowrail.handoff.errors import (
 )
 from flowrail.handoff.handoff import ENDED, INVOCATION, UNSENT, Handoff, HandoffClaim
 from flowrail.handoff.handoff import EXPIRED as EXPIRED_PHASE
-from flowrail.handoff.lifecycle.machine import next_phase
+from flowrail.handoff.lifecycle import next_phase
 from flowrail.handoff.payload import convert
 from flowrail.handoff.payload.build import CARRIED_FACTS, PROMPTS
 from flowrail.handoff.payload.document import Payload, get, read, text_at, texts_at

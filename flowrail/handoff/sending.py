@@ -11,12 +11,17 @@ from flowrail.handoff.chain import format_chain
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import HandoffClosedError
 from flowrail.handoff.handoff import DISCOVERY, ENDED, FAILED, INVOCATION, UNSENT, Handoff
-from flowrail.handoff.lifecycle.machine import next_phase
+from flowrail.handoff.lifecycle import next_phase
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.phases import append, build_draft, run_phases
-from flowrail.handoff.request import HandoffRequest, new_handoff, retried_handoff
+from flowrail.handoff.request import (
+    HandoffRequest,
+    HandoffTarget,
+    choose_target,
+    new_handoff,
+    retried_handoff,
+)
 from flowrail.handoff.store import HandoffChange
-from flowrail.handoff.target import HandoffTarget, choose_target
 from flowrail.machines.sessions.stored_session import SessionChange
 
 MAX_SHOWN_FACT = 80

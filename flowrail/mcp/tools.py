@@ -32,7 +32,7 @@ from flowrail.formatters.reports import handoff as handoff_page
 from flowrail.formatters.reports import menu as as_menu
 from flowrail.formatters.reports.error import error_data
 from flowrail.formatters.reports.handoff import as_data as handoff_data
-from flowrail.handoff.chain import acknowledged_targets, chain_of
+from flowrail.handoff.chain import chain_of
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.request import HandoffRequest
 from flowrail.handoff.sending import cancel as cancel_handoff
@@ -345,7 +345,7 @@ class Tools:
             "",
             tuple(inputs),
             text,
-            history=acknowledged_targets(context.handoffs),
+            history=context.handoffs.receivers(),
             chain=chain,
         )
         menu = offer(found, MenuRequest(query, by), top=None)

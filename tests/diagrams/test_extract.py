@@ -9,7 +9,7 @@ from support.workflows import loop, step, workflow
 from flowrail.diagrams.extract import machine_picture, picture, ways_of
 from flowrail.diagrams.model import Arrow, NodeKind, Picture
 from flowrail.handoff.handoff import PHASES
-from flowrail.handoff.lifecycle.machine import HandoffMachine
+from flowrail.handoff.lifecycle import HandoffMachine
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.questions import Option, Question

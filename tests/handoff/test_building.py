@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from flowrail.handoff.handoff import Handoff
-from flowrail.handoff.invocation import line, template
 from flowrail.handoff.payload.build import build
-from flowrail.handoff.payload.file import file_name, write_newest
+from flowrail.handoff.payload.document import payload_file_name, write_newest_payload
+from flowrail.handoff.request import trigger_line, trigger_template
 from flowrail.machines.sessions.session import Session
 
 
@@ -132,19 +132,19 @@ OPERATORS = ("; x", "| x", "&& x", "& x", "$(x)", "`x`", "> x", "< x", "$HOME", 
     ],
 )
 def test_the_line_follows_the_trigger(trigger: str, shown: str) -> None:
-    assert line(template(trigger, "digger"), "digger", "/a b") == shown
-    assert line(trigger, "digger", "/a b") == shown
+    assert trigger_line(trigger_template(trigger, "digger"), "digger", "/a b") == shown
+    assert trigger_line(trigger, "digger", "/a b") == shown
 
 
 def test_a_path_is_quoted_for_a_shell() -> None:
-    assert line("{payload_path}", "x; touch y", "/p") == "/'x; touch y' /p"
-    assert line("{payload_path}", "x", "/a'; rm -rf $HOME") == """/x '/a'"'"'; rm -rf $HOME'"""
+    assert trigger_line("{payload_path}", "x; touch y", "/p") == "/'x; touch y' /p"
+    assert trigger_line("{payload_path}", "x", "/a'; rm -rf $HOME") == """/x '/a'"'"'; rm -rf $HOME'"""
 
 
 def test_files_are_named_without_surprises(tmp_path: Path) -> None:
     named = {"source": "../a b", "target": "..", "timestamp": "2026-02-04T19:30:00.000Z"}
 
-    assert file_name("3.0", "json", "d", **named) == "a-b-to-skill-20260204T193000000Z.json"
-    assert file_name("2.0", "yaml", "d", **named) == "d.yaml"
-    write_newest(str(tmp_path), "yaml", b"a")
+    assert payload_file_name("3.0", "json", "d", **named) == "a-b-to-skill-20260204T193000000Z.json"
+    assert payload_file_name("2.0", "yaml", "d", **named) == "d.yaml"
+    write_newest_payload(str(tmp_path), "yaml", b"a")
     assert (tmp_path / "handoff-payload.yaml").read_bytes() == b"a"

@@ -12,7 +12,7 @@ from support.sandbox import flow
 
 from flowrail.handoff import handoff
 from flowrail.handoff.handoff import ENDED, PHASES
-from flowrail.handoff.lifecycle.machine import (
+from flowrail.handoff.lifecycle import (
     CHECKS,
     CONDITIONS,
     TRANSITIONS,

@@ -14,8 +14,8 @@ from flowrail.errors import DocumentError
 from flowrail.handoff.errors import ValidationFailedError, payload_refusal
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import get, read, read_file
+from flowrail.handoff.payload.models import PUBLISHED, json_schema
 from flowrail.handoff.payload.validate import ValidationRules, validate
-from flowrail.handoff.payload.versions import PUBLISHED, json_schema
 
 FIELDS = [(version, *field) for version in PUBLISHED for field in leaves(json_schema(version))]
 REQUIRED = [(version, path) for version, path, _, required in FIELDS if required]

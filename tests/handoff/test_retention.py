@@ -12,8 +12,7 @@ from support.handing import forged, handoffs_folder, ours, phases, receive, send
 from support.sandbox import flow, sessions_folder, told
 
 from flowrail.handoff.handoff import INVOCATION, Handoff
-from flowrail.handoff.retention import open_handoffs
-from flowrail.handoff.store import ForeignHandoffError, Handoffs
+from flowrail.handoff.store import ForeignHandoffError, Handoffs, open_handoffs
 from flowrail.storage.ownership import Owner
 from flowrail.storage.records import to_plain
 

@@ -591,7 +591,7 @@ def test_targets_are_listed_even_if_they_cannot_be_cached() -> None:
 def test_another_file_with_the_payloads_name_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     target("digger", schema_version='"2.0"')
     here = session()
-    monkeypatch.setattr("flowrail.handoff.payload.file.file_name", lambda *_, **__: "taken.yaml")
+    monkeypatch.setattr("flowrail.handoff.phases.payload_file_name", lambda *_, **__: "taken.yaml")
     folder = sessions_folder() / here / "handoffs"
     folder.mkdir(0o700)
     (folder / "taken.yaml").write_text("other")

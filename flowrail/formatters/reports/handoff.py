@@ -9,8 +9,8 @@ from typing import Any
 from flowrail.formatters.guidance.content import Show
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.handoff import FAILED, INVOCATION, UNSENT, Handoff
-from flowrail.handoff.payload import file, integrity
-from flowrail.handoff.payload.document import get
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.document import PAYLOAD_FOLDER, get
 from flowrail.handoff.phases import invocation_line, receive_command
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.storage.records import to_plain
@@ -64,7 +64,7 @@ def as_data(
 def _with_current_paths(context: HandoffContext, handoff: Handoff) -> Handoff:
     """Return *handoff* with the current path of its payload, in case the project was moved."""
     recorded = handoff.payload
-    current = now_at(recorded, os.path.join(context.store.folder(handoff.session), file.FOLDER))
+    current = now_at(recorded, os.path.join(context.store.folder(handoff.session), PAYLOAD_FOLDER))
     if not recorded or current == recorded:
         return handoff
     handoff = handoff._replace(payload=current)

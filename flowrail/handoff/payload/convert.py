@@ -17,10 +17,10 @@ from uuid import NAMESPACE_URL, uuid5
 
 from flowrail.discovery.compatibility import compatibility
 from flowrail.handoff.errors import ValidationFailedError
+from flowrail.handoff.payload import models
 from flowrail.handoff.payload.document import get, put, text_at, texts_at
 from flowrail.handoff.payload.integrity import canonical, expiry, sealed, stamp, tiers
 from flowrail.handoff.payload.validate import shape_problems
-from flowrail.handoff.payload.versions import v1, v1_2, v2, v3
 
 PHASE = "synthesis"
 """The source phase of a converted 2.0 payload, which has none."""
@@ -112,7 +112,7 @@ def from_1_to_2(old: Mapping[str, Any]) -> ConversionStep:
         **({"expires_at": stamp(expires)} if expires else {}),
         "source": {**source, "workflow_id": _workflow_id(source)},
         "target": {"skill": old["target"]["skill"]},
-        "context": _pick(work, v2.ContextV2.model_fields),
+        "context": _pick(work, models.ContextV2.model_fields),
         "insights": {
             "convergent": work.get("convergent_insights", []),
             "divergent": work.get("divergent_insights", []),
@@ -120,12 +120,12 @@ def from_1_to_2(old: Mapping[str, Any]) -> ConversionStep:
             "blind_spots": work.get("blind_spots_identified", []),
         },
         "research_seeds": {"suggested_terms": work.get("suggested_search_terms", [])},
-        "meta": {**_pick(context, v1.ContextV1.model_fields), "handoff_chain": [source["skill"]]},
+        "meta": {**_pick(context, models.ContextV1.model_fields), "handoff_chain": [source["skill"]]},
     }
     lost = [
-        *_others(old, "", v1.HandoffV1.model_fields),
-        *_others(work, "payload.", v1.WorkV1.model_fields),
-        *_others(context, "context.", v1.ContextV1.model_fields),
+        *_others(old, "", models.HandoffV1.model_fields),
+        *_others(work, "payload.", models.WorkV1.model_fields),
+        *_others(context, "context.", models.ContextV1.model_fields),
     ]
     added = ["meta.handoff_chain: the source alone", "expires_at: an hour after the timestamp"]
     if not text_at(source, "workflow_id"):
@@ -173,12 +173,12 @@ def from_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
     if not old.get("expires_at"):
         added.append("expires_at: an hour after the timestamp, as in 2.0")
     added.append("meta.confidence: " + (f"from the convergence, {level}" if level else "medium"))
-    added.append(f"context.summary: {'cut to' if was_cut else 'at most'} {v3.MAX_SUMMARY} characters")
+    added.append(f"context.summary: {'cut to' if was_cut else 'at most'} {models.MAX_SUMMARY} characters")
     lost = [
-        *_others(old, "", v2.HandoffV2.model_fields),
-        *_others(old["source"], "source.", v2.SourceV2.model_fields),
-        *_others(old["target"], "target.", v2.TargetV2.model_fields),
-        *_others(old.get("meta") or {}, "meta.", v2.MetaV2.model_fields),
+        *_others(old, "", models.HandoffV2.model_fields),
+        *_others(old["source"], "source.", models.SourceV2.model_fields),
+        *_others(old["target"], "target.", models.TargetV2.model_fields),
+        *_others(old.get("meta") or {}, "meta.", models.MetaV2.model_fields),
     ]
     return ConversionStep(with_token_count(new), added, lost)
 
@@ -248,7 +248,7 @@ def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
     artifact = {
         "name": os.path.basename(str(deliverable["location"]).rstrip("/")) or "deliverable",
         "path": deliverable["location"],
-        "type": kind if kind in v3.ARTIFACT_TYPES else "report",
+        "type": kind if kind in models.ARTIFACT_TYPES else "report",
         **({"checksum": checksum} if has_checksum else {}),
     }
     working = {"quality": old.get("quality"), "task_id": task_id}
@@ -265,7 +265,7 @@ def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
         },
         "target": {"skill": old["consumer"]},
         "context": {
-            "summary": description[: v3.MAX_SUMMARY],
+            "summary": description[: models.MAX_SUMMARY],
             "problem_type": "implementation",
             "original_prompt": description,
             **_pick(old["context"], ("focus_areas", "known_gaps")),
@@ -288,12 +288,12 @@ def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
     ]
     lost = [
         "every field that 3.0 does not have, hence the tag `conversion: lossy`",
-        *_others(old, "", ("version", *v1_2.HandoffV12.model_fields)),
-        *_others(old["session"], "session.", v1_2.SessionV12.model_fields),
-        *_others(deliverable, "deliverable.", v1_2.DeliverableV12.model_fields),
-        *_others(old["context"], "context.", v1_2.ContextV12.model_fields),
+        *_others(old, "", ("version", *models.HandoffV12.model_fields)),
+        *_others(old["session"], "session.", models.SessionV12.model_fields),
+        *_others(deliverable, "deliverable.", models.DeliverableV12.model_fields),
+        *_others(old["context"], "context.", models.ContextV12.model_fields),
     ]
-    if kind and kind not in v3.ARTIFACT_TYPES:
+    if kind and kind not in models.ARTIFACT_TYPES:
         lost.append(f"deliverable.type: {kind} becomes {artifact['type']}")
     if checksum and not has_checksum:
         lost.append("deliverable.checksum: not a SHA-256 hash")
@@ -312,7 +312,7 @@ def _summary(old: Mapping[str, object]) -> tuple[str, bool]:
     """Return the first text that describes the work, and whether it had to be cut."""
     places = ("context.synthesis_summary", "context.reframed_challenge", "context.original_prompt")
     text = next((text for place in places if (text := text_at(old, place).strip())), "")
-    return text[: v3.MAX_SUMMARY].strip(), len(text) > v3.MAX_SUMMARY
+    return text[: models.MAX_SUMMARY].strip(), len(text) > models.MAX_SUMMARY
 
 
 def _trace_id(old: Mapping[str, object]) -> str:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from flowrail.handoff.payload.document import get, text_at
-from flowrail.handoff.payload.versions.v3 import MAX_TOKENS
+from flowrail.handoff.payload.models import MAX_TOKENS
 
 CLOCK_SKEW = timedelta(minutes=5)
 

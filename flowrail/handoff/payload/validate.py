@@ -22,9 +22,7 @@ from flowrail.handoff.errors import (
 )
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import Payload, get, text_at, texts_at
-from flowrail.handoff.payload.versions import MODELS
-from flowrail.handoff.payload.versions.fields import problems_of, unknown_fields
-from flowrail.handoff.payload.versions.v2 import STRICT_SOURCE
+from flowrail.handoff.payload.models import MODELS, STRICT_SOURCE, problems_of, unknown_fields
 from flowrail.text.safe_text import in_quotes
 
 PERSPECTIVE_SOURCES = frozenset({"perspective-swarm"})

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.handoff.handoff import INVOCATION, Handoff
-from flowrail.handoff.lifecycle.machine import TRANSITIONS
-from flowrail.handoff.payload import file
-from flowrail.handoff.retention import PRUNED
-from flowrail.handoff.store import HandoffRecord, Handoffs, UnknownHandoffError
+from flowrail.handoff.lifecycle import TRANSITIONS
+from flowrail.handoff.payload.document import NEWEST_PAYLOAD, PAYLOAD_FOLDER, digest_of
+from flowrail.handoff.store import PRUNED, HandoffRecord, Handoffs, UnknownHandoffError
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ReceivedWork
@@ -73,7 +72,7 @@ def verify(store: Store, handoffs: Handoffs) -> VerifiedHandoffs:
             pruned = any(entry.kind == PRUNED for entry in entries)
             path = handoff.payload
             if handoff.session in readable and not handoff.foreign:
-                path = now_at(path, os.path.join(store.folder(handoff.session), file.FOLDER))
+                path = now_at(path, os.path.join(store.folder(handoff.session), PAYLOAD_FOLDER))
             found += _payload(handoff, path, sent.get(handoff.id), pruned=pruned)
     for session_id in session_ids:
         found += _newest_payload(store.folder(session_id), session_id, digests)
@@ -118,7 +117,7 @@ def _out_of_order(entries: Iterable[HandoffRecord]) -> Iterator[HandoffFinding]:
 
 
 def _payload(handoff: Handoff, path: str, sent: str | None, *, pruned: bool) -> Iterator[HandoffFinding]:
-    digest = file.digest_of(path)
+    digest = digest_of(path)
     if not handoff.foreign and sent is not None and sent != handoff.digest:
         message = "the session's journal has another digest of the payload than the handoff's"
         yield HandoffFinding(handoff.id, "DIGESTS_DIFFER", message)
@@ -131,14 +130,14 @@ def _payload(handoff: Handoff, path: str, sent: str | None, *, pruned: bool) -> 
 def _newest_payload(folder: str, session_id: str, digests: set[str]) -> Iterator[HandoffFinding]:
     """Yield a copy of the newest payload that was never sent."""
     for ending in ("yaml", "json"):
-        path = os.path.join(folder, f"{file.NEWEST}.{ending}")
-        if os.path.lexists(path) and file.digest_of(path) not in digests:
+        path = os.path.join(folder, f"{NEWEST_PAYLOAD}.{ending}")
+        if os.path.lexists(path) and digest_of(path) not in digests:
             yield HandoffFinding(session_id, "PAYLOAD_CHANGED", f"{path} is not a payload that was sent")
 
 
 def _received(store: Store, session_id: str, received: ReceivedWork) -> Iterator[HandoffFinding]:
     path = now_at(received.payload, store.folder(session_id))
-    digest = file.digest_of(path)
+    digest = digest_of(path)
     if digest != received.sha256:
         what = "is not what was received" if digest else "cannot be read"
         yield HandoffFinding(session_id, "PAYLOAD_CHANGED", f"{path} {what}")

@@ -13,8 +13,8 @@ from flowrail.errors import UsageError
 from flowrail.handoff.errors import EXPIRED, INTEGRITY, MAX_LISTED, errors, payload_refusal
 from flowrail.handoff.payload.convert import convert
 from flowrail.handoff.payload.document import DEFAULT_FORM, read, read_file, render
+from flowrail.handoff.payload.models import PUBLISHED
 from flowrail.handoff.payload.validate import ValidationRules, validate
-from flowrail.handoff.payload.versions import PUBLISHED
 from flowrail.operations.environment import Environment
 
 

@@ -14,9 +14,9 @@ from flowrail.discovery.ranking.menu import MenuRequest, offer
 from flowrail.discovery.ranking.scores import CATEGORIES, Query
 from flowrail.formatters.reports import handoff as page
 from flowrail.formatters.reports import menu as as_menu
-from flowrail.handoff.chain import acknowledged_targets, chain_of, format_chain
+from flowrail.handoff.chain import chain_of, format_chain
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.target import extra_root
+from flowrail.handoff.request import extra_root
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.handoffs.handoff_menu import menu_cache, problem_type_of, synthesis
 from flowrail.storage.files import WriteFailedError
@@ -73,7 +73,7 @@ def command(
         categories,
         session.skill if session else source,
         supervised=not autonomous,
-        history=acknowledged_targets(context.handoffs),
+        history=context.handoffs.receivers(),
         chain=chain_of(session) if session else (),
     )
     asked = MenuRequest(query, synthesis(session, problem_type))

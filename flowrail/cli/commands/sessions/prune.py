@@ -10,7 +10,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import world
-from flowrail.handoff.retention import open_handoffs, record_pruned
+from flowrail.handoff.store import open_handoffs, record_pruned
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.operations.running.world import World
 from flowrail.operations.sessions.prune import (

@@ -116,12 +116,12 @@ def _past(here: Environment, session_id: str | None) -> tuple[Collection[str], S
     """Return the skills that work arrived at before, and those that the session's work came through."""
     if session_id is None and not os.path.isdir(os.path.join(here.store_path, "handoffs")):
         return (), ()
-    from flowrail.handoff.chain import acknowledged_targets, chain_of  # reads records, which brings cattrs
+    from flowrail.handoff.chain import chain_of  # reads records, which brings cattrs
     from flowrail.handoff.store import Handoffs
 
     store = here.store
     chain = chain_of(store.read(session_id).session) if session_id else ()
-    return acknowledged_targets(Handoffs(store.path, store.owner)), chain
+    return Handoffs(store.path, store.owner).receivers(), chain
 
 
 def _discover(here: Environment, roots: tuple[str, ...], *, recursive: bool) -> tuple[Discovery, Discovery]:

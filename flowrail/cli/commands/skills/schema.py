@@ -6,7 +6,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.errors import UsageError
-from flowrail.handoff.payload.versions import json_schema as payload_schema
+from flowrail.handoff.payload.models import json_schema as payload_schema
 from flowrail.machines.definition.schema import json_schema
 from flowrail.text.suggestions import did_you_mean
 

@@ -26,11 +26,11 @@ from flowrail.handoff.errors import (
     errors,
 )
 from flowrail.handoff.handoff import CheckResult, Handoff
-from flowrail.handoff.lifecycle.machine import CHECKS
-from flowrail.handoff.payload import convert, file, integrity, validate
+from flowrail.handoff.lifecycle import CHECKS
+from flowrail.handoff.payload import convert, integrity, validate
 from flowrail.handoff.payload.build import META, fact_for
-from flowrail.handoff.payload.document import Payload, get, read, render
-from flowrail.handoff.target import skill_file_digest
+from flowrail.handoff.payload.document import Payload, digest_of, get, read, render
+from flowrail.handoff.request import skill_file_digest
 
 _DECLINES_HANDOFFS = "DECLINES_HANDOFFS"
 """The code that discovery gives to a skill that declares that it accepts no handoffs."""
@@ -117,7 +117,7 @@ def refusal(
 
 def is_written(handoff: Handoff) -> bool:
     """Whether the payload's file exists and has the recorded digest."""
-    return bool(handoff.digest) and file.digest_of(handoff.payload) == handoff.digest
+    return bool(handoff.digest) and digest_of(handoff.payload) == handoff.digest
 
 
 def _kind_of_refusal(names: Collection[str], missing: Collection[str]) -> type[HandoffRefusedError]:

@@ -1,1 +1,0 @@
-"""The statechart of a handoff, and the guards that it asks."""

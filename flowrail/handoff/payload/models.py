@@ -1,0 +1,485 @@
+"""The payload versions as pydantic models, and readable messages for their errors.
+
+Each version has its own model. Fields that a version does not define are ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal, get_args
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from flowrail.handoff.errors import INVALID, MISSING, PayloadProblem
+
+MAX_PROBLEMS, _MAX_NAME = 10_000, 200
+
+
+def _timestamp(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("must be an ISO 8601 time, such as 2026-02-04T19:30:00Z") from None
+    if not re.match(r"\d{4}-\d{2}-\d{2}[T ]\d{2}", text):
+        raise ValueError("must have a time of day, such as 2026-02-04T19:30:00Z")
+    return text
+
+
+def _uuid(text: str) -> str:
+    try:
+        if str(UUID(text)) == text.lower():
+            return text
+    except ValueError:
+        pass
+    raise ValueError("must be a UUID, such as 0b0e6ac1-7c1f-4a53-9d0c-2f6f0c1d2e3f")
+
+
+def filled(text: str) -> str:
+    """Return *text* unless it is empty or only white space."""
+    if not text.strip():
+        raise ValueError("is empty")
+    return text
+
+
+Filled = Annotated[str, Field(min_length=1), AfterValidator(filled)]
+Timestamp = Annotated[str, AfterValidator(_timestamp), Field(json_schema_extra={"format": "date-time"})]
+Uuid = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra={"format": "uuid"})]
+Hash = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0)]
+Chain = Annotated[list[Filled], Field(min_length=1)]
+EMPTY_LIST: Any = Field(default_factory=list)
+Texts = Annotated[list[str], EMPTY_LIST]
+ProblemType = Literal["decision", "creative", "analytical", "strategic"]
+Level = Literal["high", "medium", "low", "none"]
+
+
+class PayloadPart(BaseModel):
+    """A part of a payload. Fields that the version does not define are ignored."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class ConvergentInsight(PayloadPart):
+    """A theme that several perspectives share."""
+
+    theme: Filled
+    confidence_score: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] | None = None
+    contributing_archetypes: Texts
+    key_evidence: Texts
+
+
+class DivergentInsight(PayloadPart):
+    """An insight that only one perspective has."""
+
+    archetype: Filled
+    insight: Filled
+    confidence: Annotated[int, Field(ge=1, le=5)] | None = None
+
+
+class SearchTerm(PayloadPart):
+    """What to search for, and why."""
+
+    term: Filled
+    rationale: str = ""
+
+
+_MESSAGES = {
+    "missing": "is missing",
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "model_type": "must be a mapping",
+    "dict_type": "must be a mapping",
+    "finite_number": "must be a finite number",
+    "string_too_short": "is empty",
+    "too_short": "is empty",
+    "literal_error": "must be {expected}",
+    "string_too_long": "is longer than {max_length} characters",
+    "string_pattern_mismatch": "must match {pattern}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "value_error": "{error}",
+}
+
+
+def problems_of(model: type[BaseModel], value: object) -> list[PayloadProblem]:
+    """Return every problem that keeps *value* from being a *model*."""
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        if (number := error.error_count()) > MAX_PROBLEMS:
+            return [PayloadProblem("handoff", f"has {number} problems, too many to list")]
+        found = error.errors(include_url=False, include_input=False)
+        return list(dict.fromkeys(_problem(detail) for detail in found))
+    return []
+
+
+def _problem(detail: Any) -> PayloadProblem:
+    kind = str(detail["type"])
+    field = ".".join(str(part)[:_MAX_NAME] for part in detail["loc"])
+    template = _MESSAGES.get(kind)
+    message = template.format(**detail.get("ctx", {})) if template else f"is invalid: {detail['msg']}"
+    if kind == "literal_error":
+        message = message.replace("'", "`")
+    return PayloadProblem(field, message, MISSING if message in {"is missing", "is empty"} else INVALID)
+
+
+def unknown_fields(model: type[BaseModel], value: object) -> Iterator[str]:
+    """Yield the fields of *value* that its version does not define; nothing if it is invalid."""
+    try:
+        document = model.model_validate(value)
+    except ValidationError:
+        return
+    yield from _extra(document, "")
+
+
+def _extra(part: object, path: str) -> Iterator[str]:
+    if isinstance(part, BaseModel):
+        for name in part.model_extra or {}:
+            yield f"{path}{name}"
+        for name in type(part).model_fields:
+            yield from _extra(getattr(part, name), f"{path}{name}.")
+    elif isinstance(part, list):
+        for index, item in enumerate(part):
+            yield from _extra(item, f"{path}{index}.")
+
+
+class SourceV1(PayloadPart):
+    """The skill that hands off, and the folder of its session."""
+
+    skill: Filled
+    workflow_id: str = ""
+    session_path: Filled
+
+
+class TargetV1(PayloadPart):
+    """The skill that takes over."""
+
+    skill: Literal["lit-pm"]
+
+
+class WorkV1(PayloadPart):
+    """The work itself."""
+
+    original_prompt: Filled
+    reframed_challenge: str = ""
+    problem_type: ProblemType
+    synthesis_summary: str = ""
+    convergent_insights: Annotated[list[ConvergentInsight], EMPTY_LIST]
+    divergent_insights: Annotated[list[DivergentInsight], EMPTY_LIST]
+    key_uncertainties: Texts
+    suggested_search_terms: Annotated[list[SearchTerm], EMPTY_LIST]
+    blind_spots_identified: Texts
+
+
+class ContextV1(PayloadPart):
+    """How the work was done."""
+
+    perspectives_completed: Count | None = None
+    convergence_level: Level | None = None
+    user_feedback: str = ""
+
+
+class HandoffV1(PayloadPart):
+    """The content of the key `handoff`."""
+
+    version: Literal["1.0"]
+    timestamp: Timestamp
+    source: SourceV1
+    target: TargetV1
+    payload: WorkV1
+    context: Annotated[ContextV1, Field(default_factory=ContextV1)]
+
+
+class DocumentV1(PayloadPart):
+    """The whole file."""
+
+    handoff: HandoffV1
+
+
+class SessionV12(PayloadPart):
+    """Where the work was done."""
+
+    session_dir: Filled
+
+
+class DeliverableV12(PayloadPart):
+    """The file that is handed off."""
+
+    location: Filled
+    type: str = ""
+    checksum: str = ""
+
+
+class ContextV12(PayloadPart):
+    """What the work is about."""
+
+    task_id: str = ""
+    description: Filled
+    focus_areas: Texts
+    known_gaps: Texts
+
+
+class QualityV12(PayloadPart):
+    """How the producer rates the deliverable."""
+
+    status: str = ""
+    confidence: str | float = ""
+    notes: str = ""
+
+
+class HandoffV12(PayloadPart):
+    """The content of the key `handoff`."""
+
+    producer: Filled
+    consumer: Filled
+    timestamp: Timestamp
+    session: SessionV12
+    deliverable: DeliverableV12
+    context: ContextV12
+    quality: Annotated[QualityV12, Field(default_factory=QualityV12)]
+
+
+class DocumentV12(PayloadPart):
+    """The whole file."""
+
+    handoff: HandoffV12
+
+
+STRICT_SOURCE = "perspective-swarm"
+"""The only source that the published schema allows; required with `--strict-v2`."""
+
+
+class SourceV2(PayloadPart):
+    """The skill that hands off, and the folder of its session."""
+
+    skill: Filled
+    workflow_id: Filled
+    session_path: Filled
+
+
+class TargetV2(PayloadPart):
+    """The skill that takes over, and how it is invoked."""
+
+    skill: Filled
+    invocation: str = ""
+    category: Filled | None = None
+    path: str = Field("", description="The SKILL.md that was chosen.")
+
+
+class ContextV2(PayloadPart):
+    """What the work is about."""
+
+    original_prompt: Filled
+    reframed_challenge: str = ""
+    problem_type: ProblemType
+    synthesis_summary: str = ""
+
+
+class Insights(PayloadPart):
+    """What was found."""
+
+    convergent: Annotated[list[ConvergentInsight], EMPTY_LIST]
+    divergent: Annotated[list[DivergentInsight], EMPTY_LIST]
+    uncertainties: Texts
+    blind_spots: Texts
+
+
+class ResearchSeeds(PayloadPart):
+    """What to look for next."""
+
+    suggested_terms: Annotated[list[SearchTerm], EMPTY_LIST]
+    open_questions: Texts
+
+
+class MetaV2(PayloadPart):
+    """The chain so far, and the hash of the content."""
+
+    perspectives_completed: Annotated[int, Field(ge=0, le=5)] | None = None
+    convergence_level: Level | None = None
+    user_feedback: str = ""
+    handoff_reason: str = ""
+    handoff_chain: Chain | None = Field(None, description="Default: the source alone.")
+    payload_hash: Hash | None = None
+    payload_size_bytes: Count | None = None
+
+
+class HandoffV2(PayloadPart):
+    """The content of the key `handoff`."""
+
+    version: Literal["2.0"]
+    timestamp: Timestamp
+    expires_at: Timestamp | None = Field(None, description="Default: an hour after the timestamp.")
+    source: SourceV2
+    target: TargetV2
+    context: ContextV2
+    insights: Annotated[Insights, Field(default_factory=Insights)]
+    research_seeds: Annotated[ResearchSeeds, Field(default_factory=ResearchSeeds)]
+    meta: Annotated[MetaV2, Field(default_factory=MetaV2)]
+
+
+class DocumentV2(PayloadPart):
+    """The whole file."""
+
+    handoff: HandoffV2
+
+
+MAX_TOKENS = 2000
+MAX_SUMMARY = 500
+
+ArtifactType = Literal["specification", "analysis", "code", "documentation", "data", "model", "report"]
+ARTIFACT_TYPES: frozenset[str] = frozenset(get_args(ArtifactType))
+Summary = Annotated[str, Field(min_length=1, max_length=MAX_SUMMARY), AfterValidator(filled)]
+
+
+class SourceV3(PayloadPart):
+    """The skill that hands off, the phase it was in, and the folder of its session."""
+
+    skill: Filled
+    workflow_id: Filled
+    session_path: Filled
+    phase: Filled
+
+
+class TargetV3(PayloadPart):
+    """The skill that takes over, and how it is invoked."""
+
+    skill: Filled
+    invocation: str | None = None
+    category: str | None = None
+    expected_phase: str | None = None
+
+
+class ContextV3(PayloadPart):
+    """What the work is about."""
+
+    summary: Summary
+    problem_type: Literal[
+        "decision", "creative", "analytical", "strategic", "implementation", "research", "verification"
+    ]
+    original_prompt: str | None = None
+    focus_areas: list[str] | None = None
+    known_gaps: list[str] | None = None
+    success_criteria: list[str] | None = None
+
+
+class Artifact(PayloadPart):
+    """A file that the session made."""
+
+    name: Filled
+    path: Filled
+    type: ArtifactType
+    description: str | None = None
+    checksum: Hash | None = None
+
+
+class SessionTier(PayloadPart):
+    """The artifacts and the state of the session."""
+
+    artifacts: Annotated[list[Artifact], EMPTY_LIST]
+    state: dict[str, Any] | None = None
+
+
+class FileReference(PayloadPart):
+    """A file to read if needed."""
+
+    path: Filled
+    description: str | None = None
+    relevance: Literal["critical", "important", "optional"] | None = None
+
+
+class UrlReference(PayloadPart):
+    """A page to read if needed."""
+
+    url: Filled
+    description: str | None = None
+
+
+class ReferenceTier(PayloadPart):
+    """Files and pages to read if needed."""
+
+    files: Annotated[list[FileReference], EMPTY_LIST]
+    urls: Annotated[list[UrlReference], EMPTY_LIST]
+
+
+class WorkV3(PayloadPart):
+    """The work itself, in tiers: immediate context, the session's files, references."""
+
+    working: dict[str, Any]
+    session: SessionTier | None = None
+    references: ReferenceTier | None = None
+
+
+class MetaV3(PayloadPart):
+    """The size, the source's confidence, the chain so far, and the hash of the content."""
+
+    token_count: Annotated[int, Field(ge=0, le=MAX_TOKENS)]
+    confidence: Literal["high", "medium", "low"]
+    handoff_chain: Chain | None = None
+    handoff_reason: str | None = None
+    payload_hash: Hash | None = None
+    payload_size_bytes: Count | None = None
+    user_approved: bool | None = None
+
+
+class TraceEvent(PayloadPart):
+    """An event of the trace."""
+
+    timestamp: Timestamp
+    event_type: Literal["created", "validated", "transmitted", "received", "processed", "error"]
+    workflow: Filled
+    details: dict[str, Any] | None = None
+
+
+class Tracing(PayloadPart):
+    """The trace across skills."""
+
+    events: Annotated[list[TraceEvent], EMPTY_LIST]
+    parent_span_id: str | None = None
+    tags: dict[str, str] | None = None
+
+
+class HandoffV3(PayloadPart):
+    """The content of the key `handoff`."""
+
+    version: Literal["3.0"]
+    schema_type: Literal["universal"]
+    timestamp: Timestamp
+    trace_id: Uuid
+    expires_at: Timestamp | None = Field(None, description="Default: never.")
+    source: SourceV3
+    target: TargetV3
+    context: ContextV3
+    payload: WorkV3
+    meta: MetaV3
+    tracing: Tracing | None = None
+
+
+class DocumentV3(PayloadPart):
+    """The whole file."""
+
+    handoff: HandoffV3
+
+
+MODELS: Mapping[str, type[BaseModel]] = {
+    "1.0": DocumentV1,
+    "1.2": DocumentV12,
+    "2.0": DocumentV2,
+    "3.0": DocumentV3,
+}
+PUBLISHED = ("1.0", "2.0", "3.0")
+"""The versions with a published JSON Schema."""
+
+
+def json_schema(version: str) -> dict[str, Any]:
+    """Return the JSON Schema of a version."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **MODELS[version].model_json_schema(),
+        "title": f"Handoff payload {version}",
+    }
