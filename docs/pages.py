@@ -258,7 +258,13 @@ def _part(title: str, part: Mapping[str, Any]) -> None:
 
 def _section(name: str) -> str:
     """Return the title of the section about a definition class."""
-    return {"Arg": "Parameter or fact", "GateConfig": "Gate", "StepDef": "Step"}.get(name, name)
+    return {
+        "Arg": "Parameter or fact",
+        "EvidenceCheck": "Check of evidence",
+        "GateConfig": "Gate",
+        "GitCondition": "Git condition",
+        "StepDef": "Step",
+    }.get(name, name)
 
 
 def _kind(value: Mapping[str, Any]) -> str:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
         ChoiceSet,
         Constant,
     )
+    from flowrail.machines.definition.evidence import (
+        EvidenceCheck,
+        GitCondition,
+        Level,
+    )
     from flowrail.machines.definition.findings import (
         Finding,
         WorkflowError,
@@ -117,12 +122,15 @@ __all__ = [
     "Constant",
     "Dispatch",
     "DocumentAvailability",
+    "EvidenceCheck",
     "Finding",
     "FlatCommand",
     "FolderResources",
     "GateConfig",
+    "GitCondition",
     "Guidance",
     "GuidanceResult",
+    "Level",
     "LinearRouting",
     "LoopState",
     "Markup",
@@ -171,6 +179,11 @@ _MODULES = {
         "BoundedInt",
         "ChoiceSet",
         "Constant",
+    ),
+    "flowrail.machines.definition.evidence": (
+        "EvidenceCheck",
+        "GitCondition",
+        "Level",
     ),
     "flowrail.machines.definition.findings": (
         "Finding",

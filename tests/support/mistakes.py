@@ -72,6 +72,15 @@ steps:
     variants: [{when: "note == 'none'", actions: [Say that there is nothing.]}]
     next: {ok: null}
 """
+PROVEN = """\
+name: demo
+steps:
+  - id: look
+    title: Look
+    actions: [Write three reports.]
+    evidence: {ok: [{id: reports, files: "reports/*.md", at_least: 3}]}
+    next: {ok: null}
+"""
 GIVEN = """\
 name: demo
 params: {mode: {type: string, choices: [quick, full], default: full}}
@@ -294,6 +303,7 @@ EXAMPLES: Mapping[str, Example] = {
     "FR154": Example(HANDED, "dispatch=", "handler=Dispatch(AgentRole.EXPLORE), dispatch=", "workflow.py"),
     "FR155": Example(WORK, "vars: {area: $item}", "vars: {part: $item}", more=AREAS),
     "FR156": Example(LINE, "[Look around.],", "[Look around.], forbids: [Edit, git push],"),
+    "FR157": Example(PROVEN, "at_least: 3", "at_least: 0"),
     "FR160": Example(WORK, "required: true, example", "example", more=AREAS),
     "FR161": Example(RULED, ", required: true", ""),
     "FR162": Example(RULED, "next: {ok: tell, iterate: look}", "next: {ok: tell, iterate: look, fail: null}"),

@@ -11,7 +11,8 @@ from itertools import accumulate, product
 from typing import Any
 
 from flowrail.machines.definition import graph
-from flowrail.machines.definition.expressions import Expression, RuleError, parse
+from flowrail.machines.definition.evidence import Level, Verdict
+from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleError, parse
 from flowrail.machines.definition.findings import Path, Raw
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.values import Arg
@@ -24,6 +25,8 @@ MOST_TRIED = 20_000
 MOST_READ, EACH_COSTS = 2_000_000, 10
 """So many characters of conditions are tried in one workflow, each as often as it is; then nothing more is said.
 A combination takes the time of ten."""
+_RESULTS = {"passed": (True, False), "verdict": tuple(map(str, Verdict)), "level": tuple(map(str, Level))}
+"""The values of each result of evidence."""
 _COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "not in"})
 
 
@@ -112,6 +115,8 @@ class _Values:
             return [step.bound]
         if name == "visit":
             return self._visits(step, expressions)
+        if name.startswith(EVIDENCE):
+            return _RESULTS[name.rpartition(".")[2]]
         if name not in self.declared or self.handled:
             return []
         if name not in self.known:

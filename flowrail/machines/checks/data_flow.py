@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from flowrail.machines.checks.loops import guard_of
 from flowrail.machines.definition import graph
-from flowrail.machines.definition.expressions import RuleError, parse
+from flowrail.machines.definition.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.definition.findings import Path, Raw
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
@@ -275,7 +275,8 @@ def _named(path: Path, what: str, source: object, *, again: bool = False) -> Ite
         names = parse(source).names if isinstance(source, str) else frozenset()
     except RuleError:
         return
-    yield from (Read(name, path, what, gap=False, again=again) for name in sorted(names))
+    facts = sorted(name for name in names if not name.startswith(EVIDENCE))
+    yield from (Read(name, path, what, gap=False, again=again) for name in facts)
 
 
 PATH_RULES = (_values,)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flowrail.machines.definition import graph
-from flowrail.machines.definition.expressions import RuleError, parse
+from flowrail.machines.definition.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.definition.findings import Path, Raw
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
@@ -171,7 +171,8 @@ def _changes(workflow: Workflow) -> Iterator[Raw]:
         for step in (workflow.step(each) for each in members):
             names = _names_of(step)
             back = [rule.outcome for rule in step.rules if _way(step, rule.outcome) in inside]
-            if names and back and not names & known:
+            from_evidence = any(name.startswith(EVIDENCE) for name in names)
+            if names and back and not names & known and not from_evidence:
                 said = f"step `{step.id}` goes back by {phrases.listed(sorted(names))}"
                 what = f"{said}, which no step of the loop reports: every attempt has the same result"
                 hint = "report it in the loop, or decide by what is reported there"

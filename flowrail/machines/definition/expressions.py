@@ -2,8 +2,9 @@
 
     mode == 'full' and (visit > 1 or area in ['auth', 'store'])
 
-Python parses them; a whitelist of its nodes is evaluated over plain values. There is no call, no attribute and no
-index, so an expression can only compare. `true`, `false` and `null` are literals. A name without a value is null.
+Python parses them; a whitelist of its nodes is evaluated over plain values. There is no call and no index, so an
+expression can only compare. `true`, `false` and `null` are literals. A name without a value is null. The only names
+with dots are results of evidence: `evidence.tests.passed`, `evidence.tests.verdict` and `evidence.tests.level`.
 Null equals only null, and is neither less nor more than anything.
 """
 
@@ -32,6 +33,11 @@ CONSTANTS: Mapping[str, Any] = {
     "False": False,
     "None": None,
 }
+
+EVIDENCE = "evidence."
+"""The beginning of a name that is a result of evidence."""
+RESULTS = ("passed", "verdict", "level")
+"""What an expression may ask of a check."""
 
 _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -151,6 +157,11 @@ def _name_or_literal(node: ast.expr, names: set[str]) -> Node:
         case ast.Name(id=name) if name.isascii():
             names.add(name)
             return ("name", name)
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="evidence"), attr=check), attr=result) if (
+            check.isascii() and result in RESULTS
+        ):
+            names.add(f"{EVIDENCE}{check}.{result}")
+            return ("name", f"{EVIDENCE}{check}.{result}")
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
             return ("value", -number)
         case ast.Constant(value=str() | bool() | int() | float() | None as value):

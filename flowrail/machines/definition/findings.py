@@ -65,6 +65,7 @@ CODES = {
     "FR154": "the work of a step is dispatched twice",
     "FR155": "the workflow of a dispatch has other parameters",
     "FR156": "a rule in `forbids` is invalid",
+    "FR157": "a check of `evidence` is invalid",
     "FR160": "dispatches go over a list that is not reported on every path",
     "FR161": "a placeholder has no value on some path",
     "FR162": "a transition is never taken",

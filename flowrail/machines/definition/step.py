@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
 
 from flowrail.machines.definition.delegation import Dispatch
+from flowrail.machines.definition.evidence import DEFAULT_TRIES, EvidenceCheck
 from flowrail.machines.definition.frozen import Frozen, freeze, freeze_deep
 from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.keys import Key
@@ -148,11 +149,30 @@ class StepDef:
         Sequence[str],
         Key("Tools that the step must not use, such as Edit or Bash(git push*).", decides=False),
     ] = ()
+    evidence: Annotated[
+        Mapping[str, Sequence[EvidenceCheck]],
+        Key(
+            "For an outcome, the checks that must pass before it is accepted.",
+            schema={"propertyNames": OUTCOME},
+        ),
+    ] = field(default_factory=Frozen)
+    tries: Annotated[
+        int,
+        Key(
+            "How many refusals for lack of evidence in one attempt, before a person is asked.",
+            schema={"minimum": 1},
+        ),
+    ] = DEFAULT_TRIES
     origin: str | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "id", str(self.id))
+        put(
+            self,
+            "evidence",
+            freeze({str(key): _checks(checks) for key, checks in dict(self.evidence).items()}),
+        )
         ways = dict(self.next).items()
         put(self, "next", freeze({_outcome_or_as_written(key): _step_or_end(to) for key, to in ways}))
         if isinstance(self.actions, str):
@@ -193,6 +213,11 @@ class StepDef:
         named = f"Run {handed.script}.\n\n" if handed.script else ""
         text = () if callable(self.actions) else self.actions
         return replace(handed, script=None, prompt=(named + "\n\n".join(map(str, text)),))
+
+    @property
+    def checks(self) -> dict[str, EvidenceCheck]:
+        """The evidence of all outcomes by id; a check that several outcomes demand is in it once."""
+        return {check.id: check for checks in self.evidence.values() for check in checks}
 
     def as_written(self) -> StepDef:
         """Return the step as a file could contain it, functions aside."""
@@ -277,6 +302,10 @@ def _outcome_or_as_written(key: Any) -> Any:
 
 def _step_or_end(target: object) -> str | None:
     return target if target is None or isinstance(target, str) else str(target)
+
+
+def _checks(checks: Any) -> tuple[EvidenceCheck, ...]:
+    return (checks,) if isinstance(checks, EvidenceCheck) else tuple(checks)
 
 
 def _rule(rule: Any) -> Rule:

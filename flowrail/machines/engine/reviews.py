@@ -53,7 +53,7 @@ class BadFindingError(UsageError):
     code = "BAD_FINDING"
 
 
-class Verdict(NamedTuple):
+class GateVerdict(NamedTuple):
     """What a gate makes of its round: the findings that block, and those that do not."""
 
     round: int
@@ -181,7 +181,7 @@ def _refuse_to_take_away(
     )
 
 
-def verdict(step: StepDef, session: Session) -> Verdict:
+def verdict(step: StepDef, session: Session) -> GateVerdict:
     """Return what the gate at *step* makes of its round; refuse while its review has not ended."""
     gate = step.gate
     assert gate is not None  # noqa: S101 - only gates are asked
@@ -195,7 +195,7 @@ def verdict(step: StepDef, session: Session) -> Verdict:
     number = session.visits.get(step.id, 1)
     severities = blocking_now(gate, session, step.id)
     own = of_round(session, gate.review)
-    return Verdict(
+    return GateVerdict(
         round=number,
         severities=tuple(severity for severity in Severity if severity in severities),
         blocking=tuple(each for each in own if each.severity in severities),

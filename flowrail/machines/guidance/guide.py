@@ -10,7 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flowrail.command import Command, value_text
-from flowrail.machines.definition.expressions import RuleError, parse
+from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleError, parse
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, StepDef
@@ -343,7 +343,7 @@ def _decided(
         return _on_record(step, session)
     values = names_in(_context(session, step, facts))
     for rule in step.rules:
-        if rule.when is not None and parse(rule.when).names & wanted.keys():
+        if rule.when is not None and _is_open(parse(rule.when), wanted):
             return None
         try:
             if rule.when is None or parse(rule.when).holds(values):
@@ -351,6 +351,11 @@ def _decided(
         except RuleError:
             return None
     return None
+
+
+def _is_open(rule: Expression, wanted: Mapping[str, Arg]) -> bool:
+    """Return whether a rule depends on a fact that is still to be reported, or on evidence."""
+    return bool(rule.names & wanted.keys()) or any(name.startswith(EVIDENCE) for name in rule.names)
 
 
 def _on_record(step: StepDef, session: Session) -> Outcome | None:

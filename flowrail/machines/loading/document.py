@@ -19,7 +19,7 @@ from flowrail.text.suggestions import did_you_mean
 
 _OF_THE_WHOLE_STEP = {"FR108", "FR112", "FR115"}
 """Findings at a step, not at a key of it, that can follow from a key of the wrong shape."""
-_JUDGED_TOGETHER = {"dispatch", "gate", "questions"}
+_JUDGED_TOGETHER = {"dispatch", "evidence", "gate", "questions"}
 """Keys of a step whose own keys depend on each other."""
 _PART = ("steps", 0, "dispatch")
 _OF_THE_GRAPH = {"FR103", "FR104", "FR108"}

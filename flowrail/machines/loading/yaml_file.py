@@ -71,6 +71,16 @@ class _Texts:
         if isinstance(dispatch, Mapping) and isinstance(dispatch.get("prompt"), str):
             at = (*path, "dispatch", "prompt")
             step["dispatch"] = {**dispatch, "prompt": self._file(dispatch["prompt"], at, at)}
+        if isinstance(step.get("evidence"), Mapping):
+            step["evidence"] = {
+                outcome: [
+                    self._check(check, (*path, "evidence", outcome, index))
+                    for index, check in enumerate(checks)
+                ]
+                if isinstance(checks, list)
+                else checks
+                for outcome, checks in step["evidence"].items()
+            }
         return step
 
     def _variant(self, data: object, path: Path) -> Any:
@@ -79,6 +89,12 @@ class _Texts:
         at = (*path, "text")
         rest = {key: value for key, value in data.items() if key != "text"}
         return {**rest, "actions": self._file(data["text"], at, at)}
+
+    def _check(self, data: object, path: Path) -> Any:
+        if not isinstance(data, Mapping) or not isinstance(data.get("schema"), str):
+            return data
+        at = (*path, "schema")
+        return {**data, "schema": "\n".join(self._file(data["schema"], at, at))}
 
     def _file(self, name: str, path: Path, contents: Path, step_id: str | None = None) -> list[str]:
         """Return the text of the file that *path* names; *contents* is the path of findings in the text."""

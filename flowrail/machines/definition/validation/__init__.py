@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from flowrail.machines.definition.findings import Locate, Path, Raw, first, raise_errors
 from flowrail.machines.definition.validation.delegation import DELEGATION_RULES
+from flowrail.machines.definition.validation.evidence import EVIDENCE_RULES
 from flowrail.machines.definition.validation.structure import STRUCTURE_RULES
 from flowrail.machines.definition.validation.values import VALUE_RULES
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
 
-RULES = (*STRUCTURE_RULES, *VALUE_RULES, *DELEGATION_RULES)
+RULES = (*STRUCTURE_RULES, *VALUE_RULES, *DELEGATION_RULES, *EVIDENCE_RULES)
 
 
 def raw_findings(workflow: Workflow) -> list[Raw]:

@@ -225,7 +225,9 @@ def _expression(
         )
         return
     for name in sorted(expression.names - {"visit", "limit"}):
-        if name not in known and guesses is not None:
+        if name.startswith(expressions.EVIDENCE):
+            yield from _evidence_name(path, source, name.split(".")[1], step)
+        elif name not in known and guesses is not None:
             hint = guesses.did_you_mean(
                 name, [*known, "visit", "limit"], "declare it in `params` or `reports`"
             )
@@ -248,6 +250,17 @@ def _expression(
                 f"it {arg.problem(literal)}",
                 step.id,
             )
+
+
+def _evidence_name(path: Path, source: str, check: str, step: StepDef) -> Iterator[Raw]:
+    quoted = in_quotes(source)
+    if path[2] != "rules":
+        what = f"`{quoted}` of step `{step.id}` uses evidence, which only its rules can"
+        yield Raw("FR120", path, what, "move the condition to `rules`", step.id)
+    elif check not in step.checks:
+        what = f"`{quoted}` of step `{step.id}` uses unknown evidence `{check}`"
+        hint = suggestions.did_you_mean(check, step.checks, "name a check of `evidence` of the step")
+        yield Raw("FR120", path, what, hint, step.id)
 
 
 def _never(arg: Arg, literal: object) -> bool:

@@ -1,0 +1,181 @@
+"""Evidence that a step demands for an outcome: what each check looks at, and how sure its result must be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Final
+
+from flowrail.machines.definition.frozen import Frozen, freeze
+from flowrail.machines.definition.keys import Key
+
+CHECK_ID = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
+DEFAULT_TIMEOUT = 600.0
+DEFAULT_TRIES = 3
+"""After so many refusals in one attempt a person is asked."""
+
+
+class Level(StrEnum):
+    """How far a check was verified, from the agent's word to a person's confirmation."""
+
+    CLAIMED = "claimed"
+    OBSERVED = "observed"
+    CHECKED = "checked"
+    APPROVED = "approved"
+
+    @property
+    def rank(self) -> int:
+        """The position of the level; a higher level satisfies a lower one."""
+        return _RANKS[self]
+
+
+_RANKS: Final = {level: rank for rank, level in enumerate(Level)}
+
+
+class Verdict(StrEnum):
+    """The result of a check. Only `pass` passes."""
+
+    PASS = "pass"  # noqa: S105 - not a password
+    FAIL = "fail"
+    ERROR = "error"
+    STALE = "stale"
+    EMPTY = "empty"
+    NOT_RUN = "not_run"
+
+
+@dataclass(frozen=True)
+class GitCondition:
+    """What must have changed in the git working tree since the step was entered."""
+
+    changed_at_least: Annotated[
+        int, Key("How many files must have changed, new and deleted ones included.", schema={"minimum": 0})
+    ] = 1
+    within: Annotated[Sequence[str], Key("Patterns such as src/**. No other file may have changed.")] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "within", _texts(self.within))
+
+
+@dataclass(frozen=True)
+class EvidenceCheck:
+    """One item of the evidence for an outcome. It has exactly one of `file`, `files`, `json`, `git`, `records`, `run`.
+
+    Paths are relative to the project and may contain $notes, $work and facts. A pattern matches as in a shell; ** matches
+    any number of folders.
+    """
+
+    id: Annotated[str, Key("A name for it: lower-case letters, digits and underscores.", is_name=True)]
+    file: Annotated[str | None, Key("A file that must exist.")] = None
+    files: Annotated[str | None, Key("A pattern that files must match, such as reports/*.md.")] = None
+    json: Annotated[str | None, Key("A JSON file that must match `schema`.")] = None
+    git: Annotated[GitCondition | None, Key("What must have changed in the git working tree.")] = None
+    records: Annotated[
+        Mapping[str, str],
+        Key(
+            "What the session must have recorded: review: submitted, or findings: resolved.",
+            schema={
+                "properties": {"review": {"const": "submitted"}, "findings": {"const": "resolved"}},
+                "additionalProperties": False,
+            },
+        ),
+    ] = Frozen()
+    run: Annotated[
+        Sequence[str], Key("A command and its arguments, which must succeed. It is not run in a shell.")
+    ] = ()
+    level: Annotated[
+        str | None,
+        Key(
+            "The lowest level that counts. By default observed for `run`, and checked for all others.",
+            is_name=True,
+            schema={"enum": [str(level) for level in Level]},
+        ),
+    ] = None
+    changed: Annotated[
+        bool, Key("For `file`, `files` and `json`: the content must have changed since the step was entered.")
+    ] = False
+    since: Annotated[
+        str,
+        Key(
+            "For `changed` and `git`, whether that is the first time or the latest time.",
+            is_name=True,
+            schema={"enum": ["first", "entry"]},
+        ),
+    ] = "first"
+    min_bytes: Annotated[
+        int, Key("For `file` and `files`: the smallest size of each file.", schema={"minimum": 1})
+    ] = 1
+    contains: Annotated[
+        Sequence[str], Key("For `file` and `files`: texts that each file must contain, as they are.")
+    ] = ()
+    at_least: Annotated[int, Key("For `files`: how many must match.", schema={"minimum": 1})] = 1
+    schema: Annotated[
+        str, Key("For `json`: the file of the skill that contains the JSON Schema.", file="schema")
+    ] = ""
+    reads: Annotated[
+        Sequence[str],
+        Key(
+            "For `run`: patterns of the files that the result depends on. Without them, it counts for one revision."
+        ),
+    ] = ()
+    timeout: Annotated[
+        float,
+        Key(
+            "For `run`: after how many seconds `flow evidence run` stops it.", schema={"exclusiveMinimum": 0}
+        ),
+    ] = DEFAULT_TIMEOUT
+    output: Annotated[
+        Sequence[str], Key("For `run`: regular expressions that its standard output must match.")
+    ] = ()
+    known_bad: Annotated[
+        Sequence[str],
+        Key(
+            "Folders of the skill, each an example of a project that must not pass. For `flow test`.",
+            decides=False,
+        ),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "records", freeze(self.records))
+        for name in ("contains", "run", "reads", "output", "known_bad"):
+            put(self, name, _texts(getattr(self, name)))
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds that are given: one, if the check is valid."""
+        return [kind for kind in KINDS if getattr(self, kind)]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the check."""
+        return self.kinds[0]
+
+    @property
+    def lowest_level(self) -> Level:
+        """The lowest level that counts."""
+        if self.level is not None:
+            return Level(self.level)
+        return Level.OBSERVED if self.run else Level.CHECKED
+
+
+KINDS = ("file", "files", "json", "git", "records", "run")
+CONDITIONS: Mapping[str, frozenset[str]] = Frozen(
+    {
+        "file": frozenset({"changed", "since", "min_bytes", "contains"}),
+        "files": frozenset({"changed", "since", "min_bytes", "contains", "at_least"}),
+        "json": frozenset({"changed", "since", "schema"}),
+        "git": frozenset({"since"}),
+        "records": frozenset(),
+        "run": frozenset({"reads", "timeout", "output"}),
+    }
+)
+"""The conditions that fit each kind."""
+
+
+def _texts(value: object) -> object:
+    """Return a text or a list of texts as a tuple; anything else as it is, for validation."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, (list, tuple)) else value
