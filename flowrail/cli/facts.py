@@ -53,7 +53,7 @@ def facts_of(texts: Sequence[str], file: str | None) -> dict[str, Any]:
     """Return facts that no step declares. Each is given a value."""
     facts = given_facts(texts, file)
     for name in named_values(texts, "-s"):
-        refuse_left_open(name, facts[name], "-s")
+        refuse_left_open(name, facts[name])
     return facts
 
 

@@ -213,12 +213,12 @@ def _ids() -> list[str]:
     [
         (
             ["-s", "sur=high", "-s", "where=a"],
-            "step `look`: `sur` is not known, did you mean `sure`?; `sure` is missing (-s sure=…)",
+            "step `look`: `sur` is not known, did you mean `sure`?; `sure` is missing",
             "report `sure=low|high`, `where=LIST`, `note=STRING` (optional)",
         ),
         (
             ["-s", "sure=hig", "-s", "where=a"],
-            "`-s sure=…`: it takes one of `low`, `high`, not `hig`",
+            "`sure` takes one of `low`, `high`, not `hig`",
             "give `sure=low|high`",
         ),
         (["-s", "sure"], "`-s sure` is not NAME=VALUE", "write it as `-s NAME=VALUE`"),
@@ -227,10 +227,10 @@ def _ids() -> list[str]:
         (["-s", "sure=low", "--facts", "f"], "`sure` is given twice, by -s and in the file", "give it once"),
         (
             ["-s", 'where=["a"'],
-            '`-s where=…`: it takes a list as JSON, such as \'["a", "b"]\', not `["a"`',
+            '`where` takes a list as JSON, such as \'["a", "b"]\', not `["a"`',
             "give `where=LIST`",
         ),
-        ([], "step `look`: `sure` is missing (-s sure=…); `where` is missing (-s where=…)", ""),
+        ([], "step `look`: `sure` is missing; `where` is missing", ""),
     ],
 )
 def test_facts_that_do_not_fit_are_refused(given: list[str], message: str, hint: str) -> None:

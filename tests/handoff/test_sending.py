@@ -213,7 +213,7 @@ def test_what_the_target_requires_must_be_in_the_payload() -> None:
     facts.write_text('{"key_uncertainties": ["what it costs"]}')
     again = shlex.split(error["hint"].partition("flow ")[2])
     status, unmeant = refused(*again)
-    assert (status, unmeant["message"]) == (2, "`-s uncertainties=…` has no value")
+    assert (status, unmeant["message"]) == (2, "`uncertainties=…` has no value")
 
     sent = told(*again[:-2], "--facts", "facts.json")
 

@@ -84,5 +84,8 @@ class ValuesError(UsageError):
 
     def __init__(self, what: str, problems: Sequence[str], *, hint: str | Hint, names: Sequence[str]) -> None:
         super().__init__(
-            f"{what}: {'; '.join(problems)}", hint=hint, problems=list(problems), names=list(names)
+            f"{what}: {'; '.join(problems)}" if what else "; ".join(problems),
+            hint=hint,
+            problems=list(problems),
+            names=list(names),
         )

@@ -194,7 +194,7 @@ def _supplied(step: StepDef, context: StepContext) -> dict[str, Any]:
         elif declared is not True:
             raise HandlerError(
                 f"the handler of step `{step.id}` needs `{name}`, which has no value yet",
-                hint=f"give it at the start (-p {name}=…) or report it (-s {name}=…)",
+                hint=f"give `{name}` as a parameter at the start, or report it as a fact",
                 step=step.id,
             )
     return supplied

@@ -76,7 +76,7 @@ def answer_question(
     if question.source == BY_LIMIT and answered.outcome == ACCEPT and not reason.strip():
         raise BadAnswerError(
             f"`{answer[0]}` needs a reason",
-            hint="add --reason TEXT with the user's own words; it is recorded",
+            hint="give the reason too, in the user's own words; it is recorded",
             question=question.id,
         )
     return answered

@@ -26,16 +26,24 @@ def fact_args(step: StepDef) -> Mapping[str, Arg]:
 
 def check_params(workflow: Workflow, given: Mapping[str, Any]) -> Frozen[str, Any]:
     """Return every parameter with its value; `ValuesError` where one does not fit."""
-    problems = _problems(workflow.params, given, "-p")
+    problems = _problems(workflow.params, given)
     if problems:
         raise ValuesError(
             f"cannot start `{workflow.name}`",
             problems,
-            hint=Hint("see its parameters: ", Command("show", workflow.name)),
+            hint=_how_to_start(workflow, given),
             names=list(workflow.params),
         )
     defaults = {name: arg.default for name, arg in workflow.params.items() if arg.has_default}
     return Frozen({name: freeze_deep(value) for name, value in {**defaults, **given}.items()})
+
+
+def _how_to_start(workflow: Workflow, given: Mapping[str, Any]) -> Hint:
+    missing = {name: "…" for name, arg in workflow.params.items() if arg.required and name not in given}
+    show = Hint("see its parameters: ", Command("show", workflow.name))
+    return (
+        Hint("give them: ", Command("start", workflow.name, params=missing), "; ", show) if missing else show
+    )
 
 
 def check_facts(step: StepDef, given: Mapping[str, Any]) -> Frozen[str, Any]:
@@ -43,7 +51,7 @@ def check_facts(step: StepDef, given: Mapping[str, Any]) -> Frozen[str, Any]:
     declared = fact_args(step)
     if not given and not declared:
         return Frozen()
-    problems = _problems(declared, given, "-s")
+    problems = _problems(declared, given)
     if problems:
         hint = f"report {', '.join(how_to_give(name, arg) for name, arg in declared.items())}"
         raise ValuesError(
@@ -58,7 +66,7 @@ def check_facts(step: StepDef, given: Mapping[str, Any]) -> Frozen[str, Any]:
 LEFT_OPEN = frozenset({"…", "..."})
 
 
-def read_values(given: Mapping[str, Any], declared: Mapping[str, Arg], option: str) -> dict[str, Any]:
+def read_values(given: Mapping[str, Any], declared: Mapping[str, Arg]) -> dict[str, Any]:
     """Return *given* with each text as a value of its declared kind.
 
     A name that is not declared keeps its text. The check that follows refuses it.
@@ -67,25 +75,25 @@ def read_values(given: Mapping[str, Any], declared: Mapping[str, Arg], option: s
     for name, text in given.items():
         if not isinstance(text, str):
             continue
-        refuse_left_open(name, text, option)
+        refuse_left_open(name, text)
         arg = declared.get(name)
         try:
             values[name] = text if arg is None else arg.read(text)
         except ValueError as error:
             raise ValuesError(
-                f"`{option} {name}=…`",
-                [f"it {error}"],
+                "",
+                [f"`{name}` {error}"],
                 hint=f"give {how_to_give(name, arg)}",
                 names=list(declared),
             ) from None
     return values
 
 
-def refuse_left_open(name: str, value: str, option: str) -> None:
+def refuse_left_open(name: str, value: str) -> None:
     """Refuse the `…` that a printed command has where whoever runs it is to say something."""
     if value.strip() in LEFT_OPEN:
         raise UsageError(
-            f"`{option} {name[:60]}={value.strip()}` has no value",
+            f"`{name[:60]}={value.strip()}` has no value",
             hint=f"replace `{value.strip()}` with the real value",
         )
 
@@ -98,7 +106,7 @@ def how_to_give(name: str, arg: Arg | None) -> str:
     return f"`{name}={in_quotes(takes)}`{'' if arg.required else ' (optional)'}"
 
 
-def _problems(declared: Mapping[str, Arg], given: Mapping[str, Any], option: str) -> list[str]:
+def _problems(declared: Mapping[str, Arg], given: Mapping[str, Any]) -> list[str]:
     problems: list[str] = []
     for name, value in given.items():
         arg = declared.get(name)
@@ -111,8 +119,6 @@ def _problems(declared: Mapping[str, Arg], given: Mapping[str, Any], option: str
             if problem:
                 problems.append(f"`{name}` {problem}")
     problems += [
-        f"`{name}` is missing ({option} {name}=…)"
-        for name, arg in declared.items()
-        if arg.required and name not in given
+        f"`{name}` is missing" for name, arg in declared.items() if arg.required and name not in given
     ]
     return problems

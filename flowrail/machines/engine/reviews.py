@@ -94,7 +94,7 @@ def record(
             hint=suggestions.did_you_mean(word[:40], Severity, f"use one of {phrases.listed(Severity)}"),
         )
     if not text.strip():
-        raise BadFindingError("the finding has no text", hint="describe the problem with --text or --file")
+        raise BadFindingError("the finding has no text", hint="describe the problem")
     if len(text) > LONGEST:
         raise BadFindingError(
             f"the finding has {len(text)} characters",

@@ -49,7 +49,7 @@ def receive_handoff(
         def start_session(session_id: str, payload: Payload, received: ReceivedWork) -> None:
             values = {
                 **parameters_from(workflow.workflow.params, payload),
-                **read_values(params or {}, workflow.workflow.params, "-p"),
+                **read_values(params or {}, workflow.workflow.params),
             }
             started.append(_start_session(world, workflow, session_id, values, received))
 

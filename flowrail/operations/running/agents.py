@@ -69,7 +69,7 @@ def claim(
     """
     if holder and len(holder) > LONGEST_HOLDER:
         raise UsageError(
-            f"the name after --as has {len(holder)} characters",
+            f"the name of the agent has {len(holder)} characters",
             hint=f"use at most {LONGEST_HOLDER} characters",
         )
     with world.store.change(session_id, wait=world.wait) as change:

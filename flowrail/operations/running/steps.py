@@ -89,7 +89,7 @@ def begin_opened(
     world: World, address: str, opened: Opened, params: Mapping[str, Any] | None = None
 ) -> Answer:
     """Start a session of a workflow that is loaded already and return its first step."""
-    given = read_values(params or {}, opened.workflow.params, "-p")
+    given = read_values(params or {}, opened.workflow.params)
     now = world.now()
     session_id = world.store.new_id(address)
     session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now)
@@ -481,7 +481,7 @@ def prepare_answer(
 
 
 def _facts(step: StepDef, facts: Mapping[str, Any] | None) -> dict[str, Any]:
-    return read_values(facts or {}, fact_args(step), "-s")
+    return read_values(facts or {}, fact_args(step))
 
 
 def _plain(value: Any) -> Any:

@@ -135,7 +135,7 @@ def _outlook(
 ) -> Outlook:
     kept = _kept(world, session.id)
     opened = _as_it_is(world, session, kept)
-    given = read_values(params, opened.workflow.params, "-p")
+    given = read_values(params, opened.workflow.params)
     old = _workflow(kept)
     decided = plan(session, old, opened.workflow, given=maps, params=given)
     other = graph_print(opened.workflow) != session.graph

@@ -74,11 +74,11 @@ def preview(
         skill=address,
         step=step.id,
         source=opened.source,
-        params=Frozen({**defaults, **_given(params or {}, workflow.params, "-p")}),
+        params=Frozen({**defaults, **_given(params or {}, workflow.params)}),
         state=Frozen(
-            read_values(facts or {}, known, "-s")
+            read_values(facts or {}, known)
             if any(callable(each.handler) for each in workflow.steps)  # which may return anything
-            else _given(facts or {}, known, "-s")
+            else _given(facts or {}, known)
         ),
         visits=Frozen({step.id: visit}),
     )
@@ -124,13 +124,13 @@ def _without_commands(told: Guidance) -> Guidance:
     )
 
 
-def _given(given: Mapping[str, object], declared: Mapping[str, Arg], option: str) -> dict[str, object]:
-    values = read_values(given, declared, option)
+def _given(given: Mapping[str, object], declared: Mapping[str, Arg]) -> dict[str, object]:
+    values = read_values(given, declared)
     for name in values:
         if name not in declared:
             raise ValuesError(
-                f"`{option} {name}=…`",
-                ["no step or parameter has that name"],
+                "",
+                [f"no step or parameter is called `{name}`"],
                 hint=did_you_mean(name, declared, f"there are: {', '.join(declared) or 'none'}"),
                 names=list(declared),
             )

@@ -121,7 +121,7 @@ def test_an_argument_that_does_not_fit_or_is_missing_is_told() -> None:
         decided(wants, size=4)
     with pytest.raises(HandlerError, match="needs `size`, which has no value yet") as caught:
         decided(wants)
-    assert str(caught.value.hint) == "give it at the start (-p size=…) or report it (-s size=…)"
+    assert str(caught.value.hint) == "give `size` as a parameter at the start, or report it as a fact"
 
 
 # --- functions that fail

@@ -181,10 +181,10 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
     assert error.details["problems"] == [
         "`mode` takes one of `quick`, not `full`",
         "`topics` is not known, did you mean `topic`?",
-        "`topic` is missing (-p topic=…)",
+        "`topic` is missing",
     ]
     assert error.details["names"] == ["mode", "topic"]
-    assert str(error.hint) == "see its parameters: flow show dull"
+    assert str(error.hint) == "give them: flow start dull -p 'topic=…'; see its parameters: flow show dull"
 
 
 @pytest.mark.parametrize(
@@ -193,12 +193,12 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
         (["size"], "`-s size` is not NAME=VALUE"),
         (["=3"], "`-s =3` is not NAME=VALUE"),
         (["size=1", "size=2"], "`size` is given twice"),
-        (["size=x"], "`-s size=…`: it takes a whole number, not `x`"),
+        (["size=x"], "`size` takes a whole number, not `x`"),
     ],
 )
 def test_assignments_that_cannot_be_read_are_refused(texts: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read_values(named_values(texts, "-s"), {"size": Arg(type="integer")}, "-s")
+        read_values(named_values(texts, "-s"), {"size": Arg(type="integer")})
 
     assert caught.value.message == message
     assert caught.value.exit_status == 2

@@ -116,7 +116,7 @@ def test_every_command_is_one_line_that_reads_back_as_what_it_reports(choices: l
             words[at + 1] for at, word in enumerate(words[:-6]) if word == "-s" and at > 3 and at % 2 == 0
         ]
         assert words[-6:] == ["--session", "dull-abc234", "--expect", "0", "--store", "/a b/$x"]
-        facts = read_values(named_values(given_facts, "-s"), fact_args(definition.step("a")), "-s")
+        facts = read_values(named_values(given_facts, "-s"), fact_args(definition.step("a")))
         assert facts == way.facts
         if not way.wants:
             assert advance(definition, session, Report(way.outcome, facts)).step == "b"
