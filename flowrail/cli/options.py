@@ -81,6 +81,20 @@ wait_in_a_crowd = click.option(
     help="How long to wait for the session's lock.",
 )
 """For commands that several agents run at the same time, on any machine."""
+memory = stacked(
+    click.option(
+        "--found",
+        default="",
+        metavar="TEXT",
+        help="What you found, in a sentence. Shown when the session is resumed.",
+    ),
+    click.option(
+        "--remember",
+        default="",
+        metavar="TEXT",
+        help="What to keep in mind until the end. Shown when the session is resumed.",
+    ),
+)
 where = click.option(
     "--to",
     default="project",

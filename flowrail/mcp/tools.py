@@ -80,6 +80,12 @@ Facts: TypeAlias = Annotated[
         description="Values that belong to the report, by name. Each has the type that is asked for, or is its text."
     ),
 ]
+Found: TypeAlias = Annotated[
+    str, Field(description="What you found, in a sentence. Shown when the session is resumed.")
+]
+Remember: TypeAlias = Annotated[
+    str, Field(description="What to keep in mind until the end. Shown when the session is resumed.")
+]
 Dispatch: TypeAlias = Annotated[str, Field(description="The piece of work, such as d3-1.")]
 Token: TypeAlias = Annotated[
     str | None, Field(description="The token that came with the prompt of the work.")
@@ -136,6 +142,8 @@ class Tools:
             int | None, Field(ge=0, strict=True, description="The revision that the report is for.")
         ] = None,
         params: Params = None,
+        found: Found = "",
+        remember: Remember = "",
     ) -> Told:
         """Show the current step of a session, or report its outcome and show the next.
 
@@ -143,8 +151,10 @@ class Tools:
         """
         world = self.world
         if outcome is None:
-            if facts or expect is not None:
-                raise UsageError("facts and `expect` belong to a report", hint="name the outcome too")
+            if facts or expect is not None or found or remember:
+                raise UsageError(
+                    "facts, `expect`, `found` and `remember` belong to a report", hint="name the outcome too"
+                )
             if session is not None and params:
                 raise UsageError("params belong to a new session", hint="leave out `params`, or `session`")
             if session is not None:
@@ -166,6 +176,8 @@ class Tools:
                 facts=facts,
                 session_id=session,
                 expect=expect,
+                found=found,
+                remember=remember,
             )
         )
 
@@ -187,9 +199,9 @@ class Tools:
             else broken_item(found.id, found.problem)
             for found in summaries(world.store)
         ]
-        keys = ("session", "status", "step", "moved_at", "error")
+        keys = ("session", "topic", "status", "step", "moved_at", "error")
         rows = [[str(item.get(key) or "") for key in keys] for item in items]
-        head = ["session", "status", "step", "moved", "problem"]
+        head = ["session", "topic", "status", "step", "moved", "problem"]
         return Told(table(head, rows) if items else "no session is open here", {"sessions": items})
 
     def ask(
@@ -205,13 +217,15 @@ class Tools:
             ),
         ],
         token: Token = None,
+        found: Found = "",
+        remember: Remember = "",
     ) -> Told:
         """Put an agent's questions to the user. Its session waits until they are answered.
 
         Return the block that comes back as the whole answer.
         """
         parsed = parse_questions(json.dumps(questions), source="questions")
-        put = running_questions.ask(self.world, session, parsed, token=token)
+        put = running_questions.ask(self.world, session, parsed, token=token, found=found, remember=remember)
         return Told(put_text(put, self.show), put_data(put, self.show, _unchanged))
 
     def answer(
@@ -224,10 +238,14 @@ class Tools:
             ),
         ],
         reason: Annotated[str, Field(description="The reason, for the journal.")] = "",
+        found: Found = "",
+        remember: Remember = "",
     ) -> Told:
         """Record the user's answers to the open questions of a session and show what comes next."""
         labels = {name: given if isinstance(given, list) else [given] for name, given in answers.items()}
-        return self._told(running_questions.answer(self.world, session, labels, reason))
+        return self._told(
+            running_questions.answer(self.world, session, labels, reason, found=found, remember=remember)
+        )
 
     def claim(
         self,
@@ -255,6 +273,8 @@ class Tools:
         token: Token = None,
         facts: Facts = None,
         cancel: Annotated[bool, Field(description="Cancel the work instead; needs no token.")] = False,
+        found: Found = "",
+        remember: Remember = "",
     ) -> Told:
         """Report the end of a piece of work that was given with a prompt, with its result; or cancel it."""
         if cancel:
@@ -264,7 +284,16 @@ class Tools:
                 "the outcome and its token are missing", hint="give `outcome` and `token`, or `cancel`"
             )
         else:
-            ended = agents.finish(self.world, session, dispatch, outcome, token=token, facts=facts)
+            ended = agents.finish(
+                self.world,
+                session,
+                dispatch,
+                outcome,
+                token=token,
+                facts=facts,
+                found=found,
+                remember=remember,
+            )
         return Told("\n".join(result_lines(ended.answer, self.show)), ended_data(ended, self.show))
 
     def finding(

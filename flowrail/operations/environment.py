@@ -93,7 +93,15 @@ class Environment:
             Owner(self.state),
             named=self.shown_store,
             tell=self._tell,
+            conversation=self.conversation or "",
         )
+
+    @cached_property
+    def conversation(self) -> str | None:
+        """The conversation of a host that the command was called in, if any."""
+        from flowrail.machines.sessions.host_binding import host_id  # only sessions need it
+
+        return host_id(self.environ)
 
     @property
     def now(self) -> str:

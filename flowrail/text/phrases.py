@@ -60,6 +60,25 @@ def times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
+def ago(then: str, now: str) -> str:
+    """Return how long before *now* a moment was, in one unit: `just now`, `3 min ago`, `2 d ago`."""
+    left = seconds_between(then, now)
+    if left is None:
+        return then
+    unit, size = next(((unit, size) for unit, size in _UNITS[:-1] if left >= size), ("", 1.0))
+    return f"{int(left // size)} {unit} ago" if unit else "just now"
+
+
+def seconds_between(then: str, now: str) -> float | None:
+    """Return the seconds from one moment to another in ISO 8601, at least 0, or `None` if one is no moment."""
+    from datetime import datetime  # commands that print no ages do not need it
+
+    try:
+        return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
 def duration(seconds: float | None) -> str:
     """Return a duration in its two largest units, such as `1 h 5 min`; below ten seconds with one decimal.
 

@@ -102,6 +102,7 @@ def test_open_sessions_are_listed_newest_first() -> None:
     assert listed[1] == {
         "session": first["session"],
         "skill": "small",
+        "topic": "",
         "source": "project",
         "status": "active",
         "revision": 0,
@@ -109,6 +110,8 @@ def test_open_sessions_are_listed_newest_first() -> None:
         "step": "first",
         "started_at": first["started_at"],
         "moved_at": first["started_at"],
+        "active_at": first["started_at"],
+        "conversation": None,
         "params": {},
         "foreign": False,
         "parent": None,
@@ -117,8 +120,8 @@ def test_open_sessions_are_listed_newest_first() -> None:
         "error": None,
     }
     rows = flow("sessions").out.splitlines()
-    assert rows[0].split() == ["session", "status", "step", "revision", "moved"]
-    assert rows[1].split() == [second["session"], "active", "look", "0", second["started_at"]]
+    assert rows[0].split() == ["session", "status", "topic", "step", "active"]
+    assert rows[1].split() == [second["session"], "active", "nothing", "look", "just", "now"]
 
 
 def test_ended_sessions_are_listed_when_asked_for() -> None:
@@ -129,7 +132,7 @@ def test_ended_sessions_are_listed_when_asked_for() -> None:
     assert flow("sessions").out == "no open session here; `flow list` shows what can be started\n"
     (item,) = told("sessions", "--all")["sessions"]
     assert (item["session"], item["status"], item["step"], item["command"]) == (session, "failed", None, None)
-    assert re.search(rf"^{session} +failed +- +1 ", flow("sessions", "--all").out, re.MULTILINE)
+    assert re.search(rf"^{session} +failed +- +- +just now", flow("sessions", "--all").out, re.MULTILINE)
 
 
 def test_no_sessions_are_no_error_and_make_no_folder() -> None:

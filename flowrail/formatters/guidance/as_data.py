@@ -36,6 +36,7 @@ def _parts(guidance: Guidance, show: Show) -> dict[str, Any]:
     return {
         "session": guidance.session,
         "skill": guidance.skill,
+        "topic": guidance.topic,
         "source": guidance.source,
         "status": guidance.status,
         "revision": guidance.revision,
@@ -138,6 +139,7 @@ def session_item(
     return {
         "session": session.id,
         "skill": session.skill,
+        "topic": session.topic,
         "source": session.source,
         "status": session.status,
         "revision": session.revision,
@@ -145,6 +147,8 @@ def session_item(
         "step": session.step,
         "started_at": session.started_at,
         "moved_at": session.moved_at,
+        "active_at": kept.at,
+        "conversation": session.owner,
         "params": plain(session.params),
         "foreign": False,
         "parent": session.parent.session if session.parent else None,

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flowrail.formatters.guidance.as_data import plain
+from flowrail.machines.sessions.host_binding import short_id
 from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.session import FOUND, REMEMBER
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 from flowrail.text.table import table_lines
 
@@ -26,6 +28,7 @@ def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[s
                 "kind": record.kind,
                 "at": record.at,
                 "by": record.by,
+                "conversation": record.conversation or None,
                 "revision": record.session.revision,
                 "status": record.session.status,
                 "step": move.step if move else record.session.step,
@@ -35,6 +38,8 @@ def items(records: Iterable[Record], *, in_full: bool = True) -> Iterator[dict[s
                 "to": record.session.step,
                 "capped": bool(move and move.capped),
                 "skipped": list(move.skipped) if move else [],
+                "found": _memory(record, FOUND),
+                "remember": _memory(record, REMEMBER),
                 "seconds": _seconds(since, record.at) if move else None,
                 "note": plain(record.note) if in_full else record.note,
                 "hash": record.hash,
@@ -49,7 +54,7 @@ def lines(records: Iterable[Record]) -> Iterator[str]:
         [
             str(item["revision"]),
             item["at"],
-            item["by"],
+            _author(item),
             item["kind"] if item["kind"] != "move" else item["step"],
             shortened(one_line(_outcome(item)), LONGEST_LINE),
             item["to"] or f"({item['status']})",
@@ -60,7 +65,25 @@ def lines(records: Iterable[Record]) -> Iterator[str]:
     return table_lines(["rev", "at", "by", "step", "outcome", "to", "took"], rows)
 
 
+def _memory(record: Record, kind: str) -> str | None:
+    """Return what came with a record as `--found` or `--remember`."""
+    move = record.session.last if record.kind == "move" else None
+    if move is not None:
+        return (move.found if kind == FOUND else move.remember) or None
+    return record.note.get(kind)
+
+
+def _author(item: dict[str, Any]) -> str:
+    """Return who wrote a record: the beginning of a conversation's id, or the user."""
+    return short_id(item["conversation"]) if item["conversation"] else str(item["by"])
+
+
 def _outcome(item: dict[str, Any]) -> str:
+    memories = [f"{kind}: {item[kind]}" for kind in (FOUND, REMEMBER) if item[kind]]
+    return "; ".join(text for text in (_transition(item), *memories) if text)
+
+
+def _transition(item: dict[str, Any]) -> str:
     if item["outcome"] is None:
         return _besides(item["kind"], item["note"])
     facts = "".join(f" {name}={value}" for name, value in item["facts"].items())

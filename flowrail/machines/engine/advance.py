@@ -50,17 +50,20 @@ from flowrail.machines.engine.transitions import (
 from flowrail.machines.sessions.session import (
     ACTIVE,
     GivenAnswer,
+    Memory,
     Move,
     ParentSession,
     Report,
     Session,
 )
+from flowrail.text.safe_text import shortened
 
 NOTHING: Frozen[str, Any] = Frozen()
 MOST_EXTRA_ROUNDS = 2
 """How often the user is offered another round as it was."""
 WORDS = {str(outcome): outcome for outcome in EVENTS}
 ENDS = {COMPLETED: "completed", FAILED: "failed"}
+LONGEST_TOPIC = 80
 
 
 class _Judged(NamedTuple):
@@ -96,6 +99,7 @@ def start(
     step = str(machine.current_state_value)
     begun = Session(
         id=session_id or workflow.name,
+        topic=topic_of(workflow, given),
         skill=workflow.name,
         step=step,
         source=source,
@@ -108,6 +112,15 @@ def start(
         parent=parent,
     )
     return entered(workflow, begun, now)
+
+
+def topic_of(workflow: Workflow, params: Mapping[str, Any]) -> str:
+    """Return what a session with these parameters is about: its first text parameter that is free text."""
+    for name, arg in workflow.params.items():
+        value = params.get(name)
+        if isinstance(value, str) and value.strip() and not arg.choices:
+            return shortened(value, LONGEST_TOPIC)
+    return ""
 
 
 def _check_lists(workflow: Workflow, given: Mapping[str, Any]) -> None:
@@ -135,7 +148,8 @@ def advance(
     chosen = _choose(workflow, step, session, report, facts, call)
     state = Frozen({**session.state, **facts, **chosen.values}) if facts or chosen.values else session.state
     if not (chosen.stop or chosen.granted) and asks_user(workflow, step, session, chosen.outcome):
-        return _ask_about_limit(step, session._replace(state=state))
+        asking = session.remembering(report.found, report.remember, step=step.id, at=now)
+        return _ask_about_limit(step, asking._replace(state=state))
     if chosen.granted:
         session = with_extra_round(step, session, must_only=chosen.must_only)
     if session.dispatches and not at_limit:
@@ -154,6 +168,8 @@ def advance(
         capped=taken is not None and taken.capped,
         at=now,
         answers=_answers(session),
+        found=report.found,
+        remember=report.remember,
     )
     moved = Session(
         id=session.id,
@@ -177,8 +193,19 @@ def advance(
         decided=_decided(step, session),
         received=session.received,
         host=session.host,
+        topic=session.topic,
+        memory=_memory(session, report, now),
     )
     return entered(workflow, moved, now) if to is not None else moved
+
+
+def _memory(session: Session, report: Report, now: str) -> tuple[Memory, ...]:
+    """Return the memories of *session* after *report*, with those of the step's agents."""
+    from_agents = tuple(memory for dispatch in session.dispatches for memory in dispatch.memory)
+    step = str(session.step)
+    return session.remembering(
+        report.found, report.remember, step=step, at=now, from_agents=from_agents
+    ).memory
 
 
 def entered(workflow: Workflow, session: Session, now: str = "") -> Session:

@@ -12,9 +12,16 @@ from flowrail.machines.definition.step import StepDef, handler_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.errors import ValuesError
+from flowrail.machines.sessions.session import LONGEST_MEMORY
 from flowrail.text.phrases import MOST_LISTED, listed
 from flowrail.text.safe_text import in_quotes
 from flowrail.text.suggestions import near
+
+
+class MemoryTooLongError(UsageError):
+    """A text to remember is longer than a session keeps."""
+
+    code = "MEMORY_TOO_LONG"
 
 
 def fact_args(step: StepDef) -> Mapping[str, Arg]:
@@ -96,6 +103,18 @@ def refuse_left_open(name: str, value: str) -> None:
             f"`{name[:60]}={value.strip()}` has no value",
             hint=f"replace `{value.strip()}` with the real value",
         )
+
+
+def check_memory(text: str, option: str) -> str:
+    """Return the text of *option* without outer blanks; refuse one that is too long."""
+    text = text.strip()
+    if len(text) > LONGEST_MEMORY:
+        raise MemoryTooLongError(
+            f"`{option}` has {len(text)} characters; the limit is {LONGEST_MEMORY}",
+            hint="write the details to the notes and say in one sentence what they are about",
+            characters=len(text),
+        )
+    return text
 
 
 def how_to_give(name: str, arg: Arg | None) -> str:

@@ -119,6 +119,7 @@ class Guidance(NamedTuple):
     """Where there are findings: the command that lists them all, whole."""
     answers: tuple[GivenAnswer, ...] = ()
     """The user's answers in the previous step."""
+    topic: str = ""
     launcher_command: Command | None = None
     """For an agent that works for another: the command by which that one goes on."""
 
@@ -161,6 +162,7 @@ def guide(
         start_command=Command("start", session.skill, params=_given_again(workflow, session), store=store)
         if resumed and not session.parent  # one of an agent's own would be nobody's work
         else None,
+        topic=session.topic,
         parent=session.parent,
         ask_command=Command("ask", session.id, "-", store=store) if session.parent else None,
         launcher_command=Command("resume", session.parent.session, store=store) if session.parent else None,

@@ -15,7 +15,11 @@ from flowrail.text import limits
 
 
 class Record(NamedTuple):
-    """A record. ``definition`` is the digest of the workflow that the session uses from then on."""
+    """A record.
+
+    ``definition`` is the digest of the workflow that the session uses from then on. ``conversation`` is the
+    conversation of a host that wrote the record, and empty if a person or a program without one did.
+    """
 
     seq: int
     kind: str
@@ -26,11 +30,7 @@ class Record(NamedTuple):
     prev: str
     hash: str = ""
     definition: str = ""
-
-    @staticmethod
-    def left_out_if_default() -> tuple[str, ...]:
-        """Return the fields that are only written if they have a value."""
-        return ("definition",)
+    conversation: str = ""
 
 
 def encoding(side_files: SideFiles) -> Encoding[Record]:

@@ -28,11 +28,37 @@ BY_STEP, BY_AGENT, BY_LIMIT = "step", "agent", "limit"
 """The sources of a question: declared by the step, asked by a sub-agent, raised by the step's limit."""
 
 
+FOUND, REMEMBER = "found", "remember"
+"""The kinds of memory: what a step found, and what to keep in mind until the end."""
+LONGEST_MEMORY = 1_000
+"""The most characters of one memory."""
+MOST_MEMORIES = 50
+"""A session keeps this many memories of each kind, the newest. Its journal has them all."""
+MOST_FROM_AGENTS = 100
+"""The most memories that all agents of a step pass on together; each passes on at least one."""
+
+
 class Report(NamedTuple):
-    """What was reported of a step: an outcome, or ``done`` where the step decides, and facts."""
+    """A report on a step: an outcome, or ``done`` if the step decides, and facts; what was found and what to remember."""
 
     outcome: str
     facts: Mapping[str, Any] = Frozen()
+    found: str = ""
+    remember: str = ""
+
+
+class Memory(NamedTuple):
+    """Something that a report found, or asked to remember. It is no fact: no rule or condition sees it.
+
+    ``source`` is the dispatch whose agent reported it, and empty if this session's own agent did.
+    """
+
+    kind: str
+    text: str
+    step: str
+    revision: int
+    at: str
+    source: str = ""
 
 
 class GivenAnswer(NamedTuple):
@@ -49,7 +75,7 @@ class Move(NamedTuple):
 
     ``to`` is `None` if the session ended. ``skipped`` are steps whose condition was false. ``capped``
     means that an `iterate` at the limit took the `ok` transition. ``answers`` are the user's answers
-    to the step's questions.
+    to the step's questions. ``found`` and ``remember`` are the texts that came with the report.
     """
 
     step: str
@@ -61,12 +87,15 @@ class Move(NamedTuple):
     capped: bool = False
     at: str = ""
     answers: tuple[GivenAnswer, ...] = ()
+    found: str = ""
+    remember: str = ""
 
 
 class Dispatched(NamedTuple):
     """A piece of work given to a sub-agent.
 
     ``token`` identifies the holder: the id of the child session, or a word printed with the prompt.
+    ``memory`` is what its agent found; the session takes it over with its next move.
     """
 
     id: str
@@ -84,6 +113,7 @@ class Dispatched(NamedTuple):
     result: Mapping[str, Any] = Frozen()
     lease: float = float(LEASE_SECONDS)
     ended_at: str | None = None
+    memory: tuple[Memory, ...] = ()
 
     @property
     def succeeded(self) -> bool:
@@ -221,10 +251,15 @@ class HeldTurn(NamedTuple):
 
 
 class HostConversation(NamedTuple):
-    """The conversation of a host that a session belongs to."""
+    """The conversation of a host that a session belongs to.
+
+    ``ended_at`` is when the host reported the end of the conversation. The session then has no owner until
+    the same conversation is resumed, or another one reports.
+    """
 
     id: str
     held: HeldTurn | None = None
+    ended_at: str | None = None
 
 
 class Session(NamedTuple):
@@ -240,8 +275,8 @@ class Session(NamedTuple):
     was last entered, ``decided`` at which one a gate last decided, ``grants`` what the user allowed
     beyond a limit, ``parent`` whose work this is, ``received`` the handoff that it takes over.
 
-    ``host`` tells which conversation of the agent's host goes on with it, as `hosted` reads it; a session
-    that nobody of a host moved has none, and is written without.
+    ``host`` is the conversation that the session belongs to, if any. ``topic`` describes the session in a few
+    words: its first text parameter. ``memory`` holds what reports found and asked to remember, oldest first.
     """
 
     id: str
@@ -268,6 +303,8 @@ class Session(NamedTuple):
     decided: Mapping[str, int] = Frozen()
     received: ReceivedWork | None = None
     host: HostConversation | None = None
+    topic: str = ""
+    memory: tuple[Memory, ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -284,9 +321,19 @@ class Session(NamedTuple):
 
     def bound_to(self, conversation: str | None) -> Session:
         """Return the session as one of this conversation of the host; unchanged without one."""
-        if conversation is None or self.belongs_to((conversation,)):
+        if conversation is None or self.owner == conversation:
             return self
-        return self._replace(host=HostConversation(conversation))
+        held = self.host.held if self.host is not None and self.host.id == conversation else None
+        return self._replace(host=HostConversation(conversation, held))
+
+    @property
+    def owner(self) -> str | None:
+        """The conversation that the session belongs to, or `None` if it has none or that one has ended."""
+        return self.host.id if self.host is not None and self.host.ended_at is None else None
+
+    def released(self, at: str) -> Session:
+        """Return the session without an owner, because its conversation ended."""
+        return self if self.host is None else self._replace(host=self.host._replace(ended_at=at))
 
     def belongs_to(self, conversations: tuple[str, ...]) -> bool:
         """Return whether the session belongs to one of these conversations of a host."""
@@ -304,6 +351,18 @@ class Session(NamedTuple):
             return self
         return self._replace(host=self.host._replace(held=HeldTurn(self.revision, self.times_held + 1)))
 
+    def remembering(
+        self, found: str, remember: str, *, step: str, at: str, from_agents: tuple[Memory, ...] = ()
+    ) -> Session:
+        """Return the session with these memories of *step*, those that agents pass on first."""
+        own = [
+            Memory(kind, text, step, self.revision, at)
+            for kind, text in ((FOUND, found), (REMEMBER, remember))
+            if text
+        ]
+        added = (*from_agents, *own)
+        return self._replace(memory=newest_memories((*self.memory, *added), MOST_MEMORIES)) if added else self
+
     @property
     def limit_question(self) -> AskedQuestion | None:
         """The question that the current step's limit raised, if it did."""
@@ -313,3 +372,17 @@ class Session(NamedTuple):
     def visit(self) -> int:
         """How often the current step has been entered, this time included."""
         return self.visits.get(self.step, 0) if self.step is not None else 0
+
+
+def newest_memories(memory: tuple[Memory, ...], most: int) -> tuple[Memory, ...]:
+    """Return the newest *most* memories of each kind, in their order."""
+    kept: list[Memory] = []
+    for entry in reversed(memory):
+        if sum(other.kind == entry.kind for other in kept) < most:
+            kept.append(entry)
+    return tuple(reversed(kept))
+
+
+def memory_note(found: str, remember: str) -> dict[str, str]:
+    """Return what the journal notes of memories that came with a record that is not a move."""
+    return {kind: text for kind, text in ((FOUND, found), (REMEMBER, remember)) if text}

@@ -45,7 +45,7 @@ class Store:
     """The sessions of one project, as *owner* may use them.
 
     *named* is the store as commands in hints name it, `None` for the project's own. *tell* is called with what
-    a user should know beside the answer.
+    a user should know beside the answer. *conversation* is the conversation of a host that uses the store.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Store:
         *,
         named: str | None = None,
         tell: Callable[[str], object] = lambda _: None,
+        conversation: str = "",
     ) -> None:
         kind = Kind("session", SESSION_ID, encoding, _id_of, _unknown, self.foreign)
         self._files = FileStore(path, kind, owner)
@@ -63,6 +64,7 @@ class Store:
         self.owner = owner
         self.named = named
         self._tell = tell
+        self._conversation = conversation
 
     def create(
         self,
@@ -77,9 +79,11 @@ class Store:
         """Store a new session and return it; its id must be new."""
         data = definition_snapshot.to_bytes(definition)
         digest = definition_snapshot.digest_of(data)
-        record = Record(0, kind, at, by, session, note or {}, "", definition=digest)
+        record = Record(
+            0, kind, at, by, session, note or {}, "", definition=digest, conversation=self._conversation
+        )
         first = self._files.create(session.id, record, {DEFINITION: data})
-        return StoredSession(session, 0, first, self.folder(session.id))
+        return StoredSession(session, 0, first, self.folder(session.id), at=at)
 
     def new_id(self, skill: str) -> str:
         """Return an unused id for a session of *skill*."""
@@ -96,14 +100,23 @@ class Store:
     def read(self, session_id: str) -> StoredSession:
         """Return a session as it is now, without waiting for a lock."""
         record, torn = self._files.newest(session_id)
-        return StoredSession(record.session, record.seq, record.hash, self.folder(session_id), torn)
+        return StoredSession(
+            record.session, record.seq, record.hash, self.folder(session_id), torn, record.at
+        )
 
     @contextmanager
     def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[SessionChange]:
         """Hold a session's lock, and give it as it is under that lock."""
         with self._files.change(session_id, wait=wait) as held:
             side_files = self._files.side_files(session_id)
-            yield SessionChange(held, self.folder(session_id), side_files, tell=self._tell, named=self.named)
+            yield SessionChange(
+                held,
+                self.folder(session_id),
+                side_files,
+                tell=self._tell,
+                named=self.named,
+                conversation=self._conversation,
+            )
 
     def first(self, session_id: str) -> Record:
         """Return a session's first record."""

@@ -18,13 +18,18 @@ from flowrail.text import limits
 
 
 class StoredSession(NamedTuple):
-    """A session as it is stored. ``torn`` counts the bytes of an interrupted write at the end of its journal."""
+    """A session as it is stored.
+
+    ``torn`` counts the bytes of an interrupted write at the end of its journal. ``at`` is the time of its newest
+    record.
+    """
 
     session: Session
     seq: int
     hash: str
     folder: str
     torn: int = 0
+    at: str = ""
 
     @property
     def head(self) -> str:
@@ -43,14 +48,16 @@ class SessionChange:
         *,
         tell: Callable[[str], object],
         named: str | None,
+        conversation: str,
     ) -> None:
         record = held.newest
-        self.kept = StoredSession(record.session, record.seq, record.hash, folder, held.torn)
+        self.kept = StoredSession(record.session, record.seq, record.hash, folder, held.torn, record.at)
         self._held = held
         self._definition = record.definition
         self._side_files = side_files
         self._tell = tell
         self._named = named
+        self._conversation = conversation
 
     @property
     def is_full(self) -> bool:
@@ -76,13 +83,23 @@ class SessionChange:
         data = b"" if definition is None else definition_snapshot.to_bytes(definition)
         digest = definition_snapshot.digest_of(data) if data else self._definition
         before = self.kept
-        record = Record(before.seq + 1, kind, at, by, session, note or {}, before.hash, definition=digest)
+        record = Record(
+            before.seq + 1,
+            kind,
+            at,
+            by,
+            session,
+            note or {},
+            before.hash,
+            definition=digest,
+            conversation=self._conversation,
+        )
         try:
             written = self._held.append(record, reserve=0 if last else limits.CLOSING_BYTES)
         except JournalFullError as error:
             raise self._full(session, error) from None
         self._definition = digest
-        self.kept = StoredSession(session, record.seq, written, before.folder)
+        self.kept = StoredSession(session, record.seq, written, before.folder, at=at)
         if before.torn:
             self._tell(f"removed {before.torn} bytes of an incomplete record left by an interrupted write")
         if data:

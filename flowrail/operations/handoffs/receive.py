@@ -9,7 +9,7 @@ from flowrail.handoff.arrival import ReceiveRequest
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.payload.document import Payload, text_at
 from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from, receive
-from flowrail.machines.engine.advance import start
+from flowrail.machines.engine.advance import LONGEST_TOPIC, start
 from flowrail.machines.engine.reported_values import read_values
 from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.session import ReceivedWork
@@ -17,6 +17,7 @@ from flowrail.operations.running.open_workflow import Opened, open_skill
 from flowrail.operations.running.steps import Answer, look, prepare_answer
 from flowrail.operations.running.world import World
 from flowrail.skills.catalog import UnknownSkillError
+from flowrail.text.safe_text import shortened
 
 
 class ReceivedHandoff(NamedTuple):
@@ -66,7 +67,8 @@ def _start_session(
 ) -> Answer:
     now = world.now()
     session = start(opened.workflow, params, session_id=session_id, source=opened.source, now=now)
-    session = session._replace(received=received)
+    topic = session.topic or shortened(received.summary, LONGEST_TOPIC)
+    session = session._replace(received=received, topic=topic).bound_to(world.host)
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
     note = {"handoff": received.handoff, "sha256": received.sha256}
     stored = world.store.create(session, opened.kept, at=now, by=world.by, note=note)

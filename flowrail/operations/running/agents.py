@@ -25,6 +25,7 @@ from flowrail.machines.engine.agents import (
 )
 from flowrail.machines.engine.errors import SessionEndedError, ValuesError
 from flowrail.machines.engine.outcome import in_context, names_in
+from flowrail.machines.engine.reported_values import check_memory
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import (
     BY_AGENT,
@@ -34,6 +35,7 @@ from flowrail.machines.sessions.session import (
     Dispatched,
     ParentSession,
     Session,
+    memory_note,
 )
 from flowrail.machines.sessions.stored_session import SessionChange
 from flowrail.operations.running.child_sessions import finished, reconciled
@@ -119,6 +121,7 @@ def _taken(
         outcome=None,
         result={},
         ended_at=None,
+        memory=(),
         token=_token(),
     )
     if not taken.workflow:
@@ -171,8 +174,11 @@ def finish(
     *,
     token: str,
     facts: Mapping[str, Any] | None = None,
+    found: str = "",
+    remember: str = "",
 ) -> Ended:
     """End a free-form piece of work with its result; the same end again is answered again."""
+    found, remember = check_memory(found, "--found"), check_memory(remember, "--remember")
     if outcome not in {Outcome.OK, Outcome.FAIL}:
         raise UsageError(f"`{outcome[:40]}` cannot end a dispatch", hint="report ok or fail")
     with world.store.change(session_id, wait=world.wait) as change:
@@ -198,9 +204,10 @@ def finish(
                 dispatch=dispatch.id,
             )
         now = world.now()
-        done = finished(dispatch, outcome=outcome, result=result, at=now)
+        agent = session._replace(memory=()).remembering(found, remember, step=str(session.step), at=now)
+        done = finished(dispatch, outcome=outcome, result=result, at=now, memory=agent.memory)
         after = agents.replaced(session, done)
-        note = {"dispatch": done.id, "outcome": outcome}
+        note = {"dispatch": done.id, "outcome": outcome, **memory_note(found, remember)}
         change.commit(after, kind="finish", at=now, by=world.by, note=note)
     return _ended(world, after, done)
 

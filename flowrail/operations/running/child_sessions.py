@@ -16,7 +16,16 @@ from flowrail.machines.engine import agents
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.agents import DispatchGoneError
 from flowrail.machines.engine.errors import SessionEndedError
-from flowrail.machines.sessions.session import CLAIMED, COMPLETED, FINISHED, Dispatched, Session
+from flowrail.machines.sessions.session import (
+    CLAIMED,
+    COMPLETED,
+    FINISHED,
+    MOST_FROM_AGENTS,
+    Dispatched,
+    Memory,
+    Session,
+    newest_memories,
+)
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
 MOST_DEEP = 64
@@ -138,16 +147,28 @@ def agents_at_work(store: Store, session: Session, above: tuple[str, ...] = ()) 
     return tuple(found)
 
 
-def finished(dispatch: Dispatched, *, outcome: str, result: Mapping[str, Any], at: str) -> Dispatched:
-    """Return *dispatch* with its end."""
-    return dispatch._replace(status=FINISHED, outcome=outcome, result=result, ended_at=at)
+def finished(
+    dispatch: Dispatched,
+    *,
+    outcome: str,
+    result: Mapping[str, Any],
+    at: str,
+    memory: tuple[Memory, ...] = (),
+    total: int = 1,
+) -> Dispatched:
+    """Return *dispatch* with its end. Of the *memory* of its agent it keeps its share, the newest."""
+    share = max(1, MOST_FROM_AGENTS // total)
+    kept = tuple(entry._replace(source=dispatch.id) for entry in newest_memories(memory, share))
+    return dispatch._replace(status=FINISHED, outcome=outcome, result=result, ended_at=at, memory=kept)
 
 
 def ended_by(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
     """Return *dispatch* as the end of *child*'s run leaves it; long facts stay where they are."""
     where = str(Command("status", child.id, json=True, store=store.path))
     result = agents.cut(child.state, agents.share(total), where)
-    return finished(dispatch, outcome=end_of(child), result=result, at=child.moved_at)
+    return finished(
+        dispatch, outcome=end_of(child), result=result, at=child.moved_at, memory=child.memory, total=total
+    )
 
 
 def end_of(session: Session) -> str:

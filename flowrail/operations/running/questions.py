@@ -11,7 +11,8 @@ from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import settled, standing
 from flowrail.machines.engine.agents import held_by
 from flowrail.machines.engine.questions import Put
-from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session
+from flowrail.machines.engine.reported_values import check_memory
+from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session, memory_note
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.open_workflow import open_session
 from flowrail.operations.running.steps import Answer, look
@@ -31,11 +32,20 @@ class TooManyQuestionsError(UsageError):
     code = "TOO_MANY_QUESTIONS"
 
 
-def ask(world: World, session_id: str, questions: Sequence[Question], *, token: str | None = None) -> Put:
+def ask(
+    world: World,
+    session_id: str,
+    questions: Sequence[Question],
+    *,
+    token: str | None = None,
+    found: str = "",
+    remember: str = "",
+) -> Put:
     """Put an agent's questions to the user; its session waits until they are answered.
 
     With the *token* of a piece of work, only as long as that holds it.
     """
+    found, remember = check_memory(found, "--found"), check_memory(remember, "--remember")
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
         session = settled(change.kept.session, now)
@@ -66,12 +76,23 @@ def ask(world: World, session_id: str, questions: Sequence[Question], *, token: 
                 session=session_id,
             )
         after = engine_questions.with_questions(session, [*kept, *put])
-        change.commit(after, kind="ask", at=now, by=world.by, note={"questions": [each.id for each in put]})
+        after = after.remembering(found, remember, step=str(session.step), at=now)
+        note = {"questions": [each.id for each in put], **memory_note(found, remember)}
+        change.commit(after, kind="ask", at=now, by=world.by, note=note)
     return _put(world, session, put, questions)
 
 
-def answer(world: World, session_id: str, answers: Mapping[str, Sequence[str]], reason: str = "") -> Answer:
+def answer(
+    world: World,
+    session_id: str,
+    answers: Mapping[str, Sequence[str]],
+    reason: str = "",
+    *,
+    found: str = "",
+    remember: str = "",
+) -> Answer:
     """Record the user's answers, one or several to each question, and show what comes next."""
+    found, remember = check_memory(found, "--found"), check_memory(remember, "--remember")
     given = {name: [word.strip() for word in words] for name, words in answers.items()}
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
@@ -88,7 +109,9 @@ def answer(world: World, session_id: str, answers: Mapping[str, Sequence[str]], 
             answered[name] = _answered(known, name, words, now, world.by, reason)
         if answered != known:
             after = engine_questions.with_questions(session, list(answered.values()))
-            note = {"answers": given, **({"reason": reason} if reason else {})}
+            after = after.remembering(found, remember, step=str(session.step), at=now)
+            reasons = {"reason": reason} if reason else {}
+            note = {"answers": given, **reasons, **memory_note(found, remember)}
             change.commit(after, kind="answer", at=now, by=world.by, note=note)
     return look(world, session_id)
 

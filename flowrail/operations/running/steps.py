@@ -24,9 +24,9 @@ from flowrail.machines.engine.advance import (
 )
 from flowrail.machines.engine.errors import UnknownOutcomeError
 from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.engine.reported_values import fact_args, read_values
+from flowrail.machines.engine.reported_values import check_memory, fact_args, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.session import ABANDONED, Report, Session
+from flowrail.machines.sessions.session import ABANDONED, Report, Session, memory_note
 from flowrail.machines.sessions.store import ForeignSessionError, UnknownSessionError
 from flowrail.machines.sessions.stored_session import SessionChange, StoredSession
 from flowrail.operations.running.child_sessions import (
@@ -144,9 +144,15 @@ def report(
     facts: Mapping[str, Any] | None = None,
     session_id: str | None = None,
     expect: int | None = None,
+    found: str = "",
+    remember: str = "",
     call: Call = call_plainly,
 ) -> Answer:
-    """Report how the current step went, and return the step that follows."""
+    """Report how the current step went, and return the step that follows.
+
+    *found* and *remember* are kept apart from facts and shown when the session is resumed.
+    """
+    found, remember = check_memory(found, "--found"), check_memory(remember, "--remember")
     if outcome != DONE and outcome not in WORDS:
         raise UnknownOutcomeError(outcome)
     with ExitStack() as lock:
@@ -166,12 +172,12 @@ def report(
         if expect is not None and _asked_already(step, session, outcome, facts):
             return answer_of(world, kept, opened, replayed=True)
         open_now(opened.workflow, step, settled(session, now), outcome)
-        given = Report(outcome, _facts(step, facts))
+        given = Report(outcome, _facts(step, facts), found, remember)
         after = advance(opened.workflow, session, given, now=now, call=call)
         after = after.bound_to(world.host)
         answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
         definition = opened.kept if opened.changed else None
-        stored = _commit(world, change, session, after, now, definition)
+        stored = _commit(world, change, session, after, given, now, definition)
     return answer.with_head(stored.head)
 
 
@@ -221,6 +227,7 @@ def _commit(
     change: SessionChange,
     before: Session,
     after: Session,
+    given: Report,
     now: str,
     definition: Mapping[str, Any] | None,
 ) -> StoredSession:
@@ -229,7 +236,8 @@ def _commit(
     No session waits for another: a parent that somebody holds reads the end from the child's journal.
     """
     if after.revision == before.revision:
-        return change.commit(after, kind="limit", at=now, by=world.by, definition=definition)
+        memories = memory_note(given.found, given.remember)
+        return change.commit(after, kind="limit", at=now, by=world.by, note=memories, definition=definition)
     note = {"dispatches": to_plain(before.dispatches)} if before.dispatches else None
     if after.is_open or not after.parent:
         return change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from flowrail.discovery.locations import Root
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.sessions.host_binding import host_id
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import Environment
 
@@ -41,5 +40,5 @@ def world_of(environment: Environment, *, wait: float) -> World:
         by=environment.by,
         shown_store=environment.shown_store,
         wait=wait,
-        host=host_id(environment.environ),
+        host=environment.conversation,
     )

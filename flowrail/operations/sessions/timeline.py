@@ -67,7 +67,7 @@ def rewind(
         after = _from(
             then, opened, now, session_id=session.id, revision=session.revision + 1, parent=session.parent
         )
-        after = after._replace(host=session.host).bound_to(world.host)
+        after = after._replace(host=session.host, memory=session.memory).bound_to(world.host)
         note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
         answer = prepare_answer(world, after, opened)  # before the record: a text may be refused
         definition = opened.kept if opened.changed else None

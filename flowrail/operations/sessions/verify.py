@@ -247,7 +247,9 @@ def _moved(before: Session, record: Record, workflow: Workflow | None) -> tuple[
         return wrong, False
     before = before._replace(dispatches=recorded_dispatches(before, record.note))
     try:
-        again = advance(workflow, before, Report(move.reported, move.facts), now=move.at)
+        again = advance(
+            workflow, before, Report(move.reported, move.facts, move.found, move.remember), now=move.at
+        )
     except CodeNotStoredError:
         return wrong, False  # code decided it, which is not run here
     except FlowError as error:
@@ -293,9 +295,10 @@ def _differences(again: Session, recorded: Session) -> list[str]:
 def _essence(session: Session) -> dict[str, object]:
     """Return what of *session* follows from its definition and reports alone, as plain data.
 
-    Texts of questions and names of agents may change without the graph, and the conversation with each report.
+    Texts of questions, names of agents and the topic may change without the graph, and the conversation with each
+    report.
     """
-    plain = to_plain(session._replace(host=None))
+    plain = to_plain(session._replace(host=None, topic=""))
     plain["questions"] = [
         [each["id"], each.get("source"), [option.get("outcome") for option in each.get("options", ())]]
         for each in plain["questions"]

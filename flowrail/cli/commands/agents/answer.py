@@ -21,11 +21,19 @@ from flowrail.operations.running import questions
 @options.session_argument
 @click.argument("answers", nargs=-1, required=True, metavar="Q=OPTION...")
 @click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
+@options.memory
 @options.form
 @options.store
 @options.wait_in_a_crowd
 def command(
-    session_id: str, answers: tuple[str, ...], reason: str, form: str | None, store: str | None, wait: float
+    session_id: str,
+    answers: tuple[str, ...],
+    reason: str,
+    found: str,
+    remember: str,
+    form: str | None,
+    store: str | None,
+    wait: float,
 ) -> None:
     """Record the user's answers and show what comes next
 
@@ -33,7 +41,9 @@ def command(
     If a question allows several options, give one pair for each.
     """
     here = world(store=store, wait=wait)
-    answer = questions.answer(here, session_id, given_answers(answers), reason)
+    answer = questions.answer(
+        here, session_id, given_answers(answers), reason, found=found, remember=remember
+    )
     output.notes(answer.notes)
     if answer.guidance.parent and form != "json":
         output.text(invocation(answer.guidance, here.store.path))

@@ -18,11 +18,19 @@ from flowrail.operations.running import questions as running_questions
 @options.session_argument
 @click.argument("file")
 @click.option("--token", metavar="T", help="The token that came with the prompt.")
+@options.memory
 @options.as_json
 @options.store
 @options.wait_in_a_crowd
 def command(
-    session_id: str, file: str, token: str | None, as_json: bool, store: str | None, wait: float
+    session_id: str,
+    file: str,
+    token: str | None,
+    found: str,
+    remember: str,
+    as_json: bool,
+    store: str | None,
+    wait: float,
 ) -> None:
     """Put an agent's questions to the user
 
@@ -31,7 +39,8 @@ def command(
     """
     text, source = read_text(file, what="the file of questions")
     questions = parse_questions(text, source=source)
-    put = running_questions.ask(world(store=store, wait=wait), session_id, questions, token=token)
+    here = world(store=store, wait=wait)
+    put = running_questions.ask(here, session_id, questions, token=token, found=found, remember=remember)
     if as_json:
         output.data(put_data(put))
     else:

@@ -36,6 +36,7 @@ from flowrail.text.safe_text import visible
 @click.option(
     "--facts", "facts_file", metavar="FILE", help="A JSON file with the result; - reads standard input."
 )
+@options.memory
 @click.option("--cancel", is_flag=True, help="Cancel the dispatch. Needs no token.")
 @options.as_json
 @options.store
@@ -47,6 +48,8 @@ def command(
     token: str | None,
     assignments: tuple[str, ...],
     facts_file: str | None,
+    found: str,
+    remember: str,
     cancel: bool,
     as_json: bool,
     store: str | None,
@@ -69,7 +72,9 @@ def command(
         )
     else:
         facts = facts_of(assignments, facts_file)
-        ended = agents.finish(here, session_id, dispatch, outcome, token=token, facts=facts)
+        ended = agents.finish(
+            here, session_id, dispatch, outcome, token=token, facts=facts, found=found, remember=remember
+        )
     if as_json:
         output.data(ended_data(ended))
     else:

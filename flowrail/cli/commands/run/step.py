@@ -32,6 +32,7 @@ from flowrail.operations.running.time_limit import call_limited
     help="A fact of the report. May be repeated.",
 )
 @click.option("--facts", "facts_file", metavar="FILE", help="A JSON file with facts; - reads standard input.")
+@options.memory
 @options.params
 @options.session_option
 @click.option(
@@ -49,6 +50,8 @@ def command(
     outcome: str | None,
     assignments: tuple[str, ...],
     facts_file: str | None,
+    found: str,
+    remember: str,
     params: tuple[str, ...],
     session_id: str | None,
     expect: int | None,
@@ -65,9 +68,9 @@ def command(
     """
     here = world(store=store, roots=roots, wait=wait)
     if outcome is None:
-        if assignments or facts_file or expect is not None:
+        if assignments or facts_file or expect is not None or found or remember:
             raise UsageError(
-                "facts and --expect belong to a report",
+                "facts, --expect, --found and --remember belong to a report",
                 hint=Hint("name the outcome: ", Command("step", skill, "OUTCOME")),
             )
         if session_id and params:
@@ -88,6 +91,8 @@ def command(
             facts=given_facts(assignments, facts_file),
             session_id=session_id,
             expect=expect,
+            found=found,
+            remember=remember,
             call=call_limited,
         )
     output.notes(answer.notes)

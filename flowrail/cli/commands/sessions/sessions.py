@@ -8,6 +8,8 @@ from flowrail.cli import options, output
 from flowrail.cli.environment import world
 from flowrail.formatters.guidance.as_data import broken_item, session_item
 from flowrail.operations.running.session_list import summaries
+from flowrail.text.phrases import ago
+from flowrail.text.safe_text import one_line
 from flowrail.text.table import table
 
 
@@ -35,10 +37,11 @@ def command(every: bool, as_json: bool, store: str | None) -> None:
             "no session here" if every else "no open session here; `flow list` shows what can be started"
         )
     else:
-        output.text(table(["session", "status", "step", "revision", "moved"], [_row(item) for item in items]))
+        rows = [_row(item, here.now()) for item in items]
+        output.text(table(["session", "status", "topic", "step", "active"], rows))
 
 
-def _row(item: dict[str, object]) -> list[str]:
+def _row(item: dict[str, object], now: str) -> list[str]:
     if item["foreign"]:
         return [str(item["session"]), "foreign", str(item["error"]), "", ""]
     if item.get("error"):
@@ -48,7 +51,7 @@ def _row(item: dict[str, object]) -> list[str]:
     return [
         str(item["session"]),
         status,
+        one_line(str(item["topic"] or "-")),
         str(item["step"] or "-"),
-        str(item["revision"]),
-        str(item["moved_at"]),
+        ago(str(item["active_at"]), now),
     ]

@@ -1,0 +1,136 @@
+"""What an agent found and asks to remember: kept with the session, apart from its facts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from support.agents import FREE, Team, put_lead
+from support.hooks import A, within
+from support.sandbox import flow, put_skill, refused, sessions_folder, told
+
+from flowrail.machines.sessions.session import LONGEST_MEMORY, MOST_MEMORIES, Session
+from flowrail.operations.running import agents
+
+
+def memory(session: str) -> list[tuple[str, str, str, str]]:
+    """Return the memories that a session holds: kind, text, step, source."""
+    held = json.loads((sessions_folder() / session / "session.json").read_text())["session"]["memory"]
+    return [(entry["kind"], entry["text"], entry["step"], entry["source"]) for entry in held]
+
+
+def test_a_report_carries_what_was_found_and_what_to_remember() -> None:
+    put_skill("small")
+    session = told("start", "small")["session"]
+
+    told("step", "small", "ok", "--found", " the cache is cold\n", "--remember", "the user wants MySQL")
+
+    assert memory(session) == [
+        ("found", "the cache is cold", "first", ""),
+        ("remember", "the user wants MySQL", "first", ""),
+    ]
+    record = told("history", session)["steps"][-1]
+    assert (record["found"], record["remember"]) == ("the cache is cold", "the user wants MySQL")
+    assert "ok; found: the cache is cold; remember: the user wants MySQL" in flow("history", session).out
+    assert json.loads((sessions_folder() / session / "session.json").read_text())["session"]["state"] == {}
+    assert flow("session", "verify", session).status == 0
+
+
+def test_questions_and_answers_carry_them_too() -> None:
+    put_skill("small")
+    session = told("start", "small")["session"]
+    asked = (
+        b'[{"id": "db", "header": "Store", "text": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]'
+    )
+
+    told("ask", session, "-", "--found", "two stores", stdin=asked)
+    told("answer", session, "db=A", "--remember", "A, because it is small")
+
+    assert [entry[:2] for entry in memory(session)] == [
+        ("found", "two stores"),
+        ("remember", "A, because it is small"),
+    ]
+    assert "db=A; remember: A, because it is small" in flow("history", session).out
+    assert flow("session", "verify", session).status == 0
+
+
+def test_a_text_that_is_too_long_belongs_to_the_notes() -> None:
+    put_skill("small")
+    told("start", "small")
+
+    status, error = refused("step", "small", "ok", "--found", "x" * (LONGEST_MEMORY + 1))
+
+    assert (status, error["code"]) == (2, "MEMORY_TOO_LONG")
+    assert "notes" in error["hint"]
+    assert told("status")["revision"] == 0
+
+
+def test_what_an_agent_found_reaches_the_session_that_it_works_for() -> None:
+    put_lead()
+    team = Team(params={"areas": ["a", "b"]})
+    first, second = team.child(1), team.child(2)
+    for session, text in ((first, "a is slow"), (second, "b leaks")):
+        told("step", "lead/one", "ok", "--session", session, "--found", text)
+        told("step", "lead/one", "ok", "--session", session, "-s", "found=x", "--remember", f"{text}: told")
+
+    team.report("ok")
+
+    assert memory(team.id) == [
+        ("found", "a is slow", "first", "d0-1"),
+        ("remember", "a is slow: told", "second", "d0-1"),
+        ("found", "b leaks", "first", "d0-2"),
+        ("remember", "b leaks: told", "second", "d0-2"),
+    ]
+    assert flow("session", "verify", team.id).status == 0
+
+
+def test_what_a_free_form_agent_found_is_kept_with_its_result() -> None:
+    put_lead("free", FREE)
+    team = Team("free", {"areas": ["a"]})
+    handed = team.handed(1)
+
+    agents.finish(
+        team.world, team.id, handed.dispatch.id, "ok", token=str(handed.dispatch.token), found="a is slow"
+    )
+    team.report("ok")
+
+    assert memory(team.id) == [("found", "a is slow", "look", "d0-1")]
+    assert "d0-1 ok; found: a is slow" in flow("history", team.id).out
+
+
+def test_a_session_keeps_the_newest_of_many_and_its_journal_has_all() -> None:
+    session = Session("small-abcdef", "small", "first")
+
+    for number in range(MOST_MEMORIES + 3):
+        session = session.remembering(f"fact {number}", "", step="first", at="")
+    session = session.remembering("", "the user wants MySQL", step="first", at="")
+
+    kept = [entry.text for entry in session.memory]
+    assert (kept[0], kept[-2], kept[-1]) == ("fact 3", f"fact {MOST_MEMORIES + 2}", "the user wants MySQL")
+
+
+def test_going_back_forgets_nothing() -> None:
+    put_skill("small")
+    session = told("start", "small")["session"]
+    told("step", "small", "ok", "--found", "the cache is cold")
+
+    told("session", "rewind", session, "--to", "0")
+
+    assert [entry[1] for entry in memory(session)] == ["the cache is cold"]
+
+
+def test_sessions_are_listed_by_their_topic_and_records_by_their_conversation() -> None:
+    put_skill(
+        "topical",
+        "name: NAME\nparams: {mode: {type: string, choices: [a, b], default: a}, topic: {type: string}}\n"
+        "steps: [{id: first, title: First, actions: [Do it.], next: {ok: null}}]\n",
+    )
+    answer: dict[str, Any] = within(A, "start", "topical", "-p", "topic=slow login")
+
+    (item,) = told("sessions")["sessions"]
+    (record,) = told("history", answer["session"])["steps"]
+
+    assert (answer["topic"], item["topic"], item["conversation"]) == ("slow login", "slow login", A)
+    assert "active  slow login  first  just now" in flow("sessions").out
+    assert record["conversation"] == A
+    assert f"conversation {A[:8]}" in flow("history", answer["session"]).out
