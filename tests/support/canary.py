@@ -11,8 +11,6 @@ from pathlib import Path
 NAMES = [
     "yaml",
     "click",
-    "cattrs",
-    "attr",
     "pydantic",
     "statemachine",
     "ruamel",
