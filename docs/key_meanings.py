@@ -284,7 +284,7 @@ MEANINGS = {
     "version": "the version of the finding",
     "visit": "the attempt: how often the step has been entered",
     "visits": "how often it was entered",
-    "waits_for": "what must happen first: facts, a join or an answer",
+    "waits_for": "what must happen first, such as `any 4 of d1-1 … d1-5` or the user's answer",
     "walks": "the number of walks",
     "wants": "values to append to the command",
     "warnings": "the number of warnings",

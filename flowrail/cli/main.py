@@ -30,7 +30,7 @@ COMMANDS = {
     "finish": Entry(f"{_COMMANDS}.agents.finish", _AGENTS, "Report the result of a dispatch"),
     "ask": Entry(f"{_COMMANDS}.agents.ask", _AGENTS, "Put an agent's questions to the user"),
     "answer": Entry(
-        f"{_COMMANDS}.agents.answer", _AGENTS, "Record the user's answers and show what comes next"
+        f"{_COMMANDS}.agents.answer", _AGENTS, "Record the user's answers and print the next command"
     ),
     "finding": Entry(f"{_COMMANDS}.agents.finding", _AGENTS, "Record, list and resolve findings of a review"),
     "handoff": Entry(f"{_COMMANDS}.handoff", _AGENTS, "Hand work from one skill to another"),

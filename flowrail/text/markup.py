@@ -25,6 +25,20 @@ def xml_text(text: str) -> str:
     return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+class Verbatim(str):
+    """Text that its reader copies as it is, such as a command: in XML it has no entities."""
+
+    __slots__ = ()
+
+
+def xml_verbatim(text: str) -> str:
+    """Return *text* as the content of an element without entities: as CDATA if it has special characters."""
+    shown = visible(text)
+    if not any(sign in shown for sign in "&<>"):
+        return shown
+    return f"<![CDATA[{shown.replace(']]>', ']]]]><![CDATA[>')}]]>"
+
+
 def xml_attribute(text: str) -> str:
     """Return *text* as the value of an attribute in double quotes."""
     escaped = xml_text(text).replace('"', "&quot;")

@@ -31,7 +31,7 @@ def test_a_result_is_taken_and_the_lines_to_answer_with_are_printed(begun: Any) 
     out = flow(*shlex.split(handed["finish"][0])[1:], "-s", "found=a <b>", "-s", "n=2").out
 
     first, facts, following = out.splitlines()
-    assert first == "RESULT ok of dispatch d0-1"
+    assert first == "RESULT ok: dispatch d0-1"
     assert json.loads(facts.removeprefix("FACTS ")) == {"found": "a <b>", "n": "2"}
     assert following.startswith(
         f"NEXT for the agent that launched this one: flow resume {begun['session']} --store "
@@ -59,7 +59,7 @@ def test_work_is_called_off_without_a_token(begun: Any) -> None:
 
     assert (off["status"], off["outcome"]) == ("cancelled", None)
     assert refused(*shlex.split(handed["finish"][0])[1:])[0] == 4
-    assert "RESULT cancelled of dispatch d0-1" in flow("finish", begun["session"], "d0-1", "--cancel").out
+    assert "RESULT cancelled: dispatch d0-1" in flow("finish", begun["session"], "d0-1", "--cancel").out
 
 
 def test_a_failed_one_is_told_with_its_command_again(begun: Any) -> None:

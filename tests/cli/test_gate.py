@@ -144,7 +144,7 @@ def test_always_failing_asks_after_five_rounds() -> None:
         "Stop",
     ]
     assert agent.here["loop"]["mode"] == "ask-user"
-    assert [way["waits_for"] for way in agent.here["next"]] == [["limit"]]
+    assert [way["waits_for"] for way in agent.here["next"]] == [["the user's answer to limit"]]
     root = ET.fromstring(agent.shown())  # noqa: S314 - our own output
     assert len(root.findall("questions/question/option")) == 4
 

@@ -52,7 +52,7 @@ def test_a_claim_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
         seen.add(here["status"])
         child = told(*words(here["resume"] or here["command"]))
         second = told(*words(child["next"][0]["command"]))
-        assert "RESULT ok" in told(*words(second["next"][0]["command"]), "-s", "found=x")["actions"][1]
+        assert "RESULT completed" in told(*words(second["next"][0]["command"]), "-s", "found=x")["actions"][1]
         after = told("resume", begun["session"])
         assert (after["join"]["succeeded"], after["dispatches"][0]["child"]) == (1, child["session"])
         for each in told("sessions", "--all")["sessions"]:
@@ -74,7 +74,7 @@ def test_the_last_report_of_an_agent_counts_once_if_it_is_killed(stride: int) ->
 
     for _ in deaths(command, stride):
         seen.add(told("resume", begun["session"])["join"]["succeeded"])
-        assert "RESULT ok" in told(*command)["actions"][1]
+        assert "RESULT completed" in told(*command)["actions"][1]
         here = told("resume", begun["session"])
         assert here["dispatches"][0]["result"] == {"found": "x"}
         assert told(*words(here["next"][0]["command"]))["step"]["id"] == "tell"

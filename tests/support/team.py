@@ -159,7 +159,8 @@ class Team:
     def _answer(self, told: Told) -> Told:
         question = told.questions[0]
         label = self.habit.label(told, question)
-        return self._told(dict(question.options)[label])
+        self._ran(dict(question.options)[label])
+        return self._told(f"flow resume {told.session}")
 
     def _to_launch(self, told: Told) -> list[Work]:
         if told.met:

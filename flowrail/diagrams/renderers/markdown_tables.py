@@ -143,7 +143,7 @@ def _transitions(workflow: Workflow, step: StepDef) -> str:
         f"{'any other' if outcome == Outcome.DEFAULT else cell(str(outcome))} → {_target(workflow, target)}"
         for outcome, target in step.next.items()
     ]
-    return ", ".join(transitions)
+    return f"{'done: ' if step.decides else ''}{', '.join(transitions)}"
 
 
 def _numbered(workflow: Workflow, step_id: str) -> str:

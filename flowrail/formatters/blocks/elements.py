@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowrail.text.markup import Markup, attributes, xml_text
+from flowrail.text.markup import Markup, Verbatim, attributes, xml_text, xml_verbatim
 
 
 def content(text: str) -> str:
-    """Return *text* as it stands inside an element."""
-    return text if isinstance(text, Markup) else xml_text(text)
+    """Return *text* as it is written inside an element."""
+    if isinstance(text, Markup):
+        return text
+    return xml_verbatim(text) if isinstance(text, Verbatim) else xml_text(text)
 
 
 def element(tag: str, text: str, /, **values: object) -> Markup:

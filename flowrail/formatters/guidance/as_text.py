@@ -8,6 +8,7 @@ from flowrail.formatters.guidance.content import (
     FINDING,
     MANY,
     NOBODY,
+    REPLAYED,
     Show,
     command_of,
     findings_of,
@@ -49,7 +50,7 @@ def render(guidance: Guidance, show: Show = str) -> str:
 
 def _header(guidance: Guidance) -> str:
     standing = f"{guidance.session} · revision {guidance.revision} · {one_line(guidance.status)}"
-    marks = f"{standing}{' · replayed' if guidance.replayed else ''}"
+    marks = f"{standing}{f' · {REPLAYED}' if guidance.replayed else ''}"
     step = guidance.step
     if step is None:
         return marks
@@ -162,7 +163,7 @@ def _next(guidance: Guidance, show: Show) -> str:
 def _way(way: OfferedTransition) -> str:
     facts = "".join(f" {name}={one_line(str(value))}" for name, value in way.facts.items())
     to = f"to {way.to}" if way.to else ("ends the run" if way.ends else "decided when reported")
-    waits = f" (waits for {', '.join(way.waits_for)})" if way.waits_for else ""
+    waits = f" (waits for {'; '.join(way.waits_for)})" if way.waits_for else ""
     return f"{way.outcome}{facts}: {to}{' (the limit is reached)' if way.capped else ''}{waits}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from flowrail.formatters.blocks.elements import content
 from flowrail.formatters.guidance.as_data import example_text, in_short, result_of
 from flowrail.formatters.guidance.content import (
     FACTS_FILE,
@@ -12,6 +13,7 @@ from flowrail.formatters.guidance.content import (
     LONGEST_RESULT,
     MANY,
     NOBODY,
+    REPLAYED,
     Show,
     command_of,
     findings_of,
@@ -28,7 +30,7 @@ from flowrail.machines.guidance.guide import (
     wants_of,
 )
 from flowrail.machines.sessions.session import CLAIMED
-from flowrail.text.markup import Markup, attributes, xml_text
+from flowrail.text.markup import attributes, xml_text, xml_verbatim
 
 LAUNCH = (
     "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise. Its "
@@ -58,7 +60,7 @@ ENOUGH = (
 def render(guidance: Guidance, show: Show = str) -> str:
     """Return *guidance* as one well-formed element, one step and its ways on."""
     flags = {
-        "replayed": guidance.replayed or None,
+        "replayed": REPLAYED if guidance.replayed else None,
         "resumed": guidance.resumed or None,
         "since": guidance.started_at if guidance.resumed else None,
     }
@@ -88,10 +90,8 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
             limit=step.limit,
         )
         parts.append(f"<step_header{where}>{xml_text(step.title)}</step_header>")
-    told = "\n".join(
-        piece if isinstance(piece, Markup) else xml_text(piece) for piece in pieces(guidance, show)
-    )
-    parts.append("<current_action>\n" + told.strip("\n") + "\n</current_action>")
+    text = "\n".join(map(content, pieces(guidance, show)))
+    parts.append("<current_action>\n" + text.strip("\n") + "\n</current_action>")
     if guidance.forbids:
         parts.append(f"<not_in_this_step>{xml_text(', '.join(guidance.forbids))}</not_in_this_step>")
     parts += [
@@ -102,7 +102,9 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
     ]
     if guidance.finding_command:
         append = attributes(append=FINDING)
-        parts.append(f"<finding_command{append}>{xml_text(show(guidance.finding_command))}</finding_command>")
+        parts.append(
+            f"<finding_command{append}>{xml_verbatim(show(guidance.finding_command))}</finding_command>"
+        )
     if guidance.next:
         parts += ["<next>", *_wants(guidance), *(_case(way, show) for way in guidance.next), "</next>"]
     return parts
@@ -110,7 +112,9 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
 
 def _resumed(guidance: Guidance, show: Show) -> str:
     params = json.dumps(in_short(guidance.params), ensure_ascii=False)
-    return f"<resumed{attributes(params=params)}>{xml_text(shown(guidance.start_command, show))}</resumed>"
+    return (
+        f"<resumed{attributes(params=params)}>{xml_verbatim(shown(guidance.start_command, show))}</resumed>"
+    )
 
 
 def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
@@ -151,7 +155,7 @@ def _dispatches(guidance: Guidance, show: Show) -> Iterator[str]:
             if each.status == "done" and not each.again
             else command_of(each, join, show)
         )
-        yield f"<dispatch{about}>{xml_text(inside)}</dispatch>"
+        yield f"<dispatch{about}>{xml_verbatim(inside)}</dispatch>"
     yield "</dispatches>"
 
 
@@ -167,7 +171,7 @@ def _questions(guidance: Guidance, show: Show) -> Iterator[str]:
         return
     yield "<questions>"
     if asked := how_to_ask(guidance, show):
-        yield f"<ask>{xml_text(asked)}</ask>"
+        yield f"<ask>{xml_verbatim(asked)}</ask>"
     for each in guidance.questions:
         about = attributes(
             id=each.id,
@@ -184,7 +188,7 @@ def _questions(guidance: Guidance, show: Show) -> Iterator[str]:
         yield f"<question{about}><text>{xml_text(each.text)}</text>"
         for option in each.options:
             said = attributes(label=option.label, description=option.description or None)
-            yield f"<option{said}>{xml_text(shown(option.command, show))}</option>"
+            yield f"<option{said}>{xml_verbatim(shown(option.command, show))}</option>"
         yield "</question>"
     yield "</questions>"
 
@@ -195,7 +199,7 @@ def _findings(guidance: Guidance, show: Show) -> Iterator[str]:
         about = attributes(id=each.id, severity=each.severity, round=each.round, place=each.place)
         yield f"<finding{about}>{xml_text(each.text)}</finding>"
     if more:
-        yield f"<more_findings>{xml_text(more)}</more_findings>"
+        yield f"<more_findings>{xml_verbatim(more)}</more_findings>"
 
 
 def _wants(guidance: Guidance) -> list[str]:
@@ -220,6 +224,6 @@ def _case(way: OfferedTransition, show: Show) -> str:
         facts=facts or None,
         to=way.to if way.to is not None else ("(end)" if way.ends else "decided when reported"),
         capped=way.capped or None,
-        waits_for=" ".join(way.waits_for) or None,
+        waits_for="; ".join(way.waits_for) or None,
     )
-    return f"<case{head}>{xml_text(shown(way.command, show))}</case>"
+    return f"<case{head}>{xml_verbatim(shown(way.command, show))}</case>"

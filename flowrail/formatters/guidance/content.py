@@ -13,7 +13,7 @@ from flowrail.machines.definition.gates import Severity
 from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import BY_LIMIT
-from flowrail.text.markup import Markup
+from flowrail.text.markup import Markup, Verbatim
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import shortened
@@ -56,6 +56,7 @@ ANSWER = (
     "The work is done. Your whole answer is the lines below, word for word. Before them, write only what the last "
     "step asked you to give:"
 )
+REPLAYED = "already recorded; nothing changed"
 FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 """Said where so many values are asked for that a command line gets unwieldy."""
 
@@ -151,13 +152,14 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
 
         after.append(QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER)
     if guidance.then_command is not None:
-        after.append(f"It continues with {guidance.then_command.arguments[0]}: {show(guidance.then_command)}")
+        command = show(guidance.then_command)
+        after.append(Verbatim(f"It continues with {guidance.then_command.arguments[0]}: {command}"))
     if guidance.result is not None:
-        after += [ANSWER, "\n".join(result_lines(guidance.result, show))]
+        after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
     if guidance.ask_command and _is_new_to_it(guidance):
         from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT  # the same
 
-        after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", show(guidance.ask_command))]
+        after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", Verbatim(show(guidance.ask_command)))]
     return before, after
 
 

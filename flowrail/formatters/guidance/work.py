@@ -14,7 +14,7 @@ from flowrail.machines.engine.questions import Put
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import SUB_AGENT_QUESTION_FORMAT, as_host_questions, as_xml
 from flowrail.machines.sessions.session import AskedQuestion, RecordedFinding
-from flowrail.text.markup import Markup
+from flowrail.text.markup import Markup, Verbatim
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import Again
 from flowrail.text.safe_text import one_line, visible
@@ -37,8 +37,12 @@ def handed_text(handed: Handed, show: Show = str) -> str:
             f"  {visible(show(fail))}",
             "",
             SUB_AGENT_QUESTION_FORMAT,
-            element("ask_command", show(handed.ask)),
-            *([element("finding_command", show(handed.finding), append=FINDING)] if handed.finding else []),
+            element("ask_command", Verbatim(show(handed.ask))),
+            *(
+                [element("finding_command", Verbatim(show(handed.finding)), append=FINDING)]
+                if handed.finding
+                else []
+            ),
         )
     )
 
@@ -50,17 +54,19 @@ def handed_xml(handed: Handed, show: Show = str) -> str:
     about = {"model": dispatch.model, "until": dispatch.expires_at}
     said = [block("answered", [element("text", text), answer]) for text, answer in handed.answered]
     ways = [
-        element("case", show(command), outcome=word)
+        element("case", Verbatim(show(command)), outcome=word)
         for word, command in zip(("ok", "fail"), handed.finish, strict=True)
     ]
-    finding = [element("finding_command", show(handed.finding), append=FINDING)] if handed.finding else []
+    finding = (
+        [element("finding_command", Verbatim(show(handed.finding)), append=FINDING)] if handed.finding else []
+    )
     lines = [
         block("current_action", _pieces(handed)),
         *said,
         element("how", _HOW),
         block("next", ways),
         SUB_AGENT_QUESTION_FORMAT,
-        element("ask_command", show(handed.ask)),
+        element("ask_command", Verbatim(show(handed.ask))),
         *finding,
     ]
     return str(block("work_output", lines, **head, **about))
@@ -135,19 +141,25 @@ def _question(each: AskedQuestion) -> dict[str, Any]:
     return {**plain(each._asdict()), "options": [option._asdict() for option in each.options]}
 
 
-def invocation(guidance: Guidance, place: str, show: Show = str) -> str:
-    """Return how an agent that asked is launched again once its questions are answered."""
-    resume = Command("resume", guidance.session, store=place)
-    waiting = [question.id for question in guidance.questions if question.answer is None]
+def answered(guidance: Guidance, place: str, show: Show = str) -> str:
+    """Return what follows recorded answers, in at most three lines."""
+    waiting = [question for question in guidance.questions if question.answer is None]
     if waiting:
-        return f"Recorded. Still open: {', '.join(waiting)}"
-    return "\n".join(
-        (
-            "Recorded. Launch a new agent for this work. Its whole task is: run the command below",
-            "and do what it prints, step by step, to the end.",
-            f"  {visible(show(resume))}",
-        )
-    )
+        names = ", ".join(question.id for question in waiting)
+        more = [visible(show(question.command)) for question in waiting[:1] if question.command]
+        return "\n".join((f"Recorded. Still open: {names}. Ask the user, then run:", *more))
+    resume = visible(show(Command("resume", guidance.session, store=place)))
+    if guidance.parent:
+        task = "Its whole task is: run this command and do what it prints, step by step, to the end."
+        return f"Recorded. Launch a new agent for this work.\n{task}\n{resume}"
+    ready = [
+        offer
+        for offer in guidance.next
+        if not (offer.waits_for or any(want.required for want in offer.wants))
+    ]
+    if len(ready) == len(guidance.next) == 1 and ready[0].command:
+        return f"Recorded. If the step asks for nothing else, report it:\n{visible(show(ready[0].command))}"
+    return f"Recorded. Continue with the step. This prints it again:\n{resume}"
 
 
 def finding_data(home: str, finding: RecordedFinding) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class WorkResult(NamedTuple):
     """What an agent answers with when its work for another session has ended."""
 
     of: str
-    """The outcome, and what it is the outcome of."""
+    """How the work ended, and which work: the status of its session, or the outcome reported for a dispatch."""
     facts: Mapping[str, Any]
     whole: Command
     """Prints the facts that are too long for the answer."""

@@ -130,9 +130,8 @@ def handed_back(session: Session, place: str | None) -> WorkResult:
     """Return what an agent answers with when its work for another session has ended."""
     parent = session.parent
     assert parent is not None  # noqa: S101 - only a child session hands its work back
-    outcome = "ok" if session.status == "completed" else "fail"
     return WorkResult(
-        of=f"{outcome} of {session.skill}, session {session.id}, dispatch {parent.dispatch}",
+        of=f"{session.status}: session {session.id} of {session.skill}, dispatch {parent.dispatch}",
         facts=session.state,
         whole=Command("status", session.id, json=True, store=place),
         next=Command("resume", parent.session, store=place),

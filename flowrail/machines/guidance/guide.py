@@ -18,7 +18,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine import reviews as engine_reviews
-from flowrail.machines.engine.agents import join_of, open_outcomes
+from flowrail.machines.engine.advance import reportable
 from flowrail.machines.engine.outcome import (
     HandlerError,
     actions_of,
@@ -28,7 +28,6 @@ from flowrail.machines.engine.outcome import (
     title_of,
 )
 from flowrail.machines.engine.reported_values import fact_args
-from flowrail.machines.engine.statechart import accepted_outcomes
 from flowrail.machines.engine.transitions import effective_outcome, find_transition
 from flowrail.machines.guidance.received_work import handed_over
 from flowrail.machines.sessions.session import GivenAnswer, ParentSession, Session
@@ -42,7 +41,9 @@ if TYPE_CHECKING:
     from flowrail.machines.sessions.session import RecordedFinding
 
 MOST_CASES = 12
-"""Facts with choices are spelled out into so many ways on; beyond that they are asked for."""
+"""Facts with choices are spelled out into so many transitions; beyond that they are asked for."""
+MOST_LISTED = 2
+"""More consecutive dispatches than these are printed as a range."""
 
 
 class Want(NamedTuple):
@@ -179,7 +180,7 @@ def guide(
         told = with_others(told, workflow, step, session, from_agents, store=store, place=place, now=now)
     if reviewed or (session.parent is not None and session.parent.review):
         told = told._replace(finding_command=Command("finding add", session.id, store=store))
-    return told._replace(next=tuple(_ways(workflow, session, step, store, _waits(told))))
+    return told._replace(next=tuple(_ways(workflow, session, step, store, told)))
 
 
 def _given_again(workflow: Workflow, session: Session) -> dict[str, Any]:
@@ -203,12 +204,23 @@ def farewell(
     return told._replace(actions=_farewell(session), then_command=Command("start", address, store=store))
 
 
-def _waits(told: Guidance) -> tuple[str, ...]:
+def _waits_for(guidance: Guidance) -> tuple[str, ...]:
     """Return what has to happen before anything can be reported."""
-    asked = tuple(question.id for question in told.questions if question.answer is None)
-    if told.join is None or told.join.met:
-        return asked
-    return (*asked, *told.join.open)
+    asked = [question.id for question in guidance.questions if question.answer is None]
+    answers = (f"the user's answer to {', '.join(asked)}",) if asked else ()
+    join = guidance.join
+    if join is None or join.met or not join.open:
+        return answers
+    names = [dispatch.id for dispatch in guidance.dispatches]
+    numbers = sorted(names.index(name) for name in join.open)
+    is_range = len(numbers) > MOST_LISTED and numbers[-1] - numbers[0] == len(numbers) - 1
+    open_ = f"{names[numbers[0]]} … {names[numbers[-1]]}" if is_range else ", ".join(join.open)
+    missing = join.needed - join.succeeded
+    if join.hopeless:
+        return (*answers, f"the end of {open_}")
+    if missing < len(numbers):
+        return (*answers, f"any {missing} of {open_}")
+    return (*answers, f"all of {open_}" if missing > 1 else open_)
 
 
 def step_command(session: Session, outcome: str, facts: Mapping[str, Any], store: str | None) -> Command:
@@ -252,8 +264,10 @@ def _farewell(session: Session) -> tuple[str, ...]:
 
 
 def _ways(
-    workflow: Workflow, session: Session, step: StepDef, store: str | None, waits: tuple[str, ...]
+    workflow: Workflow, session: Session, step: StepDef, store: str | None, guidance: Guidance
 ) -> Iterator[OfferedTransition]:
+    """Yield the outcomes that can be reported. A join that can no longer be met does not allow `ok`."""
+    waits_for = _waits_for(guidance)
     at_limit = session.limit_question is not None
     declared = {} if at_limit else fact_args(step)
     named, wanted = _parted(declared)
@@ -267,23 +281,16 @@ def _ways(
         )
         for name, arg in wanted.items()
     )
-    for outcome in _outcomes(workflow, step, session, at_limit=at_limit):
+    is_hopeless = guidance.join is not None and guidance.join.hopeless and not at_limit
+    for outcome in reportable(workflow, step, session):
         for values in product(*(arg.choices or () for arg in named.values())):
             facts = dict(zip(named, values, strict=True))
             decided = None if at_limit else _decided(session, step, facts, wanted, outcome)
+            if is_hopeless and decided and effective_outcome(step, session, decided) is Outcome.OK:
+                continue
             to, ends, capped = _destination(workflow, session, step, decided, facts, wanted)
             line = step_command(session, outcome, facts, store)
-            yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits, line)
-
-
-def _outcomes(workflow: Workflow, step: StepDef, session: Session, *, at_limit: bool) -> list[str]:
-    if step.decides or at_limit:
-        return [DONE]
-    outcomes = [str(outcome) for outcome in accepted_outcomes(workflow, step)]
-    if not session.dispatches:
-        return outcomes
-    join = join_of(step, session.dispatches)
-    return open_outcomes(join, outcomes) if not join.total or join.met or not join.open else outcomes
+            yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits_for, line)
 
 
 def _parted(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]:

@@ -300,7 +300,7 @@ def _told(opened: Opened, session: Session) -> tuple[str, ...]:
 def _ended(world: World, session: Session, dispatch: Dispatched, *, replayed: bool = False) -> Ended:
     outcome = dispatch.outcome if dispatch.status == FINISHED else dispatch.status
     answer = WorkResult(
-        of=f"{outcome} of dispatch {dispatch.id}",
+        of=f"{outcome}: dispatch {dispatch.id}",
         facts=dispatch.result,
         whole=Command("status", session.id, json=True, store=world.store.path),
         next=Command("resume", session.id, store=world.store.path),

@@ -50,9 +50,9 @@ def test_steps_are_numbered_and_ways_on_name_the_numbers() -> None:
         "| # | Step | Phase | Transitions |",
         "| --- | --- | --- | --- |",
         "| 1 | Look \\| around (at most 3 times) | first | ok → 2, iterate → 1 |",
-        "| 2 | Ask (when `mode == 'full'`; asks the user) |  | ok → 3, fail → end |",
+        "| 2 | Ask (when `mode == 'full'`; asks the user) |  | done: ok → 3, fail → end |",
         "| 3 | Send (agents: explore) |  | ok → 4 |",
-        "| 4 | Judge (gate; at most 5 times) |  | ok → end, any other → 3 |",
+        "| 4 | Judge (gate; at most 5 times) |  | done: ok → end, any other → 3 |",
     ]
 
 

@@ -135,7 +135,25 @@ def test_a_step_can_be_reported_exactly_when_its_join_says_so(statuses: list[str
                 report(flow, session, outcome)
             assert caught.value.exit_status == 4
             assert caught.value.details["waits_for"] == list(now.open)
-    assert {way.waits_for for way in told.next} <= {() if now.met else now.open}
+    assert all(bool(way.waits_for) is (not now.met and bool(now.open)) for way in told.next)
+    assert ("ok" in {way.outcome for way in told.next}) is not now.hopeless
+
+
+@pytest.mark.parametrize(
+    ("join", "statuses", "needed"),
+    [
+        ("all", [PENDING] * 5, "all of d0-1 … d0-5"),
+        ("at least 4", [CLAIMED] * 5, "any 4 of d0-1 … d0-5"),
+        ("at least 4", ["ok", "ok", PENDING, "fail", PENDING], "all of d0-3, d0-5"),
+        ("any", ["fail", CLAIMED, "fail", "fail", "fail"], "d0-2"),
+        ("all", ["fail", CLAIMED, PENDING, CLAIMED, "ok"], "the end of d0-2 … d0-4"),
+    ],
+)
+def test_an_outcome_says_which_agents_it_waits_for(join: str, statuses: list[str], needed: str) -> None:
+    flow = fan(join=join)
+    session = start(flow)._replace(dispatches=tuple(dispatched(statuses)))
+
+    assert {way.waits_for for way in guide(flow, session).next} == {(needed,)}
 
 
 @pytest.mark.parametrize("wrong", ["", "ALL", "at least", "at least 0", "at least 1000", "all\n", "most"])

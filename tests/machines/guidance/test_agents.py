@@ -102,7 +102,7 @@ def test_questions_of_agents_stand_beside_those_of_the_step() -> None:
     (question,) = shown.questions
     assert (question.session, question.source) == ("dull-one-abc234", "agent")
     assert str(question.command) == "flow answer dull-one-abc234 db=OPTION --store '/a b/.flow'"
-    assert "db" in shown.next[0].waits_for
+    assert shown.next[0].waits_for == ("the user's answer to db", "all of d0-1 … d0-3")
     assert without.questions == ()
 
 
@@ -118,7 +118,7 @@ def test_a_last_answer_is_three_lines() -> None:
     lines = result_lines(handed_back(session, STORE), str)
 
     assert lines == [
-        "RESULT fail of dull/one, session dull-one-abc234, dispatch d3-1",
+        "RESULT failed: session dull-one-abc234 of dull/one, dispatch d3-1",
         'FACTS {"a": "x\\ny", "n": 1}',
         "NEXT for the agent that launched this one: flow resume dull-abc234 --store '/a b/.flow'",
     ]

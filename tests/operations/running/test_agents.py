@@ -228,7 +228,7 @@ def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) 
     said = as_text.render(told).splitlines()[-3:]
     assert told.status == "completed"
     assert "word for word" in as_text.render(told)
-    assert said[0].startswith("RESULT ok of lead/one, session lead-one-")
+    assert said[0].startswith("RESULT completed: session lead-one-")
     assert said[0].endswith(", dispatch d0-2")
     assert said[1] == 'FACTS {"found": "it\'s <b> & \\"so\\"\\n"}'
     assert said[2] == (

@@ -7,7 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.environment import world
 from flowrail.cli.facts import given_answers
-from flowrail.formatters.guidance.work import invocation
+from flowrail.formatters.guidance.work import answered
 from flowrail.operations.running import questions
 
 
@@ -22,7 +22,7 @@ from flowrail.operations.running import questions
 @click.argument("answers", nargs=-1, required=True, metavar="Q=OPTION...")
 @click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
 @options.memory
-@options.form
+@options.as_json
 @options.store
 @options.wait_in_a_crowd
 def command(
@@ -31,11 +31,11 @@ def command(
     reason: str,
     found: str,
     remember: str,
-    form: str | None,
+    as_json: bool,
     store: str | None,
     wait: float,
 ) -> None:
-    """Record the user's answers and show what comes next
+    """Record the user's answers and print the next command
 
     Give Q=OPTION for each question, where OPTION is a label, or Q=other:TEXT for another answer.
     If a question allows several options, give one pair for each.
@@ -45,7 +45,7 @@ def command(
         here, session_id, given_answers(answers), reason, found=found, remember=remember
     )
     output.notes(answer.notes)
-    if answer.guidance.parent and form != "json":
-        output.text(invocation(answer.guidance, here.store.path))
-        return
-    output.show(answer.guidance, form)
+    if as_json:
+        output.show(answer.guidance, "json")
+    else:
+        output.text(answered(answer.guidance, here.store.path))
