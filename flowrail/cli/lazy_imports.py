@@ -1,6 +1,6 @@
-"""Import click and the engine without what they bring along for uses that are not ours.
+"""Import click, the engine and cattrs without what they bring along for uses that are not ours.
 
-They import asyncio, logging, translations and more at the top, half of what a step would
+They import asyncio, logging, translations, validators and more at the top, half of what a step would
 cost. While they are imported, stand-ins lie in `sys.modules`; afterwards they are taken away again, so
 that everybody else gets the real ones, and a stand-in brings in the real one the first time that
 anything is asked of it which it cannot say itself. Only the command line does any of this: it owns its
@@ -83,11 +83,14 @@ def load_click() -> None:
 
 
 def load_engine() -> None:
-    """Import the engine."""
+    """Import the engine's door, `machines.compile`, and cattrs, which every session is read with."""
     if "statemachine" not in sys.modules:
         sys.modules[_TRANSLATIONS] = _untranslated()
         with standing_in(*_concurrency(), _Later("logging", getLogger=_Logger, DEBUG=_DEBUG)):
             import_module("statemachine")
+    with standing_in(*map(_Later, ("attr.validators", "attrs.validators", "ipaddress")), *_platform()):
+        import_module("cattrs")
+    import_module("flowrail.machines.engine.statechart")
 
 
 def _counted(one: str, many: str, count: int) -> str:

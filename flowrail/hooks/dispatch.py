@@ -52,7 +52,7 @@ def _session_start(hook_input: HookInput, environment: HookEnvironment) -> Answe
     ]
     if not found:
         return NOTHING
-    from flowrail.hooks.decisions import open_sessions_context  # imports the engine, 60 ms
+    from flowrail.hooks.decisions import open_sessions_context  # imports cattrs, 25 ms
 
     return open_sessions_context(found, hook_input, environment)
 
@@ -90,7 +90,7 @@ def _pre_tool_use(hook_input: HookInput, environment: HookEnvironment) -> Answer
         )
         rule = forbidding(rules, used) if isinstance(rules, list) else None
         if rule is not None:
-            from flowrail.hooks.decisions import why_not  # imports the engine, 60 ms
+            from flowrail.hooks.decisions import why_not  # imports cattrs, 25 ms
 
             reason = why_not(glance, rule, hook_input, environment)
             if reason is not None:
@@ -109,7 +109,7 @@ def _project(glance: SessionGlance, hook_input: HookInput, environment: HookEnvi
 def _held(found: Sequence[SessionGlance], hook_input: HookInput, environment: HookEnvironment) -> Answer:
     if not found:
         return NOTHING
-    from flowrail.hooks.decisions import hold  # imports the engine, 60 ms
+    from flowrail.hooks.decisions import hold  # imports cattrs, 25 ms
 
     return hold(found, hook_input, environment)
 

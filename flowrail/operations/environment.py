@@ -86,7 +86,7 @@ class Environment:
     @cached_property
     def store(self) -> Store:
         """The sessions that are meant."""
-        from flowrail.machines.sessions.store import Store  # 15 ms, which `flow list` does not need
+        from flowrail.machines.sessions.store import Store  # brings cattrs, which `flow list` does not need
 
         return Store(
             self.store_path,

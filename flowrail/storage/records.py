@@ -1,26 +1,30 @@
-"""Convert records to plain data and back. A value of another type is refused, not converted.
+"""Convert records to plain data and back. cattrs does it; a value of another type is refused, not converted.
 
-A record is a `NamedTuple` whose fields are plain values, other records, tuples and mappings of them. Its
-annotations are the only description of its form. A wrong type, a missing key and an unknown key are reported
-with the path to them.
+A wrong type, a missing key and an unknown key are reported with the path to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin
+
+from cattrs import Converter, transform_error
+from cattrs.cols import (
+    is_namedtuple,
+    list_structure_factory,
+    mapping_structure_factory,
+    namedtuple_dict_structure_factory,
+    namedtuple_dict_unstructure_factory,
+)
 
 from flowrail.text import limits
 from flowrail.text.safe_text import shortened
 
 T = TypeVar("T")
-Problems = list[str]
-Reader = Callable[[object, str, Problems], Any]
-"""From plain data, the path to it, and a list for its problems, to a value of one type."""
+Hook = Callable[[Any, Any], Any]
 
-_SCALARS = (str, int, float, bool, type(None))
-_MOST_PROBLEMS = 10
+_PROBLEMS = 10
 _LONGEST_PROBLEM = 200
 
 
@@ -34,101 +38,70 @@ class RecordError(ValueError):
 
 def to_plain(value: object) -> Any:
     """Return a record as plain data."""
-    if isinstance(value, _SCALARS):
-        return value
-    if isinstance(value, Mapping):
-        return {key: to_plain(item) for key, item in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: to_plain(item) for name, item in zip(value._fields, value, strict=True)}
-    return [to_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return _converter().unstructure(value)
 
 
 def from_plain(data: object, kind: type[T]) -> T:
     """Return *data* as a record of *kind*; `RecordError` if it has another form."""
-    problems: Problems = []
-    record_type: Any = kind
-    record: T = _reader(record_type)(data, "$", problems)
-    if problems:
-        raise RecordError([shortened(problem, _LONGEST_PROBLEM) for problem in problems[:_MOST_PROBLEMS]])
-    return record
+    try:
+        return _converter().structure(data, kind)
+    except Exception as error:  # noqa: BLE001 - cattrs collects the errors of every hook
+        problems = transform_error(error)
+    raise RecordError([shortened(problem, _LONGEST_PROBLEM) for problem in problems[:_PROBLEMS]])
 
 
 @cache
-def _reader(kind: Any) -> Reader:
-    """Return the reader of values of *kind*. Readers of a record's fields are made when one is read."""
-    if kind in {Any, object}:
-        return lambda value, _path, _problems: value
-    if kind in _SCALARS:
-        return _scalar_reader(kind)
-    if hasattr(kind, "_fields"):
-        return _record_reader(kind)
-    arguments = get_args(kind)
-    if get_origin(kind) is tuple:
-        return _tuple_reader(_reader(arguments[0]))
-    if get_origin(kind) is Mapping:
-        return _mapping_reader(_reader(arguments[1]), plain=arguments[1] is Any)
-    if type(None) in arguments:
-        (other,) = (argument for argument in arguments if argument is not type(None))
-        return _optional_reader(_reader(other))
-    raise TypeError(f"a record cannot have a value of {kind}")
+def _converter() -> Converter:
+    converter = Converter(forbid_extra_keys=True, detailed_validation=True)
+    for kind in (str, int, float, bool):
+        converter.register_structure_hook(kind, _same_type)
+    converter.register_structure_hook_factory(_is_mapping, _mapping)
+    converter.register_structure_hook_factory(_is_tuple, _tuple)
+    converter.register_structure_hook_factory(is_namedtuple, _named_tuple)
+    converter.register_unstructure_hook_factory(is_namedtuple, namedtuple_dict_unstructure_factory)
+    return converter
 
 
-def _scalar_reader(kind: type[Any]) -> Reader:
-    def read(value: object, path: str, problems: Problems) -> object:
-        if type(value) is not kind:
-            problems.append(_unexpected(value, kind.__name__, path))
-        return value
-
-    return read
+def _same_type(value: object, kind: type[T]) -> T:
+    if type(value) is not kind:
+        raise TypeError(f"got {type(value).__name__}")
+    return value
 
 
-def _optional_reader(reader: Reader) -> Reader:
-    return lambda value, path, problems: None if value is None else reader(value, path, problems)
+def _is_mapping(kind: object) -> bool:
+    return get_origin(kind) is Mapping
 
 
-def _tuple_reader(reader: Reader) -> Reader:
-    def read(value: object, path: str, problems: Problems) -> object:
-        if not isinstance(value, (list, tuple)) or len(value) > limits.VALUES:
-            problems.append(_unexpected(value, "tuple", path))
-            return ()
-        return tuple([reader(item, f"{path}[{index}]", problems) for index, item in enumerate(value)])
-
-    return read
+def _is_tuple(kind: object) -> bool:
+    return get_origin(kind) is tuple
 
 
-def _mapping_reader(reader: Reader, *, plain: bool) -> Reader:
-    def read(value: object, path: str, problems: Problems) -> object:
-        if not isinstance(value, dict) or len(value) > limits.VALUES:
-            problems.append(_unexpected(value, "Mapping", path))
-            return {}
-        if plain:
-            return value
-        return {key: reader(item, f"{path}[{key!r}]", problems) for key, item in value.items()}
-
-    return read
+def _mapping(kind: Any, converter: Converter) -> Hook:
+    if get_args(kind)[1] is Any:
+        return _checked(dict, lambda: lambda value, _: value)
+    return _checked(dict, lambda: mapping_structure_factory(kind, converter, structure_to=dict))
 
 
-def _record_reader(kind: Any) -> Reader:
-    @cache
-    def fields() -> list[tuple[str, Reader]]:
-        return [(name, _reader(of)) for name, of in get_type_hints(kind).items()]
-
-    def read(value: object, path: str, problems: Problems) -> object:
-        if not isinstance(value, dict) or len(value) > limits.VALUES:
-            problems.append(_unexpected(value, kind.__name__, path))
-            return None
-        found = {}
-        for name, reader in fields():
-            if name in value:
-                found[name] = reader(value[name], f"{path}.{name}", problems)
-            elif name not in kind._field_defaults:
-                problems.append(f"required field missing @ {path}.{name}")
-        if len(found) < len(value) and (unknown := sorted(map(str, value.keys() - found.keys()))):
-            problems.append(f"extra fields found ({', '.join(unknown)}) @ {path}")
-        return None if problems else kind(**found)
-
-    return read
+def _tuple(kind: Any, converter: Converter) -> Hook:
+    structure = _checked((list, tuple), lambda: list_structure_factory(kind, converter))
+    return lambda value, of: tuple(structure(value, of))
 
 
-def _unexpected(value: object, expected: str, path: str) -> str:
-    return f"invalid type (got {type(value).__name__}), expected {expected} @ {path}"
+def _named_tuple(kind: Any, converter: Converter) -> Hook:
+    return _checked(dict, lambda: namedtuple_dict_structure_factory(kind, converter, "from_converter", True))
+
+
+def _checked(plain: type[Any] | tuple[type[Any], ...], make: Callable[[], Hook]) -> Hook:
+    """Return a hook that takes a value of type *plain* only.
+
+    *make* generates the hook of cattrs when the first value needs it: generating takes longer than
+    structuring a record, and most parts of a session are empty.
+    """
+    generated = cache(make)
+
+    def structure(value: object, kind: object) -> Any:
+        if not isinstance(value, plain) or len(value) > limits.VALUES:
+            raise TypeError(f"got {type(value).__name__}")
+        return generated()(value, kind) if value or is_namedtuple(kind) else value
+
+    return structure

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from support.sandbox import ENTRY, SMALL, clean_environment, home_skills, process, put_python, put_skill, told
 
-HEAVY = {"asyncio", "ssl", "pydantic", "statemachine", "yaml", "importlib.metadata"}
-STOOD_IN = {"gettext", "logging", "platform", "tokenize"}
-NOT_FOR_A_STEP = HEAVY - {"statemachine"} | STOOD_IN
+HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "importlib.metadata"}
+STOOD_IN = {"attr.validators", "gettext", "ipaddress", "logging", "platform", "tokenize"}
+NOT_FOR_A_STEP = HEAVY - {"cattrs", "statemachine"} | STOOD_IN
 
 
 RECORDER = """
@@ -44,7 +44,7 @@ def loaded(*words: str, code: str = ENTRY, stdin: str = "") -> set[str]:
 
 
 def test_the_way_of_counting_counts() -> None:
-    assert loaded("step", "decision-critic") >= {"yaml", "statemachine"}
+    assert loaded("step", "decision-critic") >= {"yaml", "cattrs", "statemachine"}
     everything = HEAVY | STOOD_IN
     assert loaded(code=f"import {', '.join(everything)}") >= everything
 
@@ -59,7 +59,7 @@ def test_help_loads_no_command() -> None:
 
 
 def test_a_list_of_skills_loads_neither_sessions_nor_the_engine() -> None:
-    assert not {"pydantic", "statemachine", "asyncio"} & loaded("list")
+    assert not {"pydantic", "cattrs", "statemachine", "asyncio"} & loaded("list")
 
 
 @pytest.mark.parametrize("form", ["xml", "json", "text"])
@@ -197,17 +197,34 @@ assert asyncio.run(drive()) == "went"
 
 
 NOTHING_ELSE = f"""
-assert not {STOOD_IN} & set(sys.modules) - at_first
+assert not {STOOD_IN | {"attrs.validators"}} & set(sys.modules) - at_first
 """
 
 THE_REAL_OTHERS = """
-import gettext, inspect, logging, platform, tokenize, types
-import click
+import gettext, inspect, ipaddress, logging, platform, tokenize, types, urllib.parse
+import attr, attrs, click
 
-for module in (gettext, logging, platform, tokenize):
+for module in (gettext, ipaddress, logging, platform, tokenize):
     assert type(module) is types.ModuleType and module.__file__, module
 assert platform.python_implementation() == "CPython" and platform.machine()
+assert urllib.parse.urlsplit("http://[::1]/").hostname == "::1"
 assert inspect.getsource(inspect.getsource).startswith("def getsource")
+
+@attrs.define
+class Small:
+    size: int = attrs.field(validator=attrs.validators.lt(3))
+    other: int = attr.ib(default=1, validator=attr.validators.instance_of(int))
+
+assert Small(2) == Small(2)
+for wrong in (lambda: Small(3), lambda: Small(1, "2")):
+    try:
+        wrong()
+    except (ValueError, TypeError):
+        pass
+    else:
+        raise AssertionError("not validated")
+from attrs.validators import in_
+from attr.validators import matches_re
 """
 
 LOGGED = """
@@ -258,7 +275,7 @@ def test_after_a_step_the_engine_logs_for_who_listens() -> None:
 
 
 def test_what_is_there_already_is_not_stood_in_for() -> None:
-    run("import gettext, logging, platform, tokenize", STEP, THE_REAL_OTHERS, LOGGED)
+    run("import gettext, logging, platform, tokenize, attr.validators", STEP, THE_REAL_OTHERS, LOGGED)
 
 
 def test_after_a_step_the_engine_takes_async_callbacks() -> None:

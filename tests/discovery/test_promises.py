@@ -14,6 +14,7 @@ from flowrail.discovery.diagnostics import HINTS
 
 ROOM = Path(flowrail.__file__).parent / "discovery"
 HEAVY = {
+    "cattrs",
     "click",
     "dataclasses",
     "inspect",

@@ -11,6 +11,8 @@ from pathlib import Path
 NAMES = [
     "yaml",
     "click",
+    "cattrs",
+    "attr",
     "pydantic",
     "statemachine",
     "ruamel",

@@ -116,7 +116,7 @@ def _past(here: Environment, session_id: str | None) -> tuple[Collection[str], S
     """Return the skills that work arrived at before, and those that the session's work came through."""
     if session_id is None and not os.path.isdir(os.path.join(here.store_path, "handoffs")):
         return (), ()
-    from flowrail.handoff.chain import chain_of  # 7 ms, needed if handoffs exist
+    from flowrail.handoff.chain import chain_of  # reads records, which brings cattrs
     from flowrail.handoff.store import Handoffs
 
     store = here.store
@@ -135,7 +135,7 @@ def _discover(here: Environment, roots: tuple[str, ...], *, recursive: bool) -> 
 def _synthesis(here: Environment, session_id: str | None, problem_type: str | None) -> Synthesis | None:
     if session_id is None:
         return Synthesis(problem_type.lower()) if problem_type else None
-    from flowrail.operations.handoffs.handoff_menu import synthesis  # imports sessions, 40 ms
+    from flowrail.operations.handoffs.handoff_menu import synthesis  # reads sessions, which brings cattrs
 
     return synthesis(here.store.read(session_id).session, problem_type)
 
