@@ -15,7 +15,6 @@ from cattrs.cols import (
     list_structure_factory,
     mapping_structure_factory,
     namedtuple_dict_structure_factory,
-    namedtuple_dict_unstructure_factory,
 )
 
 from flowrail.text import limits
@@ -44,22 +43,36 @@ def to_plain(value: object) -> Any:
 def from_plain(data: object, kind: type[T]) -> T:
     """Return *data* as a record of *kind*; `RecordError` if it has another form."""
     try:
-        return _converter().structure(data, kind)
-    except Exception as error:  # noqa: BLE001 - cattrs collects the errors of every hook
-        problems = transform_error(error)
+        return _converter(detailed=False).structure(data, kind)
+    except Exception:  # noqa: BLE001 - any error of a hook means another form
+        problems = _problems(data, kind)
     raise RecordError([shortened(problem, _LONGEST_PROBLEM) for problem in problems[:_PROBLEMS]])
 
 
+def _problems(data: object, kind: type[Any]) -> list[str]:
+    try:
+        _converter(detailed=True).structure(data, kind)
+    except Exception as error:  # noqa: BLE001 - cattrs collects the errors of every hook
+        return transform_error(error)
+    raise AssertionError("only one of two converters refused a record")
+
+
 @cache
-def _converter() -> Converter:
-    converter = Converter(forbid_extra_keys=True, detailed_validation=True)
+def _converter(*, detailed: bool = False) -> Converter:
+    """Return the converter. Hooks that collect every error take twice as long to generate, so few are made."""
+    converter = Converter(forbid_extra_keys=True, detailed_validation=detailed)
     for kind in (str, int, float, bool):
         converter.register_structure_hook(kind, _same_type)
     converter.register_structure_hook_factory(_is_mapping, _mapping)
     converter.register_structure_hook_factory(_is_tuple, _tuple)
     converter.register_structure_hook_factory(is_namedtuple, _named_tuple)
-    converter.register_unstructure_hook_factory(is_namedtuple, namedtuple_dict_unstructure_factory)
+    converter.register_unstructure_hook_func(is_namedtuple, lambda record: _fields(record, converter))
     return converter
+
+
+def _fields(record: Any, converter: Converter) -> dict[str, Any]:
+    """Return the fields of a named tuple as plain data. A function generated for its class would take longer to make."""
+    return {name: converter.unstructure(value) for name, value in zip(record._fields, record, strict=True)}
 
 
 def _same_type(value: object, kind: type[T]) -> T:
