@@ -23,9 +23,8 @@ from flowrail.discovery.locations import skill_roots
 from flowrail.machines.definition.serialization import from_plain
 from flowrail.machines.engine.advance import advance
 from flowrail.machines.sessions.record import Record, encoding
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, Report, Session
 from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.upgrades import DEFINITION_FORMAT
 from flowrail.operations.running import steps
 from flowrail.storage.file_store import FolderFiles
 from flowrail.storage.ownership import Owner

@@ -40,7 +40,7 @@ from flowrail.handoff.payload.document import (
 from flowrail.handoff.request import choose_target, trigger_line
 from flowrail.handoff.store import HandoffChange
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.stored_session import SessionChange
+from flowrail.machines.sessions.store import SessionChange
 from flowrail.storage import files
 from flowrail.storage.records import to_plain
 from flowrail.text import yaml as yaml_text

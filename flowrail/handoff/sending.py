@@ -22,7 +22,7 @@ from flowrail.handoff.request import (
     retried_handoff,
 )
 from flowrail.handoff.store import HandoffChange
-from flowrail.machines.sessions.stored_session import SessionChange
+from flowrail.machines.sessions.store import SessionChange
 
 MAX_SHOWN_FACT = 80
 """Longer facts are left out of a suggested command."""

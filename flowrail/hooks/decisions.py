@@ -18,8 +18,7 @@ from flowrail.hosts.protocol import LONGEST, NOTHING, Answer, HookInput, block, 
 from flowrail.machines.engine.advance import settled
 from flowrail.machines.sessions.host_binding import HELD
 from flowrail.machines.sessions.session import ACTIVE, CLAIMED, WAITING, Session
-from flowrail.machines.sessions.store import Store
-from flowrail.machines.sessions.stored_session import StoredSession
+from flowrail.machines.sessions.store import Store, StoredSession
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled, still_at_work
 from flowrail.storage.locking import LockTimeoutError
 from flowrail.storage.ownership import Owner

@@ -24,7 +24,7 @@ from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Move, Report, Session
-from flowrail.machines.sessions.stored_session import StoredSession
+from flowrail.machines.sessions.store import StoredSession
 from flowrail.text.safe_text import visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)

@@ -11,8 +11,7 @@ from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import FENCE, Keep, Show, around, own_pieces
 from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition
-from flowrail.machines.sessions.store import ForeignSessionError
-from flowrail.machines.sessions.stored_session import StoredSession
+from flowrail.machines.sessions.store import ForeignSessionError, StoredSession
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import shortened
 

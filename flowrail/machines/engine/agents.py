@@ -18,7 +18,7 @@ from flowrail.machines.definition.delegation import MOST_DISPATCHES, Dispatch, n
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.engine.joins import Join
-from flowrail.machines.sessions import attachments
+from flowrail.machines.sessions.record import is_short
 from flowrail.machines.sessions.session import CLAIMED, PENDING, Dispatched, Session
 from flowrail.storage.journal import too_large
 from flowrail.storage.records import from_plain
@@ -178,10 +178,10 @@ class _Given:
             self._in_line(self._size(value))
             return value
         if value not in self._texts:
-            self._texts[value] = value, attachments.is_short(value)
+            self._texts[value] = value, is_short(value)
             self._long += 0 if self._texts[value][1] else len(value)
-        text, is_short = self._texts[value]
-        if is_short:
+        text, short = self._texts[value]
+        if short:
             self._in_line(len(text))
             return text
         self._told += len(text)

@@ -1,17 +1,38 @@
-"""One line of a session's journal: what happened, when, by whom, and the whole session after it."""
+"""One line of a session's journal: what happened, when, by whom, and the whole session after it.
+
+In memory a session is whole: rules, handlers and guidance see every text. On disk a long text is in
+`texts/<its digest>.txt`, written once, before the record that names it, and never changed. Each record stays
+small however often it repeats the text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple
 
-from flowrail.machines.sessions import attachments
-from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.upgrades import session_of_today
+from flowrail.errors import DocumentError
+from flowrail.machines.sessions.session import FORMAT, Session
 from flowrail.storage.file_store import SideFiles
-from flowrail.storage.journal import Encoding
+from flowrail.storage.journal import DamagedError, Encoding, too_large
 from flowrail.storage.records import from_plain, to_plain
 from flowrail.text import limits
+
+TEXTS_FOLDER = "texts"
+MARK = "$file"
+_REFERENCE, _ESCAPED = {MARK, "bytes"}, {MARK, "value"}
+_MARK_IN_JSON = f'"{MARK}"'.encode()
+_NAME = re.compile(rf"{TEXTS_FOLDER}/([0-9a-f]{{64}})\.txt\Z")
+
+LoadText = Callable[[str, int], str]
+"""From the name of a file and its size to the text in it."""
+
+
+class TextDamagedError(DamagedError):
+    """A long text of a session is not what was written."""
+
+    code = "TEXT_DAMAGED"
 
 
 class Record(NamedTuple):
@@ -35,12 +56,15 @@ class Record(NamedTuple):
 
 def encoding(side_files: SideFiles) -> Encoding[Record]:
     """Return how the records of the session with these side files are written and read."""
-    load = attachments.loader(side_files)
+    load = text_loader(side_files)
 
     def decode(data: dict[str, Any], line: bytes) -> Record:
-        if attachments.has_references(line):
-            data = attachments.joined(data, load)
-        data["session"] = session_of_today(data["session"])
+        if _has_references(line):
+            data = join_texts(data, load)
+        if data["session"].get("format") != FORMAT:
+            from flowrail.machines.sessions import upgrades  # few sessions need it
+
+            data["session"] = upgrades.session_of_today(data["session"])
         return from_plain(data, Record)
 
     return Encoding(_encode, decode, _split)
@@ -53,9 +77,102 @@ def _encode(record: Record) -> dict[str, Any]:
 
 
 def _split(data: dict[str, Any], line: bytes) -> tuple[dict[str, Any], dict[str, bytes]] | None:
-    if len(line) <= limits.INLINE_TEXT_BYTES and not attachments.has_references(line):
+    if len(line) <= limits.INLINE_TEXT_BYTES and not _has_references(line):
         return None
     texts: dict[str, bytes] = {}
-    parted = attachments.parted(data, texts)
-    attachments.check_size(texts)
-    return parted, texts
+    short = split_texts(data, texts)
+    check_size(texts)
+    return short, texts
+
+
+def split_texts(value: object, texts: dict[str, bytes]) -> Any:
+    """Return plain data with its long texts replaced by references, and add those texts to *texts*."""
+    if isinstance(value, str):
+        return value if is_short(value) else _reference(value, texts)
+    if isinstance(value, Mapping):
+        plain = {key: split_texts(item, texts) for key, item in value.items()}
+        return {MARK: None, "value": plain} if MARK in plain else plain
+    if isinstance(value, (list, tuple)):
+        return [split_texts(item, texts) for item in value]
+    return value
+
+
+def join_texts(value: object, load: LoadText) -> Any:
+    """Return what `split_texts` was given, every text loaded again; `ValueError` if it cannot have written that."""
+    if isinstance(value, dict):
+        if MARK not in value:
+            return {key: join_texts(item, load) for key, item in value.items()}
+        name, inner, size = value[MARK], value.get("value"), value.get("bytes")
+        if name is None and type(inner) is dict and value.keys() == _ESCAPED:
+            return {key: join_texts(item, load) for key, item in inner.items()}
+        if type(name) is not str or type(size) is not int or value.keys() != _REFERENCE:
+            raise ValueError("a reference to a long text is of another form")
+        return load(name, size)
+    if isinstance(value, list):
+        return [join_texts(item, load) for item in value]
+    return value
+
+
+def _has_references(line: bytes) -> bool:
+    """Return whether a record's line may name long texts."""
+    return _MARK_IN_JSON in line
+
+
+def check_size(texts: Mapping[str, bytes]) -> None:
+    """Refuse texts that are too long together."""
+    total = sum(map(len, texts.values()))
+    if total > limits.LONG_TEXTS_BYTES:
+        raise too_large("the long texts of the session", total, limits.LONG_TEXTS_BYTES)
+
+
+def text_loader(side_files: SideFiles) -> LoadText:
+    """Return how the texts of one session are loaded: each is what was written, or refused.
+
+    Records name the same texts again and again, so as many as one record may have are read once.
+    """
+    known: dict[tuple[str, int], str] = {}
+    room = limits.LONG_TEXTS_BYTES
+
+    def load(name: str, size: int) -> str:
+        nonlocal room
+        if (name, size) not in known:
+            text = _read(side_files, name, size)
+            if size > room:
+                known.clear()
+                room = limits.LONG_TEXTS_BYTES
+            known[name, size] = text
+            room -= size
+        return known[name, size]
+
+    return load
+
+
+def is_short(text: str) -> bool:
+    """Return whether *text* is written into the record itself."""
+    if 4 * len(text) <= limits.INLINE_TEXT_BYTES:
+        return True
+    return len(text.encode("utf-8", "surrogatepass")) <= limits.INLINE_TEXT_BYTES
+
+
+def _read(side_files: SideFiles, name: str, size: int) -> str:
+    found = _NAME.match(name)
+    if found is None:
+        raise ValueError(f"`{name[:80]}` is not the name of a text")
+    try:
+        data = side_files.read(name, max(0, size), "a text of the session")
+    except DocumentError as error:
+        raise _damaged(error.message) from None
+    if len(data) != size or sha256(data).hexdigest() != found.group(1):
+        raise _damaged(f"{name} is not as it was written")
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _reference(text: str, texts: dict[str, bytes]) -> dict[str, Any]:
+    data = text.encode("utf-8", "surrogatepass")
+    name = f"{TEXTS_FOLDER}/{sha256(data).hexdigest()}.txt"
+    texts[name] = data
+    return {MARK: name, "bytes": len(data)}
+
+
+def _damaged(what: str) -> TextDamagedError:
+    return TextDamagedError("", 0, what)

@@ -14,7 +14,9 @@ from flowrail.machines.definition.questions import OWN_WORDS
 from flowrail.machines.definition.step import Outcome
 
 FORMAT = 2
-"""The format of a session on disk. It is only ever added to."""
+"""The format of a session on disk. `flowrail.machines.sessions.upgrades` reads earlier ones."""
+DEFINITION_FORMAT = 2
+"""The format of the definition that a session keeps of its workflow."""
 
 ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED = "active", "waiting", "completed", "failed", "abandoned"
 STATUSES = (ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED)

@@ -3,29 +3,32 @@
     sessions/<id>/definition.json   the workflow as this session uses it
     sessions/<id>/texts/            long texts that records name
 
-Journal, snapshot, mark and lock are those of every `RecordStore`.
+Journal, snapshot, mark and lock are those of every `FileStore`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
-from flowrail.errors import StorageError, TrustError, UsageError
-from flowrail.machines.sessions import definition_snapshot
-from flowrail.machines.sessions.definition_snapshot import DEFINITION
+from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record, encoding
-from flowrail.machines.sessions.session import ENDED, Session
-from flowrail.machines.sessions.stored_session import SessionChange, StoredSession
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, Session
 from flowrail.storage import snapshot
-from flowrail.storage.file_store import FileStore, Kind
+from flowrail.storage.file_store import FileStore, Held, Kind, SideFiles
+from flowrail.storage.journal import JournalFullError, too_large
 from flowrail.storage.ownership import Owner
+from flowrail.text import json as strict_json
+from flowrail.text import limits
 from flowrail.text.suggestions import did_you_mean
 
+DEFINITION = "definition.json"
 SESSION_ID = re.compile(r"(?=.{1,140}\Z)[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 
 
@@ -77,8 +80,8 @@ class Store:
         kind: str = "start",
     ) -> StoredSession:
         """Store a new session and return it; its id must be new."""
-        data = definition_snapshot.to_bytes(definition)
-        digest = definition_snapshot.digest_of(data)
+        data = definition_bytes(definition)
+        digest = _digest(data)
         record = Record(
             0, kind, at, by, session, note or {}, "", definition=digest, conversation=self._conversation
         )
@@ -148,7 +151,7 @@ class Store:
 
     def definition(self, session_id: str) -> dict[str, Any]:
         """Return what the session keeps of its workflow."""
-        value = definition_snapshot.read(self._files.side_files(session_id))
+        value = _read_definition(self._files.side_files(session_id))
         if value is None:
             path = f"{self.folder(session_id)}/{DEFINITION}"
             migrate = Command("session migrate", session_id, store=self.named)
@@ -161,11 +164,12 @@ class Store:
 
     def definition_digest(self, session_id: str) -> str:
         """Return the digest of what the session keeps of its workflow, or nothing if there is none."""
-        return definition_snapshot.kept_digest(self._files.side_files(session_id))
+        data = _definition_file(self._files.side_files(session_id))
+        return _digest(data) if data else ""
 
     def keep_definition(self, session_id: str, definition: Mapping[str, object]) -> None:
         """Replace what the session keeps of its workflow."""
-        self._files.side_files(session_id).write(DEFINITION, definition_snapshot.to_bytes(definition))
+        self._files.side_files(session_id).write(DEFINITION, definition_bytes(definition))
 
     def had_ended(self, session_id: str) -> bool:
         """Return whether a session that cannot be read had ended, as far as its snapshot says."""
@@ -197,6 +201,145 @@ class Store:
             hint=Hint("to continue it, a person runs: ", adopt),
             session=session_id,
         )
+
+
+class StoredSession(NamedTuple):
+    """A session as it is stored.
+
+    ``torn`` counts the bytes of an interrupted write at the end of its journal. ``at`` is the time of its newest
+    record.
+    """
+
+    session: Session
+    seq: int
+    hash: str
+    folder: str
+    torn: int = 0
+    at: str = ""
+
+    @property
+    def head(self) -> str:
+        """The short hash of the newest record."""
+        return self.hash[:16]
+
+
+class SessionChange:
+    """A session held under its lock, to which records can be added."""
+
+    def __init__(
+        self,
+        held: Held[Record],
+        folder: str,
+        side_files: SideFiles,
+        *,
+        tell: Callable[[str], object],
+        named: str | None,
+        conversation: str,
+    ) -> None:
+        record = held.newest
+        self.kept = StoredSession(record.session, record.seq, record.hash, folder, held.torn, record.at)
+        self._held = held
+        self._definition = record.definition
+        self._side_files = side_files
+        self._tell = tell
+        self._named = named
+        self._conversation = conversation
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the journal has no room for a record like its last one, but for one that closes it."""
+        return not self._held.has_room(limits.CLOSING_BYTES)
+
+    def commit(
+        self,
+        session: Session,
+        *,
+        kind: str,
+        at: str,
+        by: str,
+        note: Mapping[str, object] | None = None,
+        last: bool = False,
+        definition: Mapping[str, object] | None = None,
+    ) -> StoredSession:
+        """Add one record; when this returns, it has happened. The *last* one has room in a full journal.
+
+        *definition* replaces what the session keeps of its workflow. It is written after the record: if the
+        process dies in between, the next move writes it again.
+        """
+        data = b"" if definition is None else definition_bytes(definition)
+        digest = _digest(data) if data else self._definition
+        before = self.kept
+        record = Record(
+            before.seq + 1,
+            kind,
+            at,
+            by,
+            session,
+            note or {},
+            before.hash,
+            definition=digest,
+            conversation=self._conversation,
+        )
+        try:
+            written = self._held.append(record, reserve=0 if last else limits.CLOSING_BYTES)
+        except JournalFullError as error:
+            raise self._full(session, error) from None
+        self._definition = digest
+        self.kept = StoredSession(session, record.seq, written, before.folder, at=at)
+        if before.torn:
+            self._tell(f"removed {before.torn} bytes of an incomplete record left by an interrupted write")
+        if data:
+            with suppress(StorageError):
+                self._side_files.write(DEFINITION, data)
+        return self.kept
+
+    def _full(self, session: Session, error: JournalFullError) -> JournalFullError:
+        fork = Command("session fork", session.id, at=self.kept.session.revision, store=self._named)
+        return JournalFullError(
+            f"the journal of `{session.id}` has {error.details['bytes']} bytes and no room for another record",
+            hint=Hint("continue in a new session: ", fork),
+            session=session.id,
+            bytes=error.details["bytes"],
+            command=str(fork),
+        )
+
+
+def definition_bytes(definition: Mapping[str, object]) -> bytes:
+    """Return *definition* as a session keeps it; refused if it is too large to be read again."""
+    text = json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
+    data = text.encode("utf-8", "backslashreplace")
+    if len(data) > limits.DEFINITION_BYTES:
+        hint = "split the workflow, or put long texts into files and name their paths"
+        raise too_large("the workflow", len(data), limits.DEFINITION_BYTES, hint=hint)
+    return data
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def _read_definition(side_files: SideFiles) -> dict[str, Any] | None:
+    """Return the definition that a session keeps, or `None` if it cannot be read."""
+    try:
+        value = strict_json.parse(_definition_file(side_files).decode())
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    value.pop("mac", None)  # earlier versions signed definitions
+    if value.get("format") != DEFINITION_FORMAT:
+        from flowrail.machines.sessions import upgrades  # few sessions need it
+
+        return upgrades.definition_of_today(value)
+    return value
+
+
+def _definition_file(side_files: SideFiles) -> bytes:
+    """Return the bytes of the definition that a session keeps, or nothing if it keeps none."""
+    try:
+        return side_files.read(DEFINITION, limits.DEFINITION_BYTES, "the session's definition")
+    except DocumentError:
+        return b""
 
 
 def _id_of(record: Record) -> str:

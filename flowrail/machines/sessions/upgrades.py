@@ -1,7 +1,7 @@
-"""Sessions and definitions of earlier formats, made into those of today: one pure function a step.
+"""Upgrade sessions and definitions of earlier formats: one pure function for each format.
 
-A format is only ever added to, so most changes need none of this. Where one does, the function that
-turns format *n* into *n* + 1 stands in the table, and stays there for ever.
+Most changes only add a key, which needs no new format. A table holds, for each earlier format, the function
+that turns it into the next one.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flowrail.errors import StorageError
-from flowrail.machines.sessions.session import FORMAT
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
-
-DEFINITION_FORMAT = 2
 
 
 def _with_typed_parts(session: dict[str, Any]) -> dict[str, Any]:
@@ -62,34 +60,34 @@ def _step_with_names(step: object) -> Any:
 
 
 DEFINITIONS: dict[int, Upgrade] = {1: _with_named_rules_and_variants}
-"""From each earlier format of a stored definition to the one after it."""
+"""For each earlier format of a stored definition, the function that turns it into the next one."""
 
 
 class NewerFormatError(StorageError):
-    """It was written by a later flowrail, which this one cannot read."""
+    """A later version of flowrail wrote it."""
 
     code = "NEWER_FORMAT"
 
 
 def session_of_today(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a session as it was written, in the form of today."""
+    """Return a session as it was written, in the newest format."""
     return upgraded(data, SESSIONS, FORMAT, "session")
 
 
 def definition_of_today(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what a session keeps of its workflow, in the form of today."""
+    """Return what a session keeps of its workflow, in the newest format."""
     return upgraded(data, DEFINITIONS, DEFINITION_FORMAT, "definition")
 
 
 def upgraded(data: dict[str, Any], table: Mapping[int, Upgrade], newest: int, what: str) -> dict[str, Any]:
-    """Return *data* in format *newest*; what says nothing of its format is of the first."""
+    """Return *data* in format *newest*; data without a format is of the first."""
     number = data.get("format", 1)
     if type(number) is not int or not 1 <= number <= newest:
-        told = str(number)[:20] if isinstance(number, (int, float, str)) else type(number).__name__
+        shown = str(number)[:20] if isinstance(number, (int, float, str)) else type(number).__name__
         raise NewerFormatError(
-            f"the {what} is of format {told}; {newest} is the newest known here",
+            f"the {what} is of format {shown}; {newest} is the newest known here",
             hint="use the version of flowrail that wrote it, or a later one",
-            format=number if type(number) is int else told,
+            format=number if type(number) is int else shown,
         )
     while number < newest:
         data = table[number](data)

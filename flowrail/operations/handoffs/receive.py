@@ -11,8 +11,8 @@ from flowrail.handoff.payload.document import Payload, text_at
 from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from, receive
 from flowrail.machines.engine.advance import LONGEST_TOPIC, start
 from flowrail.machines.engine.reported_values import read_values
-from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.session import ReceivedWork
+from flowrail.machines.sessions.store import definition_bytes
 from flowrail.operations.running.open_workflow import Opened, open_skill
 from flowrail.operations.running.steps import Answer, look, prepare_answer
 from flowrail.operations.running.world import World
@@ -45,7 +45,7 @@ def receive_handoff(
             workflow = open_skill(skill, world.roots, world.state)
         except UnknownSkillError:
             return None
-        definition_snapshot.to_bytes(workflow.kept)  # refuse a workflow that is too large before the claim
+        definition_bytes(workflow.kept)  # refuse a workflow that is too large before the claim
 
         def start_session(session_id: str, payload: Payload, received: ReceivedWork) -> None:
             values = {

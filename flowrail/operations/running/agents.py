@@ -37,7 +37,7 @@ from flowrail.machines.sessions.session import (
     Session,
     memory_note,
 )
-from flowrail.machines.sessions.stored_session import SessionChange
+from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.running.child_sessions import finished, reconciled
 from flowrail.operations.running.open_workflow import Opened, open_beside, open_session
 from flowrail.operations.running.steps import Answer, look, prepare_answer

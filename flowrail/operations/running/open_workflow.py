@@ -21,8 +21,7 @@ from flowrail.machines.definition.serialization import from_plain, has_functions
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
-from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.upgrades import DEFINITION_FORMAT
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, Session
 from flowrail.operations.running.world import World
 from flowrail.skills import bundled_copies
 from flowrail.skills.catalog import (

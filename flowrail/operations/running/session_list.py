@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.errors import FlowError, without_traceback
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store, UnknownSessionError
-from flowrail.machines.sessions.stored_session import StoredSession
+from flowrail.machines.sessions.store import Store, StoredSession, UnknownSessionError
 from flowrail.operations.running import child_sessions
 
 if TYPE_CHECKING:

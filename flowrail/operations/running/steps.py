@@ -27,8 +27,12 @@ from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reported_values import check_memory, fact_args, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import ABANDONED, Report, Session, memory_note
-from flowrail.machines.sessions.store import ForeignSessionError, UnknownSessionError
-from flowrail.machines.sessions.stored_session import SessionChange, StoredSession
+from flowrail.machines.sessions.store import (
+    ForeignSessionError,
+    SessionChange,
+    StoredSession,
+    UnknownSessionError,
+)
 from flowrail.operations.running.child_sessions import (
     agents_at_work,
     came_back,

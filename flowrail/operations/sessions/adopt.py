@@ -11,11 +11,9 @@ from flowrail.errors import FlowError, StorageError
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.definition.serialization import from_plain
 from flowrail.machines.definition.validation import raw_findings
-from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import UnknownSessionError
-from flowrail.machines.sessions.stored_session import StoredSession
+from flowrail.machines.sessions.store import DEFINITION, StoredSession, UnknownSessionError
 from flowrail.operations.running.world import World
 from flowrail.text.safe_text import shortened
 

@@ -22,9 +22,8 @@ from flowrail.machines.engine.migration import (
     plan,
 )
 from flowrail.machines.engine.reported_values import read_values
-from flowrail.machines.sessions import definition_snapshot
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.stored_session import StoredSession
+from flowrail.machines.sessions.store import StoredSession, definition_bytes
 from flowrail.operations.running.open_workflow import (
     Opened,
     as_it_is,
@@ -97,7 +96,7 @@ def migrate(
         now = world.now()
         after = migrated(decided, session, workflow, now)
         answer = prepare_answer(world, after, seen.opened)  # before the record: a text may be refused
-        definition_snapshot.to_bytes(seen.opened.kept)  # neither must a workflow that cannot be kept
+        definition_bytes(seen.opened.kept)  # neither must a workflow that cannot be kept
         note = {
             **note_of(decided, session, after),
             "definition": _digest(seen.opened.kept),

@@ -13,10 +13,14 @@ from datetime import datetime
 from typing import NamedTuple
 
 from flowrail.errors import ConflictError, FlowError
-from flowrail.machines.sessions import attachments
-from flowrail.machines.sessions.definition_snapshot import DEFINITION
-from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.machines.sessions.stored_session import StoredSession
+from flowrail.machines.sessions.record import TEXTS_FOLDER
+from flowrail.machines.sessions.store import (
+    DEFINITION,
+    ForeignSessionError,
+    Store,
+    StoredSession,
+    UnknownSessionError,
+)
 from flowrail.operations.running.child_sessions import Givers, is_lost
 from flowrail.operations.running.world import World
 from flowrail.storage import files
@@ -165,7 +169,7 @@ def _with_inner(folder: str) -> list[str]:
 
 def _not_ours(folder: str) -> str:
     """Return the name of something in *folder* that the start of a session does not write."""
-    ours = {DEFINITION, JOURNAL, LOCK, OWNER_FILE, attachments.FOLDER}
+    ours = {DEFINITION, JOURNAL, LOCK, OWNER_FILE, TEXTS_FOLDER}
     with suppress(OSError):
         return next(
             (

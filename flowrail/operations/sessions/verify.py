@@ -22,10 +22,9 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.agents import recorded_dispatches
 from flowrail.machines.engine.migration import given_params
-from flowrail.machines.sessions.definition_snapshot import DEFINITION
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Move, Report, Session
-from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.machines.sessions.store import DEFINITION, ForeignSessionError, Store, UnknownSessionError
 from flowrail.storage.file_store import JOURNAL
 from flowrail.storage.records import to_plain
 from flowrail.text.safe_text import shortened

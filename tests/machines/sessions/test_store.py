@@ -15,8 +15,7 @@ import pytest
 
 from flowrail.errors import StorageError
 from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.machines.sessions.stored_session import StoredSession
+from flowrail.machines.sessions.store import ForeignSessionError, Store, StoredSession, UnknownSessionError
 from flowrail.storage.files import NotPrivateError, WriteFailedError
 from flowrail.storage.journal import DamagedError, TooLargeError
 from flowrail.storage.locking import LockTimeoutError

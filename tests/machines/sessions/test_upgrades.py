@@ -11,7 +11,7 @@ import pytest
 from support.forged import sealed
 
 from flowrail.machines.sessions import upgrades
-from flowrail.machines.sessions.session import FORMAT, Session
+from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.machines.sessions.upgrades import (
     NewerFormatError,
@@ -36,7 +36,7 @@ def count(data: dict[str, Any]) -> dict[str, Any]:
 
 def test_what_is_of_today_stays_as_it_is() -> None:
     session = {"format": FORMAT, "id": "x"}
-    definition = {"format": upgrades.DEFINITION_FORMAT, "id": "x"}
+    definition = {"format": DEFINITION_FORMAT, "id": "x"}
 
     assert session_of_today(session) is session
     assert definition_of_today(definition) is definition
@@ -84,6 +84,7 @@ def written(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
 def test_a_journal_of_an_earlier_format_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = written(tmp_path, renamed_back)
     monkeypatch.setattr(upgrades, "FORMAT", FORMAT + 1)
+    monkeypatch.setattr("flowrail.machines.sessions.record.FORMAT", FORMAT + 1)
     monkeypatch.setattr(upgrades, "SESSIONS", {FORMAT: rename})
 
     assert store.read(SESSION.id).session == SESSION

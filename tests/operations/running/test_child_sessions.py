@@ -12,7 +12,7 @@ from support.sandbox import put_skill
 
 from flowrail.errors import StorageError
 from flowrail.machines.engine.agents import DispatchGoneError
-from flowrail.machines.sessions.stored_session import SessionChange
+from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.running import agents
 from flowrail.operations.running.child_sessions import agents_at_work, reconciled
 

@@ -12,8 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.machines.sessions import attachments
-from flowrail.machines.sessions.attachments import MARK, TextDamagedError
+from flowrail.machines.sessions.record import (
+    MARK,
+    LoadText,
+    TextDamagedError,
+    check_size,
+    join_texts,
+    split_texts,
+    text_loader,
+)
 from flowrail.storage.file_store import FolderFiles
 from flowrail.storage.journal import TooLargeError
 from flowrail.text import limits
@@ -35,7 +42,7 @@ VALUES = st.recursive(
 )
 
 
-def from_memory(texts: dict[str, bytes]) -> attachments.Load:
+def from_memory(texts: dict[str, bytes]) -> LoadText:
     def load(name: str, size: int) -> str:
         assert len(texts[name]) == size
         return texts[name].decode("utf-8", "surrogatepass")
@@ -44,36 +51,36 @@ def from_memory(texts: dict[str, bytes]) -> attachments.Load:
 
 
 @given(VALUES)
-def test_what_is_parted_is_joined_again(value: Any) -> None:
+def test_split_texts_are_joined_again(value: Any) -> None:
     texts: dict[str, bytes] = {}
 
-    plain = attachments.parted(value, texts)
+    plain = split_texts(value, texts)
 
-    assert attachments.joined(plain, from_memory(texts)) == value
+    assert join_texts(plain, from_memory(texts)) == value
 
 
 def test_a_mapping_that_looks_like_a_reference_is_none() -> None:
     texts: dict[str, bytes] = {}
     mine = {MARK: "texts/mine.txt", "bytes": 3}
 
-    plain = attachments.parted(mine, texts)
+    plain = split_texts(mine, texts)
 
     assert plain == {MARK: None, "value": mine}
-    assert attachments.joined(plain, from_memory(texts)) == mine
+    assert join_texts(plain, from_memory(texts)) == mine
     assert texts == {}
 
 
 def stored(folder: Path) -> tuple[str, int]:
     """Write one text into *folder* and return the name of its file, and its size."""
     texts: dict[str, bytes] = {}
-    reference = attachments.parted(LONG, texts)
+    reference = split_texts(LONG, texts)
     for name, data in texts.items():
         FolderFiles(str(folder)).write(name, data)
     return reference[MARK], reference["bytes"]
 
 
 def loaded(folder: Path, name: str, size: int) -> str:
-    return attachments.loader(FolderFiles(str(folder)))(name, size)
+    return text_loader(FolderFiles(str(folder)))(name, size)
 
 
 def test_a_text_is_for_its_user_only_and_read_again(tmp_path: Path) -> None:
@@ -132,11 +139,11 @@ def test_a_text_that_is_not_as_it_was_written_is_refused(
 )
 def test_a_reference_of_another_form_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="of another form"):
-        attachments.joined([value], lambda name, size: name * size)
+        join_texts([value], lambda name, size: name * size)
 
 
 def test_there_is_a_limit_for_all_texts_of_a_record_together() -> None:
     half = b"x" * (limits.LONG_TEXTS_BYTES // 2 + 1)
 
     with pytest.raises(TooLargeError, match="at most"):
-        attachments.check_size({"texts/a.txt": half, "texts/b.txt": half})
+        check_size({"texts/a.txt": half, "texts/b.txt": half})
