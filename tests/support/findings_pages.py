@@ -170,6 +170,7 @@ WHY: Mapping[str, str] = {
     "FR125": "The instructions of a step are in `steps/ID.md`, in the file that `text` names, or in `actions`.",
     "FR126": "Before it is reported the fact has no value: the text has a gap, and the condition is false.",
     "FR127": "The agent would read a name where it needs the text.",
+    "FR128": "The step could never be decided, or its text never be printed.",
     "FR130": "An unknown key has no effect, although its author expects one.",
     "FR131": "Python keeps the last value without a message.",
     "FR140": "There would be nothing to dispatch, or one dispatch per letter of a text.",

@@ -278,6 +278,7 @@ EXAMPLES: Mapping[str, Example] = {
             "resources/severity.md": "MUST: wrong.\n",
         },
     ),
+    "FR128": Example(PYTHON, 'def decide(ctx, mode="full")', "async def decide(ctx)", "workflow.py"),
     "FR130": Example(LINE, "name: demo", "name: demo\ncolour: red"),
     "FR131": Example(PYTHON, "{Outcome.OK: None}", "{Outcome.OK: None, Outcome.OK: None}", "workflow.py"),
     "FR140": Example(WORK, "over: areas", "over: area", more=AREAS),

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
-from flowrail.machines.definition.frozen import Frozen, freeze
-from flowrail.machines.definition.keys import Key, Scalar, Value
+from flowrail.machines.definition.frozen import Frozen, freeze, freeze_items
+from flowrail.machines.definition.keys import Key, Scalar, Value, keeps_unknown_arguments
 
 LEASE_SECONDS = 3_600
 """How long a dispatch stays reserved without a sign of life, unless its step sets `lease`."""
@@ -28,6 +28,7 @@ class AgentRole(StrEnum):
     TECHNICAL_WRITER = "technical-writer"
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class Dispatch:
     """Work for sub-agents: one for each item of ``over``, otherwise one.
@@ -85,12 +86,11 @@ class Dispatch:
         put = object.__setattr__
         if isinstance(self.over, list):
             put(self, "over", tuple(self.over))
-        if isinstance(self.context_vars, Mapping):
-            put(self, "context_vars", freeze(self.context_vars))
+        put(self, "context_vars", freeze(self.context_vars))
         if isinstance(self.agent, AgentRole):
             put(self, "agent", self.agent.value)
         put(self, "script", self.script or None)
-        put(self, "prompt", (self.prompt,) if isinstance(self.prompt, str) else tuple(self.prompt))
+        put(self, "prompt", freeze_items(self.prompt))
 
     @property
     def run(self) -> str | None:

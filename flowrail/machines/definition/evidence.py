@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
-from flowrail.machines.definition.frozen import Frozen, freeze
-from flowrail.machines.definition.keys import Key
+from flowrail.machines.definition.frozen import Frozen, freeze, freeze_items
+from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
 
 CHECK_ID = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 DEFAULT_TIMEOUT = 600.0
@@ -45,6 +45,7 @@ class Verdict(StrEnum):
     NOT_RUN = "not_run"
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class GitCondition:
     """What must have changed in the git working tree since the step was entered."""
@@ -55,9 +56,10 @@ class GitCondition:
     within: Annotated[Sequence[str], Key("Patterns such as src/**. No other file may have changed.")] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "within", _texts(self.within))
+        object.__setattr__(self, "within", freeze_items(self.within))
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class EvidenceCheck:
     """One item of the evidence for an outcome. It has exactly one of `file`, `files`, `json`, `git`, `records`, `run`.
@@ -140,7 +142,7 @@ class EvidenceCheck:
         put = object.__setattr__
         put(self, "records", freeze(self.records))
         for name in ("contains", "run", "reads", "output", "known_bad"):
-            put(self, name, _texts(getattr(self, name)))
+            put(self, name, freeze_items(getattr(self, name)))
 
     @property
     def kinds(self) -> list[str]:
@@ -172,10 +174,3 @@ CONDITIONS: Mapping[str, frozenset[str]] = Frozen(
     }
 )
 """The conditions that fit each kind."""
-
-
-def _texts(value: object) -> object:
-    """Return a text or a list of texts as a tuple; anything else as it is, for validation."""
-    if isinstance(value, str):
-        return (value,)
-    return tuple(value) if isinstance(value, (list, tuple)) else value

@@ -46,6 +46,7 @@ CODES = {
     "FR125": "the instructions of a step are missing",
     "FR126": "a fact is read before any step reports it",
     "FR127": "a text quotes a missing resource",
+    "FR128": "a function cannot be called by a step",
     "FR130": "a key is unknown, or its value has the wrong type",
     "FR131": "a mapping contains a key twice",
     "FR140": "dispatches go over something that is not a list",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 K = TypeVar("K")
@@ -39,10 +39,23 @@ class Frozen(dict[K, V]):
 
 
 def freeze(mapping: Mapping[K, V] | None) -> Frozen[K, V]:
-    """Return *mapping* as one that cannot change; the same object where it is one already."""
+    """Return *mapping* as one that cannot change; the same object if it is one already.
+
+    Anything that is not a mapping is returned as it is, for the validation to report.
+    """
     if isinstance(mapping, Frozen):
         return mapping
-    return Frozen(mapping or {})
+    return Frozen(mapping or {}) if mapping is None or isinstance(mapping, Mapping) else mapping
+
+
+def freeze_items(value: Any) -> Any:
+    """Return a text as a tuple of it, and any other sequence as a tuple.
+
+    Anything else is returned as it is, for the validation to report.
+    """
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, Mapping) else value
 
 
 def freeze_deep(value: object) -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from flowrail.machines.definition.delegation import AgentRole
 from flowrail.machines.definition.frozen import Frozen
-from flowrail.machines.definition.keys import Key
+from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
 
 
 class Severity(StrEnum):
@@ -77,6 +77,7 @@ class QRState:
         return self.status is QRStatus.PASS
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class GateConfig:
     """A review gate: its outcome follows from the findings that its review recorded.

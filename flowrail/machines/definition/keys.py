@@ -11,13 +11,18 @@ from __future__ import annotations
 import collections.abc
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
 from inspect import Parameter
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 Scalar = str | int | float | bool
 Value = Annotated[Any, "value"]
 """A text, a number, true, false, or a list of them."""
+
+
+Part = TypeVar("Part")
+UNKNOWN_ARGUMENTS = "unknown_arguments"
 
 
 class Key(NamedTuple):
@@ -66,6 +71,28 @@ class DeclaredKey(NamedTuple):
     shape: Shape
     default: Any
     """The default of the field; `MISSING` if the key must be given."""
+
+
+def keeps_unknown_arguments(part: type[Part]) -> type[Part]:
+    """Let a definition class keep arguments that it does not have, instead of raising `TypeError`.
+
+    They are in ``unknown_arguments``, so that the validation lists a misspelt argument with everything else.
+    """
+    original: Any = part.__init__
+    code = original.__code__
+    known = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+    @wraps(original)
+    def init(self: Part, *args: object, **given: object) -> None:
+        if given.keys() <= known:
+            original(self, *args, **given)
+            return
+        unknown = {name: given.pop(name) for name in given.keys() - known}
+        object.__setattr__(self, UNKNOWN_ARGUMENTS, unknown)
+        original(self, *args, **given)
+
+    setattr(part, "__init__", init)  # noqa: B010 - mypy refuses the assignment
+    return part
 
 
 _known: dict[type[Any], Mapping[str, DeclaredKey]] = {}

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
-from flowrail.machines.definition.keys import Key
+from flowrail.machines.definition.frozen import freeze_items
+from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
 from flowrail.text.safe_text import visible
 
 MOST_QUESTIONS = 3
@@ -34,6 +35,7 @@ OUTCOME = {"enum": ["ok", "fail", "skip", "iterate"]}
 """The JSON Schema of an outcome that a step can have."""
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class Option:
     """One answer to choose from. In a step's question it may decide the outcome."""
@@ -49,6 +51,7 @@ class Option:
         _trim(self, "label", "description")
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class Question:
     """A question to the user. A step's questions open when the step is entered.
@@ -76,7 +79,7 @@ class Question:
 
     def __post_init__(self) -> None:
         _trim(self, "header", "text")
-        object.__setattr__(self, "options", tuple(self.options))
+        object.__setattr__(self, "options", freeze_items(self.options))
 
 
 class QuestionProblem(NamedTuple):

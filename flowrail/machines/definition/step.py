@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
 
 from flowrail.machines.definition.delegation import Dispatch
 from flowrail.machines.definition.evidence import DEFAULT_TRIES, EvidenceCheck
-from flowrail.machines.definition.frozen import Frozen, freeze, freeze_deep
+from flowrail.machines.definition.frozen import Frozen, freeze, freeze_deep, freeze_items
 from flowrail.machines.definition.gates import GateConfig
-from flowrail.machines.definition.keys import Key
+from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
 from flowrail.machines.definition.questions import OUTCOME, Question
-from flowrail.machines.definition.values import Arg, arg_from
+from flowrail.machines.definition.values import Arg, arg_from, part_from
 
 
 class Outcome(StrEnum):
@@ -36,6 +36,8 @@ class Outcome(StrEnum):
 
 
 REPORTABLE = (Outcome.OK, Outcome.FAIL, Outcome.SKIP, Outcome.ITERATE)
+UNWRITTEN = "..."
+"""Instructions that are still to be written, such as ``actions=[...]``."""
 DONE = "done"
 """What is reported where the step itself decides the outcome."""
 
@@ -80,6 +82,7 @@ ActionsFunction: TypeAlias = Callable[[StepContext], Sequence[str]]
 Condition: TypeAlias = str | Callable[[StepContext], bool]
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class Rule:
     """One rule of a step: the outcome if an expression holds. Without an expression it always holds."""
@@ -88,6 +91,7 @@ class Rule:
     when: Annotated[str | None, Key("The expression, such as failures == 0.", name="if", rank=2)] = None
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class Variant:
     """Other text for a step, used if its condition holds: a file, or lines."""
@@ -96,10 +100,10 @@ class Variant:
     actions: Annotated[Sequence[str], Key("The text itself, one paragraph per item.", file="text")] = ()
 
     def __post_init__(self) -> None:
-        actions = (self.actions,) if isinstance(self.actions, str) else tuple(self.actions)
-        object.__setattr__(self, "actions", actions)
+        object.__setattr__(self, "actions", _actions(self.actions))
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class StepDef:
     """One step: its instructions, and which outcome leads where.
@@ -168,24 +172,19 @@ class StepDef:
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "id", str(self.id))
-        put(
-            self,
-            "evidence",
-            freeze({str(key): _checks(checks) for key, checks in dict(self.evidence).items()}),
-        )
-        ways = dict(self.next).items()
-        put(self, "next", freeze({_outcome_or_as_written(key): _step_or_end(to) for key, to in ways}))
-        if isinstance(self.actions, str):
-            put(self, "actions", (self.actions,))
-        elif not callable(self.actions):
-            put(self, "actions", tuple(self.actions))
-        put(self, "rules", tuple(_rule(rule) for rule in self.rules))
-        put(self, "variants", tuple(_variant(variant) for variant in self.variants))
-        put(self, "questions", tuple(self.questions))
-        put(self, "forbids", (self.forbids,) if isinstance(self.forbids, str) else tuple(self.forbids))
-        put(self, "reports", freeze({name: arg_from(spec) for name, spec in dict(self.reports).items()}))
+        put(self, "evidence", _each_value(self.evidence, _checks))
+        targets = _each_value(self.next, _step_or_end)
+        if isinstance(targets, Mapping):
+            targets = freeze({_outcome_or_as_written(key): target for key, target in targets.items()})
+        put(self, "next", targets)
+        put(self, "actions", _actions(self.actions))
+        put(self, "rules", _each_item(self.rules, _rule))
+        put(self, "variants", _each_item(self.variants, _variant))
+        put(self, "questions", freeze_items(self.questions))
+        put(self, "forbids", freeze_items(self.forbids))
+        put(self, "reports", _each_value(self.reports, arg_from))
         if self.origin is None:
-            put(self, "origin", sys_caller(3))
+            put(self, "origin", sys_caller(4))
 
     @property
     def decides(self) -> bool:
@@ -285,6 +284,51 @@ def handler_signature(handler: object) -> dict[str, Arg | bool]:
     return found
 
 
+_NO_OUTCOMES = (type(None), bool, int, float, dict, list, set)
+
+
+def function_problem(function: object, *, is_handler: bool) -> tuple[str, str] | None:
+    """Return why a step cannot call *function*, and what to do about it; `None` if it can, or if it is no function.
+
+    A step calls a handler with the context and its named parameters, any other function with the context alone.
+    """
+    if not callable(function):
+        return None
+    import inspect
+    import typing
+
+    if inspect.iscoroutinefunction(function) or getattr(function, "is_async", False):
+        return "is `async`, and a step does not await it", "write `def` without `async`"
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    empty, variable = inspect.Parameter.empty, inspect.Parameter.VAR_POSITIONAL
+    if not parameters or parameters[0].kind not in {
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        variable,
+    }:
+        return "does not take the context", "let its first parameter be the context, as in `def decide(ctx)`"
+    needed = [parameter for parameter in parameters[1:] if parameter.default is empty]
+    if is_handler:
+        by_position = [each.name for each in needed if each.kind is inspect.Parameter.POSITIONAL_ONLY]
+        if by_position:
+            return f"takes `{by_position[0]}` by position only", "remove the `/`; values are given by name"
+        try:
+            returned = typing.get_type_hints(function).get("return", empty)
+        except Exception:  # noqa: BLE001 - an annotation is an author's code and may raise anything
+            return None
+        if (typing.get_origin(returned) or returned) in _NO_OUTCOMES:
+            name = getattr(returned, "__name__", str(returned)).replace("NoneType", "None")
+            return f"is declared to return `{name}`", "return an Outcome, or an Outcome and a dict"
+        return None
+    others = [each.name for each in needed if each.kind not in {variable, inspect.Parameter.VAR_KEYWORD}]
+    if others:
+        return f"needs `{others[0]}` besides the context", "give it a default; read values from the context"
+    return None
+
+
 def _with_default(arg: Arg, default: object, hint: object) -> Arg:
     """Return *arg* with the default and the type that the handler's signature gives it."""
     kinds = {str: "string", int: "integer", float: "number", bool: "boolean", list: "list", tuple: "list"}
@@ -304,19 +348,40 @@ def _step_or_end(target: object) -> str | None:
     return target if target is None or isinstance(target, str) else str(target)
 
 
-def _checks(checks: Any) -> tuple[EvidenceCheck, ...]:
-    return (checks,) if isinstance(checks, EvidenceCheck) else tuple(checks)
+def _each_value(values: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return a mapping with each value converted; anything else as it is, for the validation."""
+    if not isinstance(values, Mapping):
+        return values
+    return freeze({name: convert(value) for name, value in values.items()})
 
 
-def _rule(rule: Any) -> Rule:
-    if isinstance(rule, Mapping):
-        return Rule(str(rule.get("outcome")), rule.get("if", rule.get("when")))
-    outcome, when = (rule.outcome, rule.when) if isinstance(rule, Rule) else rule
-    return Rule(str(outcome), when)
+def _each_item(items: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return a list with each item converted; anything else as it is, for the validation."""
+    listed = freeze_items(items)
+    return tuple(convert(item) for item in listed) if isinstance(listed, tuple) else items
 
 
-def _variant(variant: Any) -> Variant:
-    return variant if isinstance(variant, Variant) else Variant(*variant)
+def _actions(actions: Any) -> Any:
+    """Return instructions as a tuple; ``...``, which the author still has to write, as a text."""
+    if callable(actions):
+        return actions
+    return _each_item(actions, lambda item: UNWRITTEN if item is ... else item)
+
+
+def _checks(checks: Any) -> Any:
+    return (checks,) if isinstance(checks, EvidenceCheck) else freeze_items(checks)
+
+
+def _rule(rule: Any) -> Any:
+    if isinstance(rule, (list, tuple)) and 1 <= len(rule) <= len(fields(Rule)):
+        rule = Rule(*rule)
+    return part_from(Rule, rule)
+
+
+def _variant(variant: Any) -> Any:
+    if isinstance(variant, (list, tuple)) and 1 <= len(variant) <= len(fields(Variant)):
+        return Variant(*variant)
+    return variant
 
 
 def sys_caller(depth: int) -> str:

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from flowrail.machines.definition.findings import CODES, Finding
-from flowrail.machines.definition.keys import Key
+from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
 
 _COMMENT = re.compile(
     rb"^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$", re.MULTILINE
 )
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class Suppression:
     """Warnings of one code, of one step or of all, that an author accepts, and why."""

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
-from flowrail.machines.definition.keys import Key, Scalar, Value, keys_of
+from flowrail.machines.definition.frozen import freeze_items
+from flowrail.machines.definition.keys import Key, Scalar, Value, keeps_unknown_arguments, keys_of
 from flowrail.text import json as strict_json
 from flowrail.text.safe_text import in_quotes
 
@@ -33,6 +34,7 @@ MOST_NAMED = 40
 """So many choices are named to whoever gives another value."""
 
 
+@keeps_unknown_arguments
 @dataclass(frozen=True)
 class Arg:
     """What one parameter or fact is, and which values it takes.
@@ -61,12 +63,12 @@ class Arg:
     kind: str = field(init=False, repr=False, compare=False, default="string")
 
     def __post_init__(self) -> None:
-        if isinstance(self.choices, (list, tuple)):
-            object.__setattr__(self, "choices", tuple(self.choices))
+        if self.choices is not None and not isinstance(self.choices, str):
+            object.__setattr__(self, "choices", freeze_items(self.choices))
         object.__setattr__(self, "kind", self.type or self._guess_kind())
 
     def _guess_kind(self) -> str:
-        seen = [*(self.choices or ())]
+        seen = [*self.choices] if isinstance(self.choices, tuple) else []
         if self.has_default and self.default is not None:
             seen.append(self.default)
         for value in seen:
@@ -177,11 +179,17 @@ def kind_of(value: object) -> str:
     return "string"
 
 
-def arg_from(spec: Arg | Mapping[str, Any]) -> Arg:
-    """Return *spec* as an `Arg`, whether it is one or written as plain data."""
-    if isinstance(spec, Arg):
-        return spec
-    return Arg(**{key: value for key, value in spec.items() if key in keys_of(Arg)})
+def arg_from(spec: Any) -> Any:
+    """Return a mapping as the `Arg` that it describes. Anything else is returned as it is, for the validation."""
+    return part_from(Arg, spec)
+
+
+def part_from(part: type[Any], data: Any) -> Any:
+    """Return a mapping as the definition class *part* that it describes, and anything else as it is."""
+    if not isinstance(data, Mapping):
+        return data
+    fields = {name: declared.field for name, declared in keys_of(part).items()}
+    return part(**{fields.get(name, str(name)): value for name, value in data.items()})
 
 
 def _read_whole(text: str) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
-from flowrail.machines.definition.frozen import Frozen, freeze
-from flowrail.machines.definition.keys import Key
+from flowrail.machines.definition.frozen import Frozen, freeze, freeze_items
+from flowrail.machines.definition.keys import Key, keeps_unknown_arguments
 from flowrail.machines.definition.step import StepDef, handler_args, sys_caller
 from flowrail.machines.definition.suppressions import Suppression
 from flowrail.machines.definition.values import Arg, arg_from
 
 
+@keeps_unknown_arguments
 class Workflow:
     """Steps and the transitions between them under one name. Immutable.
 
@@ -35,6 +36,8 @@ class Workflow:
         "resources",
         "steps",
         "then",
+        "unknown_arguments",
+        "written_steps",
     )
 
     name: Annotated[
@@ -78,6 +81,9 @@ class Workflow:
     _step_order: tuple[str, ...]
     derived: dict[str, Any]
     """Values that are computed once per workflow, such as its machine and its fingerprints."""
+    unknown_arguments: Mapping[str, object]
+    written_steps: tuple[object, ...]
+    """What was given as steps; ``steps`` are those that are a `StepDef`."""
 
     def __init__(
         self,
@@ -96,17 +102,19 @@ class Workflow:
         put(self, "name", name)
         put(self, "then", then)
         put(self, "resources", freeze(resources))
-        put(self, "ignore", tuple(ignore))
+        put(self, "ignore", freeze_items(ignore))
         put(self, "derived", {})
+        put(self, "written_steps", steps)
+        steps = tuple(step for step in steps if isinstance(step, StepDef))
         put(self, "steps", steps)
         first = steps[0].id if steps else None
         put(self, "entry_point", str(entry_point) if entry_point else first)
         put(self, "description", description)
-        put(self, "origin", origin or sys_caller(2))
+        put(self, "origin", origin or sys_caller(3))
         put(self, "_by_id", {step.id: step for step in reversed(steps)})
         put(self, "_step_order", tuple(step.id for step in steps))
         put(self, "_params", {step.id: handler_args(step) for step in steps if callable(step.handler)})
-        put(self, "params", freeze(self._all_params(params or {})))
+        put(self, "params", self._all_params(params or {}))
         if validate:
             # Validation reads texts and expressions; a stored workflow was validated before it was stored.
             from flowrail.machines.definition.validation import validate as validate_workflow
@@ -119,15 +127,17 @@ class Workflow:
         same = {name: getattr(self, name) for name in (*self.defaults, "origin")} | parts
         return Workflow(same.pop("name", self.name), *same.pop("steps"), validate=False, **same)
 
-    def _all_params(self, declared: Mapping[str, Arg | Mapping[str, Any]]) -> dict[str, Arg]:
+    def _all_params(self, declared: Any) -> Any:
         """Return the declared parameters and those that only handlers declare."""
+        if not isinstance(declared, Mapping):
+            return declared
         params = {name: arg_from(spec) for name, spec in declared.items()}
-        reported = {name for step in self.steps for name in step.reports}
+        reported = {name for step in self.steps if isinstance(step.reports, Mapping) for name in step.reports}
         for args in self._params.values():
             for name, arg in args.items():
                 if name not in reported:
                     params.setdefault(name, arg)
-        return params
+        return freeze(params)
 
     def __setattr__(self, name: str, value: object = None) -> None:
         raise AttributeError(f"a workflow cannot be changed: `{name}`")

@@ -12,7 +12,9 @@ _PLAIN: Mapping[str, type] = {
 }
 
 
-def signature_of(function: ast.FunctionDef | ast.Lambda, value_of: Callable[[ast.expr], Any]) -> Signature:
+def signature_of(
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, value_of: Callable[[ast.expr], Any]
+) -> Signature:
     """Return the signature that a function is written with: its parameters, and the outcomes it may return.
 
     A parameter whose `Arg` is not literal is left out. *value_of* reads a literal value, or raises ValueError.
@@ -20,14 +22,17 @@ def signature_of(function: ast.FunctionDef | ast.Lambda, value_of: Callable[[ast
     arguments = function.args
     placed = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(placed) - len(arguments.defaults)) + list(arguments.defaults)
-    kinds = [Parameter.POSITIONAL_OR_KEYWORD] * len(placed) + [Parameter.KEYWORD_ONLY] * len(
-        arguments.kwonlyargs
-    )
+    kinds = [
+        *[Parameter.POSITIONAL_ONLY] * len(arguments.posonlyargs),
+        *[Parameter.POSITIONAL_OR_KEYWORD] * len(arguments.args),
+        *[Parameter.KEYWORD_ONLY] * len(arguments.kwonlyargs),
+    ]
     given = zip([*placed, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], kinds, strict=True)
-    asked = [_parameter(each, kind, default, value_of) for each, default, kind in list(given)[1:]]
-    context = [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD)] if placed else []
-    returns = function.returns if isinstance(function, ast.FunctionDef) else None
-    said = _outcomes(returns, value_of)
+    after_context = list(given)[1:] if placed else list(given)
+    asked = [_parameter(each, kind, default, value_of) for each, default, kind in after_context]
+    context = [Parameter("context", Parameter.POSITIONAL_ONLY)] if placed or arguments.vararg else []
+    returns = None if isinstance(function, ast.Lambda) else function.returns
+    said = _returned(returns) or _outcomes(returns, value_of)
     return Signature(
         [*context, *(each for each in asked if each is not None)],
         return_annotation=Signature.empty if said is None else said,
@@ -51,6 +56,13 @@ def _parameter(
         return None
     hint = Annotated[(_PLAIN.get(getattr(marked[0], "id", ""), object), *found)]  # type: ignore[valid-type]
     return Parameter(each.arg, kind, default=meant, annotation=hint)
+
+
+def _returned(returns: ast.expr | None) -> type | None:
+    """Return the plain type that an annotation is, such as ``dict`` or ``None``."""
+    if isinstance(returns, ast.Constant) and returns.value is None:
+        return type(None)
+    return _PLAIN.get(returns.id) if isinstance(returns, ast.Name) else None
 
 
 def _outcomes(returns: ast.expr | None, value_of: Callable[[ast.expr], Any]) -> Any:

@@ -21,7 +21,7 @@ from flowrail.machines.definition.findings import Finding, Path
 from flowrail.machines.definition.gates import GateConfig
 from flowrail.machines.definition.keys import keys_of
 from flowrail.machines.definition.questions import Option, Question
-from flowrail.machines.definition.serialization import Reader
+from flowrail.machines.definition.reader import Call, Reader
 from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
 from flowrail.machines.definition.suppressions import Suppression
 from flowrail.machines.definition.values import Arg
@@ -47,8 +47,9 @@ _OPTIONS: Mapping[str, str] = {
 class ComputedFunction:
     """A function of a file that is read, not run."""
 
-    def __init__(self, source: str, signature: Signature | None = None) -> None:
+    def __init__(self, source: str, signature: Signature | None = None, *, is_async: bool = False) -> None:
         self.__qualname__ = source
+        self.is_async = is_async
         if signature is not None:
             self.__signature__ = signature
             hints = {name: parameter.annotation for name, parameter in signature.parameters.items()}
@@ -150,13 +151,13 @@ class _Source:
         if (
             not isinstance(call, ast.Call)
             or _called(call) != "Workflow"
-            or any(word.arg not in {*_OPTIONS, "validate", "origin"} for word in call.keywords)
+            or any(word.arg is None for word in call.keywords)
         ):
             self._computed(call.lineno if call is not None else 1, "WORKFLOW")
             origin = self.findings[-1].place
             workflow = Workflow(self.address, validate=False, origin=origin)
             return ReadWorkflow(workflow, tuple(self.findings), self.place)
-        data = self._workflow(call)
+        data = Call(Workflow, self._workflow(call))
         return read(
             data,
             name=str(data["name"]) if any_name else self.address,
@@ -203,9 +204,10 @@ class _Source:
         self.nodes[()] = (call.lineno, call)
         data: dict[str, Any] = {}
         for field, node in options.items():
-            if field in _OPTIONS:
+            if field not in {"validate", "origin"}:
+                name = _OPTIONS.get(field, field)
                 try:
-                    data[_OPTIONS[field]] = self._value(node, (_OPTIONS[field],))
+                    data[name] = self._value(node, (name,))
                 except _ComputedError as error:
                     self.is_complete = False
                     self._computed(error.line, f"`{field}` ({error.what})")
@@ -221,7 +223,9 @@ class _Source:
             self.nodes.setdefault(("params", name), (line, call))
         return data
 
-    def _step(self, call: ast.expr, path: Path) -> dict[str, Any]:
+    def _step(self, call: ast.expr, path: Path) -> Any:
+        if isinstance(call, (ast.List, ast.Tuple, ast.Dict, ast.Constant)):
+            return self._value(call, path)
         if not isinstance(call, ast.Call) or _called(call) != "StepDef":
             raise _ComputedError(call, "a step")
         self.nodes[path] = (call.lineno, call)
@@ -240,7 +244,7 @@ class _Source:
                 self._computed(error.line, error.what)
         if isinstance(data.get("id"), str):
             self.ids[int(path[1])] = data["id"]
-        return data
+        return Call(StepDef, data)
 
     def _step_value(self, name: str, node: ast.expr, path: Path) -> Any:
         is_function = isinstance(node, ast.Lambda) or (
@@ -251,7 +255,9 @@ class _Source:
         )
         if is_function or (name == "handler" and not is_literal):
             self.nodes[path] = (node.lineno, node)
-            return ComputedFunction(_source(node), self._signature(node))
+            function = self.functions.get(node.id) if isinstance(node, ast.Name) else None
+            is_async = isinstance(function, ast.AsyncFunctionDef) and not function.decorator_list
+            return ComputedFunction(_source(node), self._signature(node), is_async=is_async)
         return self._value(node, path)
 
     def _value(self, node: ast.expr, path: Path) -> Any:
@@ -272,9 +278,8 @@ class _Source:
             part = _PARTS.get(_called(node))
             if part is None:
                 raise _ComputedError(node, f"`{_called(node)}(…)`")
-            return {
-                name: self._value(value, (*path, name)) for name, value in self._arguments(node, part).items()
-            }
+            arguments = self._arguments(node, part)
+            return Call(part, {name: self._value(value, (*path, name)) for name, value in arguments.items()})
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self._joined(node, path)
         try:
@@ -334,10 +339,10 @@ class _Source:
         if len(call.args) > len(positional) or any(isinstance(each, ast.Starred) for each in call.args):
             raise _ComputedError(call, f"the arguments of {part.__name__}")
         given = dict(zip(positional, call.args, strict=False))
-        given |= {str(word.arg): word.value for word in call.keywords}
-        if not given.keys() <= names.keys():
+        if any(word.arg is None for word in call.keywords):
             raise _ComputedError(call, f"the arguments of {part.__name__}")
-        return {names[field]: node for field, node in given.items()}
+        given |= {str(word.arg): word.value for word in call.keywords}
+        return {names.get(field, field): node for field, node in given.items() if field != "origin"}
 
     # --- functions
 
@@ -365,7 +370,7 @@ class _Source:
     def _signature_of(self, function: ast.AST | None) -> Signature | None:
         if isinstance(function, ast.Lambda):
             return signature_of(function, self._literal)
-        if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or function.decorator_list:
             return None
         signature = signature_of(function, self._literal)
         for argument in (*function.args.args[1:], *function.args.kwonlyargs):

@@ -56,10 +56,10 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
     given_vars = {"area": "$item", "all": "$areas", "text": "$item of $topic", "n": 3, "none": "$missing"}
     flow = workflow(
         step("look", dispatch=Dispatch("explore", "a/b", "areas", given_vars), handler=lambda _: Outcome.OK),
-        params={"areas": Arg(type="list", default=[["x", 1], "y"]), "topic": Arg(default="T")},
+        params={"areas": Arg(type="list"), "topic": Arg(default="T")},
     )
 
-    first, second = start(flow).dispatches
+    first, second = start(flow, {"areas": [["x", 1], "y"]}).dispatches
 
     assert first.vars == {
         "area": ("x", 1),

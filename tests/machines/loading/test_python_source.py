@@ -180,12 +180,12 @@ def test_what_is_wrong_with_what_a_handler_declares_is_found_in_its_line() -> No
 
 def test_reading_runs_nothing(tmp_path: Path) -> None:
     canary = tmp_path / "canary"
-    touch = f"open({str(canary)!r}, 'w').close()"
+    touch = f"str(open({str(canary)!r}, 'w').close())"
     text = f"""{HEAD}
 {touch}
 class Meta(type):
     {touch}
-@(lambda f: {touch})
+@(lambda f: {touch} and f)
 def handler(ctx, x={touch}): ...
 STEP = StepDef(
     "a", title=f"{{{touch}}}", actions=["Do."], next={{"ok": None}}, handler=handler, when=[{touch}][0]

@@ -1,15 +1,20 @@
 """What `Workflow(...)` validates: every error in a workflow, with its path into the definition.
 
-Each rule is one generator over the workflow. The code that read the workflow turns a path into a file and a line.
+Values of the wrong shape come first. Each rule is one generator over the workflow without those values. The code
+that read the workflow turns a path into a file and a line.
 """
 
 from __future__ import annotations
 
+from dataclasses import MISSING
 from typing import TYPE_CHECKING
 
 from flowrail.machines.definition.findings import Locate, Path, Raw, first, raise_errors
+from flowrail.machines.definition.reader import Reader
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.validation.delegation import DELEGATION_RULES
 from flowrail.machines.definition.validation.evidence import EVIDENCE_RULES
+from flowrail.machines.definition.validation.shape import independent, path_in_data, shape_finding
 from flowrail.machines.definition.validation.structure import STRUCTURE_RULES
 from flowrail.machines.definition.validation.values import VALUE_RULES
 
@@ -20,7 +25,20 @@ RULES = (*STRUCTURE_RULES, *VALUE_RULES, *DELEGATION_RULES, *EVIDENCE_RULES)
 
 
 def raw_findings(workflow: Workflow) -> list[Raw]:
-    """Return every error in *workflow*, in the order of its steps."""
+    """Return every error in *workflow*, a workflow that may be written in code, in the order of its steps."""
+    reader = Reader(has_code=True)
+    readable = reader.part(workflow, type(workflow), ())
+    if not reader.problems:
+        return rule_findings(workflow)
+    found = [shape_finding(problem) for problem in reader.problems]
+    if readable is not MISSING:
+        rest = independent(rule_findings(readable), reader.problems, reader.positions)
+        found += [raw._replace(path=path_in_data(raw.path, reader.positions)) for raw in rest]
+    return sorted(found, key=in_step_order)
+
+
+def rule_findings(workflow: Workflow) -> list[Raw]:
+    """Return every error in *workflow*, whose values have the right shapes, in the order of its steps."""
     return sorted(first(rule(workflow) for rule in RULES), key=in_step_order)
 
 
@@ -41,9 +59,10 @@ def origin_of(workflow: Workflow) -> Locate:
     def locate(path: Path) -> str:
         words = ".".join(str(part) for part in path)
         if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
-            step = workflow.steps[path[1]]
-            inside = ".".join([step.id, *(str(part) for part in path[2:])])
-            return f"{step.origin} ({inside})" if step.origin else inside
+            step = workflow.written_steps[path[1]]
+            if isinstance(step, StepDef):
+                inside = ".".join([step.id, *(str(part) for part in path[2:])])
+                return f"{step.origin} ({inside})" if step.origin else inside
         return f"{workflow.origin} ({words})" if workflow.origin else words
 
     return locate

@@ -13,6 +13,7 @@ from flowrail.machines.definition.step import (
     NAMES,
     REPORTABLE,
     STEP_ID,
+    UNWRITTEN,
     WORKFLOW_NAME,
     Outcome,
     StepDef,
@@ -182,6 +183,15 @@ def _texts(workflow: Workflow) -> Iterator[Raw]:
                     f"write `actions` or the file `steps/{step.id}.md`",
                     step.id,
                     "warning" if step.handler is not None else "error",
+                )
+            elif UNWRITTEN in step.actions:
+                yield Raw(
+                    "FR115",
+                    ("steps", index, "actions"),
+                    f"the instructions of step `{step.id}` contain `...`, which still has to be written",
+                    "replace `...` by the instructions",
+                    step.id,
+                    "warning",
                 )
             size = sum(len(str(each)) for each in step.actions)
             if size > LARGEST_ACTIONS:

@@ -13,6 +13,7 @@ from flowrail.machines.definition.step import (
     TEXT_NAMES,
     VALUE_NAME,
     StepDef,
+    function_problem,
     handler_signature,
 )
 from flowrail.machines.definition.values import (
@@ -70,6 +71,19 @@ def _rules(workflow: Workflow) -> Iterator[Raw]:
                 "end with a rule without `if`",
                 step.id,
             )
+
+
+def _functions(workflow: Workflow) -> Iterator[Raw]:
+    for index, step in enumerate(workflow.steps):
+        functions: list[tuple[Path, object]] = [
+            ((name,), getattr(step, name)) for name in ("title", "actions", "when", "handler")
+        ]
+        functions += [(("variants", at, "when"), variant.when) for at, variant in enumerate(step.variants)]
+        for path, function in functions:
+            problem = function_problem(function, is_handler=path == ("handler",))
+            if problem is not None:
+                what = f"the function `{'.'.join(map(str, path))}` of step `{step.id}` {problem[0]}"
+                yield Raw("FR128", ("steps", index, *path), what, problem[1], step.id)
 
 
 def _handlers(workflow: Workflow) -> Iterator[Raw]:
@@ -298,4 +312,4 @@ def _placeholders(
                 )
 
 
-VALUE_RULES = (_rules, _handlers, _values, _expressions)
+VALUE_RULES = (_rules, _functions, _handlers, _values, _expressions)

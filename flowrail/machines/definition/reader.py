@@ -1,0 +1,313 @@
+"""Read plain data, or a workflow written in Python, into definition classes, and list everything of the wrong shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, NamedTuple, NoReturn
+from xml.parsers import expat
+
+from flowrail.errors import FlowError
+from flowrail.machines.definition.frozen import freeze
+from flowrail.machines.definition.keys import UNKNOWN_ARGUMENTS, DeclaredKey, Shape, is_default, keys_of
+from flowrail.machines.definition.step import UNWRITTEN, Rule, StepContext, StepDef, Variant
+from flowrail.machines.definition.values import Arg
+from flowrail.text.markup import Markup
+from flowrail.text.safe_text import in_quotes
+
+MOST_PROBLEMS = 5_000
+CODE = "code"
+DECIDING = ("handler", "when")
+
+Path = tuple[str | int, ...]
+
+
+class CodeNotStoredError(FlowError):
+    """Code would have to run that is not stored."""
+
+    code = "CODE_NOT_KEPT"
+
+
+class DocumentProblem(NamedTuple):
+    """A value of the wrong shape: where it is, what is wrong, and what to write instead."""
+
+    path: Path
+    what: str
+    remedy: str = ""
+    known: tuple[str, ...] = ()
+    """If the key is unknown: the keys that could have been meant."""
+
+
+class Call(dict[str, Any]):
+    """The arguments of a call in a Python file that is read, not run; ``part`` is the class that is called."""
+
+    def __init__(self, part: type[Any], arguments: Mapping[str, Any]) -> None:
+        super().__init__(arguments)
+        self.part = part
+
+
+def code_not_stored(context: StepContext) -> NoReturn:
+    """Refuse: a function was here, which plain data cannot hold."""
+    raise CodeNotStoredError(
+        f"step `{context.step_id}` is decided by code, which a session does not store",
+        hint="put the skill's folder back",
+        step=context.step_id,
+    )
+
+
+class Reader:
+    """Reads plain data into definition classes. Lists every problem, and leaves out what has the wrong shape.
+
+    *place* returns where a path of the data is written. *is_stored* reads what a session stores: it may contain
+    markup and marks for code. *has_code* reads a workflow written in Python, run or not: its parts are instances or
+    a `Call`, and functions are allowed.
+    """
+
+    def __init__(
+        self,
+        *,
+        place: Callable[[Path], str] = lambda _: "definition.json",
+        is_stored: bool = False,
+        has_code: bool = False,
+    ) -> None:
+        self.place = place
+        self.is_stored = is_stored
+        self.has_code = has_code
+        self.problems: list[DocumentProblem] = []
+        self.positions: dict[Path, list[int]] = {}
+        """For each list of which items were left out, the positions of the others in the data."""
+
+    def part(self, data: object, kind: type[Any], path: Path) -> Any:
+        """Return the definition class *kind* that *data* is, `MISSING` if it cannot be made."""
+        keys = keys_of(kind)
+        if self.has_code:
+            data = self._in_python(data, kind, path)
+            if data is MISSING:
+                return MISSING
+        if not isinstance(data, Mapping):
+            return self._wrong(path, "is no mapping", "write `key: value` pairs")
+        given = self._given(data, kind, path)
+        if self.is_stored and kind is StepDef:
+            code = data.get(CODE, ())
+            given.update({name: code_not_stored for name in DECIDING if name in code})
+        missing = [name for name, each in keys.items() if each.default is MISSING and each.field not in given]
+        for name in missing:
+            if name not in data:
+                self._wrong((*path, name), "is missing", "add it")
+        return MISSING if missing else self._made(kind, given, path)
+
+    def _given(self, data: Mapping[Any, Any], kind: type[Any], path: Path) -> dict[str, Any]:
+        """Return the values of *data* that have the right shape, by field."""
+        keys = keys_of(kind)
+        given: dict[str, Any] = {}
+        for name, value in data.items():
+            declared = keys.get(name)
+            if declared is None or not (declared.key.in_file or self.is_stored or self.has_code):
+                if not (self.has_code and _is_field(kind, name)):
+                    self._other_key(name, value, kind, keys, (*path, name))
+                continue
+            known = self.value(value, declared.shape, (*path, name))
+            if known is not MISSING:
+                given[declared.field] = (
+                    _quotable(known) if declared.key.is_name and not self.is_stored else known
+                )
+        return given
+
+    def _in_python(self, data: object, kind: type[Any], path: Path) -> Any:
+        """Return what Python gives for *kind* as a mapping by key, `MISSING` if it is anything else."""
+        if isinstance(data, kind):
+            return _arguments(data)
+        if kind in _BY_POSITION and isinstance(data, (list, tuple)):  # such as ("ok", None) for a rule
+            return dict(zip(keys_of(kind), data, strict=False))
+        if isinstance(data, Call) and data.part is kind:
+            return data
+        if isinstance(data, Mapping) and not isinstance(data, Call) and kind in _AS_MAPPING:
+            names = {declared.field: name for name, declared in keys_of(kind).items()}
+            return {names.get(name, name): value for name, value in data.items()}
+        given = data.part if isinstance(data, Call) else type(data)
+        if kind is StepDef and isinstance(data, (list, tuple)):
+            return self._wrong(path, "is a list of steps", "put `*` before the list")
+        expected = f"a function or {kind.__name__}" if path[-1:] == ("handler",) else kind.__name__
+        return self._wrong(
+            path, f"is of type {given.__name__}, not {expected}", f"write `{kind.__name__}(...)`"
+        )
+
+    def _made(self, kind: type[Any], given: dict[str, Any], path: Path) -> Any:
+        if not is_dataclass(kind):
+            steps = given.pop("steps", ())
+            return kind(given.pop("name"), *steps, validate=False, origin=self.place(path), **given)
+        if _is_field(kind, "origin"):
+            given["origin"] = self.place(path)
+        return kind(**given)
+
+    def value(self, data: object, shape: Shape, path: Path) -> Any:
+        """Return *data* if it has *shape*, `MISSING` otherwise."""
+        if data is None and shape.nullable:  # in a file: not given
+            return None if self.is_stored or self.has_code else MISSING
+        if self.has_code and shape.code and callable(data):
+            return data
+        if shape.kind == "part" and shape.part is not None:
+            return self.part(data, shape.part, path)
+        if shape.kind == "list":
+            return self._list(data, shape.of[0], path)
+        if shape.kind == "mapping":
+            return self._mapping(data, shape.of[0], path)
+        if shape.kind == "value" and isinstance(data, (list, tuple)):
+            return self._list(data, _SCALAR, path)
+        if shape.kind == "union":
+            return self._union(data, shape, path)
+        if self.is_stored and shape.kind == "text" and isinstance(data, Mapping):
+            return _markup(data) if isinstance(data.get("markup"), str) else self._misfit(shape, path)
+        return data if _IS[shape.kind](data) else self._misfit(shape, path)
+
+    def _union(self, data: object, shape: Shape, path: Path) -> Any:
+        for member in shape.of:
+            if _looks_like(data, member):
+                return self.value(data, member, path)
+        return self._misfit(shape, path)
+
+    def _list(self, data: object, of: Shape, path: Path) -> Any:
+        if self.has_code and of.kind == "text" and isinstance(data, str):
+            return (data,)
+        if not isinstance(data, (list, tuple)):
+            return self._misfit(Shape("list"), path)
+        if self.has_code and of.kind == "text":
+            data = [UNWRITTEN if item is ... else item for item in data]
+        items = [(index, self.value(item, of, (*path, index))) for index, item in enumerate(data)]
+        kept = [(index, item) for index, item in items if item is not MISSING]
+        if len(kept) < len(items):
+            self.positions[path] = [index for index, _ in kept]
+        return tuple(item for _, item in kept)
+
+    def _mapping(self, data: object, of: Shape, path: Path) -> Any:
+        if not isinstance(data, Mapping):
+            return self._misfit(Shape("mapping"), path)
+        values: dict[str, Any] = {}
+        for name, item in data.items():
+            if not isinstance(name, str):
+                self._wrong((*path, str(name)), "has a name that is no text", "quote it")
+                continue
+            value = None if item is None and of.nullable else self.value(item, of, (*path, name))
+            if value is not MISSING:
+                values[name if self.is_stored else in_quotes(name)] = value
+        return freeze(values)
+
+    def _other_key(
+        self, name: object, value: object, kind: type[Any], keys: Mapping[str, DeclaredKey], path: Path
+    ) -> None:
+        if self.is_stored and kind is StepDef and name == CODE:
+            return
+        if self.has_code:
+            arguments = tuple(declared.field for declared in keys.values())
+            self._note(DocumentProblem(path, f"is not an argument of {kind.__name__}", known=arguments))
+            return
+        files = {declared.key.file for declared in keys.values() if declared.key.file}
+        if name in files:
+            if not isinstance(value, str):
+                self._wrong(path, "is no text", "name a file, such as steps/look.md")
+            return
+        known = (*(known for known, each in keys.items() if each.key.in_file), *sorted(files - keys.keys()))
+        self._note(DocumentProblem(path, "is no key here", known=known))
+
+    def _misfit(self, shape: Shape, path: Path) -> Any:
+        what, remedy = (_MISFIT_IN_PYTHON if self.has_code else _MISFIT)[shape.kind]
+        return self._wrong(path, what, remedy)
+
+    def _wrong(self, path: Path, what: str, remedy: str) -> Any:
+        self._note(DocumentProblem(path, what, remedy))
+        return MISSING
+
+    def _note(self, problem: DocumentProblem) -> None:
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
+
+
+_SCALAR = Shape("scalar")
+_BY_POSITION = (Rule, Variant)
+"""Parts for which Python takes a tuple."""
+_AS_MAPPING = (Arg, Rule)
+"""Parts for which Python takes a mapping."""
+
+
+def _is_field(kind: type[Any], name: object) -> bool:
+    return is_dataclass(kind) and any(field.name == name for field in fields(kind))
+
+
+def _arguments(part: Any) -> dict[str, Any]:
+    """Return what *part* was made of, by key: fields with another value than the default, and unknown arguments."""
+    given = dict(getattr(part, UNKNOWN_ARGUMENTS, {}))
+    for name, declared in keys_of(type(part)).items():
+        value = getattr(part, declared.field)
+        if declared.default is MISSING or not is_default(declared, value):
+            given[name] = value
+    if not is_dataclass(part):
+        given["steps"] = part.written_steps
+    return given
+
+
+def _quotable(name: object) -> Any:
+    """Return a name, or a mapping to names, that findings can quote."""
+    if isinstance(name, Mapping):
+        return {key: _quotable(value) for key, value in name.items()}
+    return in_quotes(name) if isinstance(name, str) else name
+
+
+def _looks_like(data: object, shape: Shape) -> bool:
+    if shape.kind == "list":
+        return isinstance(data, (list, tuple))
+    if shape.kind in {"part", "mapping"}:
+        return isinstance(data, Mapping)
+    return _IS[shape.kind](data)
+
+
+def _markup(data: Mapping[str, object]) -> str:
+    markup = str(data["markup"])
+    return Markup(markup) if _is_complete(markup) else markup
+
+
+def _is_complete(markup: str) -> bool:
+    """Return whether *markup* closes every element that it opens."""
+    parser = expat.ParserCreate()
+    try:
+        parser.Parse(f"<text>{markup}</text>".encode("utf-8", "surrogatepass"), True)
+    except expat.ExpatError:
+        return False
+    return True
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, (str, int, float, bool))
+
+
+_IS: Mapping[str, Callable[[Any], bool]] = {
+    "text": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": _is_number,
+    "boolean": lambda value: isinstance(value, bool),
+    "scalar": _is_scalar,
+    "value": _is_scalar,
+}
+_MISFIT: Mapping[str, tuple[str, str]] = {
+    "text": ("is no text", "write a text; quote it if YAML reads it as something else"),
+    "integer": ("is no whole number", "write a whole number"),
+    "number": ("is no number", "write a number, such as 10 or 0.5"),
+    "boolean": ("is neither true nor false", "write true or false"),
+    "scalar": ("is neither a text nor a number, true or false", "write one of them, such as quick or 10"),
+    "value": ("is neither a text nor a number, true or false", "write one of them, or a list of them"),
+    "union": ("is neither a list nor the name of a fact", "write `[a, b]`, or the fact that is one"),
+    "list": ("is no list", "write a list: `[a, b]`, or a line `- a` for each"),
+    "mapping": ("is no mapping", "write `key: value` pairs"),
+    "part": ("is no mapping", "write `key: value` pairs"),
+}
+_MISFIT_IN_PYTHON: Mapping[str, tuple[str, str]] = {
+    **_MISFIT,
+    "text": ("is no text", "write a string, or a function if this argument takes one"),
+    "scalar": ("is neither a text nor a number, True or False", "write one of them, such as 'quick' or 10"),
+    "value": ("is neither a text nor a number, True or False", "write one of them, or a list of them"),
+    "list": ("is no list", "write a list: `[a, b]`"),
+    "mapping": ("is no mapping", "write a dict: `{name: value}`"),
+}

@@ -1,0 +1,69 @@
+"""Values of the wrong shape as findings, and the findings that only follow from them.
+
+A value of the wrong shape is left out before the rules run, so that every rule can rely on the types of the
+definition classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from flowrail.machines.definition.findings import Path, Raw
+from flowrail.machines.definition.reader import DocumentProblem
+from flowrail.text.safe_text import in_quotes
+from flowrail.text.suggestions import did_you_mean
+
+Positions = Mapping[Path, list[int]]
+"""For each list of which items were left out, the positions of the others."""
+_OF_THE_WHOLE_STEP = {"FR108", "FR112", "FR115"}
+"""Findings at a step, not at a key of it, that can follow from a key of the wrong shape."""
+_JUDGED_TOGETHER = {"dispatch", "gate", "questions"}
+"""Keys of a step whose own keys depend on each other."""
+_PART = ("steps", 0, "dispatch")
+_OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR114"}
+"""Findings that can follow from a step that was left out."""
+
+
+def shape_finding(problem: DocumentProblem) -> Raw:
+    """Return a value of the wrong shape as a finding."""
+    path = problem.path
+    name = in_quotes(".".join(str(part) for part in path)) or "the file"
+    remedy = problem.remedy
+    if problem.known:
+        expected = f"use one of {', '.join(problem.known)}"
+        remedy = did_you_mean(str(path[-1]), problem.known, expected)
+    at = path[:-1] if problem.what == "is missing" else path
+    return Raw("FR130", at, f"`{name}` {problem.what}", remedy)
+
+
+def independent(
+    findings: Iterable[Raw], problems: Iterable[DocumentProblem], positions: Positions
+) -> Iterator[Raw]:
+    """Yield the findings that do not only follow from a value of the wrong shape, which is reported already."""
+    misshapen = {problem.path for problem in problems}
+    for finding in findings:
+        if not _follows(finding, path_in_data(finding.path, positions), misshapen, positions):
+            yield finding
+
+
+def path_in_data(path: Path, positions: Positions) -> Path:
+    """Return a path into the definition as a path into the data, in which no item is left out."""
+    if not positions:
+        return path
+    written: Path = ()
+    for part in path:
+        kept = positions.get(written) if isinstance(part, int) else None
+        is_moved = kept is not None and isinstance(part, int) and part < len(kept)
+        written = (*written, kept[part] if kept is not None and is_moved else part)  # type: ignore[index]
+    return written
+
+
+def _follows(raw: Raw, path: Path, misshapen: set[Path], positions: Positions) -> bool:
+    if raw.code in _OF_THE_GRAPH and ("steps",) in positions:
+        return True
+    step_level = len(path) <= len(("steps", 0))
+    if step_level and raw.code not in _OF_THE_WHOLE_STEP and path != ("steps",):
+        return any(path[: len(wrong)] == wrong for wrong in misshapen)
+    if len(path) > len(_PART) and path[2] in _JUDGED_TOGETHER:
+        path = path[: len(_PART)]
+    return any(path[: len(wrong)] == wrong or wrong[: len(path)] == path for wrong in misshapen)
