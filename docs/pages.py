@@ -16,8 +16,8 @@ import click
 from key_meanings import MEANINGS
 
 import flowrail
+from flowrail.cli.command_table import COMMANDS
 from flowrail.cli.lazy_group import LazyGroup
-from flowrail.cli.main import COMMANDS
 from flowrail.discovery.compatibility import VERSIONS, compatibility
 from flowrail.discovery.diagnostics import HINTS
 from flowrail.discovery.ranking.scores import CATEGORIES

@@ -1,8 +1,4 @@
-"""A click group that imports only the command it runs.
-
-The table holds a name, the module that has the command, and its one-line help; a test keeps the
-help equal to the command's own.
-"""
+"""A click group that imports only the command it runs."""
 
 from __future__ import annotations
 
@@ -17,11 +13,24 @@ from flowrail.text.suggestions import did_you_mean
 
 
 class Entry(NamedTuple):
-    """One command of the table: its module, its group in the help, and its one-line help."""
+    """One command: `module:function` in `cli.commands`, its section in the help, its one-line help.
 
-    module: str
+    A group has a table of its own instead of a function, and more lines of help.
+    """
+
+    target: str
     section: str
     help: str
+    commands: Mapping[str, Entry] = {}
+    more_help: str = ""
+
+    def load(self, name: str) -> click.Command:
+        """Import the command, or make the group."""
+        if self.commands:
+            return LazyGroup(name=name, help=f"{self.help}\n{self.more_help}", table=self.commands)
+        module, _, function = self.target.partition(":")
+        command: click.Command = getattr(import_module(f"flowrail.cli.commands.{module}"), function)
+        return command
 
 
 class UnknownCommandError(UsageError):
@@ -46,10 +55,7 @@ class LazyGroup(click.Group):
         """Import and return one command."""
         del ctx
         entry = self.table.get(cmd_name)
-        if entry is None:
-            return None
-        command: click.Command = import_module(entry.module).command
-        return command
+        return entry and entry.load(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -71,7 +77,9 @@ class LazyGroup(click.Group):
         width = max(len(name) for name in self.table)
         for section in dict.fromkeys(entry.section for entry in self.table.values()):
             rows = [
-                (name.ljust(width), each.help) for name, each in self.table.items() if each.section == section
+                (name.ljust(width), entry.help)
+                for name, entry in self.table.items()
+                if entry.section == section
             ]
             with formatter.section(section):
                 formatter.write_dl(rows)

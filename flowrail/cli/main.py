@@ -12,62 +12,10 @@ import click
 
 from flowrail import __version__
 from flowrail.cli import streams
-from flowrail.cli.lazy_group import Entry, LazyGroup
+from flowrail.cli.command_table import COMMANDS
+from flowrail.cli.lazy_group import LazyGroup
 from flowrail.command import Hint
 from flowrail.errors import FlowError, UsageError
-
-_AGENTS, _EVERY_DAY, _OCCASIONALLY = "For agents", "Every day", "Occasionally"
-_COMMANDS = "flowrail.cli.commands"
-
-COMMANDS = {
-    "start": Entry(f"{_COMMANDS}.run.start", _AGENTS, "Start a new session and show its first step"),
-    "step": Entry(
-        f"{_COMMANDS}.run.step", _AGENTS, "Show the current step, or report its outcome and show the next"
-    ),
-    "resume": Entry(f"{_COMMANDS}.run.resume", _AGENTS, "Show the current step of a session again"),
-    "status": Entry(f"{_COMMANDS}.run.status", _AGENTS, "Show the state of a session"),
-    "claim": Entry(f"{_COMMANDS}.agents.claim", _AGENTS, "Claim a dispatch of a step"),
-    "finish": Entry(f"{_COMMANDS}.agents.finish", _AGENTS, "Report the result of a dispatch"),
-    "ask": Entry(f"{_COMMANDS}.agents.ask", _AGENTS, "Put an agent's questions to the user"),
-    "answer": Entry(
-        f"{_COMMANDS}.agents.answer", _AGENTS, "Record the user's answers and print the next command"
-    ),
-    "finding": Entry(f"{_COMMANDS}.agents.finding", _AGENTS, "Record, list and resolve findings of a review"),
-    "handoff": Entry(f"{_COMMANDS}.handoff", _AGENTS, "Hand work from one skill to another"),
-    "list": Entry(f"{_COMMANDS}.skills.list", _EVERY_DAY, "List the skills"),
-    "show": Entry(f"{_COMMANDS}.skills.show", _EVERY_DAY, "Show a skill's steps, transitions and parameters"),
-    "check": Entry(f"{_COMMANDS}.skills.check", _EVERY_DAY, "Find errors in a workflow"),
-    "test": Entry(
-        f"{_COMMANDS}.testing.test", _EVERY_DAY, "Walk through a workflow and check what its steps print"
-    ),
-    "diagram": Entry(f"{_COMMANDS}.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
-    "discover": Entry(
-        f"{_COMMANDS}.skills.discover", _EVERY_DAY, "Find skills that can take over a piece of work"
-    ),
-    "new": Entry(f"{_COMMANDS}.skills.new", _EVERY_DAY, "Create a skill"),
-    "install": Entry(
-        f"{_COMMANDS}.skills.install", _EVERY_DAY, "Install bundled skills where agents look for them"
-    ),
-    "sessions": Entry(f"{_COMMANDS}.sessions.sessions", _EVERY_DAY, "List the open sessions"),
-    "history": Entry(
-        f"{_COMMANDS}.sessions.history", _EVERY_DAY, "Show what happened in a session, when and by whom"
-    ),
-    "audit": Entry(
-        f"{_COMMANDS}.sessions.audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
-    ),
-    "doctor": Entry(f"{_COMMANDS}.setup.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
-    "session": Entry(f"{_COMMANDS}.sessions", _OCCASIONALLY, "Change, verify and delete sessions"),
-    "skill": Entry(f"{_COMMANDS}.skills", _OCCASIONALLY, "Preview, measure, record and approve skills"),
-    "registry": Entry(
-        f"{_COMMANDS}.setup.registry", _OCCASIONALLY, "Show, sync or check the registry of workflows"
-    ),
-    "hook": Entry(
-        f"{_COMMANDS}.hook", _OCCASIONALLY, "Answer the hooks of an agent's host, and install them"
-    ),
-    "mcp": Entry(
-        f"{_COMMANDS}.setup.mcp", _OCCASIONALLY, "Serve the commands as tools of the Model Context Protocol"
-    ),
-}
 
 GUIDE = """Make an agent follow a procedure, step by step.
 

@@ -52,6 +52,7 @@ def put(
     drawn: Sequence[WorkflowPicture], form: str, *, link: str | None = None, into: str | None = None
 ) -> None:
     """Draw and print, or write to a file."""
+    streams.together()
     if form in WITH_OTHERS:
         put_made(_together(drawn, form), into)
     else:

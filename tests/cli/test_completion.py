@@ -22,7 +22,8 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.main import COMMANDS, main
+from flowrail.cli.command_table import COMMANDS
+from flowrail.cli.main import main
 
 
 def completed(line: str) -> list[str]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from importlib import import_module
 
 import click
 import pytest
 from support.sandbox import flow
 
+from flowrail.cli.command_table import COMMANDS
 from flowrail.cli.lazy_group import Entry, LazyGroup
-from flowrail.cli.main import COMMANDS
 from flowrail.hosts.protocol import EVENTS
 
 
 def commands(name: str) -> Iterator[tuple[tuple[str, ...], Entry | None, click.Command]]:
     """Yield a command and those below it by their words, with their lines in a table of ours."""
-    yield from _below((name,), COMMANDS[name], import_module(COMMANDS[name].module).command)
+    yield from _below((name,), COMMANDS[name], COMMANDS[name].load(name))
 
 
 def _below(

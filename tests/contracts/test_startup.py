@@ -71,7 +71,7 @@ def test_a_step_loads_little(form: str) -> None:
         modules = loaded(*words, "--format", form)
         assert not NOT_FOR_A_STEP & modules
         commands = {each for each in modules if each.startswith("flowrail.cli.commands.")}
-        assert commands == {"flowrail.cli.commands.run", "flowrail.cli.commands.run.step"}
+        assert commands == {"flowrail.cli.commands.run"}
         assert "statemachine.io" not in modules
 
 

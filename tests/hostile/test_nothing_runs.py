@@ -23,7 +23,7 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.cli.main import COMMANDS
+from flowrail.cli.command_table import COMMANDS
 
 WATCHED = """
 import io, json, os, sys

@@ -14,7 +14,6 @@ from hashlib import sha256
 from typing import Any
 
 from flowrail.handoff.payload.document import get, text_at
-from flowrail.handoff.payload.models import MAX_TOKENS
 
 CLOCK_SKEW = timedelta(minutes=5)
 
@@ -23,6 +22,7 @@ LIFETIME = {"2.0": timedelta(hours=1)}
 
 TIERS = ("working", "session", "references")
 _SEAL = ("payload_hash", "payload_size_bytes")
+MAX_TOKENS = 2000
 _MAX_EXACT = 2**53
 
 

@@ -14,6 +14,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from flowrail.handoff.errors import INVALID, MISSING, PayloadProblem
+from flowrail.handoff.payload.integrity import MAX_TOKENS
 
 MAX_PROBLEMS, _MAX_NAME = 10_000, 200
 
@@ -329,7 +330,6 @@ class DocumentV2(PayloadPart):
     handoff: HandoffV2
 
 
-MAX_TOKENS = 2000
 MAX_SUMMARY = 500
 
 ArtifactType = Literal["specification", "analysis", "code", "documentation", "data", "model", "report"]

@@ -15,8 +15,8 @@ import pytest
 import yaml
 from support.sandbox import flow
 
+from flowrail.cli.command_table import COMMANDS
 from flowrail.cli.lazy_group import LazyGroup
-from flowrail.cli.main import COMMANDS
 from flowrail.machines.definition.step import BUILT_IN, TEXT_NAMES, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.reported_values import fact_args

@@ -1,0 +1,115 @@
+"""Every command: where it is, its section in the help, and its one-line help.
+
+Help and completion read this table and import no command. A test compares it with the commands.
+"""
+
+from __future__ import annotations
+
+from flowrail.cli.lazy_group import Entry
+
+_SET_UP, _EVENTS = "Set up", "Called by a host: JSON in, JSON out"
+_HOOK = {
+    "install": Entry("hooks:install_command", _SET_UP, "Add our hooks to a host's settings"),
+    "uninstall": Entry("hooks:uninstall_command", _SET_UP, "Remove our hooks from a host's settings"),
+    "session-start": Entry("hooks:session_start_command", _EVENTS, "List the open sessions for the agent"),
+    "stop": Entry("hooks:stop_command", _EVENTS, "Keep an agent working until its session ends"),
+    "subagent-stop": Entry(
+        "hooks:subagent_stop_command", _EVENTS, "Keep a sub-agent working until its session ends"
+    ),
+    "pre-tool-use": Entry("hooks:pre_tool_use_command", _EVENTS, "Deny a tool that the current step forbids"),
+    "plugin": Entry("hooks:plugin_command", _SET_UP, "Write a Claude Code plugin: hooks and skills in one"),
+}
+_HOOK_HELP = """
+A host calls a hook with one JSON object on standard input and reads one from standard output. If
+there is nothing to say, if the session belongs to another conversation, or if anything fails, the
+answer is {}, the exit status is 0, and the agent may stop.
+"""
+
+_SEND, _RECEIVE, _PAYLOADS = "Hand off", "Take over", "Payloads"
+_HANDOFF = {
+    "targets": Entry("handoff:targets_command", _SEND, "List the skills that can take over, best first"),
+    "send": Entry("handoff:send_command", _SEND, "Hand a session's work to a skill"),
+    "status": Entry("handoff:status_command", _SEND, "Show the phase of one handoff, or of all open ones"),
+    "retry": Entry("handoff:retry_command", _SEND, "Retry a handoff that failed or was interrupted"),
+    "cancel": Entry("handoff:cancel_command", _SEND, "Cancel a handoff"),
+    "receive": Entry(
+        "handoff:receive_command", _RECEIVE, "Validate a payload, claim it and take over the work"
+    ),
+    "validate": Entry("handoff:validate_command", _PAYLOADS, "List every problem of a payload"),
+    "convert": Entry("handoff:convert_command", _PAYLOADS, "Convert a payload to another version"),
+    "diagram": Entry("diagrams:handoff_diagram_command", _PAYLOADS, "Draw the lifecycle of a handoff"),
+}
+_HANDOFF_HELP = """
+A payload is built from what a session reported, checked, written once and received once. The
+lifecycle is recorded in .flow/handoffs; `flow audit` shows it.
+"""
+
+_CHANGE, _KEEP = "Change", "Keep"
+_SESSION = {
+    "rewind": Entry("session:rewind_command", _CHANGE, "Take a session back to an earlier revision"),
+    "fork": Entry("session:fork_command", _CHANGE, "Start a new session from an earlier revision of another"),
+    "migrate": Entry("session:migrate_command", _CHANGE, "Move a session to a changed workflow"),
+    "abandon": Entry("session:abandon_command", _CHANGE, "End a session that will not be finished"),
+    "verify": Entry("session:verify_command", _KEEP, "Check that sessions are as they were written"),
+    "adopt": Entry("session:adopt_command", _KEEP, "Make a foreign session yours"),
+    "prune": Entry("session:prune_command", _KEEP, "Delete old sessions that have ended"),
+}
+
+_WRITE, _APPROVE = "Write and test", "Approve and remove"
+_SKILL = {
+    "preview": Entry("workflows:preview_command", _WRITE, "Show what a step prints, without a session"),
+    "coverage": Entry("tests:coverage_command", _WRITE, "Show which transitions of a workflow were taken"),
+    "record": Entry("tests:record_command", _WRITE, "Turn a session into a test"),
+    "replay": Entry("tests:replay_command", _WRITE, "Run recorded sessions against today's workflows"),
+    "schema": Entry("workflows:schema_command", _WRITE, "Print the JSON Schema of a document"),
+    "trust": Entry("skills:trust_command", _APPROVE, "Approve a project's skill, so that it may run"),
+    "untrust": Entry("skills:untrust_command", _APPROVE, "Withdraw the approval of a skill"),
+    "uninstall": Entry("skills:uninstall_command", _APPROVE, "Remove what `flow install` wrote"),
+}
+
+_AGENTS, _EVERY_DAY, _OCCASIONALLY = "For agents", "Every day", "Occasionally"
+COMMANDS = {
+    "start": Entry("run:start_command", _AGENTS, "Start a new session and show its first step"),
+    "step": Entry(
+        "run:step_command", _AGENTS, "Show the current step, or report its outcome and show the next"
+    ),
+    "resume": Entry("run:resume_command", _AGENTS, "Show the current step of a session again"),
+    "status": Entry("run:status_command", _AGENTS, "Show the state of a session"),
+    "claim": Entry("agents:claim_command", _AGENTS, "Claim a dispatch of a step"),
+    "finish": Entry("agents:finish_command", _AGENTS, "Report the result of a dispatch"),
+    "ask": Entry("agents:ask_command", _AGENTS, "Put an agent's questions to the user"),
+    "answer": Entry("agents:answer_command", _AGENTS, "Record the user's answers and print the next command"),
+    "finding": Entry("agents:finding_command", _AGENTS, "Record, list and resolve findings of a review"),
+    "handoff": Entry("", _AGENTS, "Hand work from one skill to another", _HANDOFF, _HANDOFF_HELP),
+    "list": Entry("list:list_command", _EVERY_DAY, "List the skills"),
+    "show": Entry("workflows:show_command", _EVERY_DAY, "Show a skill's steps, transitions and parameters"),
+    "check": Entry("workflows:check_command", _EVERY_DAY, "Find errors in a workflow"),
+    "test": Entry("tests:test_command", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
+    "diagram": Entry("diagrams:diagram_command", _EVERY_DAY, "Draw a workflow, or a session on it"),
+    "discover": Entry(
+        "discover:discover_command", _EVERY_DAY, "Find skills that can take over a piece of work"
+    ),
+    "new": Entry("skills:new_command", _EVERY_DAY, "Create a skill"),
+    "install": Entry(
+        "skills:install_command", _EVERY_DAY, "Install bundled skills where agents look for them"
+    ),
+    "sessions": Entry("sessions:sessions_command", _EVERY_DAY, "List the open sessions"),
+    "history": Entry(
+        "sessions:history_command", _EVERY_DAY, "Show what happened in a session, when and by whom"
+    ),
+    "audit": Entry(
+        "audit:audit_command", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
+    ),
+    "doctor": Entry("setup:doctor_command", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
+    "session": Entry("", _OCCASIONALLY, "Change, verify and delete sessions", _SESSION),
+    "skill": Entry("", _OCCASIONALLY, "Preview, measure, record and approve skills", _SKILL),
+    "registry": Entry(
+        "registry:registry_command", _OCCASIONALLY, "Show, sync or check the registry of workflows"
+    ),
+    "hook": Entry(
+        "", _OCCASIONALLY, "Answer the hooks of an agent's host, and install them", _HOOK, _HOOK_HELP
+    ),
+    "mcp": Entry(
+        "setup:mcp_command", _OCCASIONALLY, "Serve the commands as tools of the Model Context Protocol"
+    ),
+}

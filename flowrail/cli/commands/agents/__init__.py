@@ -1,1 +1,0 @@
-"""Commands for sub-agents, questions and reviews."""

@@ -1,0 +1,118 @@
+"""`flow audit`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.commands.handoff import contexts
+from flowrail.diagrams.handoff import handoff_picture
+from flowrail.diagrams.renderers import svg
+from flowrail.errors import UsageError
+from flowrail.formatters.reports import audit as page
+from flowrail.formatters.reports.audit_html import render
+from flowrail.handoff.audit import HandoffTimeline, audit
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.payload.integrity import moment
+from flowrail.operations.handoffs.verify import HandoffFinding, verify
+from flowrail.operations.sessions.verify import verify_all
+from flowrail.storage.records import to_plain
+
+_AGO = re.compile(r"([0-9]+)\s*([smhdw])\Z")
+_XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # what stands in a page does without
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@click.command(
+    "audit", epilog=options.examples("flow audit", "flow audit --handoffs --since 7d", "flow audit verify")
+)
+@click.argument("what", metavar="[ID|verify]", required=False)
+@click.option("--handoffs", "only_handoffs", is_flag=True, help="Handoffs only.")
+@click.option("--all", "everything", is_flag=True, help="Handoffs and sessions (the default).")
+@click.option("--since", metavar="WHEN", help="Only what changed since a date, or within 30m, 12h, 7d.")
+@click.option("--html", "html", metavar="FILE", help="Write one HTML page.")
+@options.as_json
+@options.store
+def audit_command(
+    what: str | None,
+    only_handoffs: bool,
+    everything: bool,
+    since: str | None,
+    html: str | None,
+    as_json: bool,
+    store: str | None,
+) -> int:
+    """Show what happened in handoffs and sessions, or verify it
+
+    Timelines of one id or of all: phases, checks, hashes, actors, failures, traces across skills.
+    `flow audit verify` checks that no journal was changed and that each payload is the one that was
+    sent. It exits 1 on any finding.
+    """
+    if only_handoffs and everything:
+        raise UsageError("--handoffs and --all exclude each other", hint="give one of them")
+    if what == "verify" and (only_handoffs or since is not None or html):
+        raise UsageError("`flow audit verify` always verifies everything", hint="remove the other options")
+    context, world = contexts(store=store)
+    if what == "verify":
+        return _verify(context, as_json=as_json)
+    report = audit(
+        world.store,
+        context.handoffs,
+        wanted=what,
+        with_sessions=not only_handoffs,
+        since=None if since is None else _since(context, since),
+    )
+    if html is not None:
+        title = f"Audit of {what or world.store.path}"
+        document = render(report, title=title, created=world.now(), pictures=_pictures(report.handoffs))
+        output.to_file(html, document.encode("utf-8", "backslashreplace"), mode=0o600)
+        output.notes([f"written to {html}"])
+    if as_json:
+        output.data(to_plain(report))
+    elif html is None:
+        output.text(page.render(report))
+    return 1 if report.unreadable else 0
+
+
+def _pictures(handoffs: Sequence[HandoffTimeline]) -> dict[str, str]:
+    """Return the lifecycle of each handoff, as SVG by its id."""
+    images: dict[str, str] = {}
+    for handoff in handoffs:
+        records = ((seq, e.kind, e.at, e.by, e.phase) for seq, e in enumerate(handoff.events))
+        picture = handoff_picture(handoff.handoff, records)
+        images[handoff.handoff] = svg.render(picture, name=f"way-{handoff.handoff}").replace(_XMLNS, "", 1)
+    return images
+
+
+def _verify(context: HandoffContext, *, as_json: bool) -> int:
+    output.collect_garbage()  # each session leaves an engine behind
+    found = verify(context.store, context.handoffs)
+    known = {(each.id, each.code) for each in found.findings}
+    moves = [
+        HandoffFinding(each.session, problem.code, f"{problem.place}: {problem.message}")
+        for each in verify_all(context.store)
+        for problem in each.problems
+        if (each.session, problem.code) not in known
+    ]
+    found = found._replace(findings=(*found.findings, *moves))
+    told = {**found._asdict(), "findings": [each._asdict() for each in found.findings]}
+    if as_json:
+        output.data(told)
+    else:
+        output.text(page.render_verification(told))
+    return 1 if found.findings else 0
+
+
+def _since(context: HandoffContext, text: str) -> datetime:
+    ago = _AGO.match(text.strip())
+    try:
+        found = context.current_time() - timedelta(**{_UNITS[ago[2]]: int(ago[1])}) if ago else moment(text)
+    except (OverflowError, ValueError):  # before the first date, or too many digits
+        found = None
+    if found is None:
+        raise UsageError(f"`{text[:40]}` is not a time", hint="write 2026-02-04, 2026-02-04T19:30:00Z or 12h")
+    return found

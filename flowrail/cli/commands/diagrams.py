@@ -1,0 +1,186 @@
+"""Commands that draw workflows, sessions and handoffs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import click
+
+from flowrail.cli import options, output, pictures
+from flowrail.cli.environment import environment
+from flowrail.command import Command, Hint
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.handoff import handoff_picture, lifecycle_picture
+from flowrail.diagrams.renderers.document import WorkflowPicture
+from flowrail.diagrams.session_trace import with_trace
+from flowrail.errors import FlowError, UsageError
+from flowrail.handoff.store import Handoffs
+from flowrail.operations.environment import Environment
+from flowrail.operations.skills import draw, embedded_diagrams
+from flowrail.storage.files import MissingFileError, NotRegularFileError
+from flowrail.storage.ownership import Owner
+from flowrail.text.phrases import count
+
+
+class StaleError(FlowError):
+    """The blocks of a page differ from what the skills generate."""
+
+    code = "BLOCKS_STALE"
+
+
+@click.command(
+    "diagram",
+    epilog=options.examples(
+        "flow diagram problem-analysis",
+        "flow diagram problem-analysis --format html -o picture.html",
+        "flow diagram problem-analysis --session problem-analysis-k3x9q2 --format svg",
+        "flow diagram --inject README.md --check",
+    ),
+)
+@click.argument("skill", required=False, shell_complete=options.complete("skills"))
+@pictures.form
+@pictures.session
+@click.option("--alone", is_flag=True, help="Without the workflows that its agents run (md, rst, html).")
+@pictures.link
+@pictures.into
+@click.option(
+    "--inject",
+    "pages",
+    multiple=True,
+    metavar="PATH",
+    help="Rewrite the marked blocks of this page, or of all pages in this folder. May be repeated.",
+)
+@click.option(
+    "--check", is_flag=True, help="With --inject: list the blocks that differ, write nothing, exit 1 if any."
+)
+@options.root
+@options.store
+def diagram_command(
+    skill: str | None,
+    form: str,
+    session_id: str | None,
+    alone: bool,
+    link: str | None,
+    into: str | None,
+    pages: tuple[str, ...],
+    check: bool,
+    roots: tuple[str, ...],
+    store: str | None,
+) -> int:
+    """Draw a workflow, or a session on it
+
+    With --session: the current step, the path so far with counts and times, and the steps left. svg and html need
+    nothing else; png needs `pip install 'flowrail[png]'` or rsvg-convert. With --inject: the blocks
+    diagram, svg, steps, outcomes, params and skills of Markdown pages, between comments such as
+    <!-- flow:steps SKILL --> and <!-- /flow:steps -->. Runs no code of the skill.
+    """
+    if pages:
+        others = {"--session": session_id, "--alone": alone, "--link": link, "--output": into}
+        given = [name for name, value in others.items() if value]
+        if form not in {"mermaid", "json"}:
+            given.append(f"--format {form}")
+        if given:
+            raise UsageError(
+                f"{given[0]} is about a picture of its own, and --inject about the blocks of pages",
+                hint="leave one of them out; a block's name says what it holds",
+            )
+        return _inject(
+            skill, pages, environment(store, roots), roots=roots, check=check, as_json=form == "json"
+        )
+    if check:
+        raise UsageError("--check is about --inject", hint=Command("diagram", inject="PATH", check=True))
+    if skill is None and session_id is None:
+        raise UsageError("a skill or a session is needed", hint=Hint("see the skills: ", Command("list")))
+    here = environment(store, roots)
+    if session_id is not None:
+        first = draw.of_session(session_id, skill, here.store)
+    else:
+        first = draw.of_skill(skill or "", here.roots)
+    together = form in pictures.WITH_OTHERS and not alone
+    subjects = draw.with_agents(first, here.roots) if together else [first]
+    if any(each.computed for each in subjects):
+        output.notes(["parts of the workflow are computed when it runs; they are left out"])
+    for each in subjects:
+        if each.mistakes:
+            mistakes = "a mistake" if each.mistakes == 1 else f"{each.mistakes} mistakes"
+            line = Command("check", each.address)
+            output.notes([f"`{each.address}` has {mistakes} and is drawn as far as it goes: {line}"])
+    drawn = [
+        WorkflowPicture(each.workflow, with_trace(picture(each.workflow), each.records)) for each in subjects
+    ]
+    pictures.put(drawn, form, link=link, into=into)
+    return 0
+
+
+def _inject(
+    skill: str | None,
+    paths: Sequence[str],
+    here: Environment,
+    *,
+    roots: Sequence[str],
+    check: bool,
+    as_json: bool,
+) -> int:
+    found = list(_pages(skill, paths, here))
+    stale = [made for each in found for made in each.made if not made.fresh]
+    if not check:
+        for each in found:
+            embedded_diagrams.write(each)
+    if as_json:
+        output.data({"blocks": [made._asdict() for each in found for made in each.made]})
+        return 1 if check and stale else 0
+    if check and stale:
+        raise StaleError(
+            f"{len(stale)} {'block is' if len(stale) == 1 else 'blocks are'} not as made from the skills: "
+            + ", ".join(f"{made.page}:{made.line} {made.name}" for made in stale[:20]),
+            hint=Command("diagram", *([skill] if skill else []), inject=tuple(paths), root=tuple(roots)),
+            blocks=[made._asdict() for made in stale],
+        )
+    blocks = count(sum(len(each.made) for each in found), "block")
+    within = count(sum(bool(each.made) for each in found), "page")
+    told = [f"{made.page}:{made.line} {made.name} {made.subject}".rstrip() for made in stale]
+    output.text("\n".join([*told, f"{blocks} in {within}, {len(stale)} rewritten"]))
+    return 0
+
+
+def _pages(skill: str | None, paths: Sequence[str], here: Environment) -> Iterator[embedded_diagrams.Page]:
+    """Yield each page with its blocks generated again. Files in a folder that are not pages are ignored."""
+    if not all(paths):
+        raise UsageError("--inject is empty", hint="name a page, or a folder of pages")
+    for each in paths:
+        plain = os.path.normpath(each)
+        named = plain if os.path.realpath(plain) == os.path.realpath(each) else each
+        for path in embedded_diagrams.pages_below(named):
+            try:
+                yield embedded_diagrams.page(path, here.roots, default=skill)
+            except (MissingFileError, NotRegularFileError, embedded_diagrams.PageElsewhereError) as error:
+                if path == named:
+                    raise
+                output.notes([f"{error.message}; passed over"])
+
+
+@click.command(
+    "diagram",
+    epilog=options.examples(
+        "flow handoff diagram", "flow handoff diagram handoff-k3x9q2 --format svg -o handoff.svg"
+    ),
+)
+@click.argument("handoff_id", metavar="[ID]", required=False)
+@pictures.form
+@pictures.into
+@options.store
+def handoff_diagram_command(handoff_id: str | None, form: str, into: str | None, store: str | None) -> None:
+    """Draw the lifecycle of a handoff
+
+    With an ID: the phases that this handoff went through, with times.
+    """
+    picture = lifecycle_picture()
+    if handoff_id is not None:
+        here = environment(store, ())
+        handoffs = Handoffs(here.store_path, Owner(here.state))
+        picture = handoff_picture(
+            handoff_id,
+            ((e.seq, e.kind, e.at, e.by, e.handoff.phase) for e in handoffs.records(handoff_id)),
+        )
+    pictures.put([WorkflowPicture(None, picture)], form, into=into)

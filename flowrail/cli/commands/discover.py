@@ -1,0 +1,169 @@
+"""`flow discover`: find skills that can take over a piece of work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.ranking.explain import explain
+from flowrail.discovery.ranking.menu import Menu, MenuRequest, offer
+from flowrail.discovery.ranking.scores import Query, Synthesis
+from flowrail.formatters.reports import menu as as_menu
+from flowrail.formatters.reports import skill_explanation
+from flowrail.operations.environment import Environment
+from flowrail.skills.bundled import bundled
+from flowrail.storage.files import WriteFailedError
+
+if TYPE_CHECKING:
+    from flowrail.discovery.session_menu_cache import SessionMenu
+
+
+@click.command(
+    "discover",
+    epilog=options.examples(
+        "flow discover", "flow discover --category planning --all", "flow discover --why planner"
+    ),
+)
+@click.option(
+    "--all", "everything", is_flag=True, help="Include hidden and rejected skills, and the reasons."
+)
+@click.option(
+    "--why", "name", metavar="NAME", help="Explain one skill: locations, reasons, each part of the score."
+)
+@click.option("--rescan", is_flag=True, help="Ignore the session's cache (with --session).")
+@options.session_option
+@click.option(
+    "--category",
+    "categories",
+    multiple=True,
+    metavar="C",
+    help="Only skills with one of these categories. May be repeated.",
+)
+@click.option(
+    "--from", "source", default="", metavar="SKILL", help="Only skills that accept work from this skill."
+)
+@click.option("--schema", default="", metavar="V", help="Only skills that accept this schema version.")
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="X",
+    help="Only skills that accept one of these. May be repeated.",
+)
+@click.option(
+    "--text", default="", metavar="T", help="Only skills whose description contains all these words."
+)
+@click.option("--problem-type", metavar="T", help="Rank by this problem type and the session's facts.")
+@options.autonomous
+@click.option(
+    "--top", type=click.IntRange(min=1), metavar="N", help="Show at most N (default: three to five)."
+)
+@click.option("--recursive", is_flag=True, help="Search deeper than one level below each location.")
+@options.root
+@options.as_json
+@options.store
+def discover_command(
+    everything: bool,
+    name: str | None,
+    rescan: bool,
+    session_id: str | None,
+    categories: tuple[str, ...],
+    source: str,
+    schema: str,
+    inputs: tuple[str, ...],
+    text: str,
+    problem_type: str | None,
+    autonomous: bool,
+    top: int | None,
+    recursive: bool,
+    roots: tuple[str, ...],
+    as_json: bool,
+    store: str | None,
+) -> None:
+    """Find skills that can take over a piece of work
+
+    Reads SKILL.md files and runs nothing. Shows the best three to five with their scores and reasons;
+    --all and --why show why a skill is not offered. With --session, the result is
+    cached in available-workflows.yaml for 30 minutes, or until something changes.
+    """
+    here = Environment(store=store, roots=roots)
+    history, chain = _past(here, session_id)
+    query = Query(categories, source, schema, inputs, text, not autonomous, history, chain)
+    asked = MenuRequest(query, _synthesis(here, session_id, problem_type))
+    output.notes(asked.unknown())
+    found, ours = _discover(here, roots, recursive=recursive)
+    menu, beside = offer(found, asked, top=top), offer(ours, asked, top=top)
+    kept = _kept(here, session_id, found, menu, rescan=rescan) if session_id else None
+    if name is not None:
+        _tell_why(name, found, menu, ours, beside, as_json=as_json)
+    elif as_json:
+        output.data(
+            as_menu.data(menu, found, kept=kept, everything=everything, top=top)
+            | {"bundled": as_menu.items(beside, everything=everything, top=top)}
+        )
+    else:
+        told = as_menu.render(menu, found, kept=kept, everything=everything)
+        output.text("\n\n".join(filter(None, [told, as_menu.bundled(beside, everything=everything)])))
+
+
+def _past(here: Environment, session_id: str | None) -> tuple[Collection[str], Sequence[str]]:
+    """Return the skills that work arrived at before, and those that the session's work came through."""
+    if session_id is None and not os.path.isdir(os.path.join(here.store_path, "handoffs")):
+        return (), ()
+    from flowrail.handoff.chain import chain_of  # reads records, which brings cattrs
+    from flowrail.handoff.store import Handoffs
+
+    store = here.store
+    chain = chain_of(store.read(session_id).session) if session_id else ()
+    return Handoffs(store.path, store.owner).receivers(), chain
+
+
+def _discover(here: Environment, roots: tuple[str, ...], *, recursive: bool) -> tuple[Discovery, Discovery]:
+    """Return what is installed, and the bundled skills behind it."""
+    found = discover(
+        here.cwd, here.home, here.environ, extra=roots, recursive=recursive, ask_git=here.ask_git
+    )
+    return found, bundled(found)
+
+
+def _synthesis(here: Environment, session_id: str | None, problem_type: str | None) -> Synthesis | None:
+    if session_id is None:
+        return Synthesis(problem_type.lower()) if problem_type else None
+    from flowrail.operations.handoffs.handoff_menu import synthesis  # reads sessions, which brings cattrs
+
+    return synthesis(here.store.read(session_id).session, problem_type)
+
+
+def _kept(
+    here: Environment, session_id: str, found: Discovery, menu: Menu, *, rescan: bool
+) -> SessionMenu | None:
+    """Return the session's cache, or None where it cannot be written, which costs time only."""
+    from flowrail.operations.handoffs.handoff_menu import menu_cache
+
+    scores = None if menu.asked.synthesis is None else menu.scores
+    now = datetime.fromisoformat(here.now)
+    try:
+        return menu_cache(here.store, session_id, found, now, scores=scores, rescan=rescan)
+    except WriteFailedError as error:
+        output.notes([f"not kept for the session: {error.message}"])
+        return None
+
+
+def _tell_why(
+    name: str, found: Discovery, menu: Menu, ours: Discovery, beside: Menu, *, as_json: bool
+) -> None:
+    told = explain(found, name, asked=menu.asked.by)
+    if told.candidate is None and not told.skipped:
+        behind = explain(ours, name, asked=menu.asked.by)
+        if behind.candidate is not None or behind.skipped:
+            told, menu = behind._replace(places=(*told.places, *behind.places)), beside
+    if as_json:
+        output.data(skill_explanation.data(told, menu))
+    else:
+        output.text(skill_explanation.render(told, menu, found))

@@ -1,0 +1,471 @@
+"""`flow handoff`: hand work from one skill to another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.environment import environment
+from flowrail.cli.facts import facts_of, named_values
+from flowrail.command import Command, Hint
+from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.ranking.menu import MenuRequest, offer
+from flowrail.discovery.ranking.scores import CATEGORIES, Query
+from flowrail.errors import UsageError
+from flowrail.formatters.guidance.as_data import render as as_data
+from flowrail.formatters.reports import handoff as page
+from flowrail.formatters.reports import menu as as_menu
+from flowrail.handoff.chain import chain_of, format_chain
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.errors import EXPIRED, INTEGRITY, MAX_LISTED, PayloadProblem, errors, payload_refusal
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.convert import convert
+from flowrail.handoff.payload.document import DEFAULT_FORM, read, read_file
+from flowrail.handoff.payload.document import render as render_payload
+from flowrail.handoff.payload.models import PUBLISHED
+from flowrail.handoff.payload.validate import ValidationRules, validate
+from flowrail.handoff.request import WRITTEN_VERSIONS, HandoffRequest, extra_root
+from flowrail.handoff.sending import cancel, retry, send
+from flowrail.machines.sessions.session import Session
+from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.context import handoff_context_of
+from flowrail.operations.handoffs.handoff_menu import menu_cache, problem_type_of, synthesis
+from flowrail.operations.handoffs.receive import receive_handoff
+from flowrail.operations.handoffs.source_session import session_to_hand_off
+from flowrail.operations.running.world import World, world_of
+from flowrail.storage.files import WriteFailedError
+from flowrail.text.phrases import count
+
+
+def contexts(
+    *, store: str | None, roots: Sequence[str] = (), wait: float = 10.0
+) -> tuple[HandoffContext, World]:
+    """Return what handoffs need, and what sessions need."""
+    looked_up = environment(store, roots)
+    return handoff_context_of(looked_up, wait=wait), world_of(looked_up, wait=wait)
+
+
+send_options = options.stacked(
+    click.option("--reason", default="", metavar="WHY", help="Why this target; part of the payload."),
+    click.option("--yes", is_flag=True, help="Allow a target that had this work before."),
+    click.option("--approved", is_flag=True, help="The user approved a chain of more than five skills."),
+    click.option(
+        "-s",
+        "--set",
+        "assignments",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A fact that the session did not report. Repeatable.",
+    ),
+    click.option(
+        "--facts", "facts_file", metavar="FILE", help="A JSON file with facts; - reads standard input."
+    ),
+)
+
+
+@click.command(
+    "targets",
+    epilog=options.examples(
+        "flow handoff targets",
+        "flow handoff targets --problem-type analytical --top 3",
+    ),
+)
+@options.session_option
+@click.option("--problem-type", metavar="T", help="Rank for this problem type instead of the reported one.")
+@click.option(
+    "--from", "source", default="", metavar="SKILL", help="The skill that hands off, if there is no session."
+)
+@click.option(
+    "--category",
+    "categories",
+    multiple=True,
+    metavar="C",
+    help="Only skills with one of these categories. Repeatable.",
+)
+@options.autonomous
+@click.option(
+    "--top", type=click.IntRange(min=1), metavar="N", help="Show at most N (default: three to five)."
+)
+@click.option("--all", "everything", is_flag=True, help="Include skills that do not fit, and why.")
+@options.root
+@options.as_json
+@options.store
+def targets_command(
+    session_id: str | None,
+    problem_type: str | None,
+    source: str,
+    categories: tuple[str, ...],
+    autonomous: bool,
+    top: int | None,
+    everything: bool,
+    roots: tuple[str, ...],
+    as_json: bool,
+    store: str | None,
+) -> None:
+    """List the skills that can take over, best first
+
+    With --session they are ranked by what the session reported, and the command that hands off to each
+    is printed. Reads what skills declare and runs nothing.
+    """
+    context, world = contexts(store=store, roots=roots)
+    session = world.store.read(session_id).session if session_id else None
+    discovery = context.discover()
+    query = Query(
+        categories,
+        session.skill if session else source,
+        supervised=not autonomous,
+        history=context.handoffs.receivers(),
+        chain=chain_of(session) if session else (),
+    )
+    asked = MenuRequest(query, synthesis(session, problem_type))
+    output.notes(asked.unknown())
+    if session is not None and asked.synthesis is None and not problem_type_of(session):
+        output.notes(
+            ["the session has not reported a problem type, which a payload needs; add --problem-type"]
+        )
+    menu = offer(discovery, asked, top=top)
+    kept = None
+    if session is not None:
+        scores = None if menu.asked.synthesis is None else menu.scores
+        try:
+            now = datetime.fromisoformat(world.now())
+            kept = menu_cache(world.store, session.id, discovery, now, scores=scores)
+        except WriteFailedError as error:
+            output.notes([f"the menu was not cached: {error.message}"])
+    facts = _problem_type_fact(session, asked)
+    offers = [_offer(context, session, ranked.candidate, facts) for _, ranked in menu.places]
+    if as_json:
+        data = as_menu.data(menu, discovery, kept=kept, everything=everything, top=top)
+        by_skill = {entry["skill"]: entry for entry in offers}
+        for item in data["candidates"]:
+            item.update(by_skill.get(item["skill"], {}))
+        output.data(data)
+    else:
+        again = str(context.command("handoff targets", session=session.id if session else None))
+        text = as_menu.render(menu, discovery, kept=kept, everything=everything, command=again)
+        output.text(page.render_targets(text, offers[: menu.length] if session else ()))
+
+
+def _problem_type_fact(session: Session | None, asked: MenuRequest) -> dict[str, str]:
+    """Return the problem type as a fact for a command, if the session has not reported it."""
+    kind = asked.synthesis.problem_type if asked.synthesis else ""
+    known = session is not None and problem_type_of(session) == kind
+    return {"problem_type": kind} if kind in CATEGORIES and not known else {}
+
+
+def _offer(
+    context: HandoffContext, session: Session | None, candidate: Candidate, facts: dict[str, str]
+) -> dict[str, Any]:
+    """Return the command that hands off to a candidate, and the loop that this would be, if it is one."""
+    skill = candidate.skill
+    if session is None:
+        return {"skill": skill, "loop": "", "command": ""}
+    chain = chain_of(session)
+    loop = format_chain(chain, skill) if skill in chain else ""
+    root = extra_root(candidate)
+    command = context.command("handoff send", skill, session=session.id, facts=facts, root=root)
+    return {"skill": skill, "loop": loop, "command": str(command)}
+
+
+@click.command(
+    "send",
+    epilog=options.examples(
+        "flow handoff send planner --session perspective-swarm-k3x9q2",
+        "flow handoff send planner --schema 3.0 --format json --yes",
+    ),
+)
+@click.argument("target")
+@options.session_option
+@send_options
+@click.option("--health-check", "health", is_flag=True, help="Run the target's own check first.")
+@click.option(
+    "--schema", type=click.Choice(WRITTEN_VERSIONS), help="The payload version (default: the target's)."
+)
+@click.option(
+    "--format", "form", type=click.Choice(["yaml", "json"]), help="The format of the payload's file."
+)
+@options.as_json
+@options.root
+@options.store
+@options.wait
+def send_command(
+    target: str,
+    session_id: str | None,
+    reason: str,
+    yes: bool,
+    approved: bool,
+    assignments: tuple[str, ...],
+    facts_file: str | None,
+    health: bool,
+    schema: str | None,
+    form: str | None,
+    as_json: bool,
+    roots: tuple[str, ...],
+    store: str | None,
+    wait: float,
+) -> None:
+    """Hand a session's work to a skill
+
+    Selects the target, checks everything, writes the payload once, and prints the line that the agent
+    that takes over runs. The same command again prints the same answer, or continues an interrupted
+    handoff.
+    """
+    context, world = contexts(store=store, roots=roots, wait=wait)
+    facts = facts_of(assignments, facts_file)
+    session = session_id or session_to_hand_off(
+        world,
+        lambda open_session: context.command(
+            "handoff send",
+            target,
+            session=open_session,
+            facts=facts_of(assignments, None),
+            facts_file=facts_file,
+            reason=" ".join(reason.splitlines()) or None,
+            schema=schema,
+            format=form,
+            yes=yes,
+            approved=approved,
+            health_check=health,
+            root=next(iter(roots), ""),
+        ),
+    )
+    request = HandoffRequest(target, session, reason, yes, approved, health, schema or "", form or "", facts)
+    sent = send(context, request)
+    data = page.as_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes)
+    if as_json:
+        output.data(data)
+    else:
+        output.text(page.render(data))
+
+
+@click.command("status", epilog=options.examples("flow handoff status", "flow handoff status --all"))
+@click.argument("handoff_id", metavar="[ID]", required=False)
+@click.option("--all", "include_ended", is_flag=True, help="Include handoffs that are over.")
+@options.as_json
+@options.store
+def status_command(handoff_id: str | None, include_ended: bool, as_json: bool, store: str | None) -> None:
+    """Show the phase of one handoff, or of all open ones
+
+    Changes nothing.
+    """
+    context, _ = contexts(store=store)
+    if handoff_id is not None:
+        data = page.as_data(context, context.handoffs.read(handoff_id).handoff)
+        if as_json:
+            output.data(data)
+        else:
+            output.text(page.render(data))
+        return
+    unreadable: list[str] = []
+    handoffs = [stored.handoff for stored in context.handoffs.all(unreadable)]
+    shown = [handoff for handoff in handoffs if include_ended or handoff.is_open]
+    items = [page.as_data(context, handoff) for handoff in sorted(shown, key=lambda h: h.started_at)]
+    if unreadable:
+        what = count(len(unreadable), "handoff")
+        output.notes([f"{what} cannot be read or foreign; see {context.command('audit')}"])
+    if as_json:
+        output.data({"handoffs": items})
+    else:
+        output.text(page.render_list(items))
+
+
+@click.command("retry", epilog=options.examples("flow handoff retry handoff-k3x9q2"))
+@click.argument("handoff_id", metavar="ID")
+@send_options
+@options.as_json
+@options.root
+@options.store
+@options.wait
+def retry_command(
+    handoff_id: str,
+    reason: str,
+    yes: bool,
+    approved: bool,
+    assignments: tuple[str, ...],
+    facts_file: str | None,
+    as_json: bool,
+    roots: tuple[str, ...],
+    store: str | None,
+    wait: float,
+) -> None:
+    """Retry a handoff that failed or was interrupted
+
+    A failed handoff returns to validation, with the target and the session as they are now. An
+    interrupted one continues in its phase, with the same payload.
+    """
+    context, _ = contexts(store=store, roots=roots, wait=wait)
+    facts = facts_of(assignments, facts_file)
+    request = HandoffRequest("", "", reason, yes, approved, facts=facts)
+    sent = retry(context, handoff_id, request)
+    data = page.as_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes)
+    if as_json:
+        output.data(data)
+    else:
+        output.text(page.render(data))
+
+
+@click.command(
+    "cancel", epilog=options.examples("flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
+)
+@click.argument("handoff_id", metavar="ID")
+@click.option("--reason", default="", metavar="WHY", help="The reason, for the journal.")
+@options.as_json
+@options.store
+@options.wait
+def cancel_command(handoff_id: str, reason: str, as_json: bool, store: str | None, wait: float) -> None:
+    """Cancel a handoff
+
+    A written payload stays, but nobody can receive it any more.
+    """
+    context, _ = contexts(store=store, wait=wait)
+    data = page.as_data(context, cancel(context, handoff_id, reason))
+    if as_json:
+        output.data(data)
+    else:
+        output.text(page.render(data))
+
+
+@click.command("receive", epilog=options.examples("flow handoff receive handoff-payload.yaml"))
+@click.argument("file")
+@click.option("--sha256", "digest", default="", metavar="HEX", help="The digest that came with the path.")
+@click.option("--force", is_flag=True, help="Accept an expired payload.")
+@options.params
+@options.form
+@options.root
+@options.store
+@options.wait
+def receive_command(
+    file: str,
+    digest: str,
+    force: bool,
+    params: tuple[str, ...],
+    form: str | None,
+    roots: tuple[str, ...],
+    store: str | None,
+    wait: float,
+) -> None:
+    """Validate a payload, claim it and take over the work
+
+    Only one receiver gets it. If the target has a workflow, its session starts with parameters from
+    the payload, and its first step is printed; -p adds parameters that the payload lacks.
+    """
+    context, world = contexts(store=store, roots=roots, wait=wait)
+    receipt, answer = receive_handoff(
+        context, world, file, digest=digest, force=force, params=named_values(params, "-p")
+    )
+    output.notes([f"warning: {warning}" for warning in receipt.warnings])
+    data = page.as_data(context, receipt.handoff)
+    if answer is None:
+        if form == "json":
+            output.data({**data, "handoff_payload": receipt.payload.handoff})
+        else:
+            output.text(page.render(data))
+        return
+    output.notes(answer.notes)
+    if form == "json":
+        output.data({**as_data(answer.guidance), "handoff": data})
+    else:
+        output.show(answer.guidance, form)
+
+
+@click.command("validate", epilog=options.examples("flow handoff validate handoff-payload.yaml"))
+@click.argument("file")
+@click.option(
+    "--strict-v2", is_flag=True, help="Require the one source that the published 2.0 schema allows."
+)
+@click.option("--sha256", "digest", metavar="HEX", help="The digest that the file must have.")
+@click.option("--sending", is_flag=True, help="Use the sender's rules: the session's folder must exist.")
+@click.option("--allow-expired", is_flag=True, help="Accept an expired payload.")
+@options.as_json
+def validate_command(
+    file: str, strict_v2: bool, digest: str | None, sending: bool, allow_expired: bool, as_json: bool
+) -> int:
+    """List every problem of a payload
+
+    Detects the version, then checks shape, related fields, hash, expiry and chain. Exits 1 on any
+    error; warnings do not count.
+    """
+    payload = read_file(os.path.abspath(file))
+    rules = ValidationRules(datetime.fromisoformat(Environment().now), sending, strict_v2, allow_expired)
+    validated = validate(payload, rules)
+    problems = list(validated.problems)
+    if digest and digest.removeprefix("sha256:") != payload.digest:
+        problems.append(PayloadProblem("", f"the file's digest is {payload.digest}", INTEGRITY))
+    result = {
+        "version": validated.version or None,
+        "valid": not errors(problems),
+        "errors": len(errors(problems)),
+        "sha256": payload.digest,
+        "ignored": list(validated.ignored),
+        "tokens": integrity.tiers(payload.handoff) if validated.version == "3.0" else None,
+    }
+    findings = [problem._asdict() for problem in problems]
+    if as_json:
+        output.data({"findings": findings, **result})
+    else:
+        output.text(page.render_problems(findings, file, result))
+    return 1 if errors(problems) else 0
+
+
+@click.command("convert", epilog=options.examples("flow handoff convert handoff-payload.yaml --to 3.0"))
+@click.argument("file")
+@click.option(
+    "--to",
+    "version",
+    required=True,
+    type=click.Choice([*PUBLISHED, "1.2"]),
+    help="The version to convert to.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["yaml", "json"]), help="The format (default: the version's)."
+)
+@click.option("-o", "--output", "target", metavar="FILE", help="Write to a file instead of printing.")
+@click.option("--force", is_flag=True, help="Convert a payload whose hash is wrong.")
+@options.as_json
+def convert_command(
+    file: str, version: str, form: str | None, target: str | None, force: bool, as_json: bool
+) -> None:
+    """Convert a payload to another version
+
+    Lists the fields that are added and lost. The result gets a new hash, so a payload whose own hash
+    is wrong is refused unless forced.
+    """
+    payload = read_file(os.path.abspath(file))
+    rules = ValidationRules(datetime.fromisoformat(Environment().now))
+    accepted = {EXPIRED, INTEGRITY} if force else {EXPIRED}
+    problems = [p for p in errors(validate(payload, rules).problems) if p.kind not in accepted]
+    if problems:
+        hint = Hint("see all problems: ", Command("handoff validate", file))
+        raise payload_refusal(f"{file} is not converted", problems, hint=hint)
+    converted = convert(payload.version, payload.handoff, version)
+    data = render_payload(converted.handoff, form or DEFAULT_FORM[version])
+    _refuse_invalid(version, data, rules)
+    if target is not None:
+        if os.path.lexists(target):
+            raise UsageError(f"{target} already exists", hint="choose another file")
+        output.to_file(target, data, mode=0o600)
+    if as_json:
+        output.data({**converted._asdict(), "file": target})
+        return
+    output.notes([f"added {field}" for field in converted.added])
+    output.notes([f"lost {field}" for field in converted.lost[:MAX_LISTED]])
+    if len(converted.lost) > MAX_LISTED:
+        output.notes([f"lost {len(converted.lost) - MAX_LISTED} more; --json lists them all"])
+    if target is None:
+        output.exact(data.decode().rstrip("\n"))
+    else:
+        output.text(f"{target} is a payload of version {converted.version}")
+
+
+def _refuse_invalid(version: str, data: bytes, rules: ValidationRules) -> None:
+    result = validate(read(data, source=f"the payload as {version}"), rules)
+    problems = [problem for problem in errors(result.problems) if problem.kind != EXPIRED]
+    if problems:
+        raise payload_refusal(
+            f"the payload is not valid as {version}", problems, hint="fix the payload that it is made from"
+        )

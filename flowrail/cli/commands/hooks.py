@@ -1,0 +1,158 @@
+"""`flow hook`: answer the hooks of an agent's host, and install them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.hook_entry import run
+from flowrail.discovery.locations import named
+from flowrail.errors import UsageError
+from flowrail.formatters.reports.hooks import (
+    ELSEWHERE,
+    NONE_ELSEWHERE,
+    data,
+    difference,
+    installed,
+    uninstalled,
+)
+from flowrail.hosts.settings import HOSTS, OTHER, PERMISSIONS, add_hooks, remove_hooks, settings_file
+from flowrail.operations.environment import Environment
+from flowrail.operations.skills.plugin import build
+from flowrail.text.safe_text import one_line
+
+
+def _event(name: str, text: str) -> click.Command:
+    """Return the command for the event *name*. `__main__` answers a plain `flow hook NAME` without it."""
+    return click.Command(name, callback=partial(run, name), help=text)
+
+
+session_start_command = _event(
+    "session-start",
+    """List the open sessions for the agent
+
+    Runs when a conversation starts or resumes, and after its context was compacted or cleared. Prints
+    each session's step, its conversation, and the command that shows the step again.
+    """,
+)
+
+stop_command = _event(
+    "stop",
+    """Keep an agent working until its session ends
+
+    Only if a session of the agent's conversation is active. Never while a question waits for the user or
+    sub-agents are working, and at most three times before the session moves. Each time is recorded.
+    """,
+)
+
+subagent_stop_command = _event(
+    "subagent-stop",
+    """Keep a sub-agent working until its session ends
+
+    Its session is the one bound to it, the one that its transcript mentions, or the only open one.
+    """,
+)
+
+pre_tool_use_command = _event(
+    "pre-tool-use",
+    """Deny a tool that the current step forbids
+
+    Applies the rules in the step's `forbids`, such as Edit or Bash(git push*). Never denies `flow`
+    commands.
+    """,
+)
+
+host = click.option(
+    "--host",
+    type=click.Choice([*HOSTS, OTHER]),
+    default=HOSTS[0],
+    show_default=True,
+    help="Whose settings.",
+)
+where = click.option(
+    "--to",
+    type=click.Choice(["project", "home"]),
+    default="project",
+    show_default=True,
+    help="The project's settings, or your own.",
+)
+
+
+@click.command(
+    "install",
+    epilog=options.examples("flow hook install --dry-run", "flow hook install --host codex --to home"),
+)
+@host
+@where
+@click.option(
+    "--permissions", is_flag=True, help="Also allow the agent to run flow's commands without asking."
+)
+@options.dry_run
+@options.as_json
+def install_command(host: str, to: str, permissions: bool, dry_run: bool, as_json: bool) -> None:
+    """Add our hooks to a host's settings
+
+    Other entries stay, in their order. Running it again changes nothing. Settings must be plain
+    JSON: a file with comments is refused with the lines to add by hand.
+    """
+    if host == OTHER:
+        output.data({"hooks": [], "instructions": ELSEWHERE}) if as_json else output.text(ELSEWHERE)
+        return
+    here = Environment()
+    file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
+    wanted = permissions and host == "claude-code"
+    done = add_hooks(file, permissions=wanted, dry_run=dry_run)
+    if as_json:
+        output.data(data(done, dry_run=dry_run, permissions=PERMISSIONS))
+        return
+    if dry_run:
+        output.text(difference(done))
+    output.text(installed(done, PERMISSIONS, asked=permissions, dry_run=dry_run))
+
+
+@click.command("uninstall", epilog=options.examples("flow hook uninstall"))
+@host
+@where
+@options.dry_run
+@options.as_json
+def uninstall_command(host: str, to: str, dry_run: bool, as_json: bool) -> None:
+    """Remove our hooks from a host's settings
+
+    Other entries stay. A file that contains nothing else is deleted.
+    """
+    if host == OTHER:
+        output.data({"hooks": [], "instructions": NONE_ELSEWHERE}) if as_json else output.text(NONE_ELSEWHERE)
+        return
+    here = Environment()
+    file = settings_file(host, to, cwd=here.cwd, home=here.home, environ=here.environ)
+    done = remove_hooks(file, dry_run=dry_run)
+    if as_json:
+        output.data(data(done, dry_run=dry_run))
+        return
+    if dry_run:
+        output.text(difference(done))
+    output.text(uninstalled(done, dry_run=dry_run))
+
+
+@click.command("plugin", epilog=options.examples("flow hook plugin ./flowrail-plugin"))
+@click.argument("folder", metavar="DIR")
+@options.as_json
+def plugin_command(folder: str, as_json: bool) -> None:
+    """Write a Claude Code plugin: hooks and skills in one
+
+    DIR becomes a marketplace with one plugin. Add it from there or keep it in a repository.
+    The plugin contains a SKILL.md for each skill. The steps stay in the flowrail package, which must be
+    installed too.
+    """
+    if not folder.strip():
+        raise UsageError("DIR is empty", hint="name a new folder, such as ./flowrail-plugin")
+    here = Environment()
+    built = build(named(folder, here.cwd, here.home))
+    if as_json:
+        output.data(built._asdict())
+        return
+    place = one_line(built.folder)
+    output.text(f"{len(built.files)} files in {place}\nIn Claude Code: /plugin marketplace add {place}")
+    output.text("then: /plugin install flowrail@flowrail")

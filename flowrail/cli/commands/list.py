@@ -1,0 +1,55 @@
+"""`flow list`: it starts fast, so it is apart from the other commands."""
+
+from __future__ import annotations
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.operations.environment import Environment
+from flowrail.skills import summary
+from flowrail.text.phrases import count
+from flowrail.text.table import table
+
+
+@click.command("list", epilog=options.examples("flow list", "flow list --root ../skills"))
+@options.as_json
+@options.root
+def list_command(as_json: bool, roots: tuple[str, ...]) -> None:
+    """List the skills
+
+    If several skills share a name, lists the one that runs. Runs no code of a skill.
+    """
+    items = summary.items(Environment(roots=roots).roots)
+    if as_json:
+        output.data({"skills": items})
+    else:
+        head = ["skill", "steps", "gates", "params", "source", "what for"]
+        output.text(table(head, [_skill_row(item) for item in items]))
+
+
+def _skill_row(item: dict[str, object]) -> list[str]:
+    params = ", ".join(str(param["name"]) for param in item["params"])  # type: ignore[attr-defined]
+    errors = (
+        f"{count(int(str(item['errors'])), 'mistake')}: flow check {item['name']}" if item["errors"] else ""
+    )
+    what = errors or str(item["description"])
+    inner = f" + {len(item['workflows'])} more" if item["workflows"] else ""  # type: ignore[arg-type]
+    return [
+        str(item["name"]),
+        f"{item['total_steps']}{inner}",
+        str(len(item["gates"]) or ""),  # type: ignore[arg-type]
+        params,
+        _source(item),
+        _first_sentence(what),
+    ]
+
+
+def _source(item: dict[str, object]) -> str:
+    if item["as_bundled"]:
+        return f"{item['source']}, as bundled"
+    return f"{item['source']}, hides another" if item["hides"] else str(item["source"])
+
+
+def _first_sentence(text: str, longest: int = 90) -> str:
+    first = " ".join(text.split()).partition(". ")[0].rstrip(".")
+    return first if len(first) <= longest else f"{first[: longest - 1]}…"

@@ -1,0 +1,80 @@
+"""`flow registry`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.registry import check as registry_check_module
+from flowrail.discovery.registry import sync as registry_sync_module
+from flowrail.discovery.registry.listing import registered, severity
+from flowrail.formatters.reports import registry as page
+from flowrail.operations.environment import Environment
+
+
+@click.group("registry")
+def registry_command() -> None:
+    """Show, sync or check the registry of workflows
+
+    The registry is one optional file of the user. It adds what a skill cannot declare itself: priority,
+    notes, tags, workflows that are stored elsewhere.
+    """
+
+
+@registry_command.command("show", epilog=options.examples("flow registry show --json"))
+@options.as_json
+def show(as_json: bool) -> None:
+    """Show its entries and the source of each field"""
+    found = _discover(Environment())
+    workflows = registered(found)
+    if as_json:
+        output.data(page.data(found.registry, workflows))
+    else:
+        output.text(page.render(found.registry, workflows))
+
+
+@registry_command.command("sync", epilog=options.examples("flow registry sync --dry-run"))
+@click.option("--dry-run", is_flag=True, help="Show the difference without writing it.")
+@options.as_json
+def sync(dry_run: bool, as_json: bool) -> None:
+    """Update it from the skills in home
+
+    Comments, order and entries that a person wrote stay. The result is checked before it replaces the
+    file.
+    """
+    here = Environment()
+    found = _discover(here)
+    planned = registry_sync_module.plan(
+        found.registry.path, found, home=here.home, now=datetime.fromisoformat(here.now)
+    )
+    if not dry_run:
+        registry_sync_module.apply(planned)
+    written = planned.changes and not dry_run
+    if as_json:
+        output.data(page.sync_data(planned, written=written))
+    else:
+        output.text(page.render_sync(planned, written=written))
+
+
+@registry_command.command("check", epilog=options.examples("flow registry check"))
+@click.option("--strict", is_flag=True, help="Fail on warnings too: entries that a sync would update.")
+@options.as_json
+def check(strict: bool, as_json: bool) -> int:
+    """List its errors and its differences from the skills
+
+    Exits 1 if anything is wrong. A missing registry is not an error.
+    """
+    found = _discover(Environment())
+    notes = registry_check_module.check(found)
+    if as_json:
+        output.data(page.check_data(found.registry, notes))
+    else:
+        output.text(page.render_check(found.registry, notes))
+    return int(any(strict or severity(note) == "error" for note in notes))
+
+
+def _discover(here: Environment) -> Discovery:
+    return discover(here.cwd, here.home, here.environ, ask_git=here.ask_git)

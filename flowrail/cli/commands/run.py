@@ -1,0 +1,159 @@
+"""Commands that start a session, show it and report to it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.environment import world
+from flowrail.cli.facts import given_facts, named_values
+from flowrail.command import Command, Hint
+from flowrail.discovery.locations import OFFERED
+from flowrail.errors import UsageError
+from flowrail.formatters.guidance.as_text import standing
+from flowrail.operations.running import steps
+from flowrail.operations.running.time_limit import call_limited
+
+
+@click.command(
+    "step",
+    epilog=options.examples(
+        "flow step problem-analysis -p topic='slow login'",
+        "flow step problem-analysis ok --session problem-analysis-k3x9q2 --expect 0",
+        'flow step problem-analysis done -s confidence=high -s \'areas=["auth", "db"]\'',
+    ),
+)
+@options.skill
+@options.outcome
+@click.option(
+    "-s",
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A fact of the report. May be repeated.",
+)
+@click.option("--facts", "facts_file", metavar="FILE", help="A JSON file with facts; - reads standard input.")
+@options.memory
+@options.params
+@options.session_option
+@click.option(
+    "--expect",
+    type=click.IntRange(min=0),
+    metavar="REV",
+    help="Refuse if the session is at another revision.",
+)
+@options.form
+@options.store
+@options.root
+@options.wait
+def step_command(
+    skill: str,
+    outcome: str | None,
+    assignments: tuple[str, ...],
+    facts_file: str | None,
+    found: str,
+    remember: str,
+    params: tuple[str, ...],
+    session_id: str | None,
+    expect: int | None,
+    form: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
+    wait: float,
+) -> None:
+    """Show the current step, or report its outcome and show the next
+
+    Without OUTCOME, shows the step of the open session again; nothing changes. If no session is
+    open, starts one (-p sets its parameters). OUTCOME is ok, fail, skip or iterate, or done
+    if the step itself decides. Every answer prints the commands that can come next.
+    """
+    here = world(store=store, roots=roots, wait=wait)
+    if outcome is None:
+        if assignments or facts_file or expect is not None or found or remember:
+            raise UsageError(
+                "facts, --expect, --found and --remember belong to a report",
+                hint=Hint("name the outcome: ", Command("step", skill, "OUTCOME")),
+            )
+        if session_id and params:
+            raise UsageError("-p gives parameters to a new session", hint="leave out -p, or --session")
+        answer = (
+            steps.look(here, session_id, skill)
+            if session_id
+            else steps.step_again(here, skill, named_values(params, "-p"))
+        )
+    else:
+        if params:
+            raise UsageError("-p gives parameters to a new session", hint="give facts of a report with -s")
+
+        answer = steps.report(
+            here,
+            skill,
+            outcome,
+            facts=given_facts(assignments, facts_file),
+            session_id=session_id,
+            expect=expect,
+            found=found,
+            remember=remember,
+            call=call_limited,
+        )
+    output.notes(answer.notes)
+    output.show(answer.guidance, form)
+
+
+@click.command("start", epilog=options.examples("flow start problem-analysis -p topic='slow login'"))
+@options.skill
+@options.params
+@options.form
+@options.store
+@options.root
+def start_command(
+    skill: str, params: tuple[str, ...], form: str | None, store: str | None, roots: tuple[str, ...]
+) -> None:
+    """Start a new session and show its first step
+
+    Other open sessions of the skill stay open. Every printed command names its session.
+    """
+    answer = steps.begin(world(store=store, roots=roots), skill, named_values(params, "-p"))
+    output.notes(answer.notes)
+    output.show(answer.guidance, form)
+
+
+@click.command(
+    "resume", epilog=options.examples("flow resume", "flow resume problem-analysis-k3x9q2 --format text")
+)
+@options.optional_session
+@options.form
+@options.store
+def resume_command(session_id: str | None, form: str | None, store: str | None) -> None:
+    """Show the current step of a session again
+
+    Without ID, shows the only open session. The session does not change. The skills that
+    `flow discover` offered it are searched again.
+    """
+    here = world(store=store)
+    answer = steps.resume(here, session_id)
+    with suppress(OSError):
+        os.unlink(os.path.join(here.store.folder(answer.guidance.session), OFFERED))
+    output.notes(answer.notes)
+    output.show(answer.guidance, form)
+
+
+@click.command("status", epilog=options.examples("flow status", "flow status problem-analysis-k3x9q2 --json"))
+@options.optional_session
+@options.as_json
+@options.store
+def status_command(session_id: str | None, as_json: bool, store: str | None) -> None:
+    """Show the state of a session
+
+    Without ID, shows the only open session. The JSON has the same form as a step's.
+    """
+    answer = steps.resume(world(store=store), session_id)
+    output.notes(answer.notes)
+    if as_json:
+        output.show(answer.guidance, "json")
+    else:
+        output.text(standing(answer.guidance))

@@ -1,1 +1,0 @@
-"""Commands that test a workflow."""

@@ -1,0 +1,209 @@
+"""Commands that test workflows."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from flowrail.cli import options, output, pictures, streams
+from flowrail.cli.environment import world
+from flowrail.diagrams.renderers.document import WorkflowPicture
+from flowrail.errors import UsageError
+from flowrail.formatters.guidance.as_data import plain
+from flowrail.formatters.reports.coverage import text as coverage_text
+from flowrail.machines.exploration import coverage
+from flowrail.machines.exploration.walks import plan
+from flowrail.operations.environment import Environment
+from flowrail.operations.running.open_workflow import open_skill
+from flowrail.operations.running.time_limit import call_limited
+from flowrail.operations.skills import check
+from flowrail.operations.skills.coverage import drawn, histories
+from flowrail.skills.summary import definition_of
+from flowrail.testing.record import replay
+from flowrail.testing.record.python_test import source
+from flowrail.testing.record.script import script
+from flowrail.testing.walks import report
+from flowrail.testing.walks.run import FAILED, run_walks
+from flowrail.testing.walks.subprocess_stage import SubprocessStage
+
+
+@click.command(
+    "test", epilog=options.examples("flow test problem-analysis", "flow test .claude/skills --strict")
+)
+@click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
+@click.option("--subprocess", "processes", is_flag=True, help="Run each command as a process of its own.")
+@click.option("--walk", metavar="NAME", help="Only the walk of that name.")
+@click.option(
+    "--strict", is_flag=True, help="Fail also if a transition is not taken or a step not entered by any walk."
+)
+@options.as_json
+@options.root
+def test_command(
+    targets: tuple[str, ...],
+    processes: bool,
+    walk: str | None,
+    strict: bool,
+    as_json: bool,
+    roots: tuple[str, ...],
+) -> int:
+    """Walk through a workflow and check what its steps print
+
+    The walks take every transition and every pair of transitions, repeat every loop, always
+    fail and always iterate. Agents succeed and fail, questions get every answer, reviews have
+    findings or none. Sessions are in a temporary folder. Project skills in Python run only if they
+    are approved. Exits 1 if a walk fails. For JUnit XML, run `pytest --flow --junitxml FILE`.
+    """
+    here = world(store=None, roots=roots)
+    about = Environment(roots=roots)
+    files = check.files(targets, about.roots, about.cwd)
+    results = list(
+        run_walks(
+            files,
+            about.roots,
+            here.state,
+            cwd=about.cwd,
+            now=here.now,
+            call=call_limited,
+            only=walk,
+            make_stage=SubprocessStage if processes else None,
+            progress=_Progress() if sys.stderr.isatty() else None,
+        )
+    )
+    if walk is not None and not any(result.played for result in results):
+        raise UsageError(f"unknown walk `{walk[:80]}`", hint="leave out --walk to see the walks that fail")
+    if as_json:
+        output.data(report.data(results))
+    else:
+        output.text(report.summary(results))
+    incomplete = strict and any(result.gaps for result in results)
+    return 1 if incomplete or any(result.status == FAILED for result in results) else 0
+
+
+class _Progress:
+    """Shows the progress on one line of the terminal."""
+
+    def __call__(self, address: str, done: int, total: int) -> None:
+        streams.tell(f"\r\x1b[K{address}: walk {done} of {total}" + _at_end(done, total))
+
+
+def _at_end(done: int, total: int) -> str:
+    return "\r\x1b[K" if done == total else ""
+
+
+TOO_LARGE = (
+    "the workflow is too large for all of it to be walked: a way that was never taken may be one not tried"
+)
+DRAWN = ("mermaid", "dot", "svg", "png")
+
+
+@click.command(
+    "coverage",
+    epilog=options.examples(
+        "flow skill coverage problem-analysis",
+        "flow skill coverage problem-analysis --sessions --at-least 80",
+    ),
+)
+@options.skill
+@click.option(
+    "--sessions", "lived", is_flag=True, help="Count stored sessions, not the walks of `flow test`."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", *DRAWN]),
+    default="text",
+    show_default=True,
+    help="The output format, or the diagram language.",
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option(
+    "--at-least",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="PERCENT",
+    help="Exit 1 if fewer transitions were taken, in percent.",
+)
+@pictures.into
+@options.store
+@options.root
+def coverage_command(
+    skill: str,
+    lived: bool,
+    form: str,
+    at_least: int,
+    into: str | None,
+    store: str | None,
+    roots: tuple[str, ...],
+) -> int:
+    """Show which transitions of a workflow were taken
+
+    Counts the transitions of the walks of `flow test`. With --sessions, counts those in the journals of
+    the store; also shows where sessions stop, how long steps take, and gates that never failed.
+    Journals are only read, and no code of the skill is run. A diagram shows a count on every transition.
+    """
+    life: coverage.SessionCoverage | None = None
+    is_part = False
+    if lived:
+        here = Environment(store=store, roots=roots)
+        workflow, findings = definition_of(skill, here.roots)
+        if any(finding.code == "FR190" for finding in findings):
+            output.notes(["parts of the workflow are computed when it runs; they are left out"])
+        life = coverage.of_sessions(workflow, histories(here.store, skill))
+        covered = life.coverage
+    else:
+        about = world(store=store, roots=roots)
+        workflow = open_skill(skill, about.roots, about.state).workflow
+        planned = plan(workflow, call=call_limited)
+        covered, is_part = coverage.of_walks(workflow, planned.walks), planned.is_part
+        if is_part:
+            output.notes([TOO_LARGE])
+    if form == "json":
+        pictures.put_data(coverage.as_data(workflow, covered, life, is_part=is_part), into)
+    elif form in DRAWN:
+        pictures.put([WorkflowPicture(workflow, drawn(workflow, covered, life))], form, into=into)
+    else:
+        pictures.put_made(coverage_text(workflow, covered, life), into)
+    return 1 if 100 * covered.taken < at_least * len(covered.counts) else 0
+
+
+@click.command("record", epilog=options.examples("flow skill record problem-analysis-k3x9q2"))
+@options.session_argument
+@options.as_json
+@options.store
+def record_command(session_id: str, as_json: bool, store: str | None) -> None:
+    """Turn a session into a test
+
+    Prints a Python test that runs the same workflow in memory with the same reports and checks
+    where each one leads: flow skill record ID > test_x.py. The test contains the facts of the session.
+    Rewound reports are left out; a fork begins with the reports of its source.
+    """
+    recorded = script(Environment(store=store).store, session_id)
+    if as_json:
+        turns = [plain(turn._asdict()) for turn in recorded.turns]
+        output.data({**plain(recorded._asdict()), "turns": turns, "test": source(recorded)})
+    else:
+        output.text(source(recorded).rstrip("\n"))
+
+
+@click.command(
+    "replay", epilog=options.examples("flow skill replay", "flow skill replay problem-analysis-k3x9q2")
+)
+@click.argument("targets", nargs=-1, metavar="[ID|SKILL]...", shell_complete=options.complete("sessions"))
+@options.as_json
+@options.store
+@options.root
+def replay_command(targets: tuple[str, ...], as_json: bool, store: str | None, roots: tuple[str, ...]) -> int:
+    """Run recorded sessions against today's workflows
+
+    Runs in memory: no session is changed or started. Prints for each session the first report that
+    would lead elsewhere or be refused today. Without arguments, replays all sessions of the store.
+    Exits 1 if a session differs.
+    """
+    here = world(store=store, roots=roots)
+    results = list(replay.replay_all(here, targets, call=call_limited))
+    if as_json:
+        output.data(replay.data(results))
+    else:
+        output.text(replay.text(results))
+    return 1 if any(result.divergence for result in results) else 0

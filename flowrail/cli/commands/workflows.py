@@ -1,0 +1,219 @@
+"""Commands that check a workflow and show it to its author."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.environment import world
+from flowrail.cli.facts import named_values
+from flowrail.command import Command
+from flowrail.discovery.git import Revision
+from flowrail.errors import UsageError
+from flowrail.formatters.blocks.fences import fence_problems
+from flowrail.formatters.reports.workflow import render as render_summary
+from flowrail.machines.definition.gates import QRState
+from flowrail.machines.definition.schema import json_schema
+from flowrail.operations.environment import Environment
+from flowrail.operations.skills import check
+from flowrail.operations.skills.check import CheckReport, WorkflowChange
+from flowrail.operations.skills.preview import preview
+from flowrail.skills import summary
+from flowrail.text.safe_text import one_line
+from flowrail.text.suggestions import did_you_mean
+
+
+@click.command(
+    "check",
+    epilog=options.examples(
+        "flow check problem-analysis", "flow check --strict ./my-skill", "flow check my-skill --against HEAD"
+    ),
+)
+@click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
+@click.option("--strict", is_flag=True, help="Fail on warnings too.")
+@click.option("--against", metavar="REV", help="Also show what changed since this git revision.")
+@options.as_json
+@options.root
+def check_command(
+    targets: tuple[str, ...], strict: bool, against: str | None, as_json: bool, roots: tuple[str, ...]
+) -> int:
+    """Find errors in a workflow
+
+    Checks the named skills or folders, or all installed skills, with the workflows that they dispatch.
+    Checks only SKILL.md if a skill has no workflow. Runs no code of a skill. Exits 1 on any error.
+    To suppress a warning, add its code and a reason to `ignore` in the workflow.
+    """
+    here = Environment(roots=roots)
+    reports = check.check(targets, here.roots, here.cwd, problems=fence_problems)
+    changes = _changes(targets, here, against) if against is not None else None
+    if as_json:
+        output.data(_report_data(reports, changes))
+    else:
+        output.text("\n".join(_report_lines(reports, changes)))
+    severities = [finding.severity for report in reports for finding in report.findings]
+    return 1 if any(severity == "error" or strict for severity in severities) else 0
+
+
+def _changes(targets: Sequence[str], here: Environment, revision: str) -> list[WorkflowChange]:
+
+    past = Revision(revision, here.environ)
+    if not targets:
+        past.commit(here.cwd)  # refused where there is no such revision, though nothing is compared
+    files, above = check.compared(targets, here.roots, here.cwd)
+    return check.compare(files, past, above)
+
+
+def _report_data(
+    reports: Sequence[CheckReport], changes: Sequence[WorkflowChange] | None
+) -> dict[str, object]:
+    return {
+        "findings": [
+            {"workflow": report.address, "path": report.path, **finding._asdict()}
+            for report in reports
+            for finding in report.findings
+        ],
+        "checked": [report.address for report in reports],
+        **({} if changes is None else {"changes": [change._asdict() for change in changes]}),
+    }
+
+
+def _report_lines(reports: Sequence[CheckReport], changes: Sequence[WorkflowChange] | None) -> list[str]:
+    lines: list[str] = []
+    for report in reports:
+        for finding in report.findings:
+            where = f"{report.path}/{finding.place}: {finding.severity} {finding.code}"
+            lines += [f"{one_line(where)}: {one_line(finding.message)}", f"    {one_line(finding.remedy)}"]
+    for change in changes or ():
+        step = f" step `{change.step}`" if change.step else ""
+        stops = "; sessions at this step stop" if change.stops else ""
+        lines.append(f"{one_line(change.workflow)}:{step} {one_line(change.what)}{stops}")
+    found = sum(len(report.findings) for report in reports)
+    counted = [("workflow", sum(report.is_workflow for report in reports))]
+    counted.append(("skill without a workflow", sum(not report.is_workflow for report in reports)))
+    some = [_count(number, what) for what, number in counted if number] or ["0 workflows"]
+    count = f"{' and '.join(some)} checked"
+    told = "" if changes is None else f", {len(changes) or 'nothing'} changed"
+    return [*lines, f"{count}, {found or 'nothing'} found{told}"]
+
+
+def _count(number: int, what: str) -> str:
+    noun, _, rest = what.partition(" ")
+    return f"{number} {noun}{'s' if number != 1 else ''}{' ' if rest else ''}{rest}"
+
+
+@click.command(
+    "preview",
+    epilog=options.examples(
+        "flow skill preview problem-analysis 3",
+        "flow skill preview planner --step 5 --qr-iteration 2 --qr-fail",
+    ),
+)
+@options.skill
+@click.argument("step", required=False, shell_complete=options.complete("steps"))
+@click.option("--step", "number", metavar="N", help="The same as STEP, for old scripts.")
+@click.option("--total-steps", type=int, metavar="M", help="The number of steps; checked if given.")
+@click.option("--qr-iteration", type=click.IntRange(min=1), metavar="N", help="The round of the review.")
+@click.option("--qr-fail", is_flag=True, help="As if the last review failed.")
+@click.option(
+    "--qr-status", type=click.Choice(["pass", "fail"]), help="The result of the review before a gate."
+)
+@click.option(
+    "-s",
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A reported fact. May be repeated.",
+)
+@options.params
+@click.option(
+    "--visit",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How often the step was entered.",
+)
+@options.form
+@options.root
+def preview_command(
+    skill: str,
+    step: str | None,
+    number: str | None,
+    total_steps: int | None,
+    qr_iteration: int | None,
+    qr_fail: bool,
+    qr_status: str | None,
+    assignments: tuple[str, ...],
+    params: tuple[str, ...],
+    visit: int,
+    form: str | None,
+    roots: tuple[str, ...],
+) -> None:
+    """Show what a step prints, without a session
+
+    STEP is an id or a number. Transitions are shown without commands, since there is no session.
+    """
+    if (step is None) == (number is None):
+        raise UsageError(
+            "exactly one of STEP and --step is needed", hint=Command("skill preview", skill, "1")
+        )
+    here = Environment(roots=roots)
+    qr = QRState(qr_iteration or visit, qr_fail, qr_status)
+    told = preview(
+        skill,
+        step or str(number),
+        here.roots,
+        world(store=None, roots=roots).state,
+        params=named_values(params, "-p"),
+        facts=named_values(assignments, "-s"),
+        visit=qr.iteration,
+        total=total_steps,
+        qr=qr,
+    )
+    output.show(told, form)
+
+
+NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")
+
+
+@click.command("schema", epilog=options.examples("flow skill schema workflow"))
+@click.argument("name", required=False)
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
+)
+def schema_command(name: str | None) -> None:
+    """Print the JSON Schema of a document
+
+    NAME is workflow, or handoff-1.0, handoff-2.0 or handoff-3.0 for a payload. Save it and name it
+    in the first line of a YAML file, and an editor completes and checks as you type:
+    # yaml-language-server: $schema=workflow.schema.json
+    """
+    if name not in NAMES:
+        raise UsageError(
+            f"there is no schema `{name}`" if name else "name a schema",
+            hint=did_you_mean(name or "", NAMES, f"there are: {', '.join(NAMES)}"),
+        )
+    if name.startswith("handoff-"):
+        from flowrail.handoff.payload.models import json_schema as payload_schema  # brings pydantic
+
+        output.data(payload_schema(name.removeprefix("handoff-")))
+        return
+    output.data(json_schema())
+
+
+@click.command("show", epilog=options.examples("flow show problem-analysis", "flow show planner/plan-docs"))
+@options.skill
+@options.as_json
+@options.root
+def show_command(skill: str, as_json: bool, roots: tuple[str, ...]) -> None:
+    """Show a skill's steps, transitions and parameters
+
+    Runs no code of the skill.
+    """
+    item = summary.show(skill, Environment(roots=roots).roots)
+    if as_json:
+        output.data(item)
+    else:
+        output.text(render_summary(item))
