@@ -73,6 +73,7 @@ MEANINGS = {
     "events": "what happened, or the host events that the hooks need, in order",
     "example": "an example value",
     "executable": "the path of the Python interpreter",
+    "evidence": "the checks that must pass before an outcome is accepted",
     "exists": "whether it exists",
     "expires_at": "when the lease of a dispatch expires",
     "facts": "facts by name: those of a report, or those that this transition requires",

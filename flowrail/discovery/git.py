@@ -1,4 +1,4 @@
-"""Ask git for two things that the files alone do not show: the superproject of a submodule, and an earlier revision.
+"""Ask git for what the files alone do not show: the superproject of a submodule, an earlier revision, what changed.
 
 git runs with a time limit. It fetches nothing, and it starts no program that a repository configures.
 """
@@ -26,6 +26,27 @@ class NoRevisionError(UsageError):
     """Git does not know this revision here, or git cannot be run."""
 
     code = "NO_REVISION"
+
+
+class GitFailedError(UsageError):
+    """Git cannot answer here."""
+
+    code = "GIT_FAILED"
+
+
+def output_of(folder: str, words: Iterable[str], environ: Mapping[str, str]) -> bytes:
+    """Return what git prints for *words* in *folder*; `GitFailedError` if it fails."""
+    try:
+        done = _run(folder, words, environ, REVISION_TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        problem = f"did not answer within {REVISION_TIME_LIMIT:g} seconds"
+    except OSError as error:
+        problem = f"could not be started ({error.strerror})"
+    else:
+        if not done.returncode:
+            return done.stdout
+        problem = f"failed: {_complaint(done)}"
+    raise GitFailedError(f"git {problem}", hint="run git in a repository that it can read")
 
 
 def superproject(work_tree: str, environ: Mapping[str, str]) -> tuple[str | None, str]:

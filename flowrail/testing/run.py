@@ -45,6 +45,7 @@ def stage_in(folder: str, start: str) -> InProcessStage:
             now=current_time,
             by="a test",
             shown_store=store,
+            demands_evidence=False,
         )
     )
 

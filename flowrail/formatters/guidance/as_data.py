@@ -61,6 +61,7 @@ def _parts(guidance: Guidance, show: Show) -> dict[str, Any]:
         "launcher_command": guidance.launcher_command,
         "answers": [answer._asdict() for answer in guidance.answers],
         "forbids": guidance.forbids,
+        "evidence": [check._asdict() for check in guidance.evidence],
     }
 
 

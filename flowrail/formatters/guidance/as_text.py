@@ -10,6 +10,7 @@ from flowrail.formatters.guidance.content import (
     NOBODY,
     REPLAYED,
     Show,
+    about_evidence,
     command_of,
     findings_of,
     item_of,
@@ -43,6 +44,8 @@ def render(guidance: Guidance, show: Show = str) -> str:
         )
         if part
     ]
+    if guidance.evidence:
+        parts.append(_evidence(guidance, show))
     if guidance.next:
         parts.append(_next(guidance, show))
     return "\n\n".join(parts)
@@ -139,6 +142,18 @@ def _findings(guidance: Guidance, show: Show) -> str:
     )
 
 
+def _evidence(guidance: Guidance, show: Show) -> str:
+    lines = [f"Evidence. {about_evidence(guidance)}"]
+    for check in guidance.evidence:
+        verdict = "waived" if check.waived else check.verdict
+        about = f" ({verdict})" if verdict else ""
+        needed_for = ", ".join(check.outcomes)
+        lines.append(f"  {needed_for}: {check.id}{about}: {one_line(check.expected)}")
+        lines += [f"    run: {visible(check.run)}"] if check.run else []
+        lines += [f"    or: {visible(show(check.command))}"] if check.command else []
+    return "\n".join(lines)
+
+
 def _next(guidance: Guidance, show: Show) -> str:
     lines = ["Report the outcome to get the next step:"]
     lines += [
@@ -182,6 +197,8 @@ def standing(guidance: Guidance, show: Show = str) -> str:
         )
         if part
     ]
+    if guidance.evidence:
+        parts.append(_evidence(guidance, show))
     if guidance.next:
         parts.append(_next(guidance, show))
     elif (

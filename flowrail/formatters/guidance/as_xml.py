@@ -15,6 +15,7 @@ from flowrail.formatters.guidance.content import (
     NOBODY,
     REPLAYED,
     Show,
+    about_evidence,
     command_of,
     findings_of,
     how_to_ask,
@@ -105,6 +106,7 @@ def _body(guidance: Guidance, show: Show) -> list[str]:
         parts.append(
             f"<finding_command{append}>{xml_verbatim(show(guidance.finding_command))}</finding_command>"
         )
+    parts += _evidence(guidance, show)
     if guidance.next:
         parts += ["<next>", *_wants(guidance), *(_case(way, show) for way in guidance.next), "</next>"]
     return parts
@@ -200,6 +202,23 @@ def _findings(guidance: Guidance, show: Show) -> Iterator[str]:
         yield f"<finding{about}>{xml_text(each.text)}</finding>"
     if more:
         yield f"<more_findings>{xml_verbatim(more)}</more_findings>"
+
+
+def _evidence(guidance: Guidance, show: Show) -> Iterator[str]:
+    if not guidance.evidence:
+        return
+    yield f"<evidence>\n{about_evidence(guidance)}"
+    for check in guidance.evidence:
+        about = attributes(
+            id=check.id,
+            outcome=" ".join(check.outcomes),
+            level=check.level,
+            verdict="waived" if check.waived else check.verdict or None,
+        )
+        commands = [f"<run>{xml_verbatim(check.run)}</run>"] if check.run else []
+        commands += [f"<or_run>{xml_verbatim(show(check.command))}</or_run>"] if check.command else []
+        yield f"<check{about}>{xml_text(check.expected)}{''.join(commands)}</check>"
+    yield "</evidence>"
 
 
 def _wants(guidance: Guidance) -> list[str]:

@@ -12,7 +12,7 @@ from flowrail.formatters.guidance.review_loop import loop_pieces
 from flowrail.machines.definition.gates import Severity
 from flowrail.machines.engine.agents import cut
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.sessions.session import BY_LIMIT
+from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
 from flowrail.text.markup import Markup, Verbatim
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import Again
@@ -57,6 +57,8 @@ ANSWER = (
     "step asked you to give:"
 )
 REPLAYED = "already recorded; nothing changed"
+_EVIDENCE = "These checks are made when you report the outcome, and must pass before it is accepted."
+_RUN_EXACTLY = " Run a command exactly as it is printed, as one command of its own: no pipe, no `cd`, not in the background."
 FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 """Said where so many values are asked for that a command line gets unwieldy."""
 
@@ -68,7 +70,7 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
         return f"{ASK_ABOVE}{show(guidance.launcher_command)}"
     lines = [
         *([ASK_USER] if waiting else []),
-        *([OWN_WORDS] if any(each.source != BY_LIMIT for each in waiting) else []),
+        *([OWN_WORDS] if any(each.source not in {BY_LIMIT, BY_EVIDENCE} for each in waiting) else []),
         *([SEVERAL] if any(each.multi for each in waiting) else []),
         *(
             [REASON]
@@ -82,6 +84,11 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
         ),
     ]
     return " ".join(lines)
+
+
+def about_evidence(guidance: Guidance) -> str:
+    """Return what to do with the checks of a step."""
+    return f"{_EVIDENCE}{_RUN_EXACTLY if any(check.run for check in guidance.evidence) else ''}"
 
 
 def findings_of(guidance: Guidance, show: Show) -> tuple[list[RecordedFinding], str]:

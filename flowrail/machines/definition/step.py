@@ -61,7 +61,8 @@ class StepContext:
 
     ``workflow_params`` are the parameters given at the start, shadowed by facts of the same
     name; ``step_state`` is every fact reported and value returned so far. Both are read-only.
-    ``session`` is the id of the run, for names of files that no other run uses.
+    ``session`` is the id of the run, for names of files that no other run uses. ``evidence`` holds the result of each
+    check of the step by id, with ``passed``, ``verdict`` and ``level``.
     """
 
     step_id: str
@@ -70,6 +71,7 @@ class StepContext:
     visit: int = 1
     limit: int | None = None
     session: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=Frozen)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "workflow_params", freeze_deep(dict(self.workflow_params)))

@@ -6,9 +6,11 @@ whoever runs a command can put a time limit around it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from flowrail.machines.definition.evidence import Verdict
 from flowrail.machines.definition.fingerprint import graph_print, step_print
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.graph import reviews
@@ -17,6 +19,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents, questions
 from flowrail.machines.engine import reviews as review_gates
 from flowrail.machines.engine.errors import (
+    EvidenceMissingError,
     OutcomeNotOpenError,
     SessionEndedError,
     StepGoneError,
@@ -47,6 +50,7 @@ from flowrail.machines.engine.transitions import (
     taken_transition,
     with_extra_round,
 )
+from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import (
     ACTIVE,
     GivenAnswer,
@@ -132,9 +136,18 @@ def _check_lists(workflow: Workflow, given: Mapping[str, Any]) -> None:
 
 
 def advance(
-    workflow: Workflow, session: Session, report: Report, *, now: str = "", call: Call = call_plainly
+    workflow: Workflow,
+    session: Session,
+    report: Report,
+    *,
+    now: str = "",
+    call: Call = call_plainly,
+    evidence: Sequence[EvidenceResult] | None = None,
 ) -> Session:
     """Return the session that follows *report* in the current step.
+
+    *evidence* holds the results of the step's checks. Rules and handlers can use them, and `EvidenceMissingError` is
+    raised if one that the outcome needs is not satisfied. With `None`, evidence is not demanded: all checks count as passed.
 
     An outcome that the step does not name takes its ``DEFAULT`` way on. A `fail` that leads back once
     too often moves nothing: the session that is returned waits for the user to answer. Nothing is
@@ -145,7 +158,8 @@ def advance(
     open_now(workflow, step, session, report.outcome)
     at_limit = _limit_answer(session) is not None
     facts = NOTHING if at_limit else check_facts(step, report.facts)  # they came before the question
-    chosen = _choose(workflow, step, session, report, facts, call)
+    results = _assumed(step) if evidence is None else evidence
+    chosen = _choose(workflow, step, session, report, facts, call, results)
     state = Frozen({**session.state, **facts, **chosen.values}) if facts or chosen.values else session.state
     if not (chosen.stop or chosen.granted) and asks_user(workflow, step, session, chosen.outcome):
         asking = session.remembering(report.found, report.remember, step=step.id, at=now)
@@ -154,6 +168,8 @@ def advance(
         session = with_extra_round(step, session, must_only=chosen.must_only)
     if session.dispatches and not at_limit:
         agents.check_joined(step, session, effective_outcome(step, session, chosen.outcome))
+    if evidence is not None and step.evidence and not chosen.stop:
+        evidence = _demanded(step, session, effective_outcome(step, session, chosen.outcome), evidence)
     judged = _judge(workflow, step, session, chosen, state)
     ended = ENDS.get(judged.value)
     to = None if ended else judged.value
@@ -170,6 +186,7 @@ def advance(
         answers=_answers(session),
         found=report.found,
         remember=report.remember,
+        evidence=tuple(evidence or ()),
     )
     moved = Session(
         id=session.id,
@@ -195,6 +212,7 @@ def advance(
         host=session.host,
         topic=session.topic,
         memory=_memory(session, report, now),
+        evidence=session.evidence,
     )
     return entered(workflow, moved, now) if to is not None else moved
 
@@ -270,7 +288,13 @@ def _answers(session: Session) -> tuple[GivenAnswer, ...]:
 
 
 def _choose(
-    workflow: Workflow, step: StepDef, session: Session, report: Report, facts: Mapping[str, Any], call: Call
+    workflow: Workflow,
+    step: StepDef,
+    session: Session,
+    report: Report,
+    facts: Mapping[str, Any],
+    call: Call,
+    evidence: Sequence[EvidenceResult],
 ) -> _Chosen:
     answer = _limit_answer(session)
     if answer is not None:
@@ -283,6 +307,8 @@ def _choose(
         chosen = _Chosen(WORDS[questions.decided_by_answers(session.questions)])
     else:
         context = in_context(step, session.params, {**session.state, **facts}, session.visit, session.id)
+        if evidence:
+            context = replace(context, evidence=Frozen({result.check: result for result in evidence}))
         chosen = _Chosen(*decide(step, context, call))
     accepted = accepted_outcomes(workflow, step)
     if chosen.outcome not in accepted:
@@ -290,6 +316,26 @@ def _choose(
             session=session.id, step=step.id, outcome=chosen.outcome.value, ways_on=accepted
         )
     return chosen
+
+
+def _assumed(step: StepDef) -> tuple[EvidenceResult, ...]:
+    """Return a result for each check of *step* as if it had passed."""
+    return tuple(
+        EvidenceResult(check.id, check.kind, Verdict.PASS, check.lowest_level, check.lowest_level, "", "")
+        for check in (step.checks.values() if step.evidence else ())
+    )
+
+
+def _demanded(
+    step: StepDef, session: Session, outcome: Outcome, results: Sequence[EvidenceResult]
+) -> tuple[EvidenceResult, ...]:
+    """Return *results*, those that *outcome* needs marked; refuse if one of them is not satisfied."""
+    needed = {check.id for check in step.evidence.get(str(outcome), ())}
+    marked = tuple(result._replace(is_demanded=result.check in needed) for result in results)
+    satisfied = {result.check for result in marked if result.is_satisfied}
+    if not needed <= satisfied:
+        raise EvidenceMissingError(session=session.id, step=step.id, outcome=str(outcome), results=marked)
+    return marked
 
 
 def _decided(step: StepDef, session: Session) -> Mapping[str, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, UsageError
 from flowrail.machines.definition.step import DONE, REPORTABLE
+from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.text.phrases import listed
 from flowrail.text.suggestions import did_you_mean
 
@@ -40,6 +41,55 @@ class OutcomeNotOpenError(ConflictError):
             outcome=outcome,
             open=ways,
         )
+
+
+class EvidenceMissingError(ConflictError):
+    """The evidence that the reported outcome needs is missing; `results` are those of all checks of the step."""
+
+    code = "EVIDENCE_MISSING"
+
+    def __init__(
+        self,
+        *,
+        session: str,
+        step: str,
+        outcome: str,
+        results: Sequence[EvidenceResult],
+        asks_person: bool = False,
+    ) -> None:
+        demanded = [result for result in results if result.is_demanded]
+        missing = [result for result in demanded if not result.is_satisfied]
+        lines = [
+            f"  {result.check}: expected {result.expected}; found {result.found}"
+            + (f"; {result.remedy}" if result.remedy else "")
+            for result in missing
+        ]
+        show = Command("evidence show", session)
+        asked = Hint("a person must decide now; show the question: ", Command("resume", session))
+        super().__init__(
+            f"`{outcome}` of step `{step}` lacks evidence: {len(demanded) - len(missing)} of {len(demanded)} "
+            f"checks passed\n" + "\n".join(lines),
+            hint=asked
+            if asks_person
+            else Hint("provide it, then report the same outcome again; see all checks: ", show),
+            session=session,
+            step=step,
+            outcome=outcome,
+            missing=[
+                {
+                    "check": result.check,
+                    "verdict": result.verdict,
+                    "level": result.level,
+                    "lowest_level": result.lowest_level,
+                    "expected": result.expected,
+                    "found": result.found,
+                    "remedy": result.remedy,
+                }
+                for result in missing
+            ],
+        )
+        self.results = tuple(results)
+        self.outcome = outcome
 
 
 class SessionEndedError(ConflictError):

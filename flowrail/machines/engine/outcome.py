@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition import expressions
+from flowrail.machines.definition.expressions import EVIDENCE, RESULTS
 from flowrail.machines.definition.step import (
     REPORTABLE,
     Condition,
@@ -52,9 +53,15 @@ def in_context(
 
 def names_in(context: StepContext) -> dict[str, Any]:
     """Return every value that an expression or a placeholder may name."""
+    results = {
+        f"{EVIDENCE}{check}.{name}": getattr(result, name)
+        for check, result in context.evidence.items()
+        for name in RESULTS
+    }
     return {
         **context.workflow_params,
         **context.step_state,
+        **results,
         "visit": context.visit,
         "limit": context.limit,
         "session": context.session or NO_SESSION,

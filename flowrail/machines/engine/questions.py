@@ -22,7 +22,9 @@ from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.sessions.session import (
     ACTIVE,
     BY_AGENT,
+    BY_EVIDENCE,
     BY_LIMIT,
+    FAILED,
     WAITING,
     AnswerOption,
     AskedQuestion,
@@ -32,6 +34,8 @@ from flowrail.text import phrases, placeholders, safe_text, suggestions
 from flowrail.text.safe_text import blanked, visible
 
 LIMIT = "limit"
+EVIDENCE = "evidence"
+RETRY, WAIVE = "retry", "waive"
 ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
 LONGEST_OTHER = 4_000
 MOST_ASKED = 24
@@ -67,6 +71,12 @@ def answer_question(
 ) -> AskedQuestion:
     """Return *question* with its answer; raise `BadAnswerError` if a word is not one of its options."""
     answer = tuple(dict.fromkeys(_matching_label(question, word) for word in words))
+    if question.source == BY_EVIDENCE and "Waive" in answer:
+        raise BadAnswerError(
+            "only a person can waive evidence, at a terminal",
+            hint="ask the user to type the command that is printed with the question",
+            question=question.id,
+        )
     if len(reason) > LONGEST_OTHER:
         raise BadAnswerError(
             f"the reason has {len(reason)} characters",
@@ -85,7 +95,7 @@ def answer_question(
 def _matching_label(question: AskedQuestion, word: str) -> str:
     labels = [option.label for option in question.options]
     if word.startswith(OWN_WORDS):
-        if question.source == BY_LIMIT:
+        if question.source in {BY_LIMIT, BY_EVIDENCE}:
             raise BadAnswerError(
                 f"question `{question.id}` accepts only its options",
                 hint=f"answer with one of {phrases.listed(labels)}",
@@ -99,7 +109,7 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
     for option in question.options:
         printed = visible(option.label)
         accepted = {option.label.casefold(), printed.casefold()}
-        if question.source == BY_LIMIT:
+        if question.source in {BY_LIMIT, BY_EVIDENCE}:
             accepted.add(str(option.outcome))
         if word.casefold() in accepted:
             return option.label
@@ -189,7 +199,8 @@ def overdue(session: Session, now: str) -> Session:
 
 def decided_by_answers(questions: Sequence[AskedQuestion]) -> str:
     """Return the outcome of a step whose questions are answered: the first that is not `ok`, else `ok`."""
-    outcomes = [each.outcome for each in questions if each.source != BY_AGENT and each.outcome]
+    deciding = [each for each in questions if each.source not in {BY_AGENT, BY_EVIDENCE}]
+    outcomes = [each.outcome for each in deciding if each.outcome]
     return next((outcome for outcome in outcomes if outcome != Outcome.OK), str(Outcome.OK))
 
 
@@ -219,6 +230,33 @@ def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must
         options=tuple(options),
         source=BY_LIMIT,
     )
+
+
+def evidence_question(step: StepDef, missing: Sequence[str], *, refusals: int) -> AskedQuestion:
+    """Return the question that a step raises whose evidence is missing after several reports."""
+    checks = phrases.listed(missing)
+    return AskedQuestion(
+        id=EVIDENCE,
+        header="Evidence",
+        text=f"{step.name}: {phrases.count(refusals, 'report')} lacked evidence ({checks}). What next?",
+        options=(
+            AnswerOption("Try again", RETRY, "Provide the evidence, then report again."),
+            AnswerOption("Waive", WAIVE, "Continue without it. A person types the command, with a reason."),
+            AnswerOption("Stop", STOP, "End the session as failed."),
+        ),
+        source=BY_EVIDENCE,
+    )
+
+
+def with_evidence_answer(session: Session) -> Session:
+    """Return *session* after the question about its evidence was answered, if it was: it goes on, or it stops."""
+    question = next((each for each in session.questions if each.source == BY_EVIDENCE and each.answer), None)
+    if question is None:
+        return session
+    if question.outcome == STOP:
+        return session._replace(status=FAILED)
+    others = [each for each in session.questions if each is not question]
+    return with_questions(session.with_refusals_forgotten(), others)
 
 
 def later(now: str, seconds: float) -> str:

@@ -14,7 +14,14 @@ from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.agents import WorkResult
 from flowrail.machines.engine.outcome import in_context, name_of
 from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
-from flowrail.machines.sessions.session import CLAIMED, AnswerOption, AskedQuestion, Dispatched, Session
+from flowrail.machines.sessions.session import (
+    BY_EVIDENCE,
+    CLAIMED,
+    AnswerOption,
+    AskedQuestion,
+    Dispatched,
+    Session,
+)
 
 if TYPE_CHECKING:
     from flowrail.machines.guidance.guide import Guidance
@@ -172,6 +179,8 @@ def _resume(each: Dispatched, session: Session, place: str | None) -> Command:
 
 def _answer(session: Session, question: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
     """Return the command that answers with *option*. To accept what is open takes a reason."""
+    if question.source == BY_EVIDENCE and option.outcome == engine_questions.WAIVE:
+        return Command("evidence waive", session.id, "CHECK", reason="REASON", store=store)
     reason = engine_questions.ACCEPTED if option.outcome == engine_questions.ACCEPT else None
     return Command("answer", session.id, answers={question.id: option.label}, reason=reason, store=store)
 

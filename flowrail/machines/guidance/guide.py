@@ -37,6 +37,7 @@ from flowrail.text.safe_text import is_shown
 if TYPE_CHECKING:
     from flowrail.machines.engine.agents import WorkResult
     from flowrail.machines.engine.joins import Join
+    from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.views import DispatchView, LoopView, QuestionView
     from flowrail.machines.sessions.session import RecordedFinding
 
@@ -123,6 +124,8 @@ class Guidance(NamedTuple):
     topic: str = ""
     launcher_command: Command | None = None
     """For an agent that works for another: the command by which that one goes on."""
+    evidence: tuple[EvidenceView, ...] = ()
+    """The checks that must pass before an outcome is accepted."""
 
 
 def guide(
@@ -171,6 +174,12 @@ def guide(
         resources=workflow.resources,
         forbids=tuple(step.forbids) if step is not None and session.is_open else (),
     )
+    if step is not None and step.evidence and session.is_open:
+        from flowrail.machines.guidance.evidence import views  # only for steps that demand evidence
+
+        told = told._replace(
+            evidence=tuple(views(step, session, names_in(_context(session, step)), store=store))
+        )
     if step is None or not session.is_open:
         return farewell(told, workflow, session, store=store, place=place)
     reviewed = step.gate is not None or step.id in reviews(workflow)

@@ -12,6 +12,7 @@ from flowrail.machines.definition.delegation import LEASE_SECONDS
 from flowrail.machines.definition.frozen import Frozen
 from flowrail.machines.definition.questions import OWN_WORDS
 from flowrail.machines.definition.step import Outcome
+from flowrail.machines.sessions.evidence import EvidenceResult, StepEvidence
 
 FORMAT = 2
 """The format of a session on disk. `flowrail.machines.sessions.upgrades` reads earlier ones."""
@@ -26,8 +27,8 @@ ENDED = frozenset(STATUSES) - OPEN
 PENDING, CLAIMED, FINISHED, CANCELLED = "pending", "claimed", "done", "cancelled"
 """The statuses of a dispatch."""
 
-BY_STEP, BY_AGENT, BY_LIMIT = "step", "agent", "limit"
-"""The sources of a question: declared by the step, asked by a sub-agent, raised by the step's limit."""
+BY_STEP, BY_AGENT, BY_LIMIT, BY_EVIDENCE = "step", "agent", "limit", "evidence"
+"""The sources of a question: declared by the step, asked by a sub-agent, raised by the step's limit or its evidence."""
 
 
 FOUND, REMEMBER = "found", "remember"
@@ -77,7 +78,8 @@ class Move(NamedTuple):
 
     ``to`` is `None` if the session ended. ``skipped`` are steps whose condition was false. ``capped``
     means that an `iterate` at the limit took the `ok` transition. ``answers`` are the user's answers
-    to the step's questions. ``found`` and ``remember`` are the texts that came with the report.
+    to the step's questions. ``found`` and ``remember`` are the texts that came with the report. ``evidence`` holds the
+    results of the step's checks.
     """
 
     step: str
@@ -91,6 +93,7 @@ class Move(NamedTuple):
     answers: tuple[GivenAnswer, ...] = ()
     found: str = ""
     remember: str = ""
+    evidence: tuple[EvidenceResult, ...] = ()
 
 
 class Dispatched(NamedTuple):
@@ -307,6 +310,7 @@ class Session(NamedTuple):
     host: HostConversation | None = None
     topic: str = ""
     memory: tuple[Memory, ...] = ()
+    evidence: Mapping[str, StepEvidence] = Frozen()
 
     @property
     def is_open(self) -> bool:
@@ -364,6 +368,15 @@ class Session(NamedTuple):
         ]
         added = (*from_agents, *own)
         return self._replace(memory=newest_memories((*self.memory, *added), MOST_MEMORIES)) if added else self
+
+    def with_evidence(self, evidence: StepEvidence) -> Session:
+        """Return the session with the evidence of its current step."""
+        return self._replace(evidence=Frozen({**self.evidence, str(self.step): evidence}))
+
+    def with_refusals_forgotten(self) -> Session:
+        """Return the session with no refusals for lack of evidence in this attempt."""
+        known = self.evidence.get(str(self.step))
+        return self if known is None else self.with_evidence(known._replace(refusals=0))
 
     @property
     def limit_question(self) -> AskedQuestion | None:

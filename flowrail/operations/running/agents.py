@@ -40,7 +40,7 @@ from flowrail.machines.sessions.session import (
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.running.child_sessions import finished, reconciled
 from flowrail.operations.running.open_workflow import Opened, open_beside, open_session
-from flowrail.operations.running.steps import Answer, look, prepare_answer
+from flowrail.operations.running.steps import Answer, look, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
 from flowrail.text.safe_text import shortened
 
@@ -287,7 +287,7 @@ def _begin_child(
             "stop here and say so; the agent that launched this one cancels the work with ", off
         )
         raise
-    child = child.bound_to(world.host)
+    child = with_baseline(world, opened.workflow, None, child.bound_to(world.host))
     answer = prepare_answer(world, child, opened)  # before the session exists: a text may be refused
     stored = world.store.create(child, opened.kept, at=now, by=world.by, note={"for": parent.id})
     return answer.with_head(stored.head)

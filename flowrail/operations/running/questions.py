@@ -109,6 +109,7 @@ def answer(
             answered[name] = _answered(known, name, words, now, world.by, reason)
         if answered != known:
             after = engine_questions.with_questions(session, list(answered.values()))
+            after = engine_questions.with_evidence_answer(after)
             after = after.remembering(found, remember, step=str(session.step), at=now)
             reasons = {"reason": reason} if reason else {}
             note = {"answers": given, **reasons, **memory_note(found, remember)}

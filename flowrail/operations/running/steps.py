@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import agents as engine_agents
 from flowrail.machines.engine.advance import (
     WORDS,
@@ -22,10 +23,11 @@ from flowrail.machines.engine.advance import (
     standing,
     start,
 )
-from flowrail.machines.engine.errors import UnknownOutcomeError
+from flowrail.machines.engine.errors import EvidenceMissingError, UnknownOutcomeError
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reported_values import check_memory, fact_args, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import ABANDONED, Report, Session, memory_note
 from flowrail.machines.sessions.store import (
     ForeignSessionError,
@@ -68,6 +70,7 @@ class SeveralOpenError(ConflictError):
 
 MOST_NAMED = 5
 """So many open sessions a refusal names one by one."""
+BaselineUse: TypeAlias = Literal["again", "new", "complete"]
 _LOOKED_BACK = 2_000
 """So many records are looked through for the one that got there first."""
 _MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
@@ -97,7 +100,7 @@ def begin_opened(
     now = world.now()
     session_id = world.store.new_id(address)
     session = start(opened.workflow, given, session_id=session_id, source=opened.source, now=now)
-    session = session.bound_to(world.host)
+    session = with_baseline(world, opened.workflow, None, session.bound_to(world.host))
     answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
     stored = world.store.create(session, opened.kept, at=now, by=world.by)
     return answer.with_head(stored.head)
@@ -177,12 +180,66 @@ def report(
             return answer_of(world, kept, opened, replayed=True)
         open_now(opened.workflow, step, settled(session, now), outcome)
         given = Report(outcome, _facts(step, facts), found, remember)
-        after = advance(opened.workflow, session, given, now=now, call=call)
-        after = after.bound_to(world.host)
-        answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
         definition = opened.kept if opened.changed else None
+        if step.evidence:
+            session, results = _evidence(world, opened.workflow, session, given)
+            try:
+                after = advance(opened.workflow, session, given, now=now, call=call, evidence=results)
+            except EvidenceMissingError as refusal:
+                _refuse(world, change, step, session, refusal, definition)
+        else:
+            after = advance(opened.workflow, session, given, now=now, call=call)
+        after = with_baseline(world, opened.workflow, session, after.bound_to(world.host))
+        answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
         stored = _commit(world, change, session, after, given, now, definition)
     return answer.with_head(stored.head)
+
+
+def with_baseline(
+    world: World, workflow: Workflow, before: Session | None, after: Session, *, how: BaselineUse = "again"
+) -> Session:
+    """Return *after* with the baseline of its step if that demands evidence and was just entered.
+
+    *how* is as in `evidence.entered`.
+    """
+    step = workflow.get(after.step)
+    if step is None or not step.evidence or (before is not None and before.revision == after.revision):
+        return after
+    from flowrail.operations.running import evidence  # only for steps that demand evidence
+
+    return evidence.entered(world, workflow, after, how=how)
+
+
+def _evidence(
+    world: World, workflow: Workflow, session: Session, report: Report
+) -> tuple[Session, Sequence[EvidenceResult] | None]:
+    """Return the results of the step's checks, or `None` if they are not demanded."""
+    from flowrail.operations.running import evidence  # only for steps that demand evidence
+
+    session, results = evidence.results(world, workflow, session, report.facts)
+    return session, results if world.demands_evidence else None
+
+
+def _refuse(
+    world: World,
+    change: SessionChange,
+    step: StepDef,
+    session: Session,
+    refusal: EvidenceMissingError,
+    definition: Mapping[str, Any] | None,
+) -> NoReturn:
+    """Record a claim that lacks evidence, and raise its refusal. The same report is evaluated again each time."""
+    from flowrail.operations.running import evidence  # only for steps that demand evidence
+
+    after, told = evidence.refused(step, session, refusal)
+    note = {"claim": refusal.outcome, "missing": [item["check"] for item in _missing(told)]}
+    change.commit(after, kind="refused", at=world.now(), by=world.by, note=note, definition=definition)
+    raise told from None
+
+
+def _missing(refusal: EvidenceMissingError) -> list[dict[str, Any]]:
+    missing: Any = refusal.details["missing"]
+    return list(missing)
 
 
 def _lock_only_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:

@@ -16,7 +16,8 @@ class World(NamedTuple):
     """What the operations on sessions need. *shown_store* is named in every printed command.
 
     *host* is the conversation of the agent's host that the command was called in, if there is one. *workflows*
-    are those of the calling Python program, by name.
+    are those of the calling Python program, by name. *cwd* and *environ* are those of the caller, for evidence. Without
+    *demands_evidence*, as when a workflow is walked through, all checks count as passed.
     """
 
     store: Store
@@ -28,6 +29,9 @@ class World(NamedTuple):
     wait: float = 10.0
     host: str | None = None
     workflows: Mapping[str, Workflow] = Frozen()
+    cwd: str = ""
+    environ: Mapping[str, str] = Frozen()
+    demands_evidence: bool = True
 
 
 def world_of(environment: Environment, *, wait: float) -> World:
@@ -41,4 +45,6 @@ def world_of(environment: Environment, *, wait: float) -> World:
         shown_store=environment.shown_store,
         wait=wait,
         host=environment.conversation,
+        cwd=environment.cwd,
+        environ=environment.environ,
     )

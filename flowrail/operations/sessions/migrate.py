@@ -30,7 +30,7 @@ from flowrail.operations.running.open_workflow import (
     is_there,
     open_skill,
 )
-from flowrail.operations.running.steps import Answer, answer_of, prepare_answer
+from flowrail.operations.running.steps import Answer, answer_of, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
 from flowrail.text.phrases import listed
 from flowrail.text.suggestions import near
@@ -95,6 +95,7 @@ def migrate(
             return Done(decided, answer_of(world, change.kept, seen.opened), changed=False)
         now = world.now()
         after = migrated(decided, session, workflow, now)
+        after = with_baseline(world, workflow, None, after, how="complete")
         answer = prepare_answer(world, after, seen.opened)  # before the record: a text may be refused
         definition_bytes(seen.opened.kept)  # neither must a workflow that cannot be kept
         note = {

@@ -22,7 +22,7 @@ from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession,
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.running.child_sessions import still_theirs
 from flowrail.operations.running.open_workflow import Opened, as_it_is
-from flowrail.operations.running.steps import Answer, check_expected, prepare_answer
+from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, with_baseline
 from flowrail.operations.running.world import World
 from flowrail.storage.files import read_bounded, write_atomic
 from flowrail.storage.journal import DamagedError
@@ -68,6 +68,7 @@ def rewind(
             then, opened, now, session_id=session.id, revision=session.revision + 1, parent=session.parent
         )
         after = after._replace(host=session.host, memory=session.memory).bound_to(world.host)
+        after = with_baseline(world, opened.workflow, None, after, how="new")
         note = {"to": revision, "from": session.revision, **({"reason": reason} if reason else {})}
         answer = prepare_answer(world, after, opened)  # before the record: a text may be refused
         definition = opened.kept if opened.changed else None

@@ -248,7 +248,11 @@ def _moved(before: Session, record: Record, workflow: Workflow | None) -> tuple[
     before = before._replace(dispatches=recorded_dispatches(before, record.note))
     try:
         again = advance(
-            workflow, before, Report(move.reported, move.facts, move.found, move.remember), now=move.at
+            workflow,
+            before,
+            Report(move.reported, move.facts, move.found, move.remember),
+            now=move.at,
+            evidence=move.evidence or None,
         )
     except CodeNotStoredError:
         return wrong, False  # code decided it, which is not run here
@@ -296,9 +300,9 @@ def _essence(session: Session) -> dict[str, object]:
     """Return what of *session* follows from its definition and reports alone, as plain data.
 
     Texts of questions, names of agents and the topic may change without the graph, and the conversation with each
-    report.
+    report. Files that evidence was compared with may be gone.
     """
-    plain = to_plain(session._replace(host=None, topic=""))
+    plain = to_plain(session._replace(host=None, topic="", evidence={}))
     plain["questions"] = [
         [each["id"], each.get("source"), [option.get("outcome") for option in each.get("options", ())]]
         for each in plain["questions"]

@@ -125,6 +125,7 @@ def stage_for(
             now=now,
             by="flow test",
             shown_store=store,
+            demands_evidence=False,
         )
         yield make_stage(world) if make_stage else InProcessStage(world, call=call)
 

@@ -1,0 +1,66 @@
+"""Baselines: what a step's evidence is compared with, taken when the step is entered."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Mapping
+
+from flowrail.evidence import files, git_state
+from flowrail.evidence.files import UnreadableError
+from flowrail.machines.definition.evidence import EvidenceCheck
+from flowrail.machines.sessions.evidence import Baseline
+from flowrail.text.placeholders import fill
+
+
+def machine_name() -> str:
+    """Return the name of this machine, as records hold it."""
+    return platform.node() or "unknown"
+
+
+def take(
+    checks: Iterable[EvidenceCheck],
+    folder: str,
+    values: Mapping[str, object],
+    environ: Mapping[str, str],
+    *,
+    at: str,
+) -> Baseline:
+    """Return what the files of *checks* are like now.
+
+    Files that cannot be read have no digest: their check will say why.
+    """
+    known: dict[str, str] = {}
+    state: git_state.GitState | None = None
+    for check in checks:
+        try:
+            if check.git is not None:
+                state = git_state.current(folder, environ)
+            elif check.changed:
+                known.setdefault(named_path(check, folder, values), "")
+                known.update(files.digests(folder, paths_of(check, folder, values)))
+        except UnreadableError:
+            continue
+    taken = Baseline(at, os.path.realpath(folder), machine_name(), known)
+    return taken if state is None else taken._replace(commit=state.commit, dirty=state.dirty)
+
+
+def named_path(check: EvidenceCheck, folder: str, values: Mapping[str, object]) -> str:
+    """Return the path or pattern of a check. A baseline has it among its files, even if no file matched."""
+    return relative(str(check.file or check.json or check.files), folder, values)
+
+
+def paths_of(check: EvidenceCheck, folder: str, values: Mapping[str, object]) -> list[str]:
+    """Return the files that a check looks at; a single file is in it even if it is missing."""
+    path = named_path(check, folder, values)
+    return [path] if check.files is None else files.matching(folder, path)
+
+
+def relative(path: str, folder: str, values: Mapping[str, object]) -> str:
+    """Return *path* with its placeholders filled, relative to *folder*. A fact may say anything, so it may be refused."""
+    filled = fill(path, values)
+    if os.path.isabs(filled):
+        filled = os.path.relpath(filled, folder)
+    if not filled or "\0" in filled or ".." in filled.split("/"):
+        raise UnreadableError(f"{filled[:80] or path} is not a path in the project")
+    return os.path.normpath(filled)

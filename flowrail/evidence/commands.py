@@ -1,0 +1,122 @@
+"""Commands as evidence: whether a shell line is exactly the declared command, and running it.
+
+A command runs without a shell, in an environment of a few variables, in a process group of its own that is killed at
+the end. `flow step` never runs one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import IO, NamedTuple
+
+from flowrail.evidence.files import digest_of
+from flowrail.machines.definition.evidence import EvidenceCheck, Verdict
+from flowrail.machines.guidance.evidence import line_of
+
+KEPT_OUTPUT = 2_000
+"""Bytes of the output of a command that did not pass, from its end."""
+LARGEST_OUTPUT = 16 * 1024 * 1024
+"""A command that prints more is stopped."""
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "LOGNAME", "VIRTUAL_ENV", "TERM", "TZ")
+_PLAIN = re.compile(r"""[A-Za-z0-9_@%+=:,./ "'-]*\Z""")
+"""A line of these characters means the same to `shlex` and to a shell: it has no operator and no expansion."""
+_POLL = 0.05
+
+
+class Execution(NamedTuple):
+    """What came of running a command. ``exit_status`` is `None` if it was killed or could not start."""
+
+    verdict: Verdict
+    exit_status: int | None
+    seconds: float
+    output_digest: str
+    output: str = ""
+    problem: str = ""
+
+
+def is_same_command(line: str, command: Sequence[str]) -> bool:
+    """Return whether the shell line *line* runs exactly *command* and nothing else.
+
+    A line with an operator, an expansion, a second line or a different argument is another command.
+    """
+    stripped = line.strip()
+    if stripped == line_of(command):
+        return "\n" not in stripped and "\r" not in stripped
+    if not _PLAIN.match(stripped):
+        return False
+    try:
+        return shlex.split(stripped) == list(command)
+    except ValueError:
+        return False
+
+
+def judge(check: EvidenceCheck, exit_status: int, output: str) -> tuple[Verdict, str]:
+    """Return the verdict on a command that has ended, and why it failed."""
+    if exit_status != 0:
+        return Verdict.FAIL, f"it exited with {exit_status}"
+    missing = next((pattern for pattern in check.output if not re.search(pattern, output)), None)
+    if missing is not None:
+        return Verdict.FAIL, f"its output does not match {missing}"
+    return Verdict.PASS, ""
+
+
+def run(check: EvidenceCheck, folder: str, environ: Mapping[str, str]) -> Execution:
+    """Run the command of *check* in *folder* and judge it."""
+    environment = {name: environ[name] for name in PASSED_ON if name in environ}
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as printed:
+        try:
+            process = subprocess.Popen(
+                list(check.run),
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            return Execution(Verdict.ERROR, None, 0.0, "", problem=f"it could not be started ({reason})")
+        with process:
+            try:
+                problem = _wait(process, printed, started + check.timeout)
+            finally:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        status = None if problem else process.returncode
+        seconds = round(time.monotonic() - started, 3)
+        printed.seek(0)
+        data = printed.read(LARGEST_OUTPUT)
+    text = data.decode("utf-8", "replace")
+    if problem or status is None:
+        limit = problem or "it was killed"
+        return Execution(Verdict.ERROR, None, seconds, digest_of(data), _end_of(text), limit)
+    verdict, why = judge(check, status, text)
+    kept = "" if verdict is Verdict.PASS else _end_of(text)
+    return Execution(verdict, status, seconds, digest_of(data), kept, why)
+
+
+def _wait(process: subprocess.Popen[bytes], printed: IO[bytes], deadline: float) -> str:
+    """Wait for *process*; return why it was stopped, or nothing if it ended by itself."""
+    pause = 0.001
+    while process.poll() is None:
+        if time.monotonic() > deadline:
+            return "it ran into its time limit"
+        if os.fstat(printed.fileno()).st_size > LARGEST_OUTPUT:
+            return f"it printed more than {LARGEST_OUTPUT // 1024 // 1024} MB"
+        time.sleep(pause)
+        pause = min(_POLL, 2 * pause)
+    return ""
+
+
+def _end_of(text: str) -> str:
+    return text.encode("utf-8", "replace")[-KEPT_OUTPUT:].decode("utf-8", "ignore")

@@ -1,0 +1,300 @@
+"""Evaluate the checks of a step: a verdict, the level reached, what was expected and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from flowrail.command import Command
+from flowrail.evidence import files, git_state
+from flowrail.evidence.baseline import machine_name, named_path, paths_of, relative
+from flowrail.evidence.files import UnreadableError
+from flowrail.machines.definition.evidence import EvidenceCheck, Level, Verdict
+from flowrail.machines.guidance.evidence import expected, line_of
+from flowrail.machines.sessions.evidence import (
+    Baseline,
+    CommandRun,
+    EvidenceResult,
+    StepEvidence,
+)
+from flowrail.text.phrases import count, joined
+
+MOST_RECORDED = 50
+"""Files whose digests a result holds."""
+_NO_BASELINE = "a person decides: `flow evidence waive`, or `flow session rewind` for a new baseline"
+
+
+class Records(NamedTuple):
+    """What the session has on record: whether the review was submitted, and the findings that are open."""
+
+    submitted: bool = False
+    open_findings: tuple[str, ...] = ()
+
+
+class Context(NamedTuple):
+    """What checks are evaluated against. ``values`` fill placeholders."""
+
+    evidence: StepEvidence
+    values: Mapping[str, object]
+    environ: Mapping[str, str]
+    records: Records
+    session: str
+    revision: int
+    store: str | None = None
+
+    def baseline(self, check: EvidenceCheck) -> Baseline:
+        """Return the baseline that a check compares with."""
+        return self.evidence.entry if check.since == "entry" else self.evidence.first
+
+    def command(self, verb: str, check: str) -> str:
+        """Return the command that does *verb* to a check."""
+        return str(Command(f"evidence {verb}", self.session, check, store=self.store))
+
+    @property
+    def folder(self) -> str:
+        """The folder of the project, fixed when the step was first entered."""
+        return self.evidence.entry.folder
+
+
+class _Finding(NamedTuple):
+    """What a check of one kind came to. ``files`` identify what was looked at."""
+
+    verdict: Verdict
+    found: str
+    remedy: str = ""
+    files: Mapping[str, str] = {}
+    state: str = ""
+
+
+def evaluate(checks: Iterable[EvidenceCheck], context: Context) -> tuple[EvidenceResult, ...]:
+    """Return the result of each check."""
+    return tuple(_result(check, context) for check in checks)
+
+
+def state_of_run(check: EvidenceCheck, folder: str, values: Mapping[str, object], revision: int) -> str:
+    """Return what identifies the files that the command of *check* depends on; empty if no file matches `reads`."""
+    if not check.reads:
+        return f"revision {revision}"
+    found: set[str] = set()
+    for pattern in check.reads:
+        found.update(files.matching(folder, relative(pattern, folder, values)))
+    return files.state_of(files.digests(folder, found)) if found else ""
+
+
+def _shown(path: str, context: Context) -> str:
+    try:
+        return relative(path, context.folder, context.values)
+    except UnreadableError:
+        return path
+
+
+def _result(check: EvidenceCheck, context: Context) -> EvidenceResult:
+    result = EvidenceResult(
+        check=check.id,
+        kind=check.kind,
+        verdict=Verdict.ERROR,
+        level=Level.CHECKED,
+        lowest_level=check.lowest_level,
+        expected=expected(check, lambda path: _shown(path, context)),
+        found="",
+        folder=context.folder,
+        machine=machine_name(),
+    )
+    try:
+        if check.run:
+            result = _command(result, check, context)
+        else:
+            finding = _KINDS[check.kind](check, context)
+            shown = dict(sorted(finding.files.items())[:MOST_RECORDED])
+            state = finding.state or files.state_of(finding.files)
+            result = result._replace(
+                verdict=finding.verdict, found=finding.found, remedy=finding.remedy, files=shown, state=state
+            )
+    except UnreadableError as error:
+        result = result._replace(found=str(error), remedy="make it readable")
+    return _confirmed(result, context)
+
+
+def _confirmed(result: EvidenceResult, context: Context) -> EvidenceResult:
+    """Return *result* with what a person said of it. An approval counts only for what the person saw."""
+    said = next((each for each in context.evidence.confirmations if each.check == result.check), None)
+    if said is not None and said.waived:
+        return result._replace(waived=True, reason=said.reason, by=said.by)
+    if said is not None and said.state == result.state and result.state:
+        is_run = result.kind == "run"
+        verdict = Verdict.PASS if is_run else result.verdict
+        found = f"approved by {said.by}" if is_run else result.found
+        return result._replace(
+            verdict=verdict, level=Level.APPROVED, found=found, reason=said.reason, by=said.by, remedy=""
+        )
+    if result.verdict == Verdict.PASS and result.lowest_level == Level.APPROVED:
+        stale = ", but what it looks at has changed since it was approved" if said is not None else ""
+        return result._replace(
+            found=f"{result.found}, not approved by a person{stale}",
+            remedy=f"a person types: {context.command('approve', result.check)}",
+        )
+    return result
+
+
+def _file(check: EvidenceCheck, context: Context) -> _Finding:
+    path = paths_of(check, context.folder, context.values)[0]
+    data = files.read(context.folder, path)
+    if data is None:
+        return _Finding(Verdict.FAIL, "no such file", f"write {path}", {path: ""})
+    known = {path: files.digest_of(data)}
+    problem = _problem_in(check, path, data, known[path], context)
+    if problem:
+        return _Finding(Verdict.FAIL, *problem, known)
+    return _Finding(Verdict.PASS, count(len(data), "byte"), "", known)
+
+
+def _problem_in(
+    check: EvidenceCheck, path: str, data: bytes, digest: str, context: Context
+) -> tuple[str, str] | None:
+    """Return what is wrong with one file and what to do, if anything is."""
+    if (
+        check.changed
+        and named_path(check, context.folder, context.values) not in context.baseline(check).files
+    ):
+        return f"{path} was not looked at when the step was entered", _NO_BASELINE
+    if check.changed and context.baseline(check).files.get(path, "") == digest:
+        return f"{path} is as it was when the step was entered", f"change {path}"
+    if len(data) < check.min_bytes:
+        return f"{path} has {count(len(data), 'byte')}", f"write more in {path}"
+    missing = [text for text in check.contains if text.encode() not in data]
+    if missing:
+        return f"{path} does not contain {joined([repr(text) for text in missing])}", f"add it to {path}"
+    return None
+
+
+def _files(check: EvidenceCheck, context: Context) -> _Finding:
+    paths = paths_of(check, context.folder, context.values)
+    if not paths:
+        return _Finding(Verdict.EMPTY, "no matching file", "write the files")
+    known: dict[str, str] = {}
+    problems: list[tuple[str, str]] = []
+    for path in paths:
+        data = files.read(context.folder, path) or b""
+        known[path] = files.digest_of(data)
+        problem = _problem_in(check, path, data, known[path], context)
+        problems += [problem] if problem else []
+    good = len(paths) - len(problems)
+    if good >= check.at_least and (check.changed or not problems):
+        return _Finding(Verdict.PASS, count(good, "file"), "", known)
+    if problems:
+        return _Finding(Verdict.FAIL, joined([found for found, _ in problems]), problems[0][1], known)
+    return _Finding(
+        Verdict.FAIL, count(good, "file"), f"write {count(check.at_least - good, 'more file')}", known
+    )
+
+
+def _json(check: EvidenceCheck, context: Context) -> _Finding:
+    from flowrail.evidence.json_schema import problems  # brings jsonschema, which only this kind needs
+
+    path = paths_of(check, context.folder, context.values)[0]
+    data = files.read(context.folder, path)
+    if data is None:
+        return _Finding(Verdict.FAIL, "no such file", f"write {path}", {path: ""})
+    known = {path: files.digest_of(data)}
+    if check.changed and context.baseline(check).files.get(path, "") == known[path]:
+        return _Finding(
+            Verdict.FAIL, f"{path} is as it was when the step was entered", f"change {path}", known
+        )
+    wrong = problems(data, check.schema)
+    if wrong:
+        return _Finding(Verdict.FAIL, joined(wrong), f"fix {path}", known)
+    return _Finding(Verdict.PASS, "it matches", "", known)
+
+
+def _git(check: EvidenceCheck, context: Context) -> _Finding:
+    assert check.git is not None  # noqa: S101 - it is a check of this kind
+    baseline = context.baseline(check)
+    if baseline.commit is None:
+        return _Finding(Verdict.ERROR, "git was not looked at when the step was entered", _NO_BASELINE)
+    before = git_state.GitState(baseline.commit, baseline.dirty)
+    changed = git_state.changed_since(context.folder, before, context.environ)
+    patterns = [relative(pattern, context.folder, context.values) for pattern in check.git.within]
+    others = git_state.outside(changed, patterns) if patterns else []
+    if others:
+        allowed = joined(patterns)
+        return _Finding(Verdict.FAIL, f"also changed: {joined(others)}", f"change only {allowed}", changed)
+    if len(changed) < check.git.changed_at_least:
+        return _Finding(Verdict.FAIL, f"{count(len(changed), 'changed file')}", "do the work", changed)
+    return _Finding(Verdict.PASS, count(len(changed), "changed file"), "", changed)
+
+
+def _records(check: EvidenceCheck, context: Context) -> _Finding:
+    records = context.records
+    if "review" in check.records and not records.submitted:
+        remedy = (
+            "record its findings with `flow finding add`, or that there are none with `flow finding none`"
+        )
+        return _Finding(Verdict.FAIL, "the review recorded nothing", remedy, state="nothing")
+    if "findings" in check.records and records.open_findings:
+        found = f"open: {joined(records.open_findings)}"
+        return _Finding(Verdict.FAIL, found, "resolve them with `flow finding resolve`", state=found)
+    return _Finding(Verdict.PASS, "recorded", state="recorded")
+
+
+def _command(result: EvidenceResult, check: EvidenceCheck, context: Context) -> EvidenceResult:
+    state = state_of_run(check, context.folder, context.values, context.revision)
+    result = result._replace(command=tuple(check.run), state=state)
+    line = line_of(check.run)
+    if not state:
+        found = f"no file that matches {joined(check.reads)}"
+        return result._replace(verdict=Verdict.EMPTY, found=found, remedy="write the files that it reads")
+    runs = [each for each in context.evidence.runs if each.check == check.id and _is_of(each, check, context)]
+    enough = [each for each in runs if Level(each.level).rank >= check.lowest_level.rank]
+    newest = max(enough or runs, key=lambda each: each.at, default=None)
+    if newest is None:
+        if check.lowest_level is Level.CLAIMED:
+            return result._replace(verdict=Verdict.PASS, level=Level.CLAIMED, found="the agent says so")
+        return result._replace(
+            verdict=Verdict.NOT_RUN,
+            level=Level.CLAIMED,
+            found="no run of it",
+            remedy=_how_to_run(check, line, context),
+        )
+    result = result._replace(
+        level=newest.level,
+        exit_status=newest.exit_status,
+        event=newest.event,
+        seconds=newest.seconds,
+        output_digest=newest.output_digest,
+        output=newest.output,
+        by=newest.by,
+    )
+    if newest.state != state:
+        what = "the files that it reads have changed since" if check.reads else "it ran before the last move"
+        return result._replace(verdict=Verdict.STALE, found=what, remedy=_how_to_run(check, line, context))
+    if newest.verdict != Verdict.PASS:
+        remedy = f"fix the cause; {_how_to_run(check, line, context)}"
+        return result._replace(verdict=newest.verdict, found=newest.problem or "it failed", remedy=remedy)
+    if newest not in enough:
+        found = f"it passed, but was only {newest.level}"
+        return result._replace(verdict=Verdict.PASS, found=found, remedy=_how_to_run(check, line, context))
+    return result._replace(verdict=Verdict.PASS, found=f"{newest.level}: it passed")
+
+
+def _is_of(run: CommandRun, check: EvidenceCheck, context: Context) -> bool:
+    return run.command == tuple(check.run) and run.folder == context.folder and run.machine == machine_name()
+
+
+def _how_to_run(check: EvidenceCheck, line: str, context: Context) -> str:
+    by_us = context.command("run", check.id)
+    if check.lowest_level is Level.CHECKED:
+        return f"run: {by_us}"
+    if check.lowest_level is Level.APPROVED:
+        return f"a person types: {context.command('approve', check.id)}"
+    return (
+        f"run exactly `{line}` as one command of its own; if your host does not report commands, run: {by_us}"
+    )
+
+
+_KINDS: Mapping[str, Callable[[EvidenceCheck, Context], _Finding]] = {
+    "file": _file,
+    "files": _files,
+    "json": _json,
+    "git": _git,
+    "records": _records,
+}

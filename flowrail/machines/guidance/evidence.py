@@ -1,0 +1,89 @@
+"""The evidence that a step demands, in words: listed beside its commands, and in the results of its checks."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from flowrail.command import Command
+from flowrail.machines.definition.evidence import EvidenceCheck, Level
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.sessions.session import Session
+from flowrail.text.phrases import count, joined
+from flowrail.text.placeholders import fill
+
+
+class EvidenceView(NamedTuple):
+    """A check of the current step. ``run`` is the line that the agent runs itself, ``command`` runs it for the agent.
+
+    ``verdict`` is the result when a report was refused last, empty if none was.
+    """
+
+    id: str
+    outcomes: tuple[str, ...]
+    kind: str
+    level: str
+    expected: str
+    run: str | None
+    command: Command | None
+    verdict: str
+    waived: bool
+
+
+def views(
+    step: StepDef, session: Session, values: Mapping[str, object], *, store: str | None
+) -> Iterator[EvidenceView]:
+    """Yield the checks of a step."""
+    known = session.evidence.get(step.id)
+    verdicts = {result.check: result.verdict for result in known.results} if known else {}
+    waived = {each.check for each in known.confirmations if each.waived} if known else set()
+    for check in step.checks.values():
+        by_agent = bool(check.run) and check.lowest_level.rank <= Level.OBSERVED.rank
+        by_us = (
+            bool(check.run) and session.id and (check.lowest_level is Level.CHECKED or session.host is None)
+        )
+        yield EvidenceView(
+            id=check.id,
+            outcomes=tuple(outcome for outcome, checks in step.evidence.items() if check in checks),
+            kind=check.kind,
+            level=str(check.lowest_level),
+            expected=expected(check, lambda path: fill(path, values)),
+            run=line_of(check.run) if by_agent else None,
+            command=Command("evidence run", session.id, check.id, store=store) if by_us else None,
+            verdict=verdicts.get(check.id, ""),
+            waived=check.id in waived,
+        )
+
+
+def line_of(command: Sequence[str]) -> str:
+    """Return the line to type in a shell."""
+    return shlex.join(command)
+
+
+def expected(check: EvidenceCheck, show: Callable[[str], str]) -> str:
+    """Return what a check expects. *show* returns a path as it is printed."""
+    if check.file is not None:
+        return f"{show(check.file)}{_conditions(check)}"
+    if check.files is not None:
+        return f"at least {count(check.at_least, 'file')} matching {show(check.files)}{_conditions(check)}"
+    if check.json is not None:
+        return f"{show(check.json)}, matching its JSON Schema{_conditions(check)}"
+    if check.git is not None:
+        paths = joined([show(pattern) for pattern in check.git.within])
+        within = f", all of them in {paths}" if paths else ""
+        return f"at least {count(check.git.changed_at_least, 'changed file')} in git{within}"
+    if check.records:
+        words = {"review": "a submitted review", "findings": "no open finding"}
+        return " and ".join(words[name] for name in check.records)
+    output = f", printing {joined(check.output)}" if check.output else ""
+    return f"`{line_of(check.run)}` to succeed{output}"
+
+
+def _conditions(check: EvidenceCheck) -> str:
+    conditions = [
+        *(["changed in this step"] if check.changed else []),
+        *([f"at least {count(check.min_bytes, 'byte')}"] if check.min_bytes > 1 else []),
+        *([f"containing {joined([repr(text) for text in check.contains])}"] if check.contains else []),
+    ]
+    return f" ({', '.join(conditions)})" if conditions else ""

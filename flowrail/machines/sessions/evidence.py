@@ -1,0 +1,140 @@
+"""What a session records of evidence: what files were like, which commands ran, what a person confirmed, each result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from flowrail.machines.definition.evidence import Level, Verdict
+from flowrail.machines.definition.frozen import Frozen
+
+
+class Baseline(NamedTuple):
+    """The files that checks compare with, as they were when the step was entered.
+
+    ``commit`` is `None` if no check looks at git, and empty in a repository without a commit. ``files`` and ``dirty``
+    map paths to digests; a missing file has an empty one. ``dirty`` holds the files that differed from ``commit`` at
+    that time.
+    """
+
+    at: str
+    folder: str
+    machine: str
+    files: Mapping[str, str] = Frozen()
+    commit: str | None = None
+    dirty: Mapping[str, str] = Frozen()
+
+    def completed(self, later: Baseline) -> Baseline:
+        """Return the baseline with what only a *later* one has."""
+        git = later if self.commit is None else self
+        return self._replace(files={**later.files, **self.files}, commit=git.commit, dirty=git.dirty)
+
+
+class CommandRun(NamedTuple):
+    """One run of the command of a check. ``state`` identifies what it ran on: its files, or one revision.
+
+    ``event`` is the host's event for an observed run. ``output`` is kept only of a run that did not pass.
+    """
+
+    check: str
+    level: str
+    verdict: str
+    command: tuple[str, ...]
+    folder: str
+    machine: str
+    state: str
+    at: str = ""
+    by: str = ""
+    exit_status: int | None = None
+    event: str = ""
+    seconds: float | None = None
+    output_digest: str = ""
+    output: str = ""
+    problem: str = ""
+
+
+class Confirmation(NamedTuple):
+    """What a person said of a check: that it is fine as it was in ``state``, or that it is waived."""
+
+    check: str
+    waived: bool
+    state: str
+    reason: str = ""
+    at: str = ""
+    by: str = ""
+
+
+class EvidenceResult(NamedTuple):
+    """The result of one check. ``is_demanded`` says whether the reported outcome needs it.
+
+    ``level`` is the level reached, ``lowest_level`` the one that counts. ``state`` identifies what was looked at.
+    """
+
+    check: str
+    kind: str
+    verdict: str
+    level: str
+    lowest_level: str
+    expected: str
+    found: str
+    remedy: str = ""
+    is_demanded: bool = False
+    waived: bool = False
+    reason: str = ""
+    by: str = ""
+    state: str = ""
+    folder: str = ""
+    machine: str = ""
+    files: Mapping[str, str] = Frozen()
+    command: tuple[str, ...] = ()
+    exit_status: int | None = None
+    event: str = ""
+    seconds: float | None = None
+    output_digest: str = ""
+    output: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the check passed at a level that counts. A waived check has not passed."""
+        return self.verdict == Verdict.PASS and Level(self.level).rank >= Level(self.lowest_level).rank
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether the check passed, or a person waived it."""
+        return self.passed or self.waived
+
+
+class StepEvidence(NamedTuple):
+    """Evidence of one step: ``first`` is from its first entry, ``entry`` from its latest.
+
+    ``refusals`` counts those of this attempt. ``claim`` is the outcome that was refused last, ``results`` the
+    results then. ``nothing_found`` says that a review was submitted without findings.
+    """
+
+    first: Baseline
+    entry: Baseline
+    runs: tuple[CommandRun, ...] = ()
+    confirmations: tuple[Confirmation, ...] = ()
+    refusals: int = 0
+    claim: str = ""
+    results: tuple[EvidenceResult, ...] = ()
+    nothing_found: bool = False
+
+    def entered_again(self, baseline: Baseline) -> StepEvidence:
+        """Return the evidence for another attempt: waivers and refusals were for the one before."""
+        kept = tuple(each for each in self.confirmations if not each.waived)
+        return StepEvidence(self.first, baseline, self.runs, kept)
+
+    def completed(self, later: Baseline) -> StepEvidence:
+        """Return the evidence with what its baselines lack, because the workflow did not look at it then."""
+        return self._replace(first=self.first.completed(later), entry=self.entry.completed(later))
+
+    def with_run(self, run: CommandRun) -> StepEvidence:
+        """Return the evidence with one more run, which replaces older ones of the same check and level."""
+        others = (each for each in self.runs if (each.check, each.level) != (run.check, run.level))
+        return self._replace(runs=(*others, run))
+
+    def with_confirmation(self, confirmation: Confirmation) -> StepEvidence:
+        """Return the evidence with what a person said last of a check. A person's answer ends the refusals."""
+        others = (each for each in self.confirmations if each.check != confirmation.check)
+        return self._replace(confirmations=(*others, confirmation), refusals=0)

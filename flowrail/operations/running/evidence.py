@@ -1,0 +1,145 @@
+"""Evidence of a session's current step: baselines, results for a report, and refusals on record.
+
+Only steps that demand evidence come here. Nothing here runs a command of a project.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from flowrail.discovery.locations import find_project_root
+from flowrail.evidence import baseline
+from flowrail.evidence.evaluate import Context, Records, evaluate
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine import questions
+from flowrail.machines.engine.errors import EvidenceMissingError
+from flowrail.machines.engine.outcome import in_context, names_in
+from flowrail.machines.sessions.evidence import Baseline, EvidenceResult, StepEvidence
+from flowrail.machines.sessions.session import Session
+from flowrail.operations.running.world import World
+
+STORE_FOLDER = ".flow"
+
+
+def entered(
+    world: World,
+    workflow: Workflow,
+    session: Session,
+    *,
+    how: Literal["again", "new", "complete"] = "again",
+) -> Session:
+    """Return *session* with the baseline of its current step, if that demands evidence.
+
+    If the step is entered `again`, its first baseline is kept. After a rewind it has a `new` one only. A migration
+    `complete`s the baselines with the files that the changed workflow looks at.
+    """
+    step = workflow.get(session.step)
+    if step is None or not step.evidence or not session.is_open:
+        return session
+    known = None if how == "new" else session.evidence.get(step.id)
+    taken = take_baseline(world, step, session, project_of(world, session))
+    if known is None:
+        evidence = StepEvidence(taken, taken)
+    elif how == "complete":
+        evidence = known.completed(taken)
+    else:
+        evidence = known.entered_again(taken)
+    return session.with_evidence(evidence)
+
+
+def take_baseline(world: World, step: StepDef, session: Session, folder: str) -> Baseline:
+    """Return what the files of a step's checks are like now."""
+    values = _values(step, session, {})
+    return baseline.take(step.checks.values(), folder, values, world.environ, at=world.now())
+
+
+def results(
+    world: World, workflow: Workflow, session: Session, facts: Mapping[str, Any]
+) -> tuple[Session, tuple[EvidenceResult, ...]]:
+    """Return the results of all checks of the current step, and *session* with a baseline if it had none."""
+    step = workflow.step(str(session.step))
+    if step.id not in session.evidence:  # the workflow got its evidence during the session
+        session = entered(world, workflow, session)
+    if not world.demands_evidence:
+        return session, ()
+    return session, evaluate(step.checks.values(), context_of(world, step, session, facts))
+
+
+def context_of(world: World, step: StepDef, session: Session, facts: Mapping[str, Any]) -> Context:
+    """Return what the checks of the current step are evaluated against."""
+    evidence = session.evidence[step.id]
+    recorded = any(finding.revision == session.revision for finding in session.findings)
+    records = Records(
+        submitted=recorded or evidence.nothing_found,
+        open_findings=tuple(finding.id for finding in session.findings if finding.is_open),
+    )
+    return Context(
+        evidence=evidence,
+        values=_values(step, session, facts),
+        environ=world.environ,
+        records=records,
+        session=session.id,
+        revision=session.revision,
+        store=world.shown_store,
+    )
+
+
+def refused(
+    step: StepDef, session: Session, refusal: EvidenceMissingError
+) -> tuple[Session, EvidenceMissingError]:
+    """Return *session* with a refused claim on record, and the refusal to raise.
+
+    After as many refusals as the step's `tries`, the session waits for a person.
+    """
+    known = session.evidence[step.id]
+    evidence = known._replace(refusals=known.refusals + 1, claim=refusal.outcome, results=refusal.results)
+    session = session.with_evidence(evidence)
+    if evidence.refusals < step.tries:
+        return session, refusal
+    missing = [result.check for result in refusal.results if result.is_demanded and not result.is_satisfied]
+    question = questions.evidence_question(step, missing, refusals=evidence.refusals)
+    others = [each for each in session.questions if each.id != question.id]
+    told = EvidenceMissingError(
+        session=session.id,
+        step=step.id,
+        outcome=refusal.outcome,
+        results=refusal.results,
+        asks_person=True,
+    )
+    return questions.with_questions(session, [*others, question]), told
+
+
+def project_of(world: World, session: Session) -> str:
+    """Return the folder in which the work of *session* is done.
+
+    It is the project of the store, so that a report from elsewhere changes nothing. A sub-agent may work in a git
+    worktree of that project.
+    """
+    project = os.path.dirname(world.store.path)
+    if os.path.basename(world.store.path) != STORE_FOLDER:
+        return find_project_root(world.cwd or project)
+    if session.parent is None:
+        return os.path.realpath(project)
+    return worktree_of(project, world.cwd) or os.path.realpath(project)
+
+
+def worktree_of(project: str, cwd: str) -> str | None:
+    """Return the git worktree of *project* that contains *cwd*, if there is one."""
+    root = find_project_root(cwd) if cwd else ""
+    if not root or os.path.realpath(project) == root:
+        return None
+    try:
+        with open(os.path.join(root, ".git"), encoding="utf-8") as file:
+            word, _, place = file.read(4096).strip().partition(": ")
+    except (OSError, UnicodeDecodeError):
+        return None
+    worktrees = os.path.realpath(os.path.join(project, ".git", "worktrees"))
+    is_inside = os.path.dirname(os.path.realpath(place)) == worktrees
+    return root if word == "gitdir" and is_inside else None
+
+
+def _values(step: StepDef, session: Session, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return names_in(in_context(step, session.params, {**session.state, **facts}, session.visit, session.id))

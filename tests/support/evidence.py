@@ -1,0 +1,81 @@
+"""A project in git with a skill whose one step demands evidence, and the results of its checks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from support.sandbox import flow, put_skill
+
+WORKFLOW = """\
+name: NAME
+steps:
+  - id: build
+    title: Build
+    actions: [Build it.]
+    tries: TRIES
+    evidence: {ok: CHECKS}
+    next: {ok: tell, fail: null}
+  - {id: tell, title: Tell, actions: [Tell it.], next: {ok: null, iterate: build}}
+"""
+
+
+def git(*words: str, folder: Path | None = None) -> str:
+    """Run git and return what it prints."""
+    names = ("-c", "user.email=a@example.org", "-c", "user.name=A")
+    done = subprocess.run(
+        ["git", *names, *words],  # noqa: S607 - the git of the tests
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    return done.stdout
+
+
+def repository() -> None:
+    """Turn the current folder into a repository with one committed file, `src/a.py`."""
+    Path(".git").rmdir()
+    write("src/a.py", "a = 1\n")
+    write(".gitignore", ".claude\n")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "begin")
+
+
+def write(path: str, text: str) -> Path:
+    """Write a file with its folders."""
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def demand(*checks: Mapping[str, object], name: str = "built", tries: int = 99, **texts: str) -> None:
+    """Write a skill whose step `build` demands *checks* for `ok`."""
+    text = WORKFLOW.replace("CHECKS", json.dumps(checks)).replace("TRIES", str(tries))
+    put_skill(
+        name, text, texts={path.replace("__", "/").replace("_", "."): body for path, body in texts.items()}
+    )
+
+
+def begin(name: str = "built") -> str:
+    """Start a session and return its id."""
+    started = flow("start", name, "--json")
+    assert started.status == 0, started
+    return str(started.data["session"])
+
+
+def report(session: str, outcome: str = "ok", *words: str, name: str = "built") -> dict[str, str]:
+    """Report an outcome; return the verdict of each check that was missing, empty if the report was accepted."""
+    ran = flow("step", name, outcome, "--session", session, *words, "--json")
+    if ran.status == 0:
+        return {}
+    assert ran.error["code"] == "EVIDENCE_MISSING", ran
+    assert ran.status == 4
+    missing: list[dict[str, Any]] = ran.error["details"]["missing"]
+    return {str(check["check"]): str(check["verdict"]) for check in missing}
